@@ -1,0 +1,1 @@
+"""What runs inside a slot: operators, batches, conversion of values. Knows nothing of Spark."""
