@@ -1,0 +1,70 @@
+# Everything a contributor or CI needs. Each target sets up what it needs by itself:
+# Python 3.11 or newer and Java 17 or newer are all that must be there before.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+# Spark and its Python workers talk over loopback only, whatever the host's name resolves to.
+export SPARK_LOCAL_IP ?= 127.0.0.1
+
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-quick lint format types bench docs coverage-page clean java
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+setup: $(VENV)/.stamp-dev java ## Create .venv and install headrace with its development tools
+
+$(BIN)/python:
+	@tools/check-python "$(PYTHON)"
+	"$(PYTHON)" -m venv $(VENV)
+
+# The stamps make an install happen once, and again when the dependencies change.
+$(VENV)/.stamp-dev: pyproject.toml | $(BIN)/python
+	$(PIP) install --quiet -e '.[dev]'
+	@touch $@
+
+$(VENV)/.stamp-docs: pyproject.toml $(VENV)/.stamp-dev
+	$(PIP) install --quiet -e '.[dev,docs]'
+	@touch $@
+
+java:
+	@tools/check-java
+
+demo: $(VENV)/.stamp-dev java ## Run the sensor demo: about 20 seconds of a live streaming job
+	@$(BIN)/headrace example sensor_alarms
+
+test: $(VENV)/.stamp-dev java ## Run every test, those that start Spark and kill processes too
+	$(BIN)/python -m pytest
+
+test-quick: $(VENV)/.stamp-dev ## Run the tests that need no Spark
+	$(BIN)/python -m pytest $(wildcard tests/unit tests/property)
+
+lint: $(VENV)/.stamp-dev ## Check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/.stamp-dev ## Fix what ruff can fix
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV)/.stamp-dev ## Check types
+	$(BIN)/mypy
+
+bench: $(VENV)/.stamp-dev java ## Run the benchmarks and print their table
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.stamp-docs ## Build the documentation into docs/_build/html; a warning is an error
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+coverage-page: $(VENV)/.stamp-dev ## Write docs/coverage.md anew; TOOL=path of the api_coverage tool
+	@test -n "$(TOOL)" || { echo "usage: make coverage-page TOOL=path/to/api_coverage"; exit 2; }
+	$(BIN)/python tools/api_coverage_page.py "$(TOOL)" --output docs/coverage.md
+
+clean: ## Remove what was built, but not .venv
+	rm -rf build dist docs/_build docs/_generated docs/api/generated .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests examples benchmarks tools docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
