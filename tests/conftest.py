@@ -1,0 +1,48 @@
+"""What every test shares: a loopback Spark, markers by folder, and a steady hypothesis."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Before anything starts a JVM: Spark must not bind to whatever the host's name resolves to.
+os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+
+TESTS = Path(__file__).parent
+
+MARKERS_BY_FOLDER = {
+    "jobs": ("spark",),
+    "faults": ("spark", "fault"),
+    "ui": ("browser",),
+}
+
+# A loaded machine makes single examples slow without anything being wrong, so no deadline.
+# CI draws the same examples every time: a red build there can be repeated on a laptop.
+settings.register_profile("local", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(TESTS):
+            folder = item.path.relative_to(TESTS).parts[0]
+            for marker in MARKERS_BY_FOLDER.get(folder, ()):
+                item.add_marker(marker)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _spark_ends_with_the_tests() -> Iterator[None]:
+    """Stops the Spark session that jobs of this process have shared, if one was started."""
+    yield
+    if "pyspark.sql" in sys.modules:
+        from pyspark.sql import SparkSession
+
+        session = SparkSession.getActiveSession()
+        if session is not None:
+            session.stop()

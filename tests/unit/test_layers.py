@@ -1,0 +1,217 @@
+"""The packages import each other only in the direction that the layering table allows.
+
+The API describes, the graph records, the runtime interprets and Spark carries. When a layer truly
+changes, change the table here and the one in CONTRIBUTING.md with it.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[2] / "src"
+PACKAGE = SRC / "headrace"
+
+FOUNDATION = frozenset({"common", "metrics", "util"})
+
+# What the runtime may know of the public API: the interfaces that users implement or call.
+DATASTREAM_INTERFACES = frozenset(
+    {
+        "datastream.connectors.base",
+        "datastream.functions",
+        "datastream.output_tag",
+        "datastream.state",
+        "datastream.time_domain",
+        "datastream.timerservice",
+        "datastream.window",
+    }
+)
+
+# Layer -> the layers (or single modules) that it may import besides itself and the root package.
+ALLOWED: dict[str, frozenset[str]] = {
+    "common": frozenset({"util"}),
+    "metrics": frozenset({"common"}),
+    "util": frozenset({"common"}),
+    "graph": FOUNDATION,
+    "datastream": FOUNDATION | {"graph"},
+    "runtime": FOUNDATION | {"graph"} | DATASTREAM_INTERFACES,
+    "sql": FOUNDATION | {"graph"},
+    "table": FOUNDATION | {"datastream", "graph", "sql"},
+    "coordination": FOUNDATION | {"graph", "runtime"},
+    "spark": FOUNDATION | {"coordination", "datastream", "graph", "runtime"},
+    "testing": FOUNDATION | {"datastream", "graph", "runtime"},
+    "compat": FOUNDATION | {"cluster", "datastream"},
+    "cluster": FOUNDATION
+    | {"compat", "coordination", "datastream", "graph", "runtime", "spark", "sql", "table"},
+}
+
+HEAVY = frozenset({"numpy", "pandas", "pyarrow", "pyspark"})
+LIGHT_LAYERS = ("common", "metrics", "util", "graph", "datastream", "runtime")
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module: where, what, and whether it happens when the file is imported."""
+
+    file: Path
+    line: int
+    target: str
+    at_import: bool
+
+    def __str__(self) -> str:
+        return f"{self.file.relative_to(SRC)}:{self.line} imports {self.target}"
+
+
+def layer_of(file: Path) -> str:
+    """The layer of a source file; the root package's own file has the empty name."""
+    first = file.relative_to(PACKAGE).parts[0]
+    return "" if first == "__init__.py" else first.removesuffix(".py")
+
+
+def sources() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def is_module(dotted: str) -> bool:
+    path = SRC.joinpath(*dotted.split("."))
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+def imported_modules(node: ast.stmt, file: Path) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    base = node.module or ""
+    if node.level:
+        package = file.relative_to(SRC).parent.parts
+        base = ".".join((*package[: len(package) - node.level + 1], *filter(None, [base])))
+    # `from headrace import common` and `from headrace.datastream import state` import modules.
+    names = [f"{base}.{alias.name}" for alias in node.names]
+    modules = [name for name in names if base.startswith("headrace") and is_module(name)]
+    return modules if len(modules) == len(names) else [base, *modules]
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+
+
+def walk_imports(node: ast.AST, file: Path, at_import: bool) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            for target in imported_modules(child, file):
+                yield Import(file, child.lineno, target, at_import)
+        elif isinstance(child, ast.If) and is_type_checking(child):
+            for statement in child.body:
+                yield from walk_imports(ast.Module([statement], []), file, False)
+            for statement in child.orelse:
+                yield from walk_imports(ast.Module([statement], []), file, at_import)
+        else:
+            later = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            yield from walk_imports(child, file, at_import and not later)
+
+
+def imports_of(file: Path) -> list[Import]:
+    return list(walk_imports(ast.parse(file.read_text(encoding="utf-8")), file, True))
+
+
+def is_allowed(layer: str, target: str) -> bool:
+    inside = target.removeprefix("headrace").removeprefix(".")
+    allowed = ALLOWED[layer] | {layer}
+    return inside == "" or any(
+        inside == entry or inside.startswith(entry + ".") for entry in allowed
+    )
+
+
+def test_every_layer_is_in_the_table() -> None:
+    assert {layer_of(file) for file in sources()} - {""} <= ALLOWED.keys()
+
+
+def test_layers_import_only_what_is_below_them() -> None:
+    wrong = [
+        found
+        for file in sources()
+        if (layer := layer_of(file))
+        for found in imports_of(file)
+        if found.target.split(".")[0] == "headrace" and not is_allowed(layer, found.target)
+    ]
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def test_the_root_package_imports_no_layer_but_common() -> None:
+    found = [f for f in imports_of(PACKAGE / "__init__.py") if f.target.startswith("headrace")]
+    assert {f.target.split(".")[1] for f in found if "." in f.target} <= {"common"}
+
+
+def test_only_the_spark_layer_imports_pyspark() -> None:
+    wrong = [
+        found
+        for file in sources()
+        if layer_of(file) != "spark"
+        for found in imports_of(file)
+        if found.target.split(".")[0] in ("pyspark", "py4j")
+    ]
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def test_light_layers_import_nothing_heavy_at_their_top() -> None:
+    wrong = [
+        found
+        for file in sources()
+        if layer_of(file) in LIGHT_LAYERS
+        for found in imports_of(file)
+        if found.at_import and found.target.split(".")[0] in HEAVY
+    ]
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+@pytest.mark.parametrize("layer", LIGHT_LAYERS)
+def test_importing_a_light_layer_loads_nothing_heavy(layer: str) -> None:
+    modules = [
+        ".".join(file.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__")
+        for file in sources()
+        if layer_of(file) == layer and file.name != "__main__.py"
+    ]
+    program = (
+        f"import importlib, sys\nfor name in {modules!r}: importlib.import_module(name)\n"
+        f"print(*sorted({set(HEAVY)!r} & sys.modules.keys()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == []
+
+
+def test_imports_are_read_correctly() -> None:
+    file = PACKAGE / "runtime" / "operators" / "example.py"
+    tree = ast.parse(
+        "from typing import TYPE_CHECKING\n"
+        "import headrace.graph.specs\n"
+        "from ..state import Table\n"
+        "from headrace import spark\n"
+        "if TYPE_CHECKING:\n"
+        "    import numpy\n"
+        "try:\n"
+        "    import pandas\n"
+        "except ImportError:\n"
+        "    pass\n"
+        "def f():\n"
+        "    import pyarrow\n"
+    )
+    found = [(f.target, f.at_import) for f in walk_imports(tree, file, True)]
+    assert ("headrace.graph.specs", True) in found
+    assert ("headrace.runtime.state", True) in found
+    assert ("numpy", False) in found
+    assert ("pandas", True) in found
+    assert ("pyarrow", False) in found
+    assert not is_allowed("runtime", "headrace.spark.session")
+    assert not is_allowed("runtime", "headrace.datastream.data_stream")
+    assert is_allowed("runtime", "headrace.datastream.functions")
+    assert is_allowed("runtime", "headrace.datastream.window")
