@@ -1,1 +1,1 @@
-"""The vocabulary that every other package shares: types, time, configuration, watermark strategies, errors."""
+"""What every other package shares: types, time, configuration, watermark strategies, errors."""

@@ -1,6 +1,8 @@
-"""The one family of exceptions that headrace raises. Everything derives from `HeadraceError`; where Python
-users expect `ValueError` or `TypeError` the class inherits from it too. Exceptions cross process boundaries, so
-each one with extra fields survives a pickle round trip with those fields.
+"""The one family of exceptions that headrace raises.
+
+Everything derives from `HeadraceError`; where Python users expect `ValueError` or `TypeError` the
+class inherits from it too. Exceptions cross process boundaries, so each one survives a pickle round
+trip with its fields.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ def shorten_repr(value: Any, limit: int = _RECORD_LIMIT) -> str:
 
 
 def _rebuild(cls: type[HeadraceError], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
-    # Not through __init__: subclasses have required keyword fields, and args must stay as they were.
+    # Not through __init__: its keyword fields come from the state, and args stay as they were.
     error = cls.__new__(cls, *args)
     error.args = args
     error.__dict__.update(state)
@@ -52,7 +54,7 @@ class HeadraceError(Exception):
     """Base of every error that headrace raises on purpose.
 
     Subclasses may take any keyword arguments: pickling restores `args` and the instance's fields
-    without calling `__init__` again. The cause and the context stay in the process they happened in.
+    without calling `__init__` again. The cause and the context stay in their own process.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -157,7 +159,7 @@ class SqlError(HeadraceError):
 
 
 class JobExecutionError(HeadraceError):
-    """A job failed. `str()` holds the user's exception text, the place, the record and the traceback.
+    """A job failed; `str()` has the user's exception text, the place, the record and the traceback.
 
     Args:
         message: What happened. For a failed user function: the text of the user's exception.
