@@ -1,0 +1,14 @@
+"""The programs in the README and the documentation run and print what the pages show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.doc_pages import ROOT, check_page
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+def test_page_prints_what_it_shows(page: str, tmp_path: Path) -> None:
+    check_page(ROOT / page, tmp_path)

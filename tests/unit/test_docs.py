@@ -1,0 +1,63 @@
+"""The documentation is complete and consistent, as far as that shows without Spark."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.doc_pages import ROOT, Block, program, python_blocks
+
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+
+# Pages whose Python blocks are run, here or under tests/jobs.
+RUN = {"README.md", "docs/tutorial.md", "docs/testing.md"}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=name_of)
+def test_relative_links_lead_somewhere(text: Path) -> None:
+    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", text.read_text(encoding="utf-8"))
+    assert [t for t in targets if not (text.parent / t).exists()] == []
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=name_of)
+def test_every_python_block_is_run_somewhere(text: Path) -> None:
+    assert not python_blocks(text) or name_of(text) in RUN
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=name_of)
+def test_python_blocks_compile(text: Path) -> None:
+    compile(program(python_blocks(text)), str(text), "exec")
+
+
+def test_the_readme_shows_the_two_commands() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "make demo" in readme
+    assert "make test" in readme
+
+
+def test_every_make_target_in_the_texts_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, flags=re.MULTILINE))
+    for text in TEXTS:
+        named = re.findall(r"(?:^|`)make ([a-z][a-z -]*)", text.read_text("utf-8"), re.MULTILINE)
+        for target in " ".join(re.split(r" {2,}", n)[0] for n in named).split():
+            assert target in targets, f"{name_of(text)} names `make {target}`"
+
+
+def test_blocks_keep_their_lines_and_outputs(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# Page\n\n```python\nx = 1\n```\n\nthen\n\n```python\nprint(x)\n```\n\n```text\n1\n```\n"
+    )
+    blocks = python_blocks(page)
+    assert blocks == [Block(4, ("x = 1",), None), Block(10, ("print(x)",), ("1",))]
+    assert program(blocks).splitlines()[3] == "x = 1"
+    assert program(blocks).splitlines()[9] == "print(x)"
