@@ -23,7 +23,8 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphin
 exclude_patterns = ["_build", "_generated", "Thumbs.db", ".DS_Store"]
 html_theme = "furo"
 html_title = f"headrace {release}"
-nitpicky = False
+# A name in single backticks in a docstring is code, as in Markdown.
+default_role = "literal"
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
