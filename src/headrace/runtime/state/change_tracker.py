@@ -1,0 +1,51 @@
+"""Which addresses of a table changed since the last complete checkpoint.
+
+Changes move from `changed` to a set of their own when a checkpoint begins. They are forgotten when
+that checkpoint or a later one is complete, and come back when it is aborted, so an incremental
+checkpoint always holds all that a complete one does not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.graph.ids import CheckpointId
+
+__all__ = ["ChangeTracker"]
+
+
+class ChangeTracker:
+    """The changes of one table. State objects add to `changed`, which stays the same set object."""
+
+    __slots__ = ("_pending", "changed")
+
+    def __init__(self) -> None:
+        self.changed: set[Any] = set()
+        self._pending: dict[CheckpointId, set[Any]] = {}
+
+    def since_complete(self) -> set[Any]:
+        """All changes since the last complete checkpoint, as a set that stays as it is."""
+        return set(self.changed).union(*self._pending.values())
+
+    def begin(self, checkpoint_id: CheckpointId) -> None:
+        """A checkpoint took the changes so far."""
+        self._pending[checkpoint_id] = set(self.changed)
+        self.changed.clear()
+
+    def complete(self, checkpoint_id: CheckpointId) -> None:
+        """A checkpoint is complete. Earlier ones are covered by it: it took their changes too."""
+        for pending in [p for p in self._pending if p <= checkpoint_id]:
+            del self._pending[pending]
+
+    def abort(self, checkpoint_id: CheckpointId) -> None:
+        """A checkpoint will never be complete: the next one is responsible for its changes."""
+        returned = self._pending.pop(checkpoint_id, None)
+        if returned:
+            later = [p for p in self._pending if p > checkpoint_id]
+            # A later checkpoint that is under way holds these changes already.
+            (self._pending[min(later)] if later else self.changed).update(returned)
+
+    def forget(self) -> None:
+        """Forget everything."""
+        self.changed.clear()
+        self._pending.clear()

@@ -1,0 +1,196 @@
+"""A snapshot of keyed state: for each state and key group one block of bytes.
+
+Until it is serialized a snapshot holds views of the live tables, which are valid as long as no user
+code runs: serialize at once, or in a forked child process, whose memory stays as it was at the
+barrier. Blocks of a key group can be read alone, so a restore at another parallelism reads ranges.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from headrace.common.errors import StateError, shorten_repr
+from headrace.graph.ids import CheckpointId, KeyGroup
+from headrace.runtime.state.declaration import FORMAT_VERSION, StateMeta
+
+__all__ = ["SnapshotKind", "StateSnapshot", "TableView", "decode_block"]
+
+Block = tuple[dict[Any, Any], list[Any]]
+"""Entries that are there, and addresses of entries that are gone since the base."""
+
+
+class SnapshotKind(StrEnum):
+    """What a snapshot holds: everything, or what changed since the last complete checkpoint."""
+
+    FULL = "full"
+    CHANGES = "changes"
+
+
+@dataclass(slots=True)
+class TableView:
+    """One table at the barrier.
+
+    Attributes:
+        meta: What the table is.
+        entries: The live entries.
+        changed: The addresses to write, or None for all.
+        trim: Takes a stored value without its expired parts; None if nothing is left of it.
+    """
+
+    meta: StateMeta
+    entries: Mapping[Any, Any]
+    changed: Collection[Any] | None = None
+    trim: Callable[[Any], Any] | None = None
+
+    def rows(self) -> Iterator[tuple[Any, Any]]:
+        """Address and stored value; None as the value means that the entry is gone."""
+        if self.changed is not None:
+            get = self.entries.get
+            yield from ((address, get(address)) for address in self.changed)
+        elif self.trim is None:
+            yield from self.entries.items()
+        else:
+            for address, stored in self.entries.items():
+                kept = self.trim(stored)
+                if kept is not None:
+                    yield address, kept
+
+
+@dataclass(slots=True)
+class StateSnapshot:
+    """The keyed state of one subtask at a barrier.
+
+    Attributes:
+        kind: What it really holds; a snapshot of changes without a base is a full one.
+        max_parallelism: Number of key groups.
+        checkpoint_id: The checkpoint it belongs to; None for one that others never build upon.
+        base: For changes: the complete checkpoint that they come on top of.
+        states: Metadata by state name.
+        blocks: Bytes by state name and key group; empty until `serialize`.
+    """
+
+    kind: SnapshotKind
+    max_parallelism: int
+    checkpoint_id: CheckpointId | None = None
+    base: CheckpointId | None = None
+    states: dict[str, StateMeta] = field(default_factory=dict)
+    blocks: dict[tuple[str, KeyGroup], bytes] = field(default_factory=dict)
+    views: list[TableView] = field(default_factory=list, repr=False)
+    version: int = FORMAT_VERSION
+
+    def serialize(self) -> StateSnapshot:
+        """Turns the views into blocks, once, and returns the snapshot itself."""
+        views, self.views = self.views, []
+        for view in views:
+            for key_group, block in _by_key_group(view, self.max_parallelism).items():
+                self.blocks[view.meta.name, key_group] = _encode_block(view.meta, block)
+        return self
+
+    @property
+    def is_serialized(self) -> bool:
+        return not self.views
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all blocks."""
+        return sum(map(len, self.blocks.values()))
+
+    def restrict(self, key_groups: range) -> StateSnapshot:
+        """The part of this snapshot that a subtask with these key groups needs."""
+        self._require_serialized()
+        return StateSnapshot(
+            kind=self.kind,
+            max_parallelism=self.max_parallelism,
+            checkpoint_id=self.checkpoint_id,
+            base=self.base,
+            states=self.states,
+            blocks={at: block for at, block in self.blocks.items() if at[1] in key_groups},
+            version=self.version,
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self._require_serialized()
+        return StateSnapshot, (
+            self.kind,
+            self.max_parallelism,
+            self.checkpoint_id,
+            self.base,
+            self.states,
+            self.blocks,
+            [],
+            self.version,
+        )
+
+    def _require_serialized(self) -> None:
+        if self.views:
+            raise StateError(
+                "this snapshot still holds views of live state; call serialize() at the barrier or "
+                "in a forked child before you pass it on"
+            )
+
+
+def _by_key_group(view: TableView, max_parallelism: int) -> dict[KeyGroup, Block]:
+    from headrace.runtime.key_groups import key_group_of
+
+    namespaced = view.meta.namespaced
+    blocks: dict[KeyGroup, Block] = {}
+    for address, stored in view.rows():
+        key_group = key_group_of(address[0] if namespaced else address, max_parallelism)
+        block = blocks.get(key_group)
+        if block is None:
+            block = blocks[key_group] = ({}, [])
+        if stored is None:
+            block[1].append(address)
+        else:
+            block[0][address] = stored
+    return blocks
+
+
+def _encode_block(meta: StateMeta, block: Block) -> bytes:
+    try:
+        return _dumps(block)
+    except Exception as error:
+        address, stored = _find_unpicklable(block)
+        raise StateError(
+            f"state {meta.name!r} holds a value that cannot be pickled, so it cannot be saved: "
+            f"{shorten_repr(stored)} at key {shorten_repr(address)} "
+            f"({type(error).__name__}: {error}); keep connections, locks, files and generators out "
+            "of state"
+        ) from error
+
+
+def _dumps(value: Any) -> bytes:
+    try:
+        return pickle.dumps(value, 5)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        # Classes of the user's main program are known to a slot by value only.
+        import cloudpickle
+
+        data: bytes = cloudpickle.dumps(value, protocol=5)
+        return data
+
+
+def _find_unpicklable(block: Block) -> tuple[Any, Any]:
+    for address, stored in block[0].items():
+        try:
+            _dumps((address, stored))
+        except Exception:
+            return address, stored
+    return next(iter(block[0].items()), (None, None))
+
+
+def decode_block(meta: StateMeta, key_group: KeyGroup, data: bytes) -> Block:
+    """Reads one block."""
+    try:
+        block: Block = pickle.loads(data)
+    except Exception as error:
+        raise StateError(
+            f"key group {key_group} of the saved state {meta.name!r} ({meta}) cannot be read: "
+            f"{type(error).__name__}: {error}; keep the classes of saved values importable under "
+            "their names, or fall back to another checkpoint if the file is damaged"
+        ) from error
+    return block
