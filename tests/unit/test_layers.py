@@ -43,7 +43,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "runtime": FOUNDATION | {"graph"} | DATASTREAM_INTERFACES,
     "sql": FOUNDATION | {"graph"},
     "table": FOUNDATION | {"datastream", "graph", "sql"},
-    "coordination": FOUNDATION | {"graph", "runtime"},
+    "coordination": FOUNDATION | {"datastream.connectors.base", "graph", "runtime"},
     "spark": FOUNDATION | {"coordination", "datastream", "graph", "runtime"},
     "testing": FOUNDATION | {"datastream", "graph", "runtime"},
     "compat": FOUNDATION | {"cluster", "datastream"},
