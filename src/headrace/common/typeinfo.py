@@ -1,8 +1,8 @@
 """Declared types of records: `Types` makes them, the classes describe them.
 
 A `TypeInformation` is a small immutable description that can be compared, hashed, printed and
-pickled. It checks its arguments when it is built, so a mistake shows at the line that made it. What a
-declared type does to a value is in `headrace.runtime.conversion`; how a value is printed, in
+pickled. It checks its arguments when it is built, so a mistake shows at the line that made it. What
+a declared type does to a value is in `headrace.runtime.conversion`; how a value is printed, in
 `headrace.runtime.java_text`.
 """
 
@@ -274,8 +274,8 @@ class TimeTypeInfo(TypeInformation):
         offset = _local_offset_micros()
         if t.tzinfo is not None:
             offset = (t.utcoffset() or datetime.timedelta()) // datetime.timedelta(microseconds=1)
-        seconds = (int(t.hour) * 60 + t.minute) * 60 + t.second
-        return seconds * _MICROS + t.microsecond - offset
+        seconds = (t.hour * 60 + t.minute) * 60 + t.second
+        return int(seconds * _MICROS + t.microsecond - offset)
 
     def from_internal_type(self, t: Any) -> datetime.time | None:
         """The local time of day."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
-from typing import Any, overload
+from typing import Any, SupportsIndex, overload
 
 __all__ = ["Row", "RowKind"]
 
@@ -186,7 +186,7 @@ class Row:
             self._values[self._index_of(key)] = value
 
     def __getattr__(self, item: str) -> Any:
-        """The value of a named field; `row[name]` also reaches names with an underscore in front."""
+        """The value of a named field; `row[name]` also reaches names that start with `_`."""
         if item.startswith("_") or self._fields is None:
             raise AttributeError(f"this Row has no field {item!r}")
         try:
@@ -194,12 +194,12 @@ class Row:
         except (ValueError, IndexError):
             raise AttributeError(f"no field {item!r}; the fields are {self._fields}") from None
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> tuple[Any, ...]:
         """Pickles values, names and kind; a list of names that rows share is written once."""
         if self._row_kind is not _INSERT:
             return _restore_row, (self._values, self._fields, self._row_kind.value)
         if self._fields is None:
-            return _restore_row, (self._values,)
+            return Row, tuple(self._values)
         return _restore_row, (self._values, self._fields)
 
     def __eq__(self, other: object) -> bool:

@@ -1,6 +1,7 @@
 """How a stream gets its timestamps and watermarks.
 
-`WatermarkStrategy` is a picklable description; the runtime makes a generator from it for each subtask.
+`WatermarkStrategy` is a picklable description, from which the runtime makes a generator for each
+subtask.
 """
 
 from __future__ import annotations

@@ -1,0 +1,463 @@
+"""The one declared list of configuration options.
+
+Each option is declared once, with key (Flink's where Flink has it), type, default and description.
+`headrace.common.option_loading` finds the values, `render_markdown` writes the reference.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+from typing import Any, TypeVar
+
+from headrace.common.config_options import ConfigOption as Option
+from headrace.common.configuration import Configuration
+from headrace.common.option_types import (
+    BOOLEAN,
+    DOUBLE,
+    DURATION,
+    INT,
+    LIST,
+    LONG,
+    MAP,
+    MEMORY,
+    STRING,
+    OptionType,
+    choice,
+    text_of,
+)
+
+__all__ = [
+    "OPTIONS",
+    "PREFIXES",
+    "Option",
+    "check",
+    "environment_variable",
+    "find",
+    "render_markdown",
+    "spark_properties",
+]
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+OPTIONS: dict[str, Option[Any]] = {}
+"""Every declared option, by key, in the order of the reference."""
+
+PREFIXES: dict[str, str] = {
+    "spark.": "Any property of Spark; passed on to the Spark session as it is.",
+    "state.backend.rocksdb.": "Further settings of RocksDB; those the library lacks are ignored.",
+    "metrics.reporter.": "Settings of one metrics reporter: `metrics.reporter.<name>.<setting>`.",
+    "metrics.scope.": "Formats of metric scopes.",
+    "rest.": "Further settings of the REST server.",
+    "restart-strategy.": "Further settings of restart strategies.",
+}
+"""Keys that begin like this are known without each being declared."""
+
+_FLINK_PREFIXES = (
+    "akka.", "blob.", "classloader.", "client.", "cluster.", "containerized.", "env.", "execution.",
+    "fs.", "heartbeat.", "high-availability.", "io.", "jobmanager.", "jobstore.", "kubernetes.",
+    "metrics.", "parallelism.", "pekko.", "pipeline.", "process.", "python.", "queryable-state.",
+    "resourcemanager.", "rest.", "restart-strategy.", "s3.", "security.", "slot.", "sql-client.",
+    "sql-gateway.", "state.", "table.", "task.", "taskmanager.", "web.", "yarn.", "zookeeper.",
+)  # fmt: skip
+
+
+def _option(key: str, option_type: OptionType[T], default: Any, description: str) -> Option[T]:
+    parsed = None if default is None else option_type.parse(key, default)
+    option = Option(key, option_type, parsed, description)
+    OPTIONS[key] = option
+    return option
+
+
+# -- Parallelism and pipeline
+
+PARALLELISM_DEFAULT = _option(
+    "parallelism.default", INT, None,
+    "Parallelism of operators that set none. Without it: the number of cores of a local master, "
+    "else the default parallelism of Spark.",
+)  # fmt: skip
+MAX_PARALLELISM = _option(
+    "pipeline.max-parallelism", INT, None,
+    "Upper limit of parallelism, and the number of key groups. 128 unless set; it cannot change "
+    "for restored state.",
+)  # fmt: skip
+PIPELINE_NAME = _option("pipeline.name", STRING, None, "Name of the job.")
+AUTO_WATERMARK_INTERVAL = _option(
+    "pipeline.auto-watermark-interval", DURATION, "200 ms",
+    "How often watermark generators are asked for a watermark while records flow; 0 switches "
+    "periodic watermarks off.",
+)  # fmt: skip
+OBJECT_REUSE = _option(
+    "pipeline.object-reuse", BOOLEAN, False,
+    "Accepted for Flink's sake: chained functions always get the same Python objects.",
+)  # fmt: skip
+OPERATOR_CHAINING = _option(
+    "pipeline.operator-chaining.enabled", BOOLEAN, True,
+    "Run operators that are connected one to one in one vertex.",
+)  # fmt: skip
+GENERIC_TYPES = _option(
+    "pipeline.generic-types", BOOLEAN, True,
+    "Allow streams without a declared type, which carry any Python object.",
+)  # fmt: skip
+AUTO_GENERATE_UIDS = _option(
+    "pipeline.auto-generate-uids", BOOLEAN, True,
+    "Give operators without a uid an id made from the shape of the program. If false, such an "
+    "operator is an error.",
+)  # fmt: skip
+GLOBAL_JOB_PARAMETERS = _option(
+    "pipeline.global-job-parameters", MAP, {},
+    "Parameters of the user, which functions find in their runtime context.",
+)  # fmt: skip
+CACHED_FILES = _option(
+    "pipeline.cached-files", LIST, [],
+    "Files for all workers, each as `name:NAME,path:PATH,executable:true`.",
+)  # fmt: skip
+CLOSURE_CLEANER_LEVEL = _option(
+    "pipeline.closure-cleaner-level", choice("NONE", "TOP_LEVEL", "RECURSIVE"), "RECURSIVE",
+    "Accepted for Flink's sake; Python functions need no cleaning.",
+)  # fmt: skip
+FORCE_AVRO = _option("pipeline.force-avro", BOOLEAN, False, "Accepted for Flink's sake.")
+FORCE_KRYO = _option("pipeline.force-kryo", BOOLEAN, False, "Accepted for Flink's sake.")
+
+# -- Execution
+
+RUNTIME_MODE = _option(
+    "execution.runtime-mode", choice("STREAMING", "BATCH", "AUTOMATIC"), "STREAMING",
+    "STREAMING emits every step; BATCH emits final results and needs bounded sources; AUTOMATIC "
+    "is BATCH if all sources are bounded.",
+)  # fmt: skip
+BUFFER_TIMEOUT = _option(
+    "execution.buffer-timeout.interval", DURATION, "100 ms",
+    "How long a record may wait in a batch. An epoch never outlasts its target, so this only has "
+    "an effect below `execution.epoch.target`.",
+)  # fmt: skip
+BUFFER_TIMEOUT_ENABLED = _option(
+    "execution.buffer-timeout.enabled", BOOLEAN, True,
+    "Whether `execution.buffer-timeout.interval` counts.",
+)  # fmt: skip
+ATTACHED = _option(
+    "execution.attached", BOOLEAN, True, "Whether submitting a job waits for its end."
+)
+SHUTDOWN_ON_ATTACHED_EXIT = _option(
+    "execution.shutdown-on-attached-exit", BOOLEAN, False,
+    "Whether a job that was submitted attached ends with the command that submitted it.",
+)  # fmt: skip
+EPOCH_TARGET = _option(
+    "execution.epoch.target", DURATION, "1 s",
+    "How long an epoch should take. Source budgets follow the measured rate to meet it.",
+)  # fmt: skip
+EPOCH_MAX_RECORDS = _option(
+    "execution.epoch.max-records", LONG, None,
+    "Most records that all sources together read in one epoch; no limit unless set.",
+)  # fmt: skip
+SNAPSHOT_COMPRESSION = _option(
+    "execution.checkpointing.snapshot-compression", BOOLEAN, False,
+    "Compress state in checkpoints and savepoints.",
+)  # fmt: skip
+
+# -- Checkpoints and savepoints
+
+CHECKPOINTING_INTERVAL = _option(
+    "execution.checkpointing.interval", DURATION, None,
+    "How often a checkpoint is taken. Unless set, none are.",
+)  # fmt: skip
+CHECKPOINTING_MODE = _option(
+    "execution.checkpointing.mode", choice("EXACTLY_ONCE", "AT_LEAST_ONCE"), "EXACTLY_ONCE",
+    "The guarantee. An epoch boundary is an aligned barrier, so exactly-once costs no more.",
+)  # fmt: skip
+CHECKPOINTING_TIMEOUT = _option(
+    "execution.checkpointing.timeout", DURATION, "10 min",
+    "A checkpoint that takes longer is given up.",
+)  # fmt: skip
+CHECKPOINTING_MIN_PAUSE = _option(
+    "execution.checkpointing.min-pause", DURATION, "0 ms",
+    "Least time between the end of one checkpoint and the start of the next.",
+)  # fmt: skip
+CHECKPOINTING_MAX_CONCURRENT = _option(
+    "execution.checkpointing.max-concurrent-checkpoints", INT, 1,
+    "How many checkpoints may be under way at once.",
+)  # fmt: skip
+CHECKPOINTING_TOLERABLE_FAILURES = _option(
+    "execution.checkpointing.tolerable-failed-checkpoints", INT, 0,
+    "How many checkpoints in a row may fail before the job does.",
+)  # fmt: skip
+EXTERNALIZED_CHECKPOINT_RETENTION = _option(
+    "execution.checkpointing.externalized-checkpoint-retention",
+    choice("NO_EXTERNALIZED_CHECKPOINTS", "RETAIN_ON_CANCELLATION", "DELETE_ON_CANCELLATION"),
+    "NO_EXTERNALIZED_CHECKPOINTS",
+    "What becomes of the last checkpoints when the job is cancelled.",
+)  # fmt: skip
+CHECKPOINTING_INCREMENTAL = _option(
+    "execution.checkpointing.incremental", BOOLEAN, False,
+    "Write only what changed since the last checkpoint.",
+)  # fmt: skip
+CHECKPOINTING_STORAGE = _option(
+    "execution.checkpointing.storage", choice("jobmanager", "filesystem"), None,
+    "Where checkpoints are kept. `filesystem` when `execution.checkpointing.dir` is set, else "
+    "`jobmanager`, which lasts as long as the job.",
+)  # fmt: skip
+CHECKPOINTING_DIR = _option(
+    "execution.checkpointing.dir", STRING, None,
+    "Directory of checkpoints, on any file system that fsspec reaches.",
+)  # fmt: skip
+SAVEPOINT_DIR = _option(
+    "execution.checkpointing.savepoint-dir", STRING, None,
+    "Directory of savepoints that are taken without one.",
+)  # fmt: skip
+CHECKPOINTS_NUM_RETAINED = _option(
+    "execution.checkpointing.num-retained", INT, 1, "How many completed checkpoints are kept."
+)
+UNALIGNED_ENABLED = _option(
+    "execution.checkpointing.unaligned.enabled", BOOLEAN, False,
+    "Accepted: a barrier between epochs never waits for alignment, and there is nothing in flight "
+    "to save.",
+)  # fmt: skip
+UNALIGNED_FORCED = _option(
+    "execution.checkpointing.unaligned.forced", BOOLEAN, False, "Accepted; see above."
+)
+ALIGNED_CHECKPOINT_TIMEOUT = _option(
+    "execution.checkpointing.aligned-checkpoint-timeout", DURATION, "0 ms", "Accepted; see above."
+)
+LOCAL_RECOVERY = _option(
+    "execution.state-recovery.from-local", BOOLEAN, False,
+    "Keep a copy of the state beside the slot, for a quicker restore on the same host.",
+)  # fmt: skip
+SAVEPOINT_PATH = _option(
+    "execution.state-recovery.path", STRING, None, "Savepoint or checkpoint to start from."
+)
+SAVEPOINT_IGNORE_UNCLAIMED = _option(
+    "execution.state-recovery.ignore-unclaimed-state", BOOLEAN, False,
+    "Start although the savepoint holds state that no operator of the program takes.",
+)  # fmt: skip
+RESTORE_MODE = _option(
+    "execution.state-recovery.claim-mode", choice("NO_CLAIM", "CLAIM", "LEGACY"), "NO_CLAIM",
+    "Who owns the savepoint after a restore: with CLAIM, the job, which may delete it.",
+)  # fmt: skip
+
+# -- State
+
+STATE_BACKEND = _option(
+    "state.backend.type", choice("hashmap", "rocksdb"), "hashmap",
+    "Where keyed state lives: Python objects in memory, or RocksDB on local disk.",
+)  # fmt: skip
+LATENCY_TRACK = _option(
+    "state.latency-track.keyed-state-enabled", BOOLEAN, False,
+    "Measure how long state accesses take.",
+)  # fmt: skip
+ROCKSDB_LOCALDIR = _option(
+    "state.backend.rocksdb.localdir", STRING, None,
+    "Local directory of RocksDB's files; a temporary one unless set.",
+)  # fmt: skip
+ROCKSDB_PREDEFINED_OPTIONS = _option(
+    "state.backend.rocksdb.predefined-options",
+    choice(
+        "DEFAULT", "SPINNING_DISK_OPTIMIZED", "SPINNING_DISK_OPTIMIZED_HIGH_MEM",
+        "FLASH_SSD_OPTIMIZED",
+    ),
+    "DEFAULT", "A profile of RocksDB settings.",
+)  # fmt: skip
+ROCKSDB_WRITEBUFFER_SIZE = _option(
+    "state.backend.rocksdb.writebuffer.size", MEMORY, "64mb", "Size of one write buffer."
+)
+ROCKSDB_WRITEBUFFER_COUNT = _option(
+    "state.backend.rocksdb.writebuffer.count", INT, 2, "Most write buffers in memory."
+)
+ROCKSDB_BLOCK_CACHE_SIZE = _option(
+    "state.backend.rocksdb.block.cache-size", MEMORY, "8mb", "Cache of data blocks."
+)
+ROCKSDB_BLOCK_SIZE = _option(
+    "state.backend.rocksdb.block.blocksize", MEMORY, "4kb", "Size of a data block."
+)
+ROCKSDB_THREADS = _option(
+    "state.backend.rocksdb.thread.num", INT, 2, "Background threads for flushes and compactions."
+)
+ROCKSDB_BLOOM_FILTER = _option(
+    "state.backend.rocksdb.use-bloom-filter", BOOLEAN, False, "Give each file a Bloom filter."
+)
+ROCKSDB_CACHE_OBJECTS = _option(
+    "state.backend.rocksdb.object-cache.size", INT, 100_000,
+    "How many decoded values are kept in front of RocksDB, for each slot.",
+)  # fmt: skip
+
+# -- Restart strategies
+
+RESTART_STRATEGY_TYPE = _option(
+    "restart-strategy.type",
+    choice(
+        "none", "fixed-delay", "failure-rate", "exponential-delay",
+        off="none", disable="none", disabled="none", false="none",
+        fixeddelay="fixed-delay", failurerate="failure-rate",
+        exponentialdelay="exponential-delay",
+    ),
+    None,
+    "What follows a failure. Without it: `exponential-delay` if checkpoints are on, else `none`.",
+)  # fmt: skip
+FIXED_DELAY_ATTEMPTS = _option(
+    "restart-strategy.fixed-delay.attempts", INT, 1, "How often the job may start again."
+)
+FIXED_DELAY_DELAY = _option(
+    "restart-strategy.fixed-delay.delay", DURATION, "1 s", "The pause before each restart."
+)
+FAILURE_RATE_MAX_FAILURES = _option(
+    "restart-strategy.failure-rate.max-failures-per-interval", INT, 1,
+    "How many failures there may be in one interval.",
+)  # fmt: skip
+FAILURE_RATE_INTERVAL = _option(
+    "restart-strategy.failure-rate.failure-rate-interval", DURATION, "1 min", "The interval."
+)
+FAILURE_RATE_DELAY = _option(
+    "restart-strategy.failure-rate.delay", DURATION, "1 s", "The pause before each restart."
+)
+EXPONENTIAL_DELAY_INITIAL_BACKOFF = _option(
+    "restart-strategy.exponential-delay.initial-backoff", DURATION, "1 s", "The first pause."
+)
+EXPONENTIAL_DELAY_MAX_BACKOFF = _option(
+    "restart-strategy.exponential-delay.max-backoff", DURATION, "1 min", "The longest pause."
+)
+EXPONENTIAL_DELAY_MULTIPLIER = _option(
+    "restart-strategy.exponential-delay.backoff-multiplier", DOUBLE, 1.5,
+    "How much longer each pause is than the one before.",
+)  # fmt: skip
+EXPONENTIAL_DELAY_RESET_THRESHOLD = _option(
+    "restart-strategy.exponential-delay.reset-backoff-threshold", DURATION, "1 h",
+    "How long the job must run well until the pauses start over.",
+)  # fmt: skip
+EXPONENTIAL_DELAY_JITTER = _option(
+    "restart-strategy.exponential-delay.jitter-factor", DOUBLE, 0.1,
+    "By which share a pause is made longer or shorter at random.",
+)  # fmt: skip
+EXPONENTIAL_DELAY_ATTEMPTS = _option(
+    "restart-strategy.exponential-delay.attempts-before-reset-backoff", INT, None,
+    "How many restarts there may be before a long enough good run; any number unless set.",
+)  # fmt: skip
+
+# -- Python
+
+PYTHON_FILES = _option(
+    "python.files", LIST, [], "Modules, packages and archives of Python code for all workers."
+)
+PYTHON_REQUIREMENTS = _option(
+    "python.requirements", STRING, None,
+    "A requirements file, and after `#` a directory of packages to install it from.",
+)  # fmt: skip
+PYTHON_ARCHIVES = _option(
+    "python.archives", LIST, [],
+    "Archives that every worker unpacks in its working directory, each as `path#directory`.",
+)  # fmt: skip
+PYTHON_EXECUTABLE = _option(
+    "python.executable", STRING, None,
+    "Python interpreter of the slots; the one that submits the job unless set.",
+)  # fmt: skip
+
+# -- Spark
+
+SPARK_MASTER = _option(
+    "spark.master", STRING, "local[*]", "Master of the Spark session, if headrace creates it."
+)
+
+# -- REST and metrics
+
+REST_ADDRESS = _option(
+    "rest.address", STRING, "localhost", "Host under which clients find the REST server."
+)
+REST_PORT = _option("rest.port", INT, 8081, "Port under which clients find the REST server.")
+REST_BIND_ADDRESS = _option(
+    "rest.bind-address", STRING, "localhost", "Address on which the REST server listens."
+)
+REST_BIND_PORT = _option(
+    "rest.bind-port", STRING, "8081", "Port, or range of ports, on which the REST server listens."
+)
+METRICS_REPORTERS = _option(
+    "metrics.reporters", LIST, [], "Names of the metrics reporters to start."
+)
+METRICS_LATENCY_INTERVAL = _option(
+    "metrics.latency.interval", DURATION, "0 ms",
+    "How often sources send latency markers; 0 for never.",
+)  # fmt: skip
+METRICS_FETCHER_INTERVAL = _option(
+    "metrics.fetcher.update-interval", DURATION, "10 s",
+    "How often the dashboard's metrics are brought up to date.",
+)  # fmt: skip
+TASK_CANCELLATION_INTERVAL = _option(
+    "task.cancellation.interval", DURATION, "30 s", "Time between two attempts at cancelling."
+)
+TASK_CANCELLATION_TIMEOUT = _option(
+    "task.cancellation.timeout", DURATION, "3 min",
+    "After this time without success, a slot that is to be cancelled is killed.",
+)  # fmt: skip
+
+
+def find(key: str) -> Option[Any] | None:
+    """The declared option with this key, or None."""
+    return OPTIONS.get(key)
+
+
+def environment_variable(key: str) -> str:
+    """The environment variable that sets an option: `HEADRACE_PARALLELISM_DEFAULT` and the like."""
+    return "HEADRACE_" + key.upper().replace(".", "_").replace("-", "_")
+
+
+_reported: set[str] = set()
+
+
+def check(configuration: Configuration) -> None:
+    """Reads every declared option that is set, and logs each unknown key once in a process.
+
+    A key that Flink has but headrace has no use for is worth an information; any other unknown key
+    is probably a slip of the pen, so it is a warning, with the nearest known key if one is near.
+
+    Raises:
+        ConfigurationError: A declared option has a value that it cannot have.
+    """
+    for key in sorted(configuration.key_set()):
+        option = find(key)
+        if option is not None:
+            configuration.get(option)
+        elif key not in _reported and not key.startswith(tuple(PREFIXES)):
+            _reported.add(key)
+            _report_unknown(key)
+
+
+def _report_unknown(key: str) -> None:
+    close = difflib.get_close_matches(key, OPTIONS, n=1, cutoff=0.85)
+    if close:
+        logger.warning("unknown option %s is ignored; did you mean %s?", key, close[0])
+    elif key.startswith(_FLINK_PREFIXES):
+        logger.info("option %s has no effect in headrace", key)
+    else:
+        logger.warning("unknown option %s is ignored", key)
+
+
+def spark_properties(configuration: Configuration) -> dict[str, str]:
+    """The properties that are passed on to Spark: every `spark.*` that is set."""
+    return {k: v for k, v in configuration.to_dict().items() if k.startswith("spark.")}
+
+
+def render_markdown() -> str:
+    """The reference of all options as Markdown: a table for each group, and the free prefixes."""
+    groups: dict[str, list[Option[Any]]] = {}
+    for option in OPTIONS.values():
+        first, _, rest = option.key.partition(".")
+        name = f"{first}.{rest.partition('.')[0]}" if first in ("execution", "state") else first
+        name = name if name in ("execution.checkpointing", "state.backend") else first
+        groups.setdefault(name, []).append(option)
+    lines = ["# Configuration options", ""]
+    for name, members in groups.items():
+        lines += [f"## {name}", "", "| Key | Type | Default | Description |", "|---|---|---|---|"]
+        lines += [_table_row(option) for option in members]
+        lines.append("")
+    lines += ["## Keys that begin with", "", "| Prefix | Description |", "|---|---|"]
+    lines += [f"| `{prefix}*` | {text} |" for prefix, text in PREFIXES.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _table_row(option: Option[Any]) -> str:
+    default = "(none)" if option.default is None else f"`{text_of(option.default)}`"
+    if option.default in ([], {}):
+        default = "(empty)"
+    kind = option.type.name
+    if kind == "Enum":
+        kind = option.type.expected.removeprefix("one of ")
+    return f"| `{option.key}` | {kind} | {default} | {option.description} |".replace("||", "|")

@@ -1,0 +1,187 @@
+"""Schemas between records and bytes, for connectors: `SerializationSchema` and its relatives."""
+
+from __future__ import annotations
+
+import codecs
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Protocol
+
+from headrace.common.errors import FunctionTypeError, GraphError, TypeMismatchError
+from headrace.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
+
+__all__ = [
+    "BulkWriter",
+    "BulkWriterFactory",
+    "ByteArraySchema",
+    "DeserializationSchema",
+    "Encoder",
+    "RowFieldExtractorSchema",
+    "SerializationSchema",
+    "SimpleStringSchema",
+]
+
+
+def _checked_charset(charset: str) -> str:
+    try:
+        return codecs.lookup(charset).name
+    except (LookupError, TypeError) as error:
+        raise GraphError(f"there is no character set {charset!r}; try 'UTF-8'") from error
+
+
+class SerializationSchema:
+    """Turns records into bytes for a sink. Subclasses implement `serialize` and are picklable."""
+
+    def open(self) -> None:
+        """Called once in the process of the sink, before the first record."""
+
+    def serialize(self, element: Any) -> bytes | None:
+        """The bytes of one record."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement serialize()")
+
+
+class DeserializationSchema:
+    """Turns bytes into records. Subclasses implement `deserialize` and are picklable."""
+
+    def open(self) -> None:
+        """Called once in the process of the source, before the first message."""
+
+    def deserialize(self, message: bytes) -> Any:
+        """The record in one message; None if the message is to be skipped."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement deserialize()")
+
+    def is_end_of_stream(self, next_element: Any) -> bool:
+        """Whether this record marks the end of the stream; it is not passed on then."""
+        return False
+
+    def get_produced_type(self) -> TypeInformation:
+        """The type of the records."""
+        return PickledBytesTypeInfo()
+
+
+class SimpleStringSchema(SerializationSchema, DeserializationSchema):
+    """Text, in one character set."""
+
+    def __init__(self, charset: str = "UTF-8") -> None:
+        """Uses the given character set."""
+        self._charset = _checked_charset(charset)
+
+    def open(self) -> None:
+        """Nothing to prepare."""
+
+    def serialize(self, element: Any) -> bytes:
+        """The text's bytes."""
+        if not isinstance(element, str):
+            raise TypeMismatchError(
+                f"SimpleStringSchema writes str, not {element!r} ({type(element).__name__}); "
+                "map the stream to str first"
+            )
+        return element.encode(self._charset)
+
+    def deserialize(self, message: bytes) -> str:
+        """The text in the bytes; what cannot be decoded becomes a replacement character."""
+        return bytes(message).decode(self._charset, "replace")
+
+    def get_produced_type(self) -> TypeInformation:
+        """Text."""
+        return Types.STRING()
+
+
+class ByteArraySchema(SerializationSchema, DeserializationSchema):
+    """Bytes, as they are."""
+
+    def open(self) -> None:
+        """Nothing to prepare."""
+
+    def serialize(self, element: Any) -> bytes:
+        """The bytes."""
+        return _require_bytes(element, "ByteArraySchema writes bytes")
+
+    def deserialize(self, message: bytes) -> bytes:
+        """The bytes."""
+        return bytes(message)
+
+    def get_produced_type(self) -> TypeInformation:
+        """Bytes."""
+        return Types.PRIMITIVE_ARRAY(Types.BYTE())
+
+
+class RowFieldExtractorSchema(SerializationSchema):
+    """Writes one field of a row, which must hold bytes; useful for the keys of messages."""
+
+    def __init__(self, field_index: int) -> None:
+        """Takes the field at this position, from 0."""
+        if isinstance(field_index, bool) or not isinstance(field_index, int):
+            raise FunctionTypeError(f"field_index is a whole number, not {field_index!r}")
+        if field_index < 0:
+            raise GraphError(f"field_index cannot be negative: {field_index}")
+        self._field_index = field_index
+
+    def serialize(self, element: Any) -> bytes | None:
+        """The bytes in the field."""
+        try:
+            value = element[self._field_index]
+        except (IndexError, TypeError) as error:
+            raise TypeMismatchError(
+                f"RowFieldExtractorSchema found no field {self._field_index} in {element!r}"
+            ) from error
+        if value is None:
+            return None
+        return _require_bytes(value, f"field {self._field_index} of the row must hold bytes")
+
+
+def _require_bytes(value: Any, what: str) -> bytes:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    raise TypeMismatchError(f"{what}, not {value!r} ({type(value).__name__})")
+
+
+class Encoder(ABC):
+    """Writes records one by one into the files of a file sink."""
+
+    @abstractmethod
+    def encode(self, element: Any, stream: BinaryIO) -> None:
+        """Writes one record, with whatever separates it from the next."""
+
+    @staticmethod
+    def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
+        """Writes each record as one line of text."""
+        return SimpleStringEncoder(_checked_charset(charset_name))
+
+
+@dataclass(frozen=True)
+class SimpleStringEncoder(Encoder):
+    """One line of text for each record.
+
+    The runtime replaces `to_text` by the formatter of the stream's declared type, so that files
+    read as Flink's do.
+    """
+
+    charset: str = "utf-8"
+    to_text: Callable[[Any], str] = str
+
+    def encode(self, element: Any, stream: BinaryIO) -> None:
+        """Writes the text of the record and a line end."""
+        stream.write((self.to_text(element) + "\n").encode(self.charset))
+
+
+class BulkWriter(Protocol):
+    """Writes one file in a bulk format."""
+
+    def add_element(self, element: Any) -> None:
+        """Takes one record."""
+
+    def flush(self) -> None:
+        """Hands over what is buffered."""
+
+    def finish(self) -> None:
+        """Writes what is still missing, such as a footer; does not close the stream."""
+
+
+class BulkWriterFactory(ABC):
+    """Makes the writers of a file sink in a bulk format. Picklable; used in the slots."""
+
+    @abstractmethod
+    def create(self, stream: BinaryIO) -> BulkWriter:
+        """Makes the writer of one file."""

@@ -1,0 +1,1 @@
+"""Small helpers of the public API that belong to no other package."""
