@@ -1,0 +1,252 @@
+"""Settings of checkpoints, as methods over the job's `Configuration`."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from headrace.common.config_options import ConfigOption
+from headrace.common.configuration import Configuration
+from headrace.common.errors import ConfigurationError, FunctionTypeError
+from headrace.common.option_types import BOOLEAN, DURATION, INT, choice
+from headrace.common.time import Duration, Time, to_millis
+from headrace.datastream.checkpointing_mode import CheckpointingMode
+from headrace.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
+
+__all__ = ["CheckpointConfig"]
+
+T = TypeVar("T")
+
+_MINIMAL_CHECKPOINT_TIME_MS = 10
+_INT_MAX = 2**31 - 1
+
+_INTERVAL: ConfigOption[timedelta] = ConfigOption("execution.checkpointing.interval", DURATION)
+_MODE = ConfigOption(
+    "execution.checkpointing.mode",
+    choice(*CheckpointingMode.__members__),
+    CheckpointingMode.EXACTLY_ONCE.name,
+)
+_TIMEOUT = ConfigOption("execution.checkpointing.timeout", DURATION, timedelta(minutes=10))
+_MIN_PAUSE = ConfigOption("execution.checkpointing.min-pause", DURATION, timedelta(0))
+_MAX_CONCURRENT = ConfigOption("execution.checkpointing.max-concurrent-checkpoints", INT, 1)
+_TOLERABLE = ConfigOption("execution.checkpointing.tolerable-failed-checkpoints", INT, 0)
+_RETENTION = ConfigOption(
+    "execution.checkpointing.externalized-checkpoint-retention",
+    choice(*ExternalizedCheckpointRetention.__members__),
+    ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS.name,
+)
+_UNALIGNED = ConfigOption("execution.checkpointing.unaligned.enabled", BOOLEAN, False)
+_FORCE_UNALIGNED = ConfigOption("execution.checkpointing.unaligned.forced", BOOLEAN, False)
+_ALIGNED_TIMEOUT = ConfigOption(
+    "execution.checkpointing.aligned-checkpoint-timeout", DURATION, timedelta(0)
+)
+
+
+class CheckpointConfig:
+    """When and how checkpoints are taken; from `StreamExecutionEnvironment.get_checkpoint_config`.
+
+    It holds no settings of its own: it reads and writes the configuration it was made with, so that
+    `env.configure(...)` and these methods agree. Every setter returns the object.
+
+    Args:
+        configuration: The configuration to read and write; a new one if left out.
+    """
+
+    def __init__(self, configuration: Configuration | None = None) -> None:
+        self._configuration = Configuration() if configuration is None else configuration
+
+    @property
+    def configuration(self) -> Configuration:
+        """The configuration behind."""
+        return self._configuration
+
+    def is_checkpointing_enabled(self) -> bool:
+        """Returns whether an interval is set."""
+        return self.get_checkpoint_interval() > 0
+
+    def disable_checkpointing(self) -> CheckpointConfig:
+        """Removes the interval, so that no more checkpoints are taken by themselves."""
+        self._configuration.remove_config(_INTERVAL.key)
+        return self
+
+    def get_checkpointing_mode(self) -> CheckpointingMode:
+        """Returns the guarantee; at least once while checkpointing is off."""
+        if not self.is_checkpointing_enabled():
+            return CheckpointingMode.AT_LEAST_ONCE
+        return CheckpointingMode[self._get(_MODE)]
+
+    def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
+        """Sets the guarantee."""
+        _require(checkpointing_mode, CheckpointingMode)
+        return self._set(_MODE, checkpointing_mode.name)
+
+    def get_checkpoint_interval(self) -> int:
+        """Returns the interval in milliseconds, or -1 if none is set."""
+        interval = self._configuration.get(_INTERVAL)
+        return -1 if interval is None else to_millis(interval)
+
+    def set_checkpoint_interval(
+        self, checkpoint_interval: int | Duration | Time | timedelta
+    ) -> CheckpointConfig:
+        """Sets how often a checkpoint is started; milliseconds, at least 10."""
+        return self._set_time(_INTERVAL, checkpoint_interval, _MINIMAL_CHECKPOINT_TIME_MS)
+
+    def get_checkpoint_timeout(self) -> int:
+        """Returns after how many milliseconds an unfinished checkpoint is given up."""
+        return to_millis(self._get(_TIMEOUT))
+
+    def set_checkpoint_timeout(
+        self, checkpoint_timeout: int | Duration | Time | timedelta
+    ) -> CheckpointConfig:
+        """Sets when an unfinished checkpoint is given up; milliseconds, at least 10."""
+        return self._set_time(_TIMEOUT, checkpoint_timeout, _MINIMAL_CHECKPOINT_TIME_MS)
+
+    def get_min_pause_between_checkpoints(self) -> int:
+        """Returns the least time from the end of a checkpoint to the next, in milliseconds."""
+        return to_millis(self._get(_MIN_PAUSE))
+
+    def set_min_pause_between_checkpoints(
+        self, min_pause_between_checkpoints: int | Duration | Time | timedelta
+    ) -> CheckpointConfig:
+        """Sets the least time from the end of a checkpoint to the start of the next."""
+        return self._set_time(_MIN_PAUSE, min_pause_between_checkpoints, 0)
+
+    def get_max_concurrent_checkpoints(self) -> int:
+        """Returns how many checkpoints may be under way at once."""
+        return self._get(_MAX_CONCURRENT)
+
+    def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
+        """Sets how many checkpoints may be under way at once; at least 1."""
+        return self._set_number(_MAX_CONCURRENT, max_concurrent_checkpoints, 1)
+
+    def is_fail_on_checkpointing_errors(self) -> bool:
+        """Returns whether the first failed checkpoint fails the job."""
+        return self.get_tolerable_checkpoint_failure_number() == 0
+
+    def set_fail_on_checkpointing_errors(
+        self, fail_on_checkpointing_errors: bool
+    ) -> CheckpointConfig:
+        """Sets whether the first failed checkpoint fails the job, or none ever does."""
+        return self.set_tolerable_checkpoint_failure_number(
+            0 if fail_on_checkpointing_errors else _INT_MAX
+        )
+
+    def get_tolerable_checkpoint_failure_number(self) -> int:
+        """Returns how many checkpoints in a row may fail before the job does."""
+        return self._get(_TOLERABLE)
+
+    def set_tolerable_checkpoint_failure_number(
+        self, tolerable_checkpoint_failure_number: int
+    ) -> CheckpointConfig:
+        """Sets how many checkpoints in a row may fail before the job does."""
+        return self._set_number(_TOLERABLE, tolerable_checkpoint_failure_number, 0)
+
+    def set_externalized_checkpoint_retention(
+        self, retention_mode: ExternalizedCheckpointRetention
+    ) -> CheckpointConfig:
+        """Sets what becomes of the last checkpoint when the job is cancelled."""
+        _require(retention_mode, ExternalizedCheckpointRetention)
+        return self._set(_RETENTION, retention_mode.name)
+
+    def is_externalized_checkpoints_enabled(self) -> bool:
+        """Returns whether a checkpoint may outlive the job."""
+        no_externalized = ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
+        return self.get_externalized_checkpoint_retention() is not no_externalized
+
+    def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
+        """Returns what becomes of the last checkpoint when the job is cancelled."""
+        return ExternalizedCheckpointRetention[self._get(_RETENTION)]
+
+    def is_unaligned_checkpoints_enabled(self) -> bool:
+        """Returns whether unaligned checkpoints are on, which needs the exactly-once mode."""
+        if self.get_checkpointing_mode() is not CheckpointingMode.EXACTLY_ONCE:
+            return False
+        return self._get(_UNALIGNED)
+
+    def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
+        """Switches unaligned checkpoints on.
+
+        Accepted for Flink's programs. Here every checkpoint is taken between two epochs, when no
+        record is in flight, so there is nothing to wait for and nothing in flight to save.
+        """
+        return self._set(_UNALIGNED, bool(enabled))
+
+    def disable_unaligned_checkpoints(self) -> CheckpointConfig:
+        """Switches unaligned checkpoints off."""
+        return self.enable_unaligned_checkpoints(False)
+
+    def set_aligned_checkpoint_timeout(
+        self, alignment_timeout: Duration | Time | timedelta | int
+    ) -> CheckpointConfig:
+        """Sets when an aligned checkpoint becomes unaligned; accepted, without effect."""
+        return self._set_time(_ALIGNED_TIMEOUT, alignment_timeout, 0)
+
+    def get_aligned_checkpoint_timeout(self) -> Duration:
+        """Returns after what time an aligned checkpoint becomes unaligned."""
+        return Duration.of(self._get(_ALIGNED_TIMEOUT))
+
+    def set_alignment_timeout(
+        self, alignment_timeout: Duration | Time | timedelta | int
+    ) -> CheckpointConfig:
+        """Same as `set_aligned_checkpoint_timeout`."""
+        return self.set_aligned_checkpoint_timeout(alignment_timeout)
+
+    def get_alignment_timeout(self) -> Duration:
+        """Same as `get_aligned_checkpoint_timeout`."""
+        return self.get_aligned_checkpoint_timeout()
+
+    def set_force_unaligned_checkpoints(
+        self, force_unaligned_checkpoints: bool = True
+    ) -> CheckpointConfig:
+        """Sets whether unaligned checkpoints are forced; accepted, without effect."""
+        return self._set(_FORCE_UNALIGNED, bool(force_unaligned_checkpoints))
+
+    def is_force_unaligned_checkpoints(self) -> bool:
+        """Returns whether unaligned checkpoints are forced."""
+        return self._get(_FORCE_UNALIGNED)
+
+    def _get(self, option: ConfigOption[T]) -> T:
+        value: T = self._configuration.get(option)
+        return value
+
+    def _set(self, option: ConfigOption[Any], value: Any) -> CheckpointConfig:
+        self._configuration.set(option, value)
+        return self
+
+    def _set_time(
+        self,
+        option: ConfigOption[timedelta],
+        amount: int | Duration | Time | timedelta,
+        least_ms: int,
+    ) -> CheckpointConfig:
+        millis = to_millis(amount, option.key)
+        if millis < least_ms:
+            raise ConfigurationError(
+                f"{option.key!r} must be at least {least_ms} ms, got {millis} ms",
+                key=option.key,
+                value=amount,
+            )
+        return self._set(option, Duration.of_millis(millis))
+
+    def _set_number(self, option: ConfigOption[int], number: int, least: int) -> CheckpointConfig:
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise FunctionTypeError(f"{option.key!r} must be a whole number, not {number!r}")
+        if number < least:
+            raise ConfigurationError(
+                f"{option.key!r} must be at least {least}, got {number}",
+                key=option.key,
+                value=number,
+            )
+        return self._set(option, number)
+
+    def __repr__(self) -> str:
+        """Shows interval and mode."""
+        return (
+            f"CheckpointConfig(interval={self.get_checkpoint_interval()} ms, "
+            f"mode={self.get_checkpointing_mode().name})"
+        )
+
+
+def _require(value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise FunctionTypeError(f"a {kind.__name__} is needed, not {value!r}")
