@@ -51,9 +51,9 @@ ALLOWED: dict[str, frozenset[str]] = {
     | {"compat", "coordination", "datastream", "graph", "runtime", "spark", "sql", "table"},
 }
 
-# What a layer may also import inside of a function, or for its annotations. `execute()` hands a program
-# over to those who run it, and the writer of a connector works in a slot; describing a program
-# loads neither.
+# What a layer may also import inside of a function, or for its annotations. `execute()` hands a
+# program over to those who run it, and the writer of a connector works in a slot; describing a
+# program loads neither.
 ALLOWED_LATE: dict[str, frozenset[str]] = {
     "datastream": frozenset({"coordination", "runtime", "spark"}),
     "testing": frozenset({"coordination", "spark"}),
