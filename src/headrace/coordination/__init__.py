@@ -1,0 +1,4 @@
+"""The coordinator: decides when an epoch runs, keeps track of subtasks, ends the job.
+
+It reaches Spark through one narrow protocol, `carrier.Carrier`.
+"""

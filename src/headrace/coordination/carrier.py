@@ -1,0 +1,43 @@
+"""What the coordinator needs of the system that carries the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from headrace.runtime.slot_protocol import SlotLaunch
+
+
+@dataclass(frozen=True)
+class PartitionRun:
+    """One partition of a level in an epoch: the subtask, and the socket of its slot."""
+
+    vertex: str
+    subtask: int
+    data_address: str
+
+
+@dataclass(frozen=True)
+class EpochRun:
+    """One epoch as the carrier sees it: levels of partitions, data between them."""
+
+    epoch: int
+    incarnation: int
+    token: str
+    levels: tuple[tuple[PartitionRun, ...], ...]
+
+
+class Carrier(Protocol):
+    """Starts slots on the cluster's hosts, and carries frames from level to level."""
+
+    def start_slots(self, launches: list[SlotLaunch]) -> None:
+        """Start a process for each launch, spread over the hosts. Returns when they are started."""
+
+    def run_epoch(self, run: EpochRun) -> None:
+        """Run an epoch to its end. Raises if a part of it could not be run."""
+
+    def cancel(self) -> None:
+        """End what is running, from another thread."""
+
+    def control_address(self) -> str | tuple[str, int] | None:
+        """Where the control server should listen so that slots can reach it; None for a local socket."""

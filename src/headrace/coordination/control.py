@@ -1,0 +1,104 @@
+"""The coordinator's end of the control connections."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import pickle
+import threading
+from collections.abc import Callable
+from multiprocessing.connection import Connection, Listener
+from typing import Any
+
+from headrace.graph.ids import SlotId
+from headrace.runtime import messages as m
+
+_log = logging.getLogger(__name__)
+
+
+class ControlServer:
+    """Accepts slots of one incarnation of a job and passes their messages on.
+
+    `on_message` is called on the connection's thread, in the order in which a slot sent; `on_lost` when a
+    connection breaks before the slot said goodbye.
+    """
+
+    def __init__(
+        self,
+        address: str | tuple[str, int],
+        token: str,
+        incarnation: int,
+        on_message: Callable[[Any], None],
+        on_lost: Callable[[SlotId], None],
+    ) -> None:
+        self._listener = Listener(address, authkey=token.encode(), backlog=64)
+        self.address: Any = self._listener.address
+        self._incarnation = incarnation
+        self._on_message = on_message
+        self._on_lost = on_lost
+        self._lock = threading.Lock()
+        self._slots: dict[SlotId, Connection] = {}
+        self.hellos: dict[SlotId, m.Hello] = {}
+        self._closed = False
+        threading.Thread(target=self._accept, daemon=True, name="headrace-control").start()
+
+    def send(self, slot: SlotId, message: Any) -> None:
+        """Send to a slot; one that is gone is reported by `on_lost`, not here."""
+        connection = self._slots.get(slot)
+        if connection is not None:
+            with contextlib.suppress(OSError), self._lock:
+                connection.send_bytes(pickle.dumps(message, 5))
+
+    def broadcast(self, message: Any) -> None:
+        """Send to all slots."""
+        data = pickle.dumps(message, 5)
+        for connection in list(self._slots.values()):
+            with contextlib.suppress(OSError), self._lock:
+                connection.send_bytes(data)
+
+    def close(self) -> None:
+        """Cut all connections: slots end by themselves."""
+        self._closed = True
+        address = self._listener.address
+        with contextlib.suppress(OSError):
+            self._listener.close()
+        for connection in list(self._slots.values()):
+            with contextlib.suppress(OSError):
+                connection.close()
+        if isinstance(address, str):
+            with contextlib.suppress(OSError):
+                os.unlink(address)
+
+    def _accept(self) -> None:
+        while not self._closed:
+            try:
+                connection = self._listener.accept()
+            except (OSError, EOFError):
+                if self._closed:
+                    return
+                continue
+            except Exception as error:  # a stranger that does not know the token
+                _log.warning("refused a control connection: %s", error)
+                continue
+            threading.Thread(target=self._read, args=(connection,), daemon=True).start()
+
+    def _read(self, connection: Connection) -> None:
+        slot: SlotId | None = None
+        ended = False
+        try:
+            while True:
+                message = pickle.loads(connection.recv_bytes())
+                if isinstance(message, m.Hello):
+                    if message.incarnation != self._incarnation or message.slot in self.hellos:
+                        # Spark ran a start task twice, or an old slot came back: it is not one of ours.
+                        connection.close()
+                        return
+                    slot = message.slot
+                    self._slots[slot] = connection
+                    self.hellos[slot] = message
+                ended = ended or isinstance(message, m.Closed)
+                self._on_message(message)
+        except (EOFError, OSError):
+            if slot is not None and not ended and not self._closed:
+                self._on_lost(slot)

@@ -1,0 +1,247 @@
+"""What a connector is made of.
+
+A source is an *enumerator*, which lives with the coordinator, finds splits and gives them to subtasks, and
+*readers*, one in each subtask, which read their splits from a position and remember how far they came.
+A sink is *writers*, one in each subtask. All of it works on batches of records.
+"""
+
+from __future__ import annotations
+
+import enum
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+__all__ = [
+    "DeliveryGuarantee",
+    "ReadBatch",
+    "ReaderContext",
+    "Sink",
+    "SinkWriter",
+    "Source",
+    "SourceReader",
+    "SourceSplit",
+    "SplitEnumerator",
+    "StaticEnumerator",
+    "WriterContext",
+]
+
+
+class DeliveryGuarantee(enum.Enum):
+    """How often a record arrives when something fails."""
+
+    EXACTLY_ONCE = "exactly-once"
+    AT_LEAST_ONCE = "at-least-once"
+    NONE = "none"
+
+
+class SourceSplit(Protocol):
+    """A part of the input that one reader reads, with the position it starts from. Picklable."""
+
+    @property
+    def split_id(self) -> str:
+        """The same for the same part, whatever the position."""
+
+
+@dataclass(slots=True)
+class ReadBatch:
+    """Records of one split. Without timestamps the records have none until a strategy assigns them."""
+
+    split_id: str
+    values: list[Any]
+    timestamps: list[int] | None = None
+
+
+class ReaderContext(Protocol):
+    """What a reader may use."""
+
+    @property
+    def subtask(self) -> int:
+        """Number of the subtask, from 0."""
+
+    @property
+    def parallelism(self) -> int:
+        """Number of readers."""
+
+    def now_ms(self) -> int:
+        """Processing time."""
+
+    def data_available(self) -> None:
+        """Say, from any thread, that `poll` has something again."""
+
+
+class SourceReader(ABC):
+    """Reads splits in a subtask, from `open` to `close` in one process.
+
+    `poll` is called in a loop until the epoch's budget is used up or it returns None.
+    """
+
+    def open(self) -> None:  # noqa: B027
+        """Called once, before the first split."""
+
+    @abstractmethod
+    def add_splits(self, splits: Sequence[Any]) -> None:
+        """Take over splits: new ones, or those of a checkpoint with their positions."""
+
+    @abstractmethod
+    def poll(self, max_records: int) -> ReadBatch | None:
+        """At most `max_records` records that are there now; None if there are none. Never waits."""
+
+    @abstractmethod
+    def snapshot(self) -> list[Any]:
+        """The splits that are not finished, with positions after the last record polled."""
+
+    def available_at(self, now_ms: int) -> int | None:
+        """When `poll` may give records again, after it gave None.
+
+        None: when `ReaderContext.data_available` is called, or a new split comes.
+        """
+        return None
+
+    def finished_splits(self) -> Iterable[str]:
+        """Ids of splits that were read to their end since this was last asked."""
+        return ()
+
+    @property
+    @abstractmethod
+    def exhausted(self) -> bool:
+        """Whether all splits so far were read to their end."""
+
+    def close(self) -> None:  # noqa: B027
+        """Called once, also after a failure."""
+
+
+class SplitEnumerator(ABC):
+    """Finds splits and says which subtask reads them. Lives with the coordinator."""
+
+    @abstractmethod
+    def discover(self, now_ms: int) -> dict[int, list[Any]]:
+        """New splits for each subtask. Called before an epoch."""
+
+    @property
+    @abstractmethod
+    def finished(self) -> bool:
+        """Whether no further split will ever come."""
+
+    def next_discovery(self, now_ms: int) -> int | None:
+        """When `discover` should be called again; None if never by time alone."""
+        return None
+
+    def snapshot(self) -> Any:
+        """State for a checkpoint."""
+        return None
+
+    def restore(self, snapshot: Any) -> None:  # noqa: B027
+        """Take over the state of a checkpoint; splits that were given out come back with the readers."""
+
+    def close(self) -> None:  # noqa: B027
+        """Called at the end."""
+
+
+class StaticEnumerator(SplitEnumerator):
+    """Splits that are all known at the start: split i goes to subtask i modulo parallelism."""
+
+    def __init__(self, splits: Sequence[Any], parallelism: int) -> None:
+        self._splits: list[Any] | None = list(splits)
+        self._parallelism = parallelism
+
+    def discover(self, now_ms: int) -> dict[int, list[Any]]:
+        splits, self._splits = self._splits or [], None
+        dealt: dict[int, list[Any]] = {}
+        for number, split in enumerate(splits):
+            dealt.setdefault(number % self._parallelism, []).append(split)
+        return dealt
+
+    @property
+    def finished(self) -> bool:
+        return self._splits is None
+
+    def snapshot(self) -> Any:
+        return self._splits is None
+
+    def restore(self, snapshot: Any) -> None:
+        if snapshot:
+            self._splits = None
+
+
+class Source(ABC):
+    """Describes where records come from. Picklable."""
+
+    @property
+    @abstractmethod
+    def bounded(self) -> bool:
+        """Whether the source comes to an end."""
+
+    @property
+    def max_parallel_readers(self) -> int | None:
+        """The highest parallelism that makes sense; 1 for a source that cannot be split."""
+        return None
+
+    @abstractmethod
+    def create_enumerator(self, parallelism: int) -> SplitEnumerator:
+        """Called with the coordinator, once in a job."""
+
+    @abstractmethod
+    def create_reader(self, context: ReaderContext) -> SourceReader:
+        """Called in each subtask, once."""
+
+
+class WriterContext(Protocol):
+    """What a writer may use."""
+
+    @property
+    def subtask(self) -> int:
+        """Number of the subtask, from 0."""
+
+    @property
+    def parallelism(self) -> int:
+        """Number of writers."""
+
+    @property
+    def runtime_context(self) -> Any:
+        """The `RuntimeContext` of the sink's operator."""
+
+    @property
+    def job_id(self) -> str:
+        """Id of the job."""
+
+    def now_ms(self) -> int:
+        """Processing time."""
+
+    def current_watermark(self) -> int:
+        """Event time of the sink."""
+
+    def print_lines(self, lines: list[str], to_stderr: bool = False) -> None:
+        """Show lines in the terminal of the program."""
+
+    def collect(self, collect_id: str, values: list[Any]) -> None:
+        """Hand records to the program's iterator."""
+
+
+class SinkWriter(ABC):
+    """Writes the records of one subtask."""
+
+    def open(self) -> None:  # noqa: B027
+        """Called once, before the first record."""
+
+    @abstractmethod
+    def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
+        """Write a batch."""
+
+    def on_watermark(self, timestamp: int) -> None:  # noqa: B027
+        """The sink's watermark has advanced."""
+
+    def flush(self, end_of_input: bool) -> None:  # noqa: B027
+        """The epoch is over: hand over everything that is buffered."""
+
+    def close(self) -> None:  # noqa: B027
+        """Called once, also after a failure."""
+
+
+class Sink(ABC):
+    """Describes where records go. Picklable."""
+
+    @abstractmethod
+    def create_writer(self, context: WriterContext) -> SinkWriter:
+        """Called in each subtask, once."""

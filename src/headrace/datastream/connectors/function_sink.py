@@ -1,0 +1,72 @@
+"""A `SinkFunction` as a sink."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+from headrace.common.watermark_strategy import Watermark
+from headrace.datastream.connectors.base import Sink, SinkWriter, WriterContext
+from headrace.datastream.functions import RichFunction, SinkFunction, positional_arguments
+
+__all__ = ["FunctionSink"]
+
+
+@dataclass(frozen=True)
+class FunctionSink(Sink):
+    """Calls `invoke` for each record."""
+
+    function: SinkFunction[Any]
+
+    def create_writer(self, context: WriterContext) -> SinkWriter:
+        return _FunctionWriter(self.function, context)
+
+
+class _SinkContext(SinkFunction.Context):
+    def __init__(self, context: WriterContext) -> None:
+        self._context = context
+        self.stamp: int | None = None
+
+    def current_processing_time(self) -> int:
+        return self._context.now_ms()
+
+    def current_watermark(self) -> int:
+        return self._context.current_watermark()
+
+    def timestamp(self) -> int | None:
+        return self.stamp
+
+
+class _FunctionWriter(SinkWriter):
+    def __init__(self, function: SinkFunction[Any], context: WriterContext) -> None:
+        self._function = function
+        self._context = context
+        self._sink_context = _SinkContext(context)
+        self._takes_context = positional_arguments(function.invoke) != 1
+
+    def open(self) -> None:
+        if isinstance(self._function, RichFunction):
+            self._function.set_runtime_context(self._context.runtime_context)
+        self._function.open(self._context.runtime_context)
+
+    def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
+        invoke, context = self._function.invoke, self._sink_context
+        if not self._takes_context:
+            for value in values:
+                invoke(value)  # type: ignore[call-arg]
+            return
+        stamps = repeat(None) if timestamps is None else timestamps
+        for value, context.stamp in zip(values, stamps, strict=False):
+            invoke(value, context)
+
+    def on_watermark(self, timestamp: int) -> None:
+        self._function.write_watermark(Watermark(timestamp))
+
+    def flush(self, end_of_input: bool) -> None:
+        if end_of_input:
+            self._function.finish()
+
+    def close(self) -> None:
+        self._function.close()

@@ -1,0 +1,80 @@
+"""Sinks that show records or drop them: print, collect, discard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.common.typeinfo import TypeInformation
+from headrace.datastream.connectors.base import Sink, SinkWriter, WriterContext
+
+__all__ = ["CollectSink", "DiscardingSink", "PrintSink"]
+
+
+@dataclass(frozen=True)
+class PrintSink(Sink):
+    """Prints records in the terminal of the program, in Flink's form: `id:n> value`.
+
+    Args:
+        identifier: Put before the number of the subtask.
+        type_info: The declared type; its text is that of Flink. Without one it is Python's `str`.
+        to_stderr: Print to standard error.
+    """
+
+    identifier: str = ""
+    type_info: TypeInformation | None = None
+    to_stderr: bool = False
+
+    def create_writer(self, context: WriterContext) -> SinkWriter:
+        return _PrintWriter(self, context)
+
+
+class _PrintWriter(SinkWriter):
+    def __init__(self, sink: PrintSink, context: WriterContext) -> None:
+        from headrace.runtime.java_text import formatter
+
+        self._text: Callable[[Any], str] = (
+            formatter(sink.type_info) if sink.type_info is not None else str
+        )
+        self._context = context
+        self._to_stderr = sink.to_stderr
+        number = str(context.subtask + 1) if context.parallelism > 1 else ""
+        prefix = ":".join(part for part in (sink.identifier, number) if part)
+        self._prefix = f"{prefix}> " if prefix else ""
+
+    def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
+        prefix, text = self._prefix, self._text
+        self._context.print_lines([prefix + text(v) for v in values], self._to_stderr)
+
+
+@dataclass(frozen=True)
+class CollectSink(Sink):
+    """Hands records to an iterator in the program."""
+
+    collect_id: str
+
+    def create_writer(self, context: WriterContext) -> SinkWriter:
+        return _CollectWriter(self.collect_id, context)
+
+
+class _CollectWriter(SinkWriter):
+    def __init__(self, collect_id: str, context: WriterContext) -> None:
+        self._collect_id = collect_id
+        self._context = context
+
+    def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
+        self._context.collect(self._collect_id, values)
+
+
+@dataclass(frozen=True)
+class DiscardingSink(Sink):
+    """Drops all records, for measurements."""
+
+    def create_writer(self, context: WriterContext) -> SinkWriter:
+        return _DiscardingWriter()
+
+
+class _DiscardingWriter(SinkWriter):
+    def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
+        pass

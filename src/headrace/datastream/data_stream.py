@@ -1,0 +1,694 @@
+"""Streams: what a program is written with.
+
+A `DataStream` is a description. Each method adds a transformation to the environment and returns the next
+stream; nothing runs before `execute()`.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from headrace.common.errors import FunctionTypeError, GraphError
+from headrace.common.execution_config import ExecutionConfig
+from headrace.common.typeinfo import TupleTypeInfo, TypeInformation, Types
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream import rolling
+from headrace.datastream.connectors.base import Sink
+from headrace.datastream.connectors.function_sink import FunctionSink
+from headrace.datastream.connectors.print_sink import CollectSink, PrintSink
+from headrace.datastream.functions import (
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    FilterFunction,
+    FlatMapFunction,
+    KeyedCoProcessFunction,
+    KeyedProcessFunction,
+    KeySelector,
+    MapFunction,
+    Partitioner,
+    ProcessFunction,
+    ReduceFunction,
+    SinkFunction,
+    as_filter_function,
+    as_flat_map_function,
+    as_key_selector,
+    as_map_function,
+    as_partitioner,
+    as_reduce_function,
+    as_sink_function,
+    check_function,
+)
+from headrace.datastream.output_tag import OutputTag
+from headrace.datastream.slot_sharing_group import SlotSharingGroup
+from headrace.graph import partitioning as p
+from headrace.graph import specs
+from headrace.graph.shipping import check_shippable
+from headrace.graph.transformation import (
+    Chaining,
+    OperatorTransformation,
+    PartitionTransformation,
+    SideOutputTransformation,
+    Transformation,
+    UnionTransformation,
+)
+
+if TYPE_CHECKING:
+    from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+__all__ = [
+    "CloseableIterator",
+    "ConnectedStreams",
+    "DataStream",
+    "DataStreamSink",
+    "KeyedStream",
+]
+
+T = TypeVar("T")
+U = TypeVar("U")
+V = TypeVar("V")
+K = TypeVar("K")
+S = TypeVar("S", bound="_Settings")
+
+_MAX_PARALLELISM = 1 << 15
+
+
+def _resolved_type(output_type: Any, operation: str) -> tuple[TypeInformation, bool]:
+    """The type of a stream, and whether records must be converted to it."""
+    if output_type is None:
+        return Types.PICKLED_BYTE_ARRAY(), False
+    if isinstance(output_type, list):
+        return Types.ROW(output_type), True
+    if not isinstance(output_type, TypeInformation):
+        raise FunctionTypeError(
+            f"{operation}: output_type must be a TypeInformation such as Types.STRING(), not {output_type!r}"
+        )
+    return output_type, True
+
+
+class _Settings:
+    """Name, uid, parallelism and the like, of a stream's operator or of a sink."""
+
+    _transformation: Transformation
+
+    def _settable(self, what: str) -> Transformation:
+        if self._transformation.virtual:
+            raise GraphError(
+                f"{what} can only be set on an operator: call it right after the operation that it is for, "
+                f"not after {self._transformation.name.lower()}"
+            )
+        return self._transformation
+
+    def name(self: S, name: str) -> S:
+        """Name the operator, for plans, logs and metrics."""
+        if not isinstance(name, str):
+            raise FunctionTypeError(f"name() takes a str, not {name!r}")
+        self._settable("a name").name = name
+        return self
+
+    def uid(self: S, uid: str) -> S:
+        """Give the operator an id that does not change when the program does, for its state."""
+        if not isinstance(uid, str) or not uid:
+            raise FunctionTypeError(f"uid() takes a non-empty str, not {uid!r}")
+        self._settable("a uid").uid = uid
+        return self
+
+    def set_uid_hash(self: S, uid_hash: str) -> S:
+        """Give the operator its id itself: 32 hexadecimal digits."""
+        digits = set("0123456789abcdefABCDEF")
+        if not isinstance(uid_hash, str) or len(uid_hash) != 32 or set(uid_hash) - digits:
+            raise GraphError(
+                "Node hash must be a 32 character String that describes a hex code. "
+                f"Found: {uid_hash}"
+            )
+        self._settable("a uid hash").uid_hash = uid_hash
+        return self
+
+    def set_description(self: S, description: str) -> S:
+        """Describe the operator, for plans."""
+        self._settable("a description").description = description
+        return self
+
+    def set_parallelism(self: S, parallelism: int) -> S:
+        """Set the number of parallel subtasks of the operator."""
+        transformation = self._settable("parallelism")
+        value = check_parallelism(parallelism)
+        if transformation.force_non_parallel and value not in (None, 1):
+            raise GraphError(
+                f"The parallelism of non parallel operator must be 1. ({transformation.name})"
+            )
+        transformation.parallelism = value or transformation.parallelism
+        return self
+
+    def set_max_parallelism(self: S, max_parallelism: int) -> S:
+        """Set the number of key groups, the highest parallelism this operator can ever have."""
+        self._settable("max parallelism").max_parallelism = check_max_parallelism(max_parallelism)
+        return self
+
+    def force_non_parallel(self: S) -> S:
+        """Make the operator run with parallelism 1."""
+        transformation = self._settable("parallelism")
+        transformation.parallelism = 1
+        transformation.max_parallelism = 1
+        transformation.force_non_parallel = True
+        return self
+
+    def set_buffer_timeout(self: S, timeout_millis: int) -> S:
+        """Accepted as in Flink; records are handed on at the end of each epoch at the latest."""
+        if not isinstance(timeout_millis, int) or timeout_millis < -1:
+            raise GraphError(f"timeout must be >= -1, not {timeout_millis!r}")
+        self._transformation.buffer_timeout_ms = timeout_millis
+        return self
+
+    def slot_sharing_group(self: S, slot_sharing_group: str | SlotSharingGroup) -> S:
+        """Put the operator and those after it into a slot sharing group: processes of their own."""
+        name = (
+            slot_sharing_group.get_name()
+            if isinstance(slot_sharing_group, SlotSharingGroup)
+            else slot_sharing_group
+        )
+        if not isinstance(name, str):
+            raise FunctionTypeError(
+                f"slot_sharing_group() takes a str or SlotSharingGroup, not {name!r}"
+            )
+        self._settable("a slot sharing group").slot_sharing_group = name
+        return self
+
+    def disable_chaining(self: S) -> S:
+        """Let the operator share its task with no other."""
+        self._settable("chaining").chaining = Chaining.NEVER
+        return self
+
+    def start_new_chain(self: S) -> S:
+        """Start a new chain with this operator."""
+        self._settable("chaining").chaining = Chaining.HEAD
+        return self
+
+
+def check_parallelism(parallelism: Any) -> int | None:
+    """A parallelism, or None for the default (-1)."""
+    if isinstance(parallelism, bool) or not isinstance(parallelism, int):
+        raise FunctionTypeError(f"the parallelism must be an int, not {parallelism!r}")
+    if parallelism == ExecutionConfig.PARALLELISM_DEFAULT:
+        return None
+    if not 1 <= parallelism <= _MAX_PARALLELISM:
+        raise GraphError(
+            "The parallelism of an operator must be at least 1, or ExecutionConfig.PARALLELISM_DEFAULT "
+            f"(use system default), and at most {_MAX_PARALLELISM}; found: {parallelism}"
+        )
+    return parallelism
+
+
+def check_max_parallelism(max_parallelism: Any) -> int:
+    """A max parallelism."""
+    if isinstance(max_parallelism, bool) or not isinstance(max_parallelism, int):
+        raise FunctionTypeError(f"the max parallelism must be an int, not {max_parallelism!r}")
+    if not 1 <= max_parallelism <= _MAX_PARALLELISM:
+        raise GraphError(
+            f"maxParallelism is out of bounds 0 < maxParallelism <= 32768. Found: {max_parallelism}"
+        )
+    return max_parallelism
+
+
+class DataStream(_Settings, Generic[T]):
+    """A stream of records of one type."""
+
+    def __init__(
+        self, environment: StreamExecutionEnvironment, transformation: Transformation
+    ) -> None:
+        self._environment = environment
+        self._transformation = transformation
+
+    def __reduce__(self) -> Any:
+        raise FunctionTypeError(
+            f"a {type(self).__name__} is used inside a function; functions run on the workers, where there are "
+            "records but no streams: use the records that the function is given"
+        )
+
+    # Facts.
+
+    def get_name(self) -> str:
+        """The operator's name."""
+        return self._transformation.name
+
+    def get_type(self) -> TypeInformation:
+        """The type of the records; pickled Python objects where none was declared."""
+        output_type: TypeInformation = self._transformation.output_type
+        return output_type
+
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """The environment that this stream belongs to."""
+        return self._environment
+
+    def get_execution_config(self) -> ExecutionConfig:
+        """The environment's settings."""
+        return self._environment.get_config()
+
+    # Transformations.
+
+    def _apply(
+        self,
+        name: str,
+        spec: specs.OperatorSpec,
+        output_type: TypeInformation,
+        converts: bool = False,
+        inputs: list[Transformation] | None = None,
+    ) -> DataStream[Any]:
+        transformation = OperatorTransformation(
+            self._environment.ids, name, inputs or [self._transformation], output_type, spec, converts
+        )
+        self._environment.register(transformation)
+        return DataStream(self._environment, transformation)
+
+    def map(
+        self, func: Callable[[T], U] | MapFunction[T, U], output_type: TypeInformation | None = None
+    ) -> DataStream[U]:
+        """One record for each record.
+
+        Args:
+            func: A function, or a `MapFunction` with `open` and `close`.
+            output_type: Type of the results; any Python objects without it.
+
+        Example:
+            >>> ds.map(lambda x: x * 2, output_type=Types.LONG())
+        """
+        function = as_map_function(func)
+        check_shippable(function, "map")
+        result_type, converts = _resolved_type(output_type, "map")
+        return self._apply("Map", specs.MapSpec(function), result_type, converts)
+
+    def flat_map(
+        self,
+        func: Callable[[T], Any] | FlatMapFunction[T, U],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[U]:
+        """Any number of records for each record: the function returns an iterable or is a generator."""
+        function = as_flat_map_function(func)
+        check_shippable(function, "flat_map")
+        result_type, converts = _resolved_type(output_type, "flat_map")
+        return self._apply("FlatMap", specs.FlatMapSpec(function), result_type, converts)
+
+    def filter(self, func: Callable[[T], Any] | FilterFunction[T]) -> DataStream[T]:
+        """Keeps the records for which the function is true."""
+        function = as_filter_function(func)
+        check_shippable(function, "filter")
+        return self._apply("Filter", specs.FilterSpec(function), self.get_type())
+
+    def process(
+        self, func: ProcessFunction[T, U], output_type: TypeInformation | None = None
+    ) -> DataStream[U]:
+        """Processes each record with its context: timestamps, side outputs and, after key_by, state and timers."""
+        if isinstance(func, KeyedProcessFunction):
+            raise FunctionTypeError(
+                "a KeyedProcessFunction needs a keyed stream: call key_by() before process()"
+            )
+        function = check_function(func, ProcessFunction, "process")
+        check_shippable(function, "process")
+        result_type, converts = _resolved_type(output_type, "process")
+        return self._apply("PROCESS", specs.ProcessSpec(function), result_type, converts)
+
+    def project(self, *field_indexes: int) -> DataStream[tuple[Any, ...]]:
+        """Keeps some fields of a stream of tuples."""
+        own_type = self.get_type()
+        if not isinstance(own_type, TupleTypeInfo):
+            raise GraphError(
+                f"Only Tuple DataStreams can be projected: declare Types.TUPLE([...]), this one is {own_type}"
+            )
+        types = own_type.get_field_types()
+        for index in field_indexes:
+            if not isinstance(index, int) or not 0 <= index < len(types):
+                raise GraphError(f"project: there is no field {index!r} in {own_type}")
+        projected = Types.TUPLE([types[i] for i in field_indexes])
+        stream = self.map(lambda v: tuple(v[i] for i in field_indexes), projected)
+        return stream.name("Projection")
+
+    def union(self, *streams: DataStream[T]) -> DataStream[T]:
+        """This stream and others of the same type as one."""
+        for stream in streams:
+            self._check_same_environment(stream, "union")
+            if stream.get_type() != self.get_type():
+                raise GraphError(
+                    f"Cannot union streams of different types: {self.get_type()} and {stream.get_type()}"
+                )
+        inputs = [self._values(), *(s._values() for s in streams)]
+        return DataStream(self._environment, UnionTransformation(self._environment.ids, inputs))
+
+    def connect(self, ds: DataStream[V]) -> ConnectedStreams[T, V]:
+        """This stream and another, of any type, as the two inputs of one function."""
+        self._check_same_environment(ds, "connect")
+        return ConnectedStreams(self, ds)
+
+    def _check_same_environment(self, other: Any, operation: str) -> None:
+        if not isinstance(other, DataStream):
+            raise FunctionTypeError(f"{operation}() takes a DataStream, not {other!r}")
+        if other._environment is not self._environment:
+            raise GraphError(f"{operation}(): the streams belong to different environments")
+
+    def _values(self) -> Transformation:
+        """The transformation as an input that does not carry a key."""
+        return self._transformation
+
+    # Partitioning.
+
+    def key_by(
+        self, key_selector: Callable[[T], K] | KeySelector[T, K], key_type: TypeInformation | None = None
+    ) -> KeyedStream[K, T]:
+        """Brings all records of a key to one subtask, where state and timers are scoped to the key.
+
+        Args:
+            key_selector: Gives the key of a record: a str, number, tuple, anything that can be pickled.
+            key_type: Type of the key.
+
+        Example:
+            >>> ds.key_by(lambda row: row[0])
+        """
+        selector = as_key_selector(key_selector)
+        check_shippable(selector, "key_by")
+        if key_type is not None and not isinstance(key_type, TypeInformation):
+            raise FunctionTypeError(f"key_by: key_type must be a TypeInformation, not {key_type!r}")
+        transformation = PartitionTransformation(
+            self._environment.ids, self._values(), p.Keyed(selector.get_key)
+        )
+        return KeyedStream(self._environment, transformation, key_type)
+
+    def _partitioned(self, partitioning: p.Partitioning) -> DataStream[T]:
+        transformation = PartitionTransformation(
+            self._environment.ids, self._values(), partitioning
+        )
+        return DataStream(self._environment, transformation)
+
+    def rebalance(self) -> DataStream[T]:
+        """Deals the records out to all subtasks in turn."""
+        return self._partitioned(p.Rebalance())
+
+    def rescale(self) -> DataStream[T]:
+        """Deals the records out in turn within groups of subtasks."""
+        return self._partitioned(p.Rescale())
+
+    def forward(self) -> DataStream[T]:
+        """Keeps the records in their subtask; both sides need one parallelism."""
+        return self._partitioned(p.Forward())
+
+    def shuffle(self) -> DataStream[T]:
+        """Sends each record to a random subtask."""
+        return self._partitioned(p.Shuffle())
+
+    def global_(self) -> DataStream[T]:
+        """Sends all records to the first subtask."""
+        return self._partitioned(p.Global())
+
+    def broadcast(
+        self, broadcast_state_descriptor: Any = None, *other_broadcast_state_descriptors: Any
+    ) -> Any:
+        """Sends each record to every subtask."""
+        if broadcast_state_descriptor is not None:
+            raise GraphError("broadcast state is not there yet: broadcast() takes no descriptor")
+        return self._partitioned(p.Broadcast())
+
+    def partition_custom(
+        self,
+        partitioner: Callable[[K, int], int] | Partitioner[K],
+        key_selector: Callable[[T], K] | KeySelector[T, K],
+    ) -> DataStream[T]:
+        """Sends each record where `partitioner(key, number_of_subtasks)` says."""
+        part = as_partitioner(partitioner)
+        selector = as_key_selector(key_selector)
+        check_shippable((part, selector), "partition_custom")
+        return self._partitioned(p.Custom(part.partition, selector.get_key))
+
+    # Time.
+
+    def assign_timestamps_and_watermarks(
+        self, watermark_strategy: WatermarkStrategy
+    ) -> DataStream[T]:
+        """Gives the records timestamps and makes watermarks from them."""
+        if not isinstance(watermark_strategy, WatermarkStrategy):
+            raise FunctionTypeError(
+                "assign_timestamps_and_watermarks takes a WatermarkStrategy, such as "
+                f"WatermarkStrategy.for_monotonous_timestamps(), not {watermark_strategy!r}"
+            )
+        check_shippable(watermark_strategy, "assign_timestamps_and_watermarks")
+        interval_ms = self._environment.get_config().get_auto_watermark_interval()
+        spec = specs.TimestampsSpec(watermark_strategy, interval_ms)
+        return self._apply("Timestamps/Watermarks", spec, self.get_type())
+
+    # Outputs.
+
+    def get_side_output(self, output_tag: OutputTag) -> DataStream[Any]:
+        """What the operator emitted under a tag."""
+        if not isinstance(output_tag, OutputTag):
+            raise FunctionTypeError(f"get_side_output() takes an OutputTag, not {output_tag!r}")
+        transformation = self._settable("a side output")
+        self._environment.check_side_output(transformation, output_tag)
+        return DataStream(
+            self._environment,
+            SideOutputTransformation(self._environment.ids, transformation, output_tag),
+        )
+
+    def add_sink(self, sink_func: SinkFunction[T]) -> DataStreamSink:
+        """Writes the records with a `SinkFunction`."""
+        if isinstance(sink_func, Sink):
+            return self.sink_to(sink_func)
+        function = as_sink_function(sink_func)
+        check_shippable(function, "add_sink")
+        return self._sink("Sink: Unnamed", FunctionSink(function))
+
+    def sink_to(self, sink: Sink) -> DataStreamSink:
+        """Writes the records to a sink."""
+        if not isinstance(sink, Sink):
+            raise FunctionTypeError(f"sink_to() takes a Sink, not {sink!r}")
+        check_shippable(sink, "sink_to")
+        return self._sink("Sink: Writer", sink)
+
+    def print(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Prints the records in the terminal, as `n> value` when there are several subtasks."""
+        declared = self._declared_type()
+        sink = PrintSink(sink_identifier or "", declared)
+        return self._sink("Sink: Print to Std. Out", sink)
+
+    def _declared_type(self) -> TypeInformation | None:
+        own_type = self.get_type()
+        return None if own_type == Types.PICKLED_BYTE_ARRAY() else own_type
+
+    def _sink(self, name: str, sink: Sink) -> DataStreamSink:
+        transformation = OperatorTransformation(
+            self._environment.ids, name, [self._values()], self.get_type(), specs.SinkSpec(sink)
+        )
+        self._environment.register(transformation)
+        return DataStreamSink(transformation)
+
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> Any:
+        """Runs the program and gives its records: an iterator, or a list when there is a limit.
+
+        Example:
+            >>> with ds.execute_and_collect() as results:
+            ...     for record in results:
+            ...         ...
+        """
+        collect_id = self._environment.new_collect_id()
+        self._sink("Sink: Collect", CollectSink(collect_id))
+        iterator: CloseableIterator[T] = self._environment.execute_collecting(
+            collect_id, job_execution_name
+        )
+        if limit is None:
+            return iterator
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit <= 0:
+            raise GraphError(f"limit must be a positive int, not {limit!r}")
+        with iterator:
+            return [record for record, _ in zip(iterator, range(limit), strict=False)]
+
+
+class KeyedStream(DataStream[T], Generic[K, T]):
+    """A stream whose records have a key; state and timers of the next operator are scoped to it."""
+
+    class AccumulateType(enum.Enum):
+        """The rolling aggregates."""
+
+        MIN = 1
+        MAX = 2
+        MIN_BY = 3
+        MAX_BY = 4
+        SUM = 5
+
+    def __init__(
+        self,
+        environment: StreamExecutionEnvironment,
+        transformation: PartitionTransformation,
+        key_type: TypeInformation | None = None,
+    ) -> None:
+        super().__init__(environment, transformation)
+        self._key_type = key_type
+
+    def get_key_type(self) -> TypeInformation:
+        """The type of the keys."""
+        return self._key_type or Types.PICKLED_BYTE_ARRAY()
+
+    def get_type(self) -> TypeInformation:
+        """The type of the records."""
+        output_type: TypeInformation = self._transformation.output_type
+        return output_type
+
+    def _values(self) -> Transformation:
+        # Partitioning again, a union or a sink on a keyed stream goes on from the records without the key.
+        return self._transformation.inputs[0]
+
+    def process(  # type: ignore[override]
+        self,
+        func: KeyedProcessFunction[K, T, U],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[U]:
+        """Processes each record with its key, state and timers."""
+        if isinstance(func, ProcessFunction):
+            raise FunctionTypeError("KeyedProcessFunction is required for KeyedStream.")
+        function = check_function(func, KeyedProcessFunction, "process")
+        check_shippable(function, "process")
+        result_type, converts = _resolved_type(output_type, "process")
+        return self._apply("KEYED PROCESS", specs.ProcessSpec(function), result_type, converts)
+
+    def reduce(self, func: Callable[[T, T], T] | ReduceFunction[T]) -> DataStream[T]:
+        """Combines the records of a key, two by two; emits the result so far with every record.
+
+        In batch mode only the final result of each key is emitted.
+        """
+        function = as_reduce_function(func)
+        check_shippable(function, "reduce")
+        return self._reduce(function)
+
+    def _reduce(self, function: ReduceFunction[Any]) -> DataStream[Any]:
+        spec = specs.ReduceSpec(function, self._environment.is_batch())
+        converts = self._declared_type() is not None
+        return self._apply("Reduce", spec, self.get_type(), converts)
+
+    def _rolling(self, kind: type[Any], position: int | str) -> DataStream[T]:
+        rolling.check_position(position)
+        return self._reduce(kind(position))
+
+    def sum(self, position_to_sum: int | str = 0) -> DataStream[T]:
+        """Adds a field up for each key."""
+        return self._rolling(rolling.SumOf, position_to_sum)
+
+    def min(self, position_to_min: int | str = 0) -> DataStream[T]:
+        """The smallest value of a field so far; the other fields are those of the first record."""
+        return self._rolling(rolling.MinOf, position_to_min)
+
+    def max(self, position_to_max: int | str = 0) -> DataStream[T]:
+        """The largest value of a field so far; the other fields are those of the first record."""
+        return self._rolling(rolling.MaxOf, position_to_max)
+
+    def min_by(self, position_to_min_by: int | str = 0) -> DataStream[T]:
+        """The record with the smallest value of a field so far."""
+        return self._rolling(rolling.MinBy, position_to_min_by)
+
+    def max_by(self, position_to_max_by: int | str = 0) -> DataStream[T]:
+        """The record with the largest value of a field so far."""
+        return self._rolling(rolling.MaxBy, position_to_max_by)
+
+    def get_name(self) -> str:
+        """Not there: a keyed stream is not an operator."""
+        raise GraphError("Get name of KeyedStream is not supported.")
+
+
+class ConnectedStreams(Generic[T, V]):
+    """Two streams that are the inputs of one function, and share its state."""
+
+    def __init__(self, stream1: DataStream[T], stream2: DataStream[V]) -> None:
+        self.stream1 = stream1
+        self.stream2 = stream2
+
+    def key_by(
+        self, key_selector1: Any, key_selector2: Any, key_type: TypeInformation | None = None
+    ) -> ConnectedStreams[T, V]:
+        """Keys both streams, so that records with one key meet in one subtask."""
+        return ConnectedStreams(
+            self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type)
+        )
+
+    def _is_keyed(self) -> bool:
+        keyed = [isinstance(s, KeyedStream) for s in (self.stream1, self.stream2)]
+        if any(keyed) and not all(keyed):
+            raise GraphError("connect: either both streams are keyed, or none: call key_by() on both")
+        return all(keyed)
+
+    def _apply(
+        self, name: str, spec: specs.OperatorSpec, output_type: TypeInformation | None
+    ) -> DataStream[Any]:
+        self._is_keyed()
+        result_type, converts = _resolved_type(output_type, name)
+        inputs = [self.stream1._transformation, self.stream2._transformation]
+        return self.stream1._apply(name, spec, result_type, converts, inputs)
+
+    def map(
+        self, func: CoMapFunction[T, V, U], output_type: TypeInformation | None = None
+    ) -> DataStream[U]:
+        """Maps both streams with one function."""
+        function = check_function(func, CoMapFunction, "map of connected streams")
+        check_shippable(function, "map of connected streams")
+        return self._apply("Co-Map", specs.CoMapSpec(function), output_type)
+
+    def flat_map(
+        self, func: CoFlatMapFunction[T, V, U], output_type: TypeInformation | None = None
+    ) -> DataStream[U]:
+        """Flat-maps both streams with one function."""
+        function = check_function(func, CoFlatMapFunction, "flat_map of connected streams")
+        check_shippable(function, "flat_map of connected streams")
+        return self._apply("Co-Flat Map", specs.CoFlatMapSpec(function), output_type)
+
+    def process(
+        self,
+        func: CoProcessFunction[T, V, U] | KeyedCoProcessFunction[Any, T, V, U],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[U]:
+        """Processes both streams with one function, with state and timers when both are keyed."""
+        function = cast(
+            "Any",
+            check_function(
+                func, (CoProcessFunction, KeyedCoProcessFunction), "process of connected streams"
+            ),
+        )
+        if isinstance(function, KeyedCoProcessFunction) and not self._is_keyed():
+            raise FunctionTypeError(
+                "a KeyedCoProcessFunction needs keyed streams: call key_by() on both before process()"
+            )
+        check_shippable(function, "process of connected streams")
+        return self._apply("Co-Process", specs.CoProcessSpec(function), output_type)
+
+
+class DataStreamSink(_Settings):
+    """The end of a stream; its operator can still be named and given a parallelism."""
+
+    def __init__(self, transformation: OperatorTransformation) -> None:
+        self._transformation = transformation
+
+
+class CloseableIterator(Generic[T]):
+    """Records of a running job. Closing it cancels the job."""
+
+    def __init__(self, records: Iterator[T], close: Callable[[], None]) -> None:
+        self._records = records
+        self._close = close
+
+    def __iter__(self) -> CloseableIterator[T]:
+        return self
+
+    def __next__(self) -> T:
+        return next(self._records)
+
+    def next(self) -> T:
+        """The next record."""
+        return next(self._records)
+
+    def __enter__(self) -> CloseableIterator[T]:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop taking records; the job is cancelled if it still runs."""
+        self._close()
+
+

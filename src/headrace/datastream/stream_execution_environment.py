@@ -1,0 +1,544 @@
+"""The environment: where a program starts, and what runs it."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from headrace.common import options
+from headrace.common.completable_future import CompletableFuture
+from headrace.common.configuration import Configuration
+from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
+from headrace.common.execution_config import ExecutionConfig
+from headrace.common.job_client import JobClient
+from headrace.common.job_execution_result import JobExecutionResult
+from headrace.common.option_loading import load_configuration
+from headrace.common.time import to_millis
+from headrace.common.typeinfo import TypeInformation, Types
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.checkpoint_config import CheckpointConfig
+from headrace.datastream.checkpointing_mode import CheckpointingMode
+from headrace.datastream.connectors.base import Source
+from headrace.datastream.connectors.collection import CollectionSource, NumberSequenceSource
+from headrace.datastream.data_stream import (
+    CloseableIterator,
+    DataStream,
+    check_max_parallelism,
+    check_parallelism,
+)
+from headrace.datastream.execution_mode import RuntimeExecutionMode
+from headrace.datastream.functions import SourceFunction
+from headrace.datastream.output_tag import OutputTag
+from headrace.datastream.slot_sharing_group import SlotSharingGroup
+from headrace.graph import specs
+from headrace.graph.job_graph import JobGraph, build_job_graph
+from headrace.graph.plan import plan_json, plan_text
+from headrace.graph.shipping import check_shippable
+from headrace.graph.stream_graph import GraphSettings, StreamGraph, build_stream_graph
+from headrace.graph.transformation import (
+    OperatorTransformation,
+    Transformation,
+    id_counter,
+)
+
+if TYPE_CHECKING:
+    from headrace.coordination.job_master import EpochSummary, JobMaster
+
+__all__ = ["StreamExecutionEnvironment"]
+
+_DEFAULT_JOB_NAME = "Flink Streaming Job"
+
+
+class StreamExecutionEnvironment:
+    """Builds programs and runs them.
+
+    Example:
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> env.from_collection([1, 2, 3]).map(lambda x: x * 2).print()
+        >>> env.execute("double")
+    """
+
+    command_line: ClassVar[dict[str, Any]] = {}
+    """Settings of `headrace run -D key=value`; they count less than those of the program."""
+
+    def __init__(self, configuration: Configuration | None = None) -> None:
+        self._configuration = load_configuration(configuration, self.command_line)
+        self._config = ExecutionConfig(self._configuration)
+        self._checkpoint_config = CheckpointConfig(self._configuration)
+        self._transformations: list[OperatorTransformation] = []
+        self._side_outputs: dict[tuple[int, str], TypeInformation] = {}
+        self._slot_sharing_groups: dict[str, SlotSharingGroup] = {}
+        self._cached_files: dict[str, str] = {}
+        self._collectors: dict[str, Any] = {}
+        self.ids = id_counter()
+
+    def __reduce__(self) -> Any:
+        raise FunctionTypeError(
+            "the environment is used inside a function; functions run on the workers, where there is no "
+            "environment: take what the function needs from it before, into a variable"
+        )
+
+    @staticmethod
+    def get_execution_environment(
+        configuration: Configuration | None = None,
+    ) -> StreamExecutionEnvironment:
+        """A new environment, with the settings of file, process environment, command line and `configuration`."""
+        if configuration is not None and not isinstance(configuration, Configuration):
+            raise FunctionTypeError(
+                f"get_execution_environment takes a Configuration, not {configuration!r}"
+            )
+        return StreamExecutionEnvironment(configuration)
+
+    # Settings.
+
+    def get_config(self) -> ExecutionConfig:
+        """Settings of the job as a whole."""
+        return self._config
+
+    def get_checkpoint_config(self) -> CheckpointConfig:
+        """Settings of checkpoints."""
+        return self._checkpoint_config
+
+    def get_configuration(self) -> Configuration:
+        """All settings."""
+        return self._configuration
+
+    def configure(self, configuration: Configuration) -> None:
+        """Add settings; they win over those that are there."""
+        if not isinstance(configuration, Configuration):
+            raise FunctionTypeError(f"configure takes a Configuration, not {configuration!r}")
+        self._configuration.add_all(configuration)
+        options.check(self._configuration)
+
+    def get_parallelism(self) -> int:
+        """Parallelism of operators that set none."""
+        configured = self._config.get_parallelism()
+        return configured if configured > 0 else self._default_parallelism()
+
+    def _default_parallelism(self) -> int:
+        master = self._configuration.get(options.SPARK_MASTER)
+        inside = master.removeprefix("local[").split(",")[0].rstrip("]")
+        return int(inside) if master.startswith("local[") and inside.isdigit() else cores()
+
+    def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
+        """Set the parallelism of operators that set none."""
+        value = check_parallelism(parallelism)
+        self._config.set_parallelism(ExecutionConfig.PARALLELISM_DEFAULT if value is None else value)
+        return self
+
+    def get_max_parallelism(self) -> int:
+        """Key groups of operators that set none; -1 if not set."""
+        return self._config.get_max_parallelism()
+
+    def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
+        """Set the number of key groups of operators that set none."""
+        self._config.set_max_parallelism(check_max_parallelism(max_parallelism))
+        return self
+
+    def set_runtime_mode(
+        self, execution_mode: RuntimeExecutionMode
+    ) -> StreamExecutionEnvironment:
+        """Streaming, batch (rolling aggregates emit final values only), or by the sources."""
+        if not isinstance(execution_mode, RuntimeExecutionMode):
+            raise FunctionTypeError(
+                f"set_runtime_mode takes a RuntimeExecutionMode, not {execution_mode!r}"
+            )
+        self._configuration.set(options.RUNTIME_MODE, execution_mode.name)
+        return self
+
+    def is_batch(self) -> bool:
+        """Whether the program is to run in batch mode."""
+        mode = self._configuration.get(options.RUNTIME_MODE)
+        if mode == RuntimeExecutionMode.AUTOMATIC.name:
+            sources = [t.spec for t in self._transformations if isinstance(t.spec, specs.SourceSpec)]
+            return all(s.source.bounded for s in sources)
+        return bool(mode == RuntimeExecutionMode.BATCH.name)
+
+    def get_buffer_timeout(self) -> int:
+        """Milliseconds; see `set_buffer_timeout`."""
+        return to_millis(self._configuration.get(options.BUFFER_TIMEOUT))
+
+    def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
+        """Accepted as in Flink; an epoch hands on everything at its end."""
+        if not isinstance(timeout_millis, int) or timeout_millis < -1:
+            raise GraphError(f"Timeout of buffer must be non-negative or -1, not {timeout_millis!r}")
+        self._configuration.set_integer(options.BUFFER_TIMEOUT.key, timeout_millis)
+        return self
+
+    def get_default_local_parallelism(self) -> int:
+        """The number of cores."""
+        return self._default_parallelism()
+
+    def set_default_local_parallelism(self, parallelism: int) -> None:
+        """Set the parallelism of operators that set none, if it is not set otherwise."""
+        value = check_parallelism(parallelism)
+        if self._config.get_parallelism() < 0 and value is not None:
+            self._config.set_parallelism(value)
+
+    def disable_operator_chaining(self) -> StreamExecutionEnvironment:
+        """Give every operator a task of its own."""
+        self._configuration.set(options.OPERATOR_CHAINING, False)
+        return self
+
+    def is_chaining_enabled(self) -> bool:
+        """Whether operators may share tasks."""
+        return bool(self._configuration.get(options.OPERATOR_CHAINING))
+
+    def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
+        """As in Flink: they may share a task."""
+        return True
+
+    def register_slot_sharing_group(
+        self, slot_sharing_group: SlotSharingGroup
+    ) -> StreamExecutionEnvironment:
+        """Make the resources of a group known; Spark's own settings say what executors have."""
+        if not isinstance(slot_sharing_group, SlotSharingGroup):
+            raise FunctionTypeError(f"a SlotSharingGroup is needed, not {slot_sharing_group!r}")
+        self._slot_sharing_groups[slot_sharing_group.get_name()] = slot_sharing_group
+        return self
+
+    # Checkpoints.
+
+    def enable_checkpointing(
+        self, interval: int, mode: CheckpointingMode | None = None
+    ) -> StreamExecutionEnvironment:
+        """Take a checkpoint every `interval` milliseconds."""
+        self._checkpoint_config.set_checkpoint_interval(interval)
+        if mode is not None:
+            self._checkpoint_config.set_checkpointing_mode(mode)
+        return self
+
+    def get_checkpoint_interval(self) -> int:
+        """Milliseconds between checkpoints; -1 if they are off."""
+        return self._checkpoint_config.get_checkpoint_interval()
+
+    def get_checkpointing_mode(self) -> CheckpointingMode:
+        """Exactly once or at least once."""
+        return self._checkpoint_config.get_checkpointing_mode()
+
+    def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
+        """The same as `get_checkpointing_mode`."""
+        return self._checkpoint_config.get_checkpointing_mode()
+
+    def is_unaligned_checkpoints_enabled(self) -> bool:
+        """Whether unaligned checkpoints are asked for; epochs are aligned without waiting."""
+        return self._checkpoint_config.is_unaligned_checkpoints_enabled()
+
+    def is_force_unaligned_checkpoints(self) -> bool:
+        """Whether unaligned checkpoints are forced; epochs are aligned without waiting."""
+        return self._checkpoint_config.is_force_unaligned_checkpoints()
+
+    def enable_changelog_state_backend(self, enabled: bool) -> StreamExecutionEnvironment:
+        """Accepted as in Flink: a checkpoint writes what changed in any case."""
+        self._configuration.set_boolean("state.changelog.enabled", enabled)
+        return self
+
+    def is_changelog_state_backend_enabled(self) -> bool | None:
+        """What `enable_changelog_state_backend` was given; None if it was not called."""
+        if not self._configuration.contains_key("state.changelog.enabled"):
+            return None
+        return self._configuration.get_boolean("state.changelog.enabled", False)
+
+    def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:
+        """Where savepoints go if nothing else is said."""
+        self._configuration.set(options.SAVEPOINT_DIR, directory)
+        return self
+
+    def get_default_savepoint_directory(self) -> str | None:
+        """Where savepoints go if nothing else is said."""
+        directory: str | None = self._configuration.get(options.SAVEPOINT_DIR)
+        return directory
+
+    # The workers' Python.
+
+    def add_python_file(self, file_path: str) -> None:
+        """Add a module, package directory or archive of Python code to the workers' path."""
+        self._append(options.PYTHON_FILES, file_path)
+
+    def set_python_requirements(
+        self, requirements_file_path: str, requirements_cache_dir: str | None = None
+    ) -> None:
+        """Install a requirements file for the workers; from a directory of packages if it is given."""
+        value = requirements_file_path
+        if requirements_cache_dir is not None:
+            value += f"#{requirements_cache_dir}"
+        self._configuration.set(options.PYTHON_REQUIREMENTS, value)
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """Unpack an archive in the workers' working directory, under `target_dir` or the archive's name."""
+        self._append(
+            options.PYTHON_ARCHIVES, archive_path if target_dir is None else f"{archive_path}#{target_dir}"
+        )
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """Accepted as in PyFlink; Spark's `spark.pyspark.python` says which Python the workers use."""
+        self._configuration.set(options.PYTHON_EXECUTABLE, python_exec)
+
+    def _append(self, option: Any, value: str) -> None:
+        if not isinstance(value, str):
+            raise FunctionTypeError(f"a path is a str, not {value!r}")
+        self._configuration.set(option, [*self._configuration.get(option), value])
+
+    def add_jars(self, *jars_path: str) -> None:
+        """Refused: there is no Java to give a jar to."""
+        raise HeadraceError(
+            "headrace takes no jars: its connectors are Python packages, for example pip install 'headrace[kafka]'"
+        )
+
+    def add_classpaths(self, *classpaths: str) -> None:
+        """Refused: there is no Java to give a class path to."""
+        raise HeadraceError("headrace has no class path: its connectors are Python packages")
+
+    def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
+        """Make a file known to functions, as `runtime_context.get_distributed_cache().get_file(name)`."""
+        if not Path(file_path).exists():
+            raise GraphError(f"register_cached_file: there is no file {file_path!r}")
+        self._cached_files[name] = os.path.abspath(file_path)
+
+    # Sources.
+
+    def from_collection(
+        self, collection: Iterable[Any], type_info: TypeInformation | None = None
+    ) -> DataStream[Any]:
+        """A stream of the elements of a collection, read by one subtask.
+
+        Args:
+            collection: Any iterable; it is read now.
+            type_info: Type of the elements; they are converted to it now, any Python objects without it.
+        """
+        if collection is None or not isinstance(collection, Iterable):
+            raise FunctionTypeError(f"from_collection takes a collection, not {collection!r}")
+        values = list(collection)
+        if isinstance(type_info, list):
+            type_info = Types.ROW(type_info)
+        if type_info is not None:
+            values = convert_collection(values, type_info)
+        stream = self._source(
+            CollectionSource.of(values), None, "Collection Source", type_info
+        )
+        return stream.force_non_parallel()
+
+    def from_source(
+        self,
+        source: Source,
+        watermark_strategy: WatermarkStrategy,
+        source_name: str,
+        type_info: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        """A stream of the records of a source, with timestamps and watermarks by a strategy."""
+        if not isinstance(source, Source):
+            raise FunctionTypeError(f"from_source takes a Source, not {source!r}")
+        if not isinstance(watermark_strategy, WatermarkStrategy):
+            raise FunctionTypeError(
+                "from_source takes a WatermarkStrategy, such as WatermarkStrategy.no_watermarks(), not "
+                f"{watermark_strategy!r}"
+            )
+        if type_info is None and isinstance(source, NumberSequenceSource):
+            type_info = Types.LONG()
+        stream = self._source(source, watermark_strategy, source_name, type_info)
+        if source.max_parallel_readers == 1:
+            stream.force_non_parallel()
+        return stream
+
+    def add_source(
+        self,
+        source_func: SourceFunction[Any],
+        source_name: str = "Custom Source",
+        type_info: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        """A stream of the records that a `SourceFunction` emits."""
+        if isinstance(source_func, Source):
+            return self.from_source(
+                source_func, WatermarkStrategy.no_watermarks(), source_name, type_info
+            )
+        if not isinstance(source_func, SourceFunction):
+            raise FunctionTypeError(f"add_source takes a SourceFunction, not {source_func!r}")
+        from headrace.datastream.connectors.function_source import FunctionSource
+
+        check_shippable(source_func, "add_source")
+        source = FunctionSource(source_func)
+        stream = self._source(source, None, source_name, type_info)
+        return stream.force_non_parallel() if source.max_parallel_readers == 1 else stream
+
+    def create_input(
+        self, input_format: Any, type_info: TypeInformation | None = None
+    ) -> DataStream[Any]:
+        """Refused: input formats are Java's; use a source."""
+        raise HeadraceError("input formats are Java classes; use from_source() with a FileSource")
+
+    def generate_sequence(self, from_number: int, to_number: int) -> DataStream[int]:
+        """The numbers from one to another, both included."""
+        source = NumberSequenceSource(from_number, to_number)
+        return self.from_source(source, WatermarkStrategy.no_watermarks(), "Sequence Source")
+
+    def from_sequence(self, from_number: int, to_number: int) -> DataStream[int]:
+        """The same as `generate_sequence`."""
+        return self.generate_sequence(from_number, to_number)
+
+    def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream[str]:
+        """The lines of a text file, or of all files in a directory."""
+        from headrace.datastream.connectors.file_system import FileSource, StreamFormat
+
+        source = FileSource.for_record_stream_format(
+            StreamFormat.text_line_format(charset_name), file_path
+        ).build()
+        return self.from_source(
+            source, WatermarkStrategy.no_watermarks(), "Text File Source", Types.STRING()
+        )
+
+    def socket_text_stream(
+        self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0
+    ) -> DataStream[str]:
+        """Lines from a socket; records that were read before a failure cannot be read again."""
+        from headrace.datastream.connectors.socket_source import SocketTextSource
+
+        source = SocketTextSource(hostname, port, delimiter, max_retry)
+        return self.from_source(
+            source, WatermarkStrategy.no_watermarks(), "Socket Stream", Types.STRING()
+        )
+
+    def _source(
+        self,
+        source: Source,
+        strategy: WatermarkStrategy | None,
+        name: str,
+        type_info: TypeInformation | None,
+    ) -> DataStream[Any]:
+        if type_info is not None and not isinstance(type_info, TypeInformation):
+            raise FunctionTypeError(f"type_info must be a TypeInformation, not {type_info!r}")
+        check_shippable((source, strategy), name)
+        spec = specs.SourceSpec(source, strategy, self._config.get_auto_watermark_interval())
+        transformation = OperatorTransformation(
+            self.ids, f"Source: {name}", [], type_info or Types.PICKLED_BYTE_ARRAY(), spec
+        )
+        self.register(transformation)
+        return DataStream(self, transformation)
+
+    # What streams tell the environment.
+
+    def register(self, transformation: OperatorTransformation) -> None:
+        """Remember an operator; all of them are executed, whether a sink follows or not."""
+        self._transformations.append(transformation)
+
+    def check_side_output(self, transformation: Transformation, tag: OutputTag) -> None:
+        """A tag has one type."""
+        known = self._side_outputs.setdefault((transformation.id, tag.tag_id), tag.type_info)
+        if known != tag.type_info:
+            raise GraphError(
+                f"A side output with a matching id {tag.tag_id!r} was already requested with a different type. "
+                "This is not allowed, side output ids need to be unique."
+            )
+
+    def new_collect_id(self) -> str:
+        """A name for a stream of records to this program."""
+        from headrace.coordination.outputs import Collector
+
+        collect_id = uuid.uuid4().hex
+        self._collectors[collect_id] = Collector()
+        return collect_id
+
+    # Graphs.
+
+    def get_stream_graph(
+        self, job_name: str | None = None, clear: bool = False
+    ) -> StreamGraph:
+        """The program so far as nodes and edges."""
+        name = job_name or self._configuration.get(options.PIPELINE_NAME) or _DEFAULT_JOB_NAME
+        max_parallelism = self._config.get_max_parallelism()
+        settings = GraphSettings(
+            name,
+            self.get_parallelism(),
+            max_parallelism if max_parallelism > 0 else None,
+            self.is_chaining_enabled(),
+            self._config.has_auto_generated_uids_enabled(),
+        )
+        graph = build_stream_graph(self._transformations, settings)
+        if clear:
+            self._transformations = []
+        return graph
+
+    def get_job_graph(self, job_name: str | None = None) -> JobGraph:
+        """The program so far with its operators chained."""
+        return build_job_graph(self.get_stream_graph(job_name))
+
+    def get_execution_plan(self) -> str:
+        """The program as JSON, in Flink's form."""
+        return plan_json(self.get_stream_graph())
+
+    def explain(self) -> str:
+        """The program as text: levels, chains, partitioning."""
+        return plan_text(self.get_stream_graph())
+
+    # Execution.
+
+    def execute(self, job_name: str | None = None) -> JobExecutionResult:
+        """Run the program and wait for its end."""
+        master = self._submit(job_name)
+        return self._wait_for(master)
+
+    def execute_async(self, job_name: str = _DEFAULT_JOB_NAME) -> JobClient:
+        """Start the program and return at once."""
+        return JobClient(self._submit(job_name))
+
+    def execute_collecting(
+        self, collect_id: str, job_name: str | None
+    ) -> CloseableIterator[Any]:
+        """Start the program and give the records that one of its streams collects."""
+        collector = self._collectors[collect_id]
+        master = self._submit(job_name)
+
+        def close() -> None:
+            collector.abandon()
+            if not master.status().is_terminal_state():
+                CompletableFuture(master.cancel()).result()
+
+        return CloseableIterator(iter(collector), close)
+
+    def _submit(
+        self, job_name: str | None, on_epoch: Callable[[EpochSummary], None] | None = None
+    ) -> JobMaster:
+        if job_name is not None and not isinstance(job_name, str):
+            raise FunctionTypeError(f"a job name is a str, not {job_name!r}")
+        # Executors are looked up late: building a program needs neither Java nor Spark.
+        from headrace.spark.executor import submit
+
+        graph = self.get_stream_graph(job_name, clear=True)
+        collectors, self._collectors = self._collectors, {}
+        return submit(
+            build_job_graph(graph),
+            self._configuration,
+            collectors=collectors,
+            cached_files=dict(self._cached_files),
+            on_epoch=on_epoch,
+        )
+
+    @staticmethod
+    def _wait_for(master: JobMaster) -> JobExecutionResult:
+        try:
+            return master.result_future().result()
+        except KeyboardInterrupt:
+            CompletableFuture(master.cancel()).result()
+            raise
+
+    def close(self) -> None:
+        """End of use; the Spark session stays for other environments of this process."""
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def convert_collection(values: list[Any], type_info: TypeInformation) -> list[Any]:
+    """Convert elements to their declared type, so that a wrong one is an error at the user's line."""
+    from headrace.runtime.conversion import column_converter
+
+    if not isinstance(type_info, TypeInformation):
+        raise FunctionTypeError(
+            f"from_collection: type_info must be a TypeInformation such as Types.INT(), not {type_info!r}"
+        )
+    convert = column_converter(type_info)
+    return values if convert is None else convert(values)

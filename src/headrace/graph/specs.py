@@ -1,0 +1,135 @@
+"""What an operator is to do, as small picklable values.
+
+The DataStream API makes them, `headrace.runtime.operators` turns each into the operator that does the
+work. Each kind of operator has exactly one spec.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True)
+class OperatorSpec:
+    """Base of all specs. `kind` is the word shown in plans."""
+
+    kind: ClassVar[str] = "Operator"
+
+
+@dataclass(frozen=True)
+class SourceSpec(OperatorSpec):
+    """Reads records; `source` is a `headrace.datastream.connectors.base.Source`."""
+
+    source: Any
+    watermark_strategy: Any = None
+    watermark_interval_ms: int = 200
+
+    kind: ClassVar[str] = "Source"
+
+
+@dataclass(frozen=True)
+class MapSpec(OperatorSpec):
+    """One record for each record."""
+
+    function: Any
+
+    kind: ClassVar[str] = "Map"
+
+
+@dataclass(frozen=True)
+class FilterSpec(OperatorSpec):
+    """Keeps the records for which the function is true."""
+
+    function: Any
+
+    kind: ClassVar[str] = "Filter"
+
+
+@dataclass(frozen=True)
+class FlatMapSpec(OperatorSpec):
+    """Any number of records for each record."""
+
+    function: Any
+
+    kind: ClassVar[str] = "Flat Map"
+
+
+@dataclass(frozen=True)
+class ReduceSpec(OperatorSpec):
+    """A rolling reduction for each key; `final_only` is the batch mode's single result at the end."""
+
+    function: Any
+    final_only: bool = False
+
+    kind: ClassVar[str] = "Reduce"
+
+
+@dataclass(frozen=True)
+class ProcessSpec(OperatorSpec):
+    """A ProcessFunction or, after key_by, a KeyedProcessFunction."""
+
+    function: Any
+
+    kind: ClassVar[str] = "Process"
+
+
+@dataclass(frozen=True)
+class CoMapSpec(OperatorSpec):
+    """Two inputs, one record for each record."""
+
+    function: Any
+
+    kind: ClassVar[str] = "Co-Map"
+
+
+@dataclass(frozen=True)
+class CoFlatMapSpec(OperatorSpec):
+    """Two inputs, any number of records for each record."""
+
+    function: Any
+
+    kind: ClassVar[str] = "Co-Flat Map"
+
+
+@dataclass(frozen=True)
+class CoProcessSpec(OperatorSpec):
+    """Two inputs with a CoProcessFunction or a KeyedCoProcessFunction."""
+
+    function: Any
+
+    kind: ClassVar[str] = "Co-Process"
+
+
+@dataclass(frozen=True)
+class TimestampsSpec(OperatorSpec):
+    """Assigns timestamps and makes watermarks in the middle of a stream."""
+
+    strategy: Any
+    interval_ms: int = 200
+
+    kind: ClassVar[str] = "Timestamps/Watermarks"
+
+
+@dataclass(frozen=True)
+class SinkSpec(OperatorSpec):
+    """Writes records; `sink` is a `headrace.datastream.connectors.base.Sink`."""
+
+    sink: Any
+
+    kind: ClassVar[str] = "Sink"
+
+
+@dataclass(frozen=True)
+class WindowSpec(OperatorSpec):
+    """Groups records of a key into windows and computes a function of each."""
+
+    assigner: Any
+    trigger: Any
+    function: Any
+    evictor: Any = None
+    allowed_lateness_ms: int = 0
+    late_tag: Any = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    kind: ClassVar[str] = "Window"

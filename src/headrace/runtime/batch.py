@@ -1,0 +1,73 @@
+"""What flows between operators: batches of records, and marks between them.
+
+A batch is columns, never rows: operators pay for a call once in some thousands of records. Batches are
+shared between branches of a chain, so nobody changes one after it was emitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+MIN_TIMESTAMP = -(1 << 63)
+MAX_TIMESTAMP = (1 << 63) - 1
+
+BATCH_SIZE = 10_000
+"""Records that a source puts into one batch at most."""
+
+
+class Batch:
+    """Columns of values, of timestamps (None: no record has one) and of keys (None: not keyed)."""
+
+    __slots__ = ("keys", "timestamps", "values")
+
+    def __init__(
+        self,
+        values: list[Any],
+        timestamps: list[int | None] | list[int] | None = None,
+        keys: list[Any] | None = None,
+    ) -> None:
+        self.values = values
+        self.timestamps: Sequence[int | None] | None = timestamps
+        self.keys = keys
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        return f"Batch({self.values!r}, {self.timestamps!r}, {self.keys!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkMark:
+    """No record with a timestamp at or below this one follows, but for late ones."""
+
+    timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class StatusMark:
+    """The channel is idle (it does not hold the watermark back) or active again."""
+
+    idle: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EndMark:
+    """Nothing follows any more."""
+
+
+Element = Batch | WatermarkMark | StatusMark | EndMark
+
+
+class Receiver(Protocol):
+    """Where elements go: the next operator of a chain, or an exchange."""
+
+    def process_batch(self, batch: Batch) -> None: ...
+
+    def process_watermark(self, timestamp: int) -> None: ...
+
+    def process_status(self, idle: bool) -> None: ...
+
+    def end_input(self) -> None: ...

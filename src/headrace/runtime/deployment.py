@@ -1,0 +1,118 @@
+"""What a slot is given to build its subtasks from."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import cloudpickle
+
+from headrace.graph.ids import SlotId, VertexId
+from headrace.graph.job_graph import JobGraph, JobVertex
+from headrace.graph.physical_graph import Location, Partition, PhysicalGraph
+
+
+@dataclass(frozen=True)
+class JobSettings:
+    """What all subtasks of a job share."""
+
+    job_id: str
+    job_name: str
+    attempt: int = 0
+    job_parameters: dict[str, str] = field(default_factory=dict)
+    cached_files: dict[str, str] = field(default_factory=dict)
+    state_backend: str = "hashmap"
+
+
+@dataclass(frozen=True)
+class OutEdge:
+    """An exchange as its sender sees it."""
+
+    locations: tuple[Location, ...]
+    max_parallelism: int
+
+
+@dataclass(frozen=True)
+class VertexDeployment:
+    """A vertex, its operators' specs pickled one by one so that no two share a function object."""
+
+    vertex: JobVertex
+    specs: tuple[bytes, ...]
+    senders: dict[int, int]
+    receivers: dict[int, OutEdge]
+
+    def unpacked(self) -> JobVertex:
+        """The vertex with its specs; every call gives function objects of its own."""
+        operators = tuple(
+            replace(op, spec=pickle.loads(spec))
+            for op, spec in zip(self.vertex.operators, self.specs, strict=True)
+        )
+        return replace(self.vertex, operators=operators)
+
+
+@dataclass(frozen=True)
+class JobDeployment:
+    """A whole job for a slot: it takes from it what is its own."""
+
+    settings: JobSettings
+    vertices: dict[VertexId, bytes]
+    physical: PhysicalGraph
+    main_classes: bytes
+
+    def subtasks_of(self, slot: SlotId) -> list[tuple[Partition, VertexDeployment]]:
+        """What lives in a slot, upstream first."""
+        return [
+            (partition, pickle.loads(self.vertices[partition.vertex]))
+            for partition in self.physical.subtasks_of(slot)
+        ]
+
+
+def pack_job(job_graph: JobGraph, physical: PhysicalGraph, settings: JobSettings) -> bytes:
+    """The deployment as bytes, the same for all slots."""
+    locations = physical.locations()
+    parallelism = {v.id: v.parallelism for v in job_graph.vertices}
+    vertices = {}
+    for vertex in job_graph.vertices:
+        receivers = {}
+        for edge in vertex.out_edges:
+            target = job_graph.vertex(edge.target_vertex)
+            receivers[edge.index] = OutEdge(
+                tuple(locations[target.id, i] for i in range(target.parallelism)),
+                target.max_parallelism,
+            )
+        bare = replace(
+            vertex,
+            operators=tuple(replace(op, spec=None) for op in vertex.operators),  # type: ignore[arg-type]
+        )
+        vertices[vertex.id] = cloudpickle.dumps(
+            VertexDeployment(
+                bare,
+                tuple(cloudpickle.dumps(op.spec) for op in vertex.operators),
+                {e.index: parallelism[e.source_vertex] for e in vertex.in_edges},
+                receivers,
+            )
+        )
+    job = JobDeployment(settings, vertices, physical, _main_classes())
+    return pickle.dumps(job, 5)
+
+
+def _main_classes() -> bytes:
+    """The classes of the user's script: records that are their instances must unpickle in every slot."""
+    main = sys.modules.get("__main__")
+    classes: dict[str, Any] = {}
+    for name, value in vars(main).items() if main else ():
+        if isinstance(value, type) and value.__module__ == "__main__":
+            try:
+                classes[name] = cloudpickle.dumps(value)
+            except Exception:  # a class that cannot travel is only a problem if a record is made of it
+                continue
+    return pickle.dumps(classes, 5)
+
+
+def install_main_classes(packed: bytes) -> None:
+    """Make the classes of the user's script known as members of this process's `__main__`."""
+    main = sys.modules["__main__"]
+    for name, value in pickle.loads(packed).items():
+        setattr(main, name, pickle.loads(value))

@@ -1,0 +1,52 @@
+"""An epoch as a subtask sees it: what it is told before, and what it reports after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.graph.ids import CheckpointId, EpochId, VertexId
+
+SubtaskKey = tuple[VertexId, int]
+
+
+@dataclass(frozen=True)
+class EpochPlan:
+    """Everything that a slot must know to run its part of an epoch."""
+
+    epoch: EpochId
+    incarnation: int
+    max_records: int
+    max_read_ms: int
+    splits: dict[SubtaskKey, list[Any]] = field(default_factory=dict)
+    no_more_splits: frozenset[VertexId] = frozenset()
+    checkpoint: CheckpointId | None = None
+
+
+@dataclass(frozen=True)
+class OperatorReport:
+    """Counts of one operator since the job started."""
+
+    name: str
+    records_in: int
+    records_out: int
+    watermark: int
+
+
+@dataclass(frozen=True)
+class EpochReport:
+    """What a subtask did in an epoch."""
+
+    vertex: VertexId
+    subtask: int
+    epoch: EpochId
+    finished: bool
+    operators: tuple[OperatorReport, ...]
+    records_read: int
+    bytes_in: int
+    bytes_out: int
+    busy_ms: float
+    watermark: int
+    wake_up_at: int | None
+    accumulators: dict[str, Any] = field(default_factory=dict)
+    metrics: dict[str, Any] = field(default_factory=dict)

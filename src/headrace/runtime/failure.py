@@ -1,0 +1,132 @@
+"""A failure in user code: what is known about it where it happens, and how it travels to the driver."""
+
+from __future__ import annotations
+
+import operator
+import pickle
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import cloudpickle
+
+_SHOWN = 200
+_PACKAGE = str(Path(__file__).resolve().parent.parent)
+
+
+def record_at(values: Sequence[Any], rows: Iterator[Any]) -> Any:
+    """The value that was last taken from an iterator over `values`."""
+    position = len(values) - operator.length_hint(rows) - 1
+    return values[position] if 0 <= position < len(values) else None
+
+
+def shorten(value: Any) -> str:
+    """A representation that fits on a line or two."""
+    try:
+        text = repr(value)
+    except Exception as error:
+        text = f"<{type(value).__name__} whose repr() raises {type(error).__name__}>"
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+
+class UserCodeFailure(Exception):
+    """A user function raised; `where` says in which call, operator and uid are filled in by the chain."""
+
+    def __init__(self, cause: BaseException, record: str | None, where: str) -> None:
+        super().__init__(where)
+        self.cause = cause
+        self.record = record
+        self.where = where
+        self.operator_name: str | None = None
+        self.operator_uid: str | None = None
+
+    _NO_RECORD = object()
+
+    @classmethod
+    def of(cls, error: BaseException, record: Any = _NO_RECORD, where: str = "") -> UserCodeFailure:
+        """Wrap an exception, unless it is wrapped already."""
+        if isinstance(error, UserCodeFailure):
+            return error
+        shown = None if record is cls._NO_RECORD else shorten(record)
+        return cls(error, shown, where)
+
+    def at(self, name: str, uid: str | None) -> UserCodeFailure:
+        """Name the operator, if nobody nearer to the cause did."""
+        if self.operator_name is None:
+            self.operator_name, self.operator_uid = name, uid
+        return self
+
+
+@dataclass(frozen=True)
+class FailureReport:
+    """A failure on its way to the driver: only text and, where it can be pickled, the exception."""
+
+    message: str
+    user_traceback: str
+    exception: bytes | None = None
+    vertex_name: str = ""
+    operator_name: str | None = None
+    operator_uid: str | None = None
+    subtask: int | None = None
+    parallelism: int | None = None
+    record: str | None = None
+    where: str = ""
+    slot: int | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def cause(self) -> BaseException | None:
+        """The user's exception itself, if it survived the way."""
+        if self.exception is None:
+            return None
+        try:
+            loaded = pickle.loads(self.exception)
+        except Exception:
+            return None
+        return loaded if isinstance(loaded, BaseException) else None
+
+
+def report_failure(
+    error: BaseException, *, vertex_name: str, subtask: int | None, parallelism: int | None
+) -> FailureReport:
+    """Describe an exception for the driver."""
+    failure = error if isinstance(error, UserCodeFailure) else UserCodeFailure.of(error)
+    cause = failure.cause
+    return FailureReport(
+        message="".join(traceback.format_exception_only(type(cause), cause)).strip(),
+        user_traceback=user_traceback(cause),
+        exception=_pickled(cause),
+        vertex_name=vertex_name,
+        operator_name=failure.operator_name,
+        operator_uid=failure.operator_uid,
+        subtask=subtask,
+        parallelism=parallelism,
+        record=failure.record,
+        where=failure.where,
+    )
+
+
+def user_traceback(error: BaseException) -> str:
+    """The traceback from the user's own frames on: ours above them say nothing to a user."""
+    formatted = traceback.TracebackException(type(error), error, _users(error.__traceback__))
+    return "".join(formatted.format()).rstrip()
+
+
+def _users(tb: TracebackType | None) -> TracebackType | None:
+    first = tb
+    while tb is not None:
+        if not tb.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+            return tb
+        tb = tb.tb_next
+    return first
+
+
+def _pickled(error: BaseException) -> bytes | None:
+    try:
+        data: bytes = cloudpickle.dumps(error.with_traceback(None))
+        pickle.loads(data)
+    except Exception:
+        return None
+    return data

@@ -1,0 +1,103 @@
+"""What slot and coordinator say to each other over the control connection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.graph.ids import SlotId
+from headrace.runtime.epoch import EpochPlan, EpochReport
+from headrace.runtime.failure import FailureReport
+
+# From the coordinator to a slot.
+
+
+@dataclass(frozen=True)
+class Deploy:
+    """Build, restore and open your subtasks."""
+
+    job: bytes
+
+
+@dataclass(frozen=True)
+class BeginEpoch:
+    """An epoch starts; tasks will connect for each of your subtasks."""
+
+    plan: EpochPlan
+
+
+@dataclass(frozen=True)
+class Close:
+    """Close the functions and end."""
+
+
+# From a slot to the coordinator.
+
+
+@dataclass(frozen=True)
+class Hello:
+    """The first message: who and where."""
+
+    slot: SlotId
+    incarnation: int
+    pid: int
+    host: str
+    data_address: str
+
+
+@dataclass(frozen=True)
+class Ready:
+    """All functions are open."""
+
+    slot: SlotId
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A subtask is through with an epoch."""
+
+    slot: SlotId
+    report: EpochReport
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Something went wrong; the epoch cannot complete."""
+
+    slot: SlotId
+    failure: FailureReport
+
+
+@dataclass(frozen=True)
+class Printed:
+    """Lines for the user's terminal."""
+
+    slot: SlotId
+    text: str
+    to_stderr: bool = False
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Records for the program's iterator, pickled."""
+
+    slot: SlotId
+    collect_id: str
+    payload: bytes
+    count: int
+
+
+@dataclass(frozen=True)
+class DataAvailable:
+    """A reader has data although no epoch runs."""
+
+    slot: SlotId
+
+
+@dataclass(frozen=True)
+class Closed:
+    """The functions are closed; the last word of a slot."""
+
+    slot: SlotId
+    accumulators: list[dict[str, Any]] = field(default_factory=list)
+    failure: FailureReport | None = None

@@ -1,0 +1,160 @@
+"""The life of an operator in a subtask, and what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.runtime.batch import MIN_TIMESTAMP, Batch
+from headrace.runtime.failure import UserCodeFailure
+from headrace.runtime.output import OperatorOutput
+from headrace.runtime.state.backend import KeyedStateBackend
+from headrace.runtime.timers import TimerQueue
+
+
+@dataclass
+class TaskInfo:
+    """What is the same for all operators of a subtask."""
+
+    job_id: str
+    job_name: str
+    vertex_name: str
+    subtask: int
+    parallelism: int
+    max_parallelism: int
+    attempt: int = 0
+    job_parameters: dict[str, str] = field(default_factory=dict)
+    cached_files: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name_with_subtask(self) -> str:
+        return f"{self.vertex_name} ({self.subtask + 1}/{self.parallelism})"
+
+
+@dataclass
+class OperatorContext:
+    """What an operator works with."""
+
+    task: TaskInfo
+    operator_id: str
+    name: str
+    uid: str | None
+    keyed: bool
+    clock: Callable[[], int]
+    backend: KeyedStateBackend | None
+    accumulators: dict[str, Any]
+    metrics: Any
+    services: SubtaskServices
+
+
+class SubtaskServices:
+    """What reaches out of a subtask; the slot gives the real ones, tests their own."""
+
+    def print_lines(self, lines: list[str], to_stderr: bool = False) -> None:
+        """Show lines to the person who started the job."""
+        raise NotImplementedError
+
+    def collect(self, collect_id: str, values: list[Any]) -> None:
+        """Hand records to an iterator in the program that started the job."""
+        raise NotImplementedError
+
+    def data_available(self) -> None:
+        """Wake the coordinator: a reader has new data."""
+        raise NotImplementedError
+
+
+class Operator:
+    """Base of all operators.
+
+    The subtask calls `setup`, restores state if there is some, then `open`; then batches and marks in
+    order; `end_input` once when nothing follows; `close` at the end, also after a failure.
+    """
+
+    context: OperatorContext
+    output: OperatorOutput
+
+    def __init__(self) -> None:
+        self.watermark = MIN_TIMESTAMP
+        self.records_in = 0
+        self.event_timers = TimerQueue()
+        self.processing_timers = TimerQueue()
+
+    def setup(self, context: OperatorContext, output: OperatorOutput) -> None:
+        self.context = context
+        self.output = output
+
+    def open(self) -> None:
+        """Open user functions."""
+
+    def close(self) -> None:
+        """Close user functions."""
+
+    def process_batch(self, batch: Batch) -> None:
+        raise NotImplementedError
+
+    def process_batch_of(self, input_index: int, batch: Batch) -> None:
+        """Records of one of several inputs; operators with one input need not care."""
+        self.process_batch(batch)
+
+    def process_watermark(self, timestamp: int) -> None:
+        """Event time has come to `timestamp`: fire what is due, then tell the operators below."""
+        if timestamp <= self.watermark:
+            return
+        self.watermark = timestamp
+        next_timer = self.event_timers.next_timestamp()
+        if next_timer is not None and next_timer <= timestamp:
+            self.fire_event_timers(timestamp)
+        self.output.watermark(timestamp)
+
+    def process_status(self, idle: bool) -> None:
+        self.output.status(idle)
+
+    def process_time(self, now: int) -> None:
+        """Processing time has come to `now`."""
+        next_timer = self.processing_timers.next_timestamp()
+        if next_timer is not None and next_timer <= now:
+            self.fire_processing_timers(now)
+
+    def fire_event_timers(self, until: int) -> None:
+        """Fire event-time timers; operators with timers override this."""
+
+    def fire_processing_timers(self, until: int) -> None:
+        """Fire processing-time timers; operators with timers override this."""
+
+    def wake_up_at(self) -> int | None:
+        """When the operator wants to be called although no data comes."""
+        return self.processing_timers.next_timestamp()
+
+    def end_input_of(self, input_index: int) -> None:
+        """One of several inputs has ended."""
+
+    def end_input(self) -> None:
+        """Nothing follows. The maximum watermark was there before, where the input has event time."""
+        self.finish()
+        self.output.end()
+
+    def finish(self) -> None:
+        """Emit what is left."""
+
+    def end_epoch(self) -> None:
+        """The epoch is over: nothing may stay in buffers that a reader of the output would miss."""
+
+    def snapshot(self) -> dict[str, Any]:
+        """State of the operator itself, apart from keyed state: picklable, taken at the barrier."""
+        return {
+            "watermark": self.watermark,
+            "event_timers": self.event_timers.snapshot(),
+            "processing_timers": self.processing_timers.snapshot(),
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Take over a snapshot, before `open`."""
+        self.event_timers.restore(snapshot["event_timers"])
+        self.processing_timers.restore(snapshot["processing_timers"])
+
+    def failed(self, error: BaseException, *record: Any, where: str = "") -> UserCodeFailure:
+        """The failure of a user function of this operator."""
+        return UserCodeFailure.of(error, *record, where=where).at(
+            self.context.name, self.context.uid
+        )

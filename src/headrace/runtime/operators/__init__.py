@@ -1,0 +1,44 @@
+"""One operator for each spec of `headrace.graph.specs`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.common.errors import GraphError
+from headrace.graph import specs
+from headrace.runtime.operator import Operator
+from headrace.runtime.operators.co_process import (
+    CoFlatMapOperator,
+    CoMapOperator,
+    CoProcessOperator,
+)
+from headrace.runtime.operators.process import ProcessOperator
+from headrace.runtime.operators.reduce import ReduceOperator
+from headrace.runtime.operators.simple import FilterOperator, FlatMapOperator, MapOperator
+from headrace.runtime.operators.sink import SinkOperator
+from headrace.runtime.operators.source import SourceOperator
+from headrace.runtime.operators.timestamps import TimestampsOperator
+
+_OPERATORS: dict[type[specs.OperatorSpec], Callable[[Any], Operator]] = {
+    specs.SourceSpec: SourceOperator,
+    specs.MapSpec: MapOperator,
+    specs.FilterSpec: FilterOperator,
+    specs.FlatMapSpec: FlatMapOperator,
+    specs.ReduceSpec: ReduceOperator,
+    specs.ProcessSpec: ProcessOperator,
+    specs.CoMapSpec: CoMapOperator,
+    specs.CoFlatMapSpec: CoFlatMapOperator,
+    specs.CoProcessSpec: CoProcessOperator,
+    specs.TimestampsSpec: TimestampsOperator,
+    specs.SinkSpec: SinkOperator,
+}
+
+
+def build_operator(spec: specs.OperatorSpec) -> Operator:
+    """The operator for a spec."""
+    try:
+        build = _OPERATORS[type(spec)]
+    except KeyError:
+        raise GraphError(f"there is no operator for {type(spec).__name__}") from None
+    return build(spec)

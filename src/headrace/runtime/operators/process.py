@@ -1,0 +1,214 @@
+"""Process functions: records with their context, timers, side outputs."""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import Any
+
+from headrace.common.errors import StateError
+from headrace.datastream.functions import KeyedProcessFunction
+from headrace.datastream.output_tag import OutputTag
+from headrace.datastream.time_domain import TimeDomain
+from headrace.datastream.timerservice import TimerService
+from headrace.graph.specs import ProcessSpec
+from headrace.runtime.batch import MIN_TIMESTAMP, Batch
+from headrace.runtime.key_groups import OpaqueKey
+from headrace.runtime.operator import Operator, OperatorContext
+from headrace.runtime.operators.simple import FunctionOperator
+from headrace.runtime.output import OperatorOutput
+from headrace.runtime.state.key_cell import NO_KEY, KeyCell
+
+
+class Timers(TimerService):
+    """Timers of the current key of an operator."""
+
+    def __init__(self, operator: Operator, cell: KeyCell, keyed: bool) -> None:
+        self._operator = operator
+        self._cell = cell
+        self._keyed = keyed
+        self._clock = operator.context.clock
+
+    def current_processing_time(self) -> int:
+        return self._clock()
+
+    def current_watermark(self) -> int:
+        return self._operator.watermark
+
+    def register_event_time_timer(self, timestamp: int) -> None:
+        self._operator.event_timers.register(self._checked(timestamp), self._cell.key)
+
+    def register_processing_time_timer(self, timestamp: int) -> None:
+        self._operator.processing_timers.register(self._checked(timestamp), self._cell.key)
+
+    def delete_event_time_timer(self, timestamp: int) -> None:
+        self._operator.event_timers.delete(self._checked(timestamp), self._cell.key)
+
+    def delete_processing_time_timer(self, timestamp: int) -> None:
+        self._operator.processing_timers.delete(self._checked(timestamp), self._cell.key)
+
+    def _checked(self, timestamp: int) -> int:
+        if not self._keyed:
+            raise StateError(
+                "timers are only there on a keyed stream: call key_by() before process() "
+                "(Setting timers is only supported on a keyed streams.)"
+            )
+        if type(timestamp) is not int:
+            # A float, or a numpy integer, is common in Python; a fraction of a millisecond is cut off.
+            try:
+                return int(timestamp)
+            except (TypeError, ValueError, OverflowError):
+                raise StateError(
+                    f"a timer needs a timestamp in milliseconds (int), not {timestamp!r}"
+                ) from None
+        return timestamp
+
+
+class ElementContext(KeyedProcessFunction.OnTimerContext):
+    """The context of every kind of process function; the operator moves it from record to record."""
+
+    def __init__(self, cell: KeyCell, timers: TimerService) -> None:
+        self._cell = cell
+        self._timers = timers
+        self.stamp: int | None = None
+        self.domain: TimeDomain | None = None
+        self.side: dict[str, tuple[list[Any], list[int | None]]] = {}
+
+    def timestamp(self) -> int:
+        # PyFlink's programs see the smallest timestamp, not None, where there is none.
+        return MIN_TIMESTAMP if self.stamp is None else self.stamp
+
+    def timer_service(self) -> TimerService:
+        return self._timers
+
+    def get_current_key(self) -> Any:
+        key = self._cell.key
+        return key.value if type(key) is OpaqueKey else key
+
+    def time_domain(self) -> TimeDomain:
+        assert self.domain is not None, "time_domain() is only there in on_timer()"
+        return self.domain
+
+    def current_processing_time(self) -> int:
+        return self._timers.current_processing_time()
+
+    def current_watermark(self) -> int:
+        return self._timers.current_watermark()
+
+    def output(self, output_tag: OutputTag, value: Any) -> None:
+        self.add_side(output_tag, value, self.stamp)
+
+    def add_side(self, output_tag: OutputTag, value: Any, stamp: int | None) -> None:
+        columns = self.side.get(output_tag.tag_id)
+        if columns is None:
+            columns = self.side[output_tag.tag_id] = ([], [])
+        columns[0].append(value)
+        columns[1].append(stamp)
+
+
+class ContextOperator(FunctionOperator):
+    """Base of the operators whose function gets a context, yields records and may have timers."""
+
+    def setup(self, context: OperatorContext, output: OperatorOutput) -> None:
+        super().setup(context, output)
+        self.timers = Timers(self, self.cell, context.keyed)
+        self.element_context = ElementContext(self.cell, self.timers)
+
+    def process_elements(self, call: Any, batch: Batch, where: str) -> None:
+        """Call a method `(value, ctx)` for each record and emit what it yields."""
+        self.records_in += len(batch.values)
+        ctx, cell = self.element_context, self.cell
+        stamps = batch.timestamps
+        out: list[Any] = []
+        out_stamps: list[int | None] | None = None
+        extend = out.extend
+        value = None
+        keys = repeat(NO_KEY) if batch.keys is None else batch.keys
+        try:
+            if stamps is None:
+                ctx.stamp = None
+                for cell.key, value in zip(keys, batch.values):  # noqa: B905
+                    result = call(value, ctx)
+                    if result is not None:
+                        extend(result)
+            else:
+                out_stamps, size = [], 0
+                for cell.key, value, ctx.stamp in zip(keys, batch.values, stamps):  # noqa: B905
+                    result = call(value, ctx)
+                    if result is not None:
+                        extend(result)
+                        if len(out) > size:
+                            out_stamps.extend(repeat(ctx.stamp, len(out) - size))
+                            size = len(out)
+        except Exception as error:
+            raise self.failed(error, value, where=where) from error
+        cell.key = NO_KEY
+        self.emit_results(out, out_stamps)
+
+    def emit_results(self, values: list[Any], stamps: list[int | None] | None) -> None:
+        """Emit what a function yielded: records, and pairs of a tag and a record for side outputs."""
+        if tuple in set(map(type, values)):
+            values, stamps = self._take_side_outputs(values, stamps)
+        self.output.emit(Batch(values, stamps))
+        side = self.element_context.side
+        if side:
+            self.element_context.side = {}
+            for tag_id, (side_values, side_stamps) in side.items():
+                known = any(s is not None for s in side_stamps)
+                self.output.emit_side(tag_id, Batch(side_values, side_stamps if known else None))
+
+    def _take_side_outputs(
+        self, values: list[Any], stamps: list[int | None] | None
+    ) -> tuple[list[Any], list[int | None] | None]:
+        tagged = [type(v) is tuple and len(v) == 2 and isinstance(v[0], OutputTag) for v in values]
+        if not any(tagged):
+            return values, stamps
+        add_side = self.element_context.add_side
+        main: list[Any] = []
+        main_stamps: list[int | None] = []
+        for value, is_tagged, stamp in zip(
+            values, tagged, repeat(None) if stamps is None else stamps, strict=False
+        ):
+            if is_tagged:
+                add_side(value[0], value[1], stamp)
+            else:
+                main.append(value)
+                main_stamps.append(stamp)
+        return main, None if stamps is None else main_stamps
+
+    def fire_event_timers(self, until: int) -> None:
+        self._fire(self.event_timers, until, TimeDomain.EVENT_TIME)
+
+    def fire_processing_timers(self, until: int) -> None:
+        self._fire(self.processing_timers, until, TimeDomain.PROCESSING_TIME)
+
+    def _fire(self, queue: Any, until: int, domain: TimeDomain) -> None:
+        on_timer = getattr(self.function, "on_timer", None)
+        ctx, cell = self.element_context, self.cell
+        out: list[Any] = []
+        stamps: list[int | None] = []
+        event_time = domain is TimeDomain.EVENT_TIME
+        ctx.domain = domain
+        for timestamp, cell.key in queue.pop_due(until):
+            # Records that a processing-time timer emits have no timestamp, as in Flink.
+            ctx.stamp = timestamp if event_time else None
+            try:
+                result = on_timer(timestamp, ctx) if on_timer is not None else None
+                if result is not None:
+                    out.extend(result)
+            except Exception as error:
+                where = f"on_timer({timestamp}) of key {cell.key!r}"
+                raise self.failed(error, where=where) from error
+            if len(out) > len(stamps):
+                stamps.extend(repeat(ctx.stamp, len(out) - len(stamps)))
+        ctx.domain, ctx.stamp, cell.key = None, None, NO_KEY
+        self.emit_results(out, stamps if event_time else None)
+
+
+class ProcessOperator(ContextOperator):
+    """A ProcessFunction or KeyedProcessFunction."""
+
+    def __init__(self, spec: ProcessSpec) -> None:
+        super().__init__(spec.function)
+
+    def process_batch(self, batch: Batch) -> None:
+        self.process_elements(self.function.process_element, batch, "process_element")

@@ -1,0 +1,167 @@
+"""The head of a source vertex: a reader, and watermarks for each of its splits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.connectors.base import ReadBatch, SourceReader
+from headrace.graph.specs import SourceSpec
+from headrace.runtime.batch import BATCH_SIZE, MAX_TIMESTAMP, Batch
+from headrace.runtime.operator import Operator
+from headrace.runtime.watermarks import WatermarkTracker
+
+
+class SourceOperator(Operator):
+    """Reads up to the epoch's budget. Its watermark is the minimum over the splits that are not idle."""
+
+    def __init__(self, spec: SourceSpec) -> None:
+        super().__init__()
+        self._source = spec.source
+        self._strategy: WatermarkStrategy = (
+            spec.watermark_strategy or WatermarkStrategy.no_watermarks()
+        )
+        self._interval_ms = spec.watermark_interval_ms
+        self._plain = self._strategy.kind == "none" and not self._strategy.timestamp_assigner
+        self._trackers: dict[str, WatermarkTracker] = {}
+        self._reader: SourceReader
+        self._restored_splits: list[Any] = []
+        self._no_more_splits = False
+        self._told_idle = False
+        self.ended = False
+        self.more_now = False
+
+    def open(self) -> None:
+        try:
+            self._reader = self._source.create_reader(_ReaderContext(self))
+            self._reader.open()
+            if self._restored_splits:
+                self._reader.add_splits(self._restored_splits)
+        except Exception as error:
+            raise self.failed(error, where="open of the source") from error
+
+    def close(self) -> None:
+        if hasattr(self, "_reader"):
+            self._reader.close()
+
+    def add_splits(self, splits: Sequence[Any], no_more: bool) -> None:
+        """Take over splits from the coordinator."""
+        if splits:
+            self._reader.add_splits(splits)
+        self._no_more_splits = no_more
+
+    def read(self, max_records: int, deadline: float, tick: Callable[[], None]) -> None:
+        """Read until the budget is used up or there is nothing more now; `tick` lets time pass in the chain."""
+        left = max_records
+        while left > 0:
+            batch = self._poll(min(left, BATCH_SIZE))
+            if batch is None:
+                self.more_now = False
+                break
+            left -= len(batch.values)
+            self.records_in += len(batch.values)
+            self._emit(batch)
+            self._forget_finished()
+            self.more_now = True
+            tick()
+            if time.monotonic() > deadline:
+                break
+        self._forget_finished()
+        if self._reader.exhausted and self._no_more_splits:
+            self._end()
+
+    def _poll(self, max_records: int) -> ReadBatch | None:
+        try:
+            return self._reader.poll(max_records)
+        except Exception as error:
+            raise self.failed(error, where="reading the source") from error
+
+    def _emit(self, batch: ReadBatch) -> None:
+        records = Batch(batch.values, batch.timestamps)
+        if self._plain:
+            self.output.emit(records)
+            return
+        try:
+            self._tracker(batch.split_id).process(records, self.output.emit)
+        except Exception as error:
+            raise self.failed(error) from error
+
+    def _tracker(self, split_id: str) -> WatermarkTracker:
+        tracker = self._trackers.get(split_id)
+        if tracker is None:
+            tracker = self._trackers[split_id] = WatermarkTracker(
+                self._strategy, self.context.clock, self._interval_ms, self._changed
+            )
+        return tracker
+
+    def _forget_finished(self) -> None:
+        for split_id in self._reader.finished_splits():
+            tracker = self._trackers.get(split_id)
+            if tracker is None:
+                continue
+            if len(self._trackers) > 1:
+                del self._trackers[split_id]
+                self._changed()
+
+    def _end(self) -> None:
+        if self.ended:
+            return
+        self.ended = True
+        self.more_now = False
+        self.watermark = MAX_TIMESTAMP
+        self.output.watermark(MAX_TIMESTAMP)
+        self.output.end()
+
+    def process_time(self, now: int) -> None:
+        if self.ended:
+            return
+        for tracker in list(self._trackers.values()):
+            tracker.process_time(now)
+
+    def wake_up_at(self) -> int | None:
+        if self.ended:
+            return None
+        now = self.context.clock()
+        times = [t.wake_up_at() for t in self._trackers.values()]
+        times.append(now if self.more_now else self._reader.available_at(now))
+        return min((t for t in times if t is not None), default=None)
+
+    def _changed(self) -> None:
+        trackers = self._trackers.values()
+        idle = all(t.idle for t in trackers)
+        if idle != self._told_idle:
+            self._told_idle = idle
+            self.output.status(idle)
+        active = [t.watermark for t in trackers if not t.idle]
+        watermark = min(active) if active else max(t.watermark for t in trackers)
+        if watermark > self.watermark:
+            self.watermark = watermark
+            self.output.watermark(watermark)
+
+    def snapshot(self) -> dict[str, Any]:
+        return {**super().snapshot(), "splits": self._reader.snapshot()}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        super().restore(snapshot)
+        self._restored_splits = list(snapshot["splits"])
+
+
+class _ReaderContext:
+    def __init__(self, operator: SourceOperator) -> None:
+        self._context = operator.context
+
+    @property
+    def subtask(self) -> int:
+        return self._context.task.subtask
+
+    @property
+    def parallelism(self) -> int:
+        return self._context.task.parallelism
+
+    def now_ms(self) -> int:
+        return self._context.clock()
+
+    def data_available(self) -> None:
+        self._context.services.data_available()

@@ -1,0 +1,157 @@
+"""Where an operator's records go: to chained operators, to exchanges, by side-output tag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from headrace.runtime.batch import (
+    Batch,
+    Element,
+    EndMark,
+    Receiver,
+    StatusMark,
+    WatermarkMark,
+)
+from headrace.runtime.routing import Router
+from headrace.runtime.wire import FrameHeader, encode_frame
+
+Converter = Callable[[list[Any]], list[Any]]
+
+_FLUSH_RECORDS = 4096
+
+
+class OperatorOutput:
+    """The output of one operator. Marks go to everybody, records to the main or to a side output."""
+
+    def __init__(
+        self,
+        main: Sequence[Receiver],
+        side: dict[str, Sequence[Receiver]],
+        convert: Converter | None = None,
+        side_converters: dict[str, Converter] | None = None,
+    ) -> None:
+        self._main = tuple(main)
+        self._side = side
+        self._everybody = (*self._main, *(r for rs in side.values() for r in rs))
+        self._convert = convert
+        self._side_converters = side_converters or {}
+        self.records_out = 0
+
+    def emit(self, batch: Batch) -> None:
+        """Records of the main output."""
+        if not batch.values:
+            return
+        self.records_out += len(batch.values)
+        if self._convert is not None:
+            batch = Batch(self._convert(batch.values), batch.timestamps)  # type: ignore[arg-type]
+        for receiver in self._main:
+            receiver.process_batch(batch)
+
+    def emit_side(self, tag_id: str, batch: Batch) -> None:
+        """Records of a side output; without a consumer they end here, as in Flink."""
+        if not batch.values:
+            return
+        self.records_out += len(batch.values)
+        convert = self._side_converters.get(tag_id)
+        if convert is not None:
+            batch = Batch(convert(batch.values), batch.timestamps)  # type: ignore[arg-type]
+        for receiver in self._side.get(tag_id, ()):
+            receiver.process_batch(batch)
+
+    def watermark(self, timestamp: int) -> None:
+        for receiver in self._everybody:
+            receiver.process_watermark(timestamp)
+
+    def status(self, idle: bool) -> None:
+        for receiver in self._everybody:
+            receiver.process_status(idle)
+
+    def end(self) -> None:
+        for receiver in self._everybody:
+            receiver.end_input()
+
+
+class ChannelBuffer:
+    """What waits for one receiver, until there is enough of it for a frame."""
+
+    __slots__ = ("_elements", "_header", "_records", "_send", "_sequence")
+
+    def __init__(self, header: FrameHeader, send: Callable[[bytes], None]) -> None:
+        self._header = header
+        self._send = send
+        self._elements: list[Element] = []
+        self._records = 0
+        self._sequence = 0
+
+    def add_batch(self, batch: Batch) -> None:
+        elements = self._elements
+        if elements and self._records and type(elements[-1]) is Batch:
+            elements[-1] = _joined(elements[-1], batch)
+        else:
+            elements.append(batch)
+        self._records += len(batch.values)
+        if self._records >= _FLUSH_RECORDS:
+            self.flush()
+
+    def add_mark(self, mark: Element) -> None:
+        self._elements.append(mark)
+
+    def flush(self) -> None:
+        if not self._elements:
+            return
+        h = self._header
+        header = FrameHeader(h.level, h.partition, h.edge, h.sender, self._sequence)
+        self._send(encode_frame(header, self._elements))
+        self._sequence += 1
+        self._elements = []
+        self._records = 0
+
+    def start_epoch(self) -> None:
+        self._sequence = 0
+
+
+def _joined(first: Batch, second: Batch) -> Batch:
+    stamps: list[int | None] | None = None
+    if first.timestamps is not None or second.timestamps is not None:
+        stamps = [
+            *(first.timestamps or [None] * len(first)),
+            *(second.timestamps or [None] * len(second)),
+        ]
+    keys = None if first.keys is None or second.keys is None else first.keys + second.keys
+    return Batch(first.values + second.values, stamps, keys)
+
+
+class ExchangeWriter:
+    """The sending end of an edge: routes batches to channels, marks to all of them."""
+
+    def __init__(self, router: Router, channels: dict[int, ChannelBuffer]) -> None:
+        self._route = router
+        self._channels = channels
+
+    def process_batch(self, batch: Batch) -> None:
+        channels = self._channels
+        for target, part in self._route(batch):
+            channels[target].add_batch(part)
+
+    def process_watermark(self, timestamp: int) -> None:
+        self._mark(WatermarkMark(timestamp))
+
+    def process_status(self, idle: bool) -> None:
+        self._mark(StatusMark(idle))
+
+    def end_input(self) -> None:
+        self._mark(EndMark())
+
+    def _mark(self, mark: Element) -> None:
+        for channel in self._channels.values():
+            channel.add_mark(mark)
+
+    def start_epoch(self) -> None:
+        for channel in self._channels.values():
+            channel.start_epoch()
+
+    def flush(self) -> None:
+        """Send what waits: at the end of the epoch nothing stays behind."""
+        for channel in self._channels.values():
+            channel.flush()

@@ -1,0 +1,155 @@
+"""Splits a batch over the subtasks of the next operator, as its partitioning says."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
+from operator import not_
+from typing import Any
+
+from headrace.common.errors import HeadraceError
+from headrace.graph import partitioning as p
+from headrace.runtime.batch import Batch
+from headrace.runtime.failure import UserCodeFailure, record_at
+from headrace.runtime.key_groups import KeyAssigner, hashable_key
+
+Router = Callable[[Batch], Iterator[tuple[int, Batch]]]
+"""Gives the parts of a batch with the number of the subtask for each."""
+
+
+def connected_receivers(
+    partitioning: p.Partitioning, sender: int, senders: int, receivers: int
+) -> range:
+    """The subtasks that a sender can reach: all of them unless the partitioning is pointwise."""
+    if not partitioning.pointwise:
+        return range(receivers)
+    if receivers >= senders:
+        return range(-(-sender * receivers // senders), -(-(sender + 1) * receivers // senders))
+    target = sender * receivers // senders
+    return range(target, target + 1)
+
+
+def connected_senders(
+    partitioning: p.Partitioning, receiver: int, senders: int, receivers: int
+) -> list[int]:
+    """The subtasks that can reach a receiver."""
+    return [
+        s
+        for s in range(senders)
+        if receiver in connected_receivers(partitioning, s, senders, receivers)
+    ]
+
+
+def make_router(
+    partitioning: p.Partitioning, sender: int, senders: int, receivers: int, max_parallelism: int
+) -> Router:
+    """The router of one sender for one edge."""
+    targets = connected_receivers(partitioning, sender, senders, receivers)
+    if isinstance(partitioning, p.Keyed):
+        return _keyed(partitioning.key_selector, receivers, max_parallelism)
+    if isinstance(partitioning, p.Custom):
+        return _custom(partitioning, receivers)
+    if isinstance(partitioning, p.Broadcast):
+        return lambda batch: ((t, batch) for t in targets)
+    if isinstance(partitioning, p.Shuffle) and receivers > 1:
+        return _shuffle(receivers, sender)
+    if isinstance(partitioning, p.Global) or len(targets) == 1:
+        first = targets[0]
+        return lambda batch: iter(((first, batch),))
+    return _round_robin(targets)
+
+
+def _round_robin(targets: Sequence[int]) -> Router:
+    count, start = len(targets), 0
+
+    def route(batch: Batch) -> Iterator[tuple[int, Batch]]:
+        nonlocal start
+        values, stamps = batch.values, batch.timestamps
+        for offset in range(min(count, len(values))):
+            yield (
+                targets[(start + offset) % count],
+                Batch(values[offset::count], None if stamps is None else list(stamps[offset::count])),
+            )
+        start = (start + len(values)) % count
+
+    return route
+
+
+def _shuffle(receivers: int, sender: int) -> Router:
+    choose = random.Random(sender)
+    everyone = range(receivers)
+
+    def route(batch: Batch) -> Iterator[tuple[int, Batch]]:
+        return split(batch, choose.choices(everyone, k=len(batch)), receivers)
+
+    return route
+
+
+def _custom(partitioning: p.Custom, receivers: int) -> Router:
+    partition, selector = partitioning.partition, partitioning.key_selector
+
+    def route(batch: Batch) -> Iterator[tuple[int, Batch]]:
+        rows = iter(batch.values)
+        targets: list[int] = []
+        try:
+            for value in rows:
+                target = partition(selector(value), receivers)
+                if type(target) is not int or not 0 <= target < receivers:
+                    raise HeadraceError(
+                        f"the partitioner of partition_custom returned {target!r}; "
+                        f"it must return an int from 0 to {receivers - 1}"
+                    )
+                targets.append(target)
+        except Exception as error:
+            raise UserCodeFailure.of(error, record_at(batch.values, rows), "partition_custom") from error
+        return split(batch, targets, receivers)
+
+    return route
+
+
+def _keyed(selector: Callable[[Any], Any], receivers: int, max_parallelism: int) -> Router:
+    assigner = KeyAssigner(receivers, max_parallelism)
+
+    def route(batch: Batch) -> Iterator[tuple[int, Batch]]:
+        values = batch.values
+        rows = iter(values)
+        try:
+            keys = list(map(selector, rows))
+            if len(keys) != len(values):
+                raise RuntimeError("the key selector raised StopIteration")
+        except Exception as error:
+            raise UserCodeFailure.of(error, record_at(values, rows), "key_by") from error
+        try:
+            targets = assigner.assign(keys)
+        except TypeError:
+            keys = list(map(hashable_key, keys))
+            targets = assigner.assign(keys)
+        keyed = Batch(values, batch.timestamps, keys)  # type: ignore[arg-type]
+        return iter(((0, keyed),)) if receivers == 1 else split(keyed, targets, receivers)
+
+    return route
+
+
+def split(batch: Batch, targets: list[int], receivers: int) -> Iterator[tuple[int, Batch]]:
+    """Cut a batch by the target of each row; the order of rows stays."""
+    columns = (batch.values, batch.timestamps, batch.keys)
+    if receivers == 2:
+        yield from _split_in_two(columns, targets)
+        return
+    rows_of: list[list[int]] = [[] for _ in range(receivers)]
+    for row, target in enumerate(targets):
+        rows_of[target].append(row)
+    for target, rows in enumerate(rows_of):
+        if rows:
+            yield target, Batch(*(None if c is None else [c[r] for r in rows] for c in columns))  # type: ignore[arg-type]
+
+
+def _split_in_two(columns: Any, targets: list[int]) -> Iterator[tuple[int, Batch]]:
+    ones = sum(targets)
+    if ones < len(targets):
+        zero = list(map(not_, targets)) if ones else None
+        yield 0, Batch(*(c if c is None or zero is None else list(compress(c, zero)) for c in columns))
+    if ones:
+        whole = ones == len(targets)
+        yield 1, Batch(*(c if c is None or whole else list(compress(c, targets)) for c in columns))

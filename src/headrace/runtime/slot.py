@@ -1,0 +1,365 @@
+"""A slot: the process in which user functions live.
+
+It is started by a Spark task on an executor's host (`python -m headrace.runtime.slot`, launch data as JSON
+on standard input), connects to the coordinator for control, and serves Spark's tasks over a unix socket: each
+connection carries one subtask's input of one epoch in, and its output out. It ends when it is told to, when the
+control connection is lost, or when its executor is gone.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import hmac
+import io
+import json
+import os
+import pickle
+import queue
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from multiprocessing.connection import Client, Connection
+from typing import Any, cast
+
+import cloudpickle
+
+from headrace.graph.ids import SlotId, VertexId
+from headrace.runtime import messages as m
+from headrace.runtime.deployment import JobDeployment, install_main_classes
+from headrace.runtime.epoch import EpochPlan, SubtaskKey
+from headrace.runtime.failure import FailureReport, report_failure
+from headrace.runtime.operator import SubtaskServices, TaskInfo
+from headrace.runtime.slot_protocol import FAILED, REFUSED, SlotLaunch, TaskRequest, now_ms
+from headrace.runtime.subtask import Subtask
+from headrace.runtime.wire import MessageSocket
+
+_CANCEL_GRACE_S = 5.0
+_PLAN_WAIT_S = 60.0
+
+
+class _Control:
+    """The control connection; messages may be sent from any thread."""
+
+    def __init__(self, launch: SlotLaunch) -> None:
+        self._connection: Connection = Client(
+            launch.control_address, authkey=launch.token.encode()
+        )
+        self._lock = threading.Lock()
+
+    def send(self, message: Any) -> None:
+        try:
+            data = pickle.dumps(message, 5)
+        except Exception:
+            data = cloudpickle.dumps(message)
+        with self._lock:
+            self._connection.send_bytes(data)
+
+    def receive(self) -> Any:
+        return pickle.loads(self._connection.recv_bytes())
+
+
+class _Services(SubtaskServices):
+    def __init__(self, slot: SlotId, control: _Control) -> None:
+        self._slot = slot
+        self._control = control
+
+    def print_lines(self, lines: list[str], to_stderr: bool = False) -> None:
+        self._control.send(m.Printed(self._slot, "\n".join(lines) + "\n", to_stderr))
+
+    def collect(self, collect_id: str, values: list[Any]) -> None:
+        try:
+            payload = pickle.dumps(values, 5)
+        except Exception:
+            payload = cloudpickle.dumps(values)
+        self._control.send(m.Collected(self._slot, collect_id, payload, len(values)))
+
+    def data_available(self) -> None:
+        self._control.send(m.DataAvailable(self._slot))
+
+
+class _ForwardedStream(io.TextIOBase):
+    """Standard output and error of user code: whole lines go to the user's terminal."""
+
+    def __init__(self, services: _Services, to_stderr: bool) -> None:
+        self._services = services
+        self._to_stderr = to_stderr
+        self._rest = ""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        *lines, self._rest = (self._rest + text).split("\n")
+        if lines:
+            self._services.print_lines(lines, self._to_stderr)
+        return len(text)
+
+    def flush(self) -> None:
+        pass
+
+    def finish(self) -> None:
+        if self._rest:
+            self.write("\n")
+
+
+class _Plans:
+    """Epoch plans, which come by the control connection while tasks come by the data socket."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._plan: EpochPlan | None = None
+
+    def put(self, plan: EpochPlan) -> None:
+        with self._changed:
+            self._plan = plan
+            self._changed.notify_all()
+
+    def wait_for(self, epoch: int) -> EpochPlan | None:
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._plan is not None and self._plan.epoch >= epoch, _PLAN_WAIT_S
+            )
+            return self._plan if self._plan is not None and self._plan.epoch == epoch else None
+
+
+class Slot:
+    """Serves its subtasks, one at a time, on the main thread."""
+
+    def __init__(self, launch: SlotLaunch) -> None:
+        self._launch = launch
+        self._id = SlotId(launch.slot)
+        self._control = _Control(launch)
+        self._services = _Services(self._id, self._control)
+        self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._plans = _Plans()
+        self._subtasks: dict[SubtaskKey, Subtask] = {}
+        self._begun: set[tuple[int, SubtaskKey]] = set()
+        self._broken = False
+        self._closing = False
+        self._listener = self._listen()
+
+    def run(self) -> None:
+        """Live until the coordinator says otherwise."""
+        streams = [_ForwardedStream(self._services, False), _ForwardedStream(self._services, True)]
+        sys.stdout, sys.stderr = cast("Any", streams)
+        self._control.send(
+            m.Hello(
+                self._id,
+                self._launch.incarnation,
+                os.getpid(),
+                socket.gethostname(),
+                self._listener.getsockname(),
+            )
+        )
+        for target in (self._read_control, self._accept_tasks, self._watch_executor):
+            threading.Thread(target=target, daemon=True, name=target.__name__).start()
+        failure: FailureReport | None = None
+        try:
+            self._serve()
+        except KeyboardInterrupt:
+            self._broken = True
+        failure = self._close_subtasks()
+        for stream in streams:
+            stream.finish()
+        accumulators = [s.accumulators for s in self._subtasks.values() if s.accumulators]
+        with contextlib.suppress(OSError):
+            self._control.send(m.Closed(self._id, accumulators, failure))
+
+    # Threads.
+
+    def _listen(self) -> socket.socket:
+        path = os.path.join(
+            self._launch.socket_dir, f"{self._launch.incarnation}-{self._launch.slot}.sock"
+        )
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        previous = os.umask(0o177)
+        try:
+            listener.bind(path)
+        finally:
+            os.umask(previous)
+        listener.listen(16)
+        return listener
+
+    def _read_control(self) -> None:
+        try:
+            while True:
+                message = self._control.receive()
+                if isinstance(message, m.BeginEpoch):
+                    self._plans.put(message.plan)
+                elif isinstance(message, m.Close):
+                    self._interrupt()
+                else:
+                    self._inbox.put(message)
+        except (EOFError, OSError):
+            # The coordinator is gone, and with it the job.
+            os._exit(0)
+
+    def _interrupt(self) -> None:
+        """End also when user code sleeps or loops: first politely, then not."""
+        self._closing = True
+        self._inbox.put(m.Close())
+        threading.Timer(_CANCEL_GRACE_S, os._exit, (1,)).start()
+        if self._busy:
+            _thread.interrupt_main()
+
+    _busy = False
+
+    def _accept_tasks(self) -> None:
+        while True:
+            connection, _ = self._listener.accept()
+            self._inbox.put(connection)
+
+    def _watch_executor(self) -> None:
+        pid = self._launch.executor_pid
+        while pid is not None:
+            time.sleep(0.5)
+            try:
+                os.kill(pid, 0)
+            except ProcessLookupError:
+                os._exit(0)
+            except PermissionError:
+                continue
+
+    # The main thread.
+
+    def _serve(self) -> None:
+        while True:
+            message = self._inbox.get()
+            if isinstance(message, m.Close):
+                return
+            self._busy = True
+            if isinstance(message, m.Deploy):
+                self._deploy(message)
+            else:
+                self._serve_task(message)
+            self._busy = False
+
+    def _deploy(self, message: m.Deploy) -> None:
+        task_name, subtask_index, parallelism = "", None, None
+        try:
+            job: JobDeployment = pickle.loads(message.job)
+            install_main_classes(job.main_classes)
+            for partition, deployment in job.subtasks_of(self._id):
+                vertex = deployment.vertex
+                task_name, parallelism = vertex.name, vertex.parallelism
+                subtask_index = int(partition.subtask)
+                task = TaskInfo(
+                    job_id=job.settings.job_id,
+                    job_name=job.settings.job_name,
+                    vertex_name=vertex.name,
+                    subtask=subtask_index,
+                    parallelism=vertex.parallelism,
+                    max_parallelism=vertex.max_parallelism,
+                    attempt=job.settings.attempt,
+                    job_parameters=job.settings.job_parameters,
+                    cached_files=job.settings.cached_files,
+                )
+                subtask = Subtask(deployment, task, self._services, now_ms)
+                self._subtasks[partition.vertex, subtask_index] = subtask
+                subtask.open()
+        except Exception as error:
+            self._broken = True
+            failure = report_failure(
+                error, vertex_name=task_name, subtask=subtask_index, parallelism=parallelism
+            )
+            self._control.send(m.Failed(self._id, failure))
+            return
+        self._control.send(m.Ready(self._id))
+
+    def _serve_task(self, connection: socket.socket) -> None:
+        channel = MessageSocket(connection)
+        try:
+            request = TaskRequest(**json.loads(channel.receive() or b"{}"))
+            frames = _frames(channel)
+            answers = self._answer(channel, request, frames)
+            # The task reads nothing before it has written everything.
+            for _ in frames:
+                pass
+            for answer in answers:
+                channel.send(answer)
+            channel.send_end()
+        except (OSError, EOFError):
+            # The task is gone in the middle: this slot's state is of no epoch any more.
+            self._broken = True
+        finally:
+            channel.close()
+
+    def _answer(
+        self, channel: MessageSocket, request: TaskRequest, frames: Iterator[bytes]
+    ) -> Iterable[bytes]:
+        """Serve one request; what is left to answer."""
+        if not hmac.compare_digest(request.token, self._launch.token):
+            return REFUSED, b"wrong token"
+        key = (VertexId(request.vertex), request.subtask)
+        plan = self._plans.wait_for(request.epoch)
+        subtask = self._subtasks.get(key)
+        attempt = (request.epoch, key)
+        if self._broken or plan is None or subtask is None or attempt in self._begun:
+            why = f"epoch {request.epoch} of {key} was begun before or is not planned here"
+            return REFUSED, why.encode()
+        if request.incarnation != self._launch.incarnation:
+            return REFUSED, b"another incarnation of the job"
+        self._begun = {b for b in self._begun if b[0] == request.epoch} | {attempt}
+        return self._run_epoch(channel, frames, subtask, plan)
+
+    def _run_epoch(
+        self, channel: MessageSocket, frames: Iterator[bytes], subtask: Subtask, plan: EpochPlan
+    ) -> Iterable[bytes]:
+        pending: list[bytes] = []
+        send = pending.append
+        if subtask.vertex.is_source:
+            # There is no input, so the output can stream out while it is produced.
+            next(frames, None)
+            send = channel.send  # type: ignore[assignment]
+        try:
+            report = subtask.run_epoch(plan, frames, send)
+        except (OSError, EOFError):
+            raise
+        except Exception as error:
+            self._broken = True
+            failure = report_failure(
+                error,
+                vertex_name=subtask.vertex.name,
+                subtask=subtask.task.subtask,
+                parallelism=subtask.task.parallelism,
+            )
+            self._control.send(m.Failed(self._id, failure))
+            return (FAILED,)
+        self._control.send(m.Reported(self._id, report))
+        return pending
+
+    def _close_subtasks(self) -> FailureReport | None:
+        failure = None
+        for subtask in self._subtasks.values():
+            try:
+                subtask.close()
+            except Exception as error:
+                failure = failure or report_failure(
+                    error,
+                    vertex_name=subtask.vertex.name,
+                    subtask=subtask.task.subtask,
+                    parallelism=subtask.task.parallelism,
+                )
+        return failure
+
+
+def _frames(channel: MessageSocket) -> Iterator[bytes]:
+    while (frame := channel.receive()) is not None:
+        yield frame
+
+
+def main() -> None:
+    """Entry point of the process."""
+    launch = SlotLaunch.from_json(sys.stdin.readline())
+    for path in launch.python_path:
+        if path not in sys.path:
+            sys.path.append(path)
+    Slot(launch).run()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

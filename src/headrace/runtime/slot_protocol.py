@@ -1,0 +1,55 @@
+"""How a slot is started and what a Spark's task says to it; light, because every Spark worker imports it."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict, dataclass
+
+FAILED = b"F"
+"""Answer of a slot whose user code failed: the coordinator knows why, the task just ends."""
+
+REFUSED = b"R"
+"""Answer to a task that may not run; the reason is the next message."""
+
+@dataclass(frozen=True)
+class SlotLaunch:
+    """What a slot must know to start. Travels as JSON on standard input, because it has secrets in it."""
+
+    slot: int
+    incarnation: int
+    control_address: str | tuple[str, int]
+    token: str
+    socket_dir: str
+    python_path: tuple[str, ...] = ()
+    executor_pid: int | None = None
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> SlotLaunch:
+        fields = json.loads(text)
+        address = fields["control_address"]
+        fields["control_address"] = address if isinstance(address, str) else tuple(address)
+        fields["python_path"] = tuple(fields["python_path"])
+        return SlotLaunch(**fields)
+
+
+@dataclass(frozen=True)
+class TaskRequest:
+    """The first message on a data connection: which subtask of which epoch the task is for."""
+
+    token: str
+    incarnation: int
+    epoch: int
+    vertex: str
+    subtask: int
+
+    def to_json(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+
+def now_ms() -> int:
+    """Processing time."""
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,253 @@
+"""A subtask: the operators of one chain, alive from the start of the job to its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from headrace.graph.ids import NodeId
+from headrace.graph.job_graph import ChainedOperator, JobEdge, JobVertex
+from headrace.metrics import MetricGroup
+from headrace.runtime.batch import Batch, EndMark, Receiver, StatusMark, WatermarkMark
+from headrace.runtime.conversion import column_converter
+from headrace.runtime.deployment import VertexDeployment
+from headrace.runtime.epoch import EpochPlan, EpochReport, OperatorReport
+from headrace.runtime.input_gate import InputGate, in_channel_order
+from headrace.runtime.operator import Operator, OperatorContext, SubtaskServices, TaskInfo
+from headrace.runtime.operators import build_operator
+from headrace.runtime.operators.source import SourceOperator
+from headrace.runtime.output import ChannelBuffer, ExchangeWriter, OperatorOutput
+from headrace.runtime.routing import connected_receivers, connected_senders, make_router
+from headrace.runtime.state.backend import KeyedStateBackend
+from headrace.runtime.state.hashmap import HashMapStateBackend
+from headrace.runtime.wire import FrameHeader, decode_payload
+
+
+class Subtask:
+    """Runs its share of every epoch; `send` takes the frames it produces."""
+
+    def __init__(
+        self,
+        deployment: VertexDeployment,
+        task: TaskInfo,
+        services: SubtaskServices,
+        clock: Callable[[], int],
+        track_changes: bool = False,
+    ) -> None:
+        self.task = task
+        self.vertex: JobVertex = deployment.unpacked()
+        self.finished = False
+        self.accumulators: dict[str, Any] = {}
+        self.backends: dict[str, KeyedStateBackend] = {}
+        self._deployment = deployment
+        self._services = services
+        self._clock = clock
+        self._track_changes = track_changes
+        self._send: Callable[[bytes], None] = _refuse
+        self._bytes_out = 0
+        self._writers: list[ExchangeWriter] = []
+        self.operators: dict[NodeId, Operator] = {}
+        self.metrics = MetricGroup()
+        self._build()
+        self.head = self.operators[self.vertex.operators[0].node]
+        self.gate = self._build_gate()
+
+    # Building.
+
+    def _build(self) -> None:
+        """Operators from the end of the chain to its head, since an output needs its receivers."""
+        for chained in reversed(self.vertex.operators):
+            operator = build_operator(chained.spec)
+            operator.setup(self._context(chained), self._output(chained))
+            self.operators[chained.node] = operator
+
+    def _context(self, chained: ChainedOperator) -> OperatorContext:
+        backend = None
+        if chained.keyed:
+            backend = HashMapStateBackend(
+                self.task.max_parallelism, self._clock, self._track_changes
+            )
+            self.backends[chained.operator_id] = backend
+        return OperatorContext(
+            task=self.task,
+            operator_id=chained.operator_id,
+            name=chained.name,
+            uid=chained.uid,
+            keyed=chained.keyed,
+            clock=self._clock,
+            backend=backend,
+            accumulators=self.accumulators,
+            metrics=self.metrics.add_group(chained.name),
+            services=self._services,
+        )
+
+    def _output(self, chained: ChainedOperator) -> OperatorOutput:
+        main: list[Receiver] = []
+        side: dict[str, list[Receiver]] = {}
+        side_types: dict[str, Any] = {}
+        receivers: list[tuple[Any, Receiver]] = [
+            (e.tag, self.operators[e.target])
+            for e in self.vertex.chained_edges
+            if e.source == chained.node
+        ]
+        receivers += [
+            (e.tag, self._writer(e)) for e in self.vertex.out_edges if e.source_node == chained.node
+        ]
+        for tag, receiver in receivers:
+            if tag is None:
+                main.append(receiver)
+            else:
+                side.setdefault(tag.tag_id, []).append(receiver)
+                side_types[tag.tag_id] = tag.type_info
+        convert = None if chained.convert_to is None else column_converter(chained.convert_to)
+        converters = {t: c for t, info in side_types.items() if (c := column_converter(info))}
+        return OperatorOutput(main, dict(side), convert, converters)
+
+    def _writer(self, edge: JobEdge) -> ExchangeWriter:
+        to = self._deployment.receivers[edge.index]
+        sender, senders, receivers = self.task.subtask, self.task.parallelism, len(to.locations)
+        channels = {
+            target: ChannelBuffer(
+                FrameHeader(
+                    to.locations[target].level, to.locations[target].partition, edge.index, sender, 0
+                ),
+                self._send_frame,
+            )
+            for target in connected_receivers(edge.partitioning, sender, senders, receivers)
+        }
+        router = make_router(edge.partitioning, sender, senders, receivers, to.max_parallelism)
+        writer = ExchangeWriter(router, channels)
+        self._writers.append(writer)
+        return writer
+
+    def _build_gate(self) -> InputGate:
+        gate = InputGate()
+        for edge in self.vertex.in_edges:
+            senders = self._deployment.senders[edge.index]
+            for sender in connected_senders(
+                edge.partitioning, self.task.subtask, senders, self.task.parallelism
+            ):
+                gate.add_channel((edge.index, sender), edge.input_index)
+        return gate
+
+    # Life.
+
+    def open(self) -> None:
+        """Open all functions, the last of the chain first, so that a record finds everybody ready."""
+        for operator in self.operators.values():
+            operator.open()
+
+    def close(self) -> None:
+        """Close all functions, also when one of them fails; the first failure is raised at the end."""
+        first: BaseException | None = None
+        for operator in reversed(self.operators.values()):
+            try:
+                operator.close()
+            except Exception as error:
+                first = first or error
+        for backend in self.backends.values():
+            backend.dispose()
+        if first is not None:
+            raise first
+
+    def run_epoch(
+        self, plan: EpochPlan, frames: Iterable[bytes], send: Callable[[bytes], None]
+    ) -> EpochReport:
+        """Take part in an epoch."""
+        started = time.perf_counter()
+        self._send, self._bytes_out, bytes_in, read_before = send, 0, 0, self.head.records_in
+        for writer in self._writers:
+            writer.start_epoch()
+        self._tick()
+        if isinstance(self.head, SourceOperator):
+            self._read(self.head, plan)
+        else:
+            bytes_in = self._consume(frames)
+        self._tick()
+        for operator in reversed(self.operators.values()):
+            operator.end_epoch()
+        for backend in self.backends.values():
+            backend.epoch_end()
+        for writer in self._writers:
+            writer.flush()
+        self._send = _refuse
+        busy_ms = (time.perf_counter() - started) * 1000
+        return self._report(plan, busy_ms, bytes_in, self.head.records_in - read_before)
+
+    def _read(self, source: SourceOperator, plan: EpochPlan) -> None:
+        if self.finished:
+            return
+        key = (self.vertex.id, self.task.subtask)
+        source.add_splits(plan.splits.get(key, ()), self.vertex.id in plan.no_more_splits)
+        deadline = time.monotonic() + plan.max_read_ms / 1000
+        source.read(plan.max_records, deadline, self._tick)
+        self.finished = source.ended
+
+    def _consume(self, frames: Iterable[bytes]) -> int:
+        gate, head, size = self.gate, self.head, 0
+        for channel, frame in in_channel_order(frames):
+            size += len(frame)
+            input_index = gate.input_of(channel)
+            for element in decode_payload(frame):
+                if type(element) is Batch:
+                    head.process_batch_of(input_index, element)
+                elif type(element) is WatermarkMark:
+                    self._advance(gate.on_watermark(channel, element.timestamp))
+                elif type(element) is StatusMark:
+                    watermark, idle = gate.on_status(channel, element.idle)
+                    if idle is not None:
+                        head.process_status(idle)
+                    self._advance(watermark)
+                elif type(element) is EndMark:
+                    self._end(*gate.on_end(channel))
+            self._tick()
+        return size
+
+    def _advance(self, watermark: int | None) -> None:
+        if watermark is not None:
+            self.head.process_watermark(watermark)
+
+    def _end(self, input_index: int, input_ended: bool, all_ended: bool) -> None:
+        if input_ended:
+            self.head.end_input_of(input_index)
+        if all_ended and not self.finished:
+            self.finished = True
+            self.head.end_input()
+
+    def _tick(self) -> None:
+        """Let processing time pass."""
+        if self.finished:
+            return
+        now = self._clock()
+        for operator in reversed(self.operators.values()):
+            operator.process_time(now)
+
+    def _send_frame(self, frame: bytes) -> None:
+        self._bytes_out += len(frame)
+        self._send(frame)
+
+    def _report(self, plan: EpochPlan, busy_ms: float, bytes_in: int, read: int) -> EpochReport:
+        operators = list(reversed(self.operators.values()))
+        wake_ups = [] if self.finished else [o.wake_up_at() for o in operators]
+        return EpochReport(
+            vertex=self.vertex.id,
+            subtask=self.task.subtask,
+            epoch=plan.epoch,
+            finished=self.finished,
+            operators=tuple(
+                OperatorReport(o.context.name, o.records_in, o.output.records_out, o.watermark)
+                for o in operators
+            ),
+            records_read=read,
+            bytes_in=bytes_in,
+            bytes_out=self._bytes_out,
+            busy_ms=busy_ms,
+            watermark=self.head.watermark,
+            wake_up_at=min((w for w in wake_ups if w is not None), default=None),
+            accumulators=dict(self.accumulators),
+        )
+
+
+def _refuse(frame: bytes) -> None:
+    raise RuntimeError("a record was emitted outside of an epoch")

@@ -1,0 +1,1 @@
+"""Carries jobs on Apache Spark. This package is the only one that imports `pyspark`."""

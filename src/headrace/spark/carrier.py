@@ -1,0 +1,70 @@
+"""An epoch as one Spark job: a stage for each level, a shuffle between them."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark import RDD, SparkContext
+
+from headrace.common.errors import HeadraceError
+from headrace.coordination.carrier import EpochRun
+from headrace.runtime.slot_protocol import SlotLaunch
+from headrace.spark.tasks import LevelTask, partition_number, start_slots
+
+
+class SparkCarrier:
+    """Carries the epochs of one job."""
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+        self._group = f"headrace-{secrets.token_hex(8)}"
+        self._cancelled = False
+
+    def control_address(self) -> str | tuple[str, int] | None:
+        if self._context.master.startswith("local"):
+            return None
+        host = self._context.getConf().get("spark.driver.host", "127.0.0.1")
+        return (host or "127.0.0.1", 0)
+
+    def start_slots(self, launches: list[SlotLaunch]) -> None:
+        self._name_jobs("start slots")
+        started = self._context.parallelize(launches, len(launches)).mapPartitions(start_slots)
+        self._run(started)
+
+    def run_epoch(self, run: EpochRun) -> None:
+        self._name_jobs(f"epoch {run.epoch}")
+        sources = self._context.parallelize(range(len(run.levels[0])), len(run.levels[0]))
+        data: RDD[Any] = sources.mapPartitionsWithIndex(LevelTask(run, 0))
+        for level in range(1, len(run.levels)):
+            shuffled = data.partitionBy(len(run.levels[level]), partition_number)
+            data = shuffled.mapPartitionsWithIndex(LevelTask(run, level))
+        self._run(data)
+        if len(run.levels) > 1:
+            # Spark would keep the shuffle's files until the JVM collects garbage.
+            data._jrdd.rdd().cleanShuffleDependencies(False)
+
+    def cancel(self) -> None:
+        self._cancelled = True
+        with contextlib.suppress(Exception):
+            self._context.cancelJobGroup(self._group)
+
+    def _name_jobs(self, description: str) -> None:
+        self._context.setJobGroup(self._group, description)
+
+    def _run(self, rdd: RDD[Any]) -> None:
+        if self._cancelled:
+            raise HeadraceError("the Spark job was cancelled")
+        try:
+            rdd.collect()
+        except Py4JError as error:
+            raise HeadraceError(f"Spark could not run a part of the job: {_first_line(error)}") from None
+
+
+def _first_line(error: Py4JError) -> str:
+    """What Spark says, without the Java trace."""
+    java = getattr(error, "java_exception", None)
+    text = str(java.getMessage()) if java is not None else str(error)
+    return text.split("\n", 1)[0][:500]

@@ -1,0 +1,124 @@
+"""The Spark session: the one that is there, or a new one with the settings that matter here."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from headrace.common.errors import ConfigurationError
+
+_log = logging.getLogger(__name__)
+_lock = threading.Lock()
+
+MIN_JAVA = 17
+
+_ALWAYS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.task.maxFailures": "1",
+    "spark.executorEnv.PYTHONHASHSEED": "0",
+}
+_ON_THIS_MACHINE = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+
+
+def get_or_create_session(settings: Mapping[str, str]) -> SparkSession:
+    """The active session, or a new one.
+
+    Args:
+        settings: `spark.*` settings of the user; they win over ours. `spark.master` is `local[*]` by default.
+    """
+    with _lock:
+        found = SparkSession.getActiveSession() or SparkSession._instantiatedSession  # type: ignore[attr-defined]
+        if found is not None and found.sparkContext._jsc is not None:  # type: ignore[attr-defined]
+            return found
+        check_java()
+        master = settings.get("spark.master", "local[*]")
+        merged = dict(_ALWAYS)
+        if master.startswith("local"):
+            merged |= _ON_THIS_MACHINE
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        merged["spark.driver.extraJavaOptions"] = _quiet_logging()
+        merged |= settings
+        builder = SparkSession.builder.master(master).appName(
+            settings.get("spark.app.name", "headrace")
+        )
+        for key, value in merged.items():
+            builder = builder.config(key, value)
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        with _java_output_in_a_file():
+            session = builder.getOrCreate()
+        _log.info("Spark %s on %s", session.version, master)
+        return session
+
+
+def check_java() -> None:
+    """Say what to do where Java is missing or too old, instead of a Java trace."""
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    if java is None or not os.path.exists(java):
+        raise ConfigurationError(
+            f"Spark needs Java {MIN_JAVA} or newer, and no java was found"
+            + (f" in JAVA_HOME={home}" if home else " on the PATH")
+            + f": install a JDK {MIN_JAVA} (for example the package openjdk-{MIN_JAVA}-jre-headless) "
+            "or set JAVA_HOME"
+        )
+    version = _release_of(java)
+    if version is not None and version < MIN_JAVA:
+        raise ConfigurationError(
+            f"Spark needs Java {MIN_JAVA} or newer, but {java} is Java {version}: install a newer one or "
+            "set JAVA_HOME to it"
+        )
+
+
+def _release_of(java: str) -> int | None:
+    """The version, from the JDK's release file where there is one: starting a JVM takes a while."""
+    release = Path(os.path.realpath(java)).parent.parent / "release"
+    text = release.read_text() if release.exists() else ""
+    found = re.search(r'JAVA_VERSION="(\d+)', text)
+    if found is None:
+        shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+        found = re.search(r'version "(\d+)', shown.stderr)
+    return int(found.group(1)) if found else None
+
+
+def _quiet_logging() -> str:
+    return f"-Dlog4j2.configurationFile=file:{Path(__file__).with_name('log4j2-headrace.properties')}"
+
+
+@contextlib.contextmanager
+def _java_output_in_a_file() -> Iterator[None]:
+    """Let the JVM that is started meanwhile write to a file instead of the user's terminal."""
+    if os.environ.get("HEADRACE_SPARK_LOG") == "terminal":
+        yield
+        return
+    directory = os.environ.get("HEADRACE_LOG_DIR", tempfile.gettempdir())
+    path = os.path.join(directory, f"headrace-spark-{os.getpid()}.log")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    saved = os.dup(1), os.dup(2)
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        yield
+    finally:
+        os.dup2(saved[0], 1)
+        os.dup2(saved[1], 2)
+        for descriptor in (*saved, log):
+            os.close(descriptor)
+    _log.info("Spark's own log is in %s", path)

@@ -1,0 +1,105 @@
+"""What runs inside Spark's Python workers: starting slots, and passing frames to and from them, unopened."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from headrace.coordination.carrier import EpochRun
+from headrace.runtime.slot_protocol import FAILED, SlotLaunch, TaskRequest
+from headrace.runtime.wire import HEADER_SIZE, MessageSocket, destination
+
+_ENTRY = "from headrace.runtime.slot import main; main()"
+
+
+class RefusedBySlotError(RuntimeError):
+    """A slot refused this attempt; the epoch fails and the job goes back to its last checkpoint."""
+
+
+def start_slot(launch: SlotLaunch) -> None:
+    """Start a slot on this host. It is nobody's child: only the executor's end or the coordinator ends it."""
+    launch = replace(launch, executor_pid=os.getppid())
+    log = os.path.join(launch.socket_dir, f"slot-{launch.slot}.log")
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setsid()
+            if os.fork() == 0:
+                out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+                os.dup2(read_end, 0)
+                os.dup2(out, 1)
+                os.dup2(out, 2)
+                os.execv(sys.executable, [sys.executable, "-c", _ENTRY])
+        finally:
+            os._exit(0)
+    os.close(read_end)
+    os.waitpid(child, 0)
+    with os.fdopen(write_end, "w") as stdin:
+        stdin.write(launch.to_json() + "\n")
+
+
+def start_slots(launches: Iterable[SlotLaunch]) -> Iterator[None]:
+    """Start the slots of one partition of the start job."""
+    for launch in launches:
+        start_slot(launch)
+    return iter(())
+
+
+class LevelTask:
+    """The function of one stage of an epoch: partition i serves subtask i of the level."""
+
+    def __init__(self, run: EpochRun, level: int) -> None:
+        self._epoch = run.epoch
+        self._incarnation = run.incarnation
+        self._token = run.token
+        self._level = level
+        self._partitions = run.levels[level]
+        last = level + 1 == len(run.levels)
+        self._next_size = 1 if last else len(run.levels[level + 1])
+
+    def __call__(
+        self, index: int, pairs: Iterable[tuple[int, bytes]]
+    ) -> Iterator[tuple[int, bytes]]:
+        partition = self._partitions[index]
+        request = TaskRequest(
+            self._token, self._incarnation, self._epoch, partition.vertex, partition.subtask
+        )
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock.connect(partition.data_address)
+        channel = MessageSocket(sock)
+        try:
+            channel.send(request.to_json())
+            if self._level > 0:
+                for _, frame in pairs:
+                    level, target = destination(frame)
+                    if level == self._level:
+                        channel.send(frame)
+                    else:
+                        yield target % self._next_size, frame
+            channel.send_end()
+            yield from self._answers(channel)
+        finally:
+            channel.close()
+
+    def _answers(self, channel: MessageSocket) -> Iterator[tuple[int, bytes]]:
+        size, next_level = self._next_size, self._level + 1
+        while (frame := channel.receive()) is not None:
+            if len(frame) < HEADER_SIZE:
+                self._end_without_output(frame, channel)
+                return
+            level, target = destination(frame)
+            yield (target if level == next_level else target % size), frame
+
+    def _end_without_output(self, answer: bytes, channel: MessageSocket) -> None:
+        if answer != FAILED:
+            reason = channel.receive() or b""
+            raise RefusedBySlotError(reason.decode(errors="replace"))
+
+
+def partition_number(number: int) -> int:
+    """The partitioner between levels: the key is the partition."""
+    return number
