@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, SupportsIndex, overload
 
-__all__ = ["Row", "RowKind"]
+__all__ = ["Row", "RowKind", "field_names_of", "row_of", "values_of"]
 
 
 class RowKind(Enum):
@@ -43,10 +44,17 @@ class _NoSuchField(KeyError, ValueError):
 
 
 def _restore_row(values: list[Any], fields: list[str] | None = None, kind: int = 0) -> Row:
+    return row_of(values, fields, _KIND_BY_VALUE[kind])
+
+
+def row_of(
+    values: list[Any], field_names: list[str] | None = None, row_kind: RowKind = _INSERT
+) -> Row:
+    """Makes a row around lists that are kept, not copied. For the runtime, where it counts."""
     row = Row.__new__(Row)
     row._values = values
-    row._fields = fields
-    row._row_kind = _KIND_BY_VALUE[kind]
+    row._fields = field_names
+    row._row_kind = row_kind
     return row
 
 
@@ -141,6 +149,10 @@ class Row:
         """Gives the fields names. The list is kept, not copied, so rows can share it."""
         self._fields = field_names
 
+    def get_field_names(self) -> list[str] | None:
+        """The names of the fields, or None if they have none."""
+        return self._fields
+
     def get_fields_by_names(self, names: list[str]) -> list[Any]:
         """The values of the named fields, in this order; all values if the row has no names."""
         fields = self._fields
@@ -162,7 +174,7 @@ class Row:
             raise ValueError(
                 f"{self!r} has {len(self._values)} field names but got {len(args)} values: {args}"
             )
-        return _restore_row(list(args), self._values, self._row_kind.value)
+        return row_of(list(args), self._values, self._row_kind)
 
     def __contains__(self, item: object) -> bool:
         """Whether there is a field of this name; without names, whether there is such a value."""
@@ -241,3 +253,10 @@ def _by_name(row: Row) -> list[Any]:
     fields: Sequence[str] = row._fields or ()
     values = row._values
     return [values[i] for i in _name_order(tuple(fields)) if i < len(values)]
+
+
+values_of: Callable[[Row], list[Any]] = attrgetter("_values")
+"""The list of a row's values, not a copy. For loops over whole columns of rows."""
+
+field_names_of: Callable[[Row], list[str] | None] = attrgetter("_fields")
+"""The list of a row's field names, or None. For loops over whole columns of rows."""
