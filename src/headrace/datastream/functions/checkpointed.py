@@ -62,6 +62,7 @@ class CheckpointedFunction(ABC):
     checkpoint barrier, between two records.
 
     Example:
+        >>> from headrace.datastream.functions import SinkFunction
         >>> class Buffer(SinkFunction, CheckpointedFunction):
         ...     def initialize_state(self, context):
         ...         store = context.get_operator_state_store()

@@ -43,6 +43,7 @@ class SourceFunction(Function, Generic[OUT]):
     checkpoint lock is held reach a checkpoint together with the fields changed meanwhile:
 
     Example:
+        >>> from headrace.datastream.functions import ListCheckpointed
         >>> class Numbers(SourceFunction[int], ListCheckpointed[int]):
         ...     def __init__(self) -> None:
         ...         self.next, self.running = 0, True

@@ -6,22 +6,11 @@ so, and may take records out of it with an evictor. All names of the submodules 
 
 from __future__ import annotations
 
-from headrace.datastream.window.assigners import (
+from headrace.datastream.window.assigner import MergingWindowAssigner, WindowAssigner
+from headrace.datastream.window.count_assigners import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
-    DynamicEventTimeSessionWindows,
-    DynamicProcessingTimeSessionWindows,
-    EventTimeSessionWindows,
     GlobalWindows,
-    MergingWindowAssigner,
-    ProcessingTimeSessionWindows,
-    SessionWindowTimeGapExtractor,
-    SlidingEventTimeWindows,
-    SlidingProcessingTimeWindows,
-    TumblingEventTimeWindows,
-    TumblingProcessingTimeWindows,
-    WindowAssigner,
-    WindowStagger,
 )
 from headrace.datastream.window.evictors import (
     CountEvictor,
@@ -30,20 +19,35 @@ from headrace.datastream.window.evictors import (
     TimeEvictor,
     TimestampedValue,
 )
-from headrace.datastream.window.triggers import (
+from headrace.datastream.window.session_assigners import (
+    DynamicEventTimeSessionWindows,
+    DynamicProcessingTimeSessionWindows,
+    EventTimeSessionWindows,
+    ProcessingTimeSessionWindows,
+    SessionWindowTimeGapExtractor,
+)
+from headrace.datastream.window.time_assigners import (
+    SlidingEventTimeWindows,
+    SlidingProcessingTimeWindows,
+    TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
+    WindowStagger,
+)
+from headrace.datastream.window.time_triggers import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
+    EndOfStreamTrigger,
+    EventTimeTrigger,
+    ProcessingTimeTrigger,
+)
+from headrace.datastream.window.trigger import Trigger, TriggerResult
+from headrace.datastream.window.triggers import (
     CountTrigger,
     DeltaFunction,
     DeltaTrigger,
-    EndOfStreamTrigger,
-    EventTimeTrigger,
     NeverTrigger,
     ProcessingTimeoutTrigger,
-    ProcessingTimeTrigger,
     PurgingTrigger,
-    Trigger,
-    TriggerResult,
 )
 from headrace.datastream.window.windows import (
     CountWindow,

@@ -15,7 +15,7 @@ from headrace.common.constants import MAX_LONG_VALUE
 from headrace.common.serializer import TypeSerializer
 
 if TYPE_CHECKING:
-    from headrace.datastream.window.assigners import MergingWindowAssigner
+    from headrace.datastream.window.assigner import MergingWindowAssigner
 
 __all__ = [
     "CountWindow",
