@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, TypeVar
 
+from headrace.common import options
 from headrace.common.config_options import ConfigOption
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError, FunctionTypeError
-from headrace.common.option_types import BOOLEAN, DURATION, INT, choice
 from headrace.common.time import Duration, Time, to_millis
 from headrace.datastream.checkpointing_mode import CheckpointingMode
 from headrace.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
@@ -19,27 +19,6 @@ T = TypeVar("T")
 
 _MINIMAL_CHECKPOINT_TIME_MS = 10
 _INT_MAX = 2**31 - 1
-
-_INTERVAL: ConfigOption[timedelta] = ConfigOption("execution.checkpointing.interval", DURATION)
-_MODE = ConfigOption(
-    "execution.checkpointing.mode",
-    choice(*CheckpointingMode.__members__),
-    CheckpointingMode.EXACTLY_ONCE.name,
-)
-_TIMEOUT = ConfigOption("execution.checkpointing.timeout", DURATION, timedelta(minutes=10))
-_MIN_PAUSE = ConfigOption("execution.checkpointing.min-pause", DURATION, timedelta(0))
-_MAX_CONCURRENT = ConfigOption("execution.checkpointing.max-concurrent-checkpoints", INT, 1)
-_TOLERABLE = ConfigOption("execution.checkpointing.tolerable-failed-checkpoints", INT, 0)
-_RETENTION = ConfigOption(
-    "execution.checkpointing.externalized-checkpoint-retention",
-    choice(*ExternalizedCheckpointRetention.__members__),
-    ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS.name,
-)
-_UNALIGNED = ConfigOption("execution.checkpointing.unaligned.enabled", BOOLEAN, False)
-_FORCE_UNALIGNED = ConfigOption("execution.checkpointing.unaligned.forced", BOOLEAN, False)
-_ALIGNED_TIMEOUT = ConfigOption(
-    "execution.checkpointing.aligned-checkpoint-timeout", DURATION, timedelta(0)
-)
 
 
 class CheckpointConfig:
@@ -66,58 +45,62 @@ class CheckpointConfig:
 
     def disable_checkpointing(self) -> CheckpointConfig:
         """Removes the interval, so that no more checkpoints are taken by themselves."""
-        self._configuration.remove_config(_INTERVAL.key)
+        self._configuration.remove_config(options.CHECKPOINTING_INTERVAL.key)
         return self
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
         """Returns the guarantee; at least once while checkpointing is off."""
         if not self.is_checkpointing_enabled():
             return CheckpointingMode.AT_LEAST_ONCE
-        return CheckpointingMode[self._get(_MODE)]
+        return CheckpointingMode[self._get(options.CHECKPOINTING_MODE)]
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
         """Sets the guarantee."""
         _require(checkpointing_mode, CheckpointingMode)
-        return self._set(_MODE, checkpointing_mode.name)
+        return self._set(options.CHECKPOINTING_MODE, checkpointing_mode.name)
 
     def get_checkpoint_interval(self) -> int:
         """Returns the interval in milliseconds, or -1 if none is set."""
-        interval = self._configuration.get(_INTERVAL)
+        interval = self._configuration.get(options.CHECKPOINTING_INTERVAL)
         return -1 if interval is None else to_millis(interval)
 
     def set_checkpoint_interval(
         self, checkpoint_interval: int | Duration | Time | timedelta
     ) -> CheckpointConfig:
         """Sets how often a checkpoint is started; milliseconds, at least 10."""
-        return self._set_time(_INTERVAL, checkpoint_interval, _MINIMAL_CHECKPOINT_TIME_MS)
+        return self._set_time(
+            options.CHECKPOINTING_INTERVAL, checkpoint_interval, _MINIMAL_CHECKPOINT_TIME_MS
+        )
 
     def get_checkpoint_timeout(self) -> int:
         """Returns after how many milliseconds an unfinished checkpoint is given up."""
-        return to_millis(self._get(_TIMEOUT))
+        return to_millis(self._get(options.CHECKPOINTING_TIMEOUT))
 
     def set_checkpoint_timeout(
         self, checkpoint_timeout: int | Duration | Time | timedelta
     ) -> CheckpointConfig:
         """Sets when an unfinished checkpoint is given up; milliseconds, at least 10."""
-        return self._set_time(_TIMEOUT, checkpoint_timeout, _MINIMAL_CHECKPOINT_TIME_MS)
+        return self._set_time(
+            options.CHECKPOINTING_TIMEOUT, checkpoint_timeout, _MINIMAL_CHECKPOINT_TIME_MS
+        )
 
     def get_min_pause_between_checkpoints(self) -> int:
         """Returns the least time from the end of a checkpoint to the next, in milliseconds."""
-        return to_millis(self._get(_MIN_PAUSE))
+        return to_millis(self._get(options.CHECKPOINTING_MIN_PAUSE))
 
     def set_min_pause_between_checkpoints(
         self, min_pause_between_checkpoints: int | Duration | Time | timedelta
     ) -> CheckpointConfig:
         """Sets the least time from the end of a checkpoint to the start of the next."""
-        return self._set_time(_MIN_PAUSE, min_pause_between_checkpoints, 0)
+        return self._set_time(options.CHECKPOINTING_MIN_PAUSE, min_pause_between_checkpoints, 0)
 
     def get_max_concurrent_checkpoints(self) -> int:
         """Returns how many checkpoints may be under way at once."""
-        return self._get(_MAX_CONCURRENT)
+        return self._get(options.CHECKPOINTING_MAX_CONCURRENT)
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
         """Sets how many checkpoints may be under way at once; at least 1."""
-        return self._set_number(_MAX_CONCURRENT, max_concurrent_checkpoints, 1)
+        return self._set_number(options.CHECKPOINTING_MAX_CONCURRENT, max_concurrent_checkpoints, 1)
 
     def is_fail_on_checkpointing_errors(self) -> bool:
         """Returns whether the first failed checkpoint fails the job."""
@@ -133,20 +116,22 @@ class CheckpointConfig:
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
         """Returns how many checkpoints in a row may fail before the job does."""
-        return self._get(_TOLERABLE)
+        return self._get(options.CHECKPOINTING_TOLERABLE_FAILURES)
 
     def set_tolerable_checkpoint_failure_number(
         self, tolerable_checkpoint_failure_number: int
     ) -> CheckpointConfig:
         """Sets how many checkpoints in a row may fail before the job does."""
-        return self._set_number(_TOLERABLE, tolerable_checkpoint_failure_number, 0)
+        return self._set_number(
+            options.CHECKPOINTING_TOLERABLE_FAILURES, tolerable_checkpoint_failure_number, 0
+        )
 
     def set_externalized_checkpoint_retention(
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
         """Sets what becomes of the last checkpoint when the job is cancelled."""
         _require(retention_mode, ExternalizedCheckpointRetention)
-        return self._set(_RETENTION, retention_mode.name)
+        return self._set(options.EXTERNALIZED_CHECKPOINT_RETENTION, retention_mode.name)
 
     def is_externalized_checkpoints_enabled(self) -> bool:
         """Returns whether a checkpoint may outlive the job."""
@@ -155,13 +140,13 @@ class CheckpointConfig:
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
         """Returns what becomes of the last checkpoint when the job is cancelled."""
-        return ExternalizedCheckpointRetention[self._get(_RETENTION)]
+        return ExternalizedCheckpointRetention[self._get(options.EXTERNALIZED_CHECKPOINT_RETENTION)]
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
         """Returns whether unaligned checkpoints are on, which needs the exactly-once mode."""
         if self.get_checkpointing_mode() is not CheckpointingMode.EXACTLY_ONCE:
             return False
-        return self._get(_UNALIGNED)
+        return self._get(options.UNALIGNED_ENABLED)
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
         """Switches unaligned checkpoints on.
@@ -169,7 +154,7 @@ class CheckpointConfig:
         Accepted for Flink's programs. Here every checkpoint is taken between two epochs, when no
         record is in flight, so there is nothing to wait for and nothing in flight to save.
         """
-        return self._set(_UNALIGNED, bool(enabled))
+        return self._set(options.UNALIGNED_ENABLED, bool(enabled))
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
         """Switches unaligned checkpoints off."""
@@ -179,11 +164,11 @@ class CheckpointConfig:
         self, alignment_timeout: Duration | Time | timedelta | int
     ) -> CheckpointConfig:
         """Sets when an aligned checkpoint becomes unaligned; accepted, without effect."""
-        return self._set_time(_ALIGNED_TIMEOUT, alignment_timeout, 0)
+        return self._set_time(options.ALIGNED_CHECKPOINT_TIMEOUT, alignment_timeout, 0)
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
         """Returns after what time an aligned checkpoint becomes unaligned."""
-        return Duration.of(self._get(_ALIGNED_TIMEOUT))
+        return Duration.of(self._get(options.ALIGNED_CHECKPOINT_TIMEOUT))
 
     def set_alignment_timeout(
         self, alignment_timeout: Duration | Time | timedelta | int
@@ -199,11 +184,11 @@ class CheckpointConfig:
         self, force_unaligned_checkpoints: bool = True
     ) -> CheckpointConfig:
         """Sets whether unaligned checkpoints are forced; accepted, without effect."""
-        return self._set(_FORCE_UNALIGNED, bool(force_unaligned_checkpoints))
+        return self._set(options.UNALIGNED_FORCED, bool(force_unaligned_checkpoints))
 
     def is_force_unaligned_checkpoints(self) -> bool:
         """Returns whether unaligned checkpoints are forced."""
-        return self._get(_FORCE_UNALIGNED)
+        return self._get(options.UNALIGNED_FORCED)
 
     def _get(self, option: ConfigOption[T]) -> T:
         value: T = self._configuration.get(option)

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError, FunctionTypeError
+from headrace.common.options import CHECKPOINTING_DIR, CHECKPOINTING_STORAGE
 
 __all__ = [
     "CheckpointStorage",
@@ -21,8 +22,6 @@ __all__ = [
     "JobManagerCheckpointStorage",
 ]
 
-_STORAGE_KEY = "execution.checkpointing.storage"
-_DIRECTORY_KEY = "execution.checkpointing.dir"
 _INLINE_THRESHOLD_KEY = "execution.checkpointing.data-inline-threshold"
 _WRITE_BUFFER_KEY = "execution.checkpointing.write-buffer-size"
 _DEFAULT_INLINE_THRESHOLD = 20 * 1024
@@ -38,7 +37,7 @@ class CheckpointStorage(ABC):
 
     def apply_to(self, configuration: Configuration) -> None:
         """Writes the settings into a configuration."""
-        configuration.set_string(_STORAGE_KEY, self.get_name())
+        configuration.set_string(CHECKPOINTING_STORAGE.key, self.get_name())
 
 
 class JobManagerCheckpointStorage(CheckpointStorage):
@@ -74,7 +73,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
         """Writes the settings into a configuration."""
         super().apply_to(configuration)
         if self._checkpoint_path is not None:
-            configuration.set_string(_DIRECTORY_KEY, self._checkpoint_path)
+            configuration.set_string(CHECKPOINTING_DIR.key, self._checkpoint_path)
 
     def get_checkpoint_path(self) -> str | None:
         """Returns where metadata is written, or None."""
@@ -124,7 +123,7 @@ class FileSystemCheckpointStorage(CheckpointStorage):
             raise ConfigurationError(
                 "FileSystemCheckpointStorage needs a checkpoint_path, for example "
                 "'file:///tmp/checkpoints'",
-                key=_DIRECTORY_KEY,
+                key=CHECKPOINTING_DIR.key,
             )
         threshold = -1 if file_state_size_threshold is None else file_state_size_threshold
         if not -1 <= threshold <= self.MAX_FILE_STATE_THRESHOLD:
@@ -153,7 +152,7 @@ class FileSystemCheckpointStorage(CheckpointStorage):
     def apply_to(self, configuration: Configuration) -> None:
         """Writes the settings into a configuration; what was not set stays as it is."""
         super().apply_to(configuration)
-        configuration.set_string(_DIRECTORY_KEY, self._checkpoint_path)
+        configuration.set_string(CHECKPOINTING_DIR.key, self._checkpoint_path)
         if self._file_state_size_threshold >= 0:
             configuration.set_integer(_INLINE_THRESHOLD_KEY, self._file_state_size_threshold)
         if self._write_buffer_size >= 0:
@@ -211,17 +210,19 @@ def _checked_path(path: str | os.PathLike[str]) -> str:
         raise ConfigurationError(
             f"the checkpoint path {text!r} has no scheme; write for example "
             "'file:///data/checkpoints' or 's3://bucket/checkpoints'",
-            key=_DIRECTORY_KEY,
+            key=CHECKPOINTING_DIR.key,
             value=text,
         )
     if parts.scheme == "file" and not parts.path.strip("/"):
         raise ConfigurationError(
             "the root directory cannot be used for checkpoints; choose a directory in it",
-            key=_DIRECTORY_KEY,
+            key=CHECKPOINTING_DIR.key,
             value=text,
         )
     if not parts.netloc and not parts.path.strip("/"):
         raise ConfigurationError(
-            f"the checkpoint path {text!r} names no directory", key=_DIRECTORY_KEY, value=text
+            f"the checkpoint path {text!r} names no directory",
+            key=CHECKPOINTING_DIR.key,
+            value=text,
         )
     return text.rstrip("/")

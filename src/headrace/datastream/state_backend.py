@@ -15,6 +15,12 @@ from urllib.parse import urlsplit
 
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError, FunctionTypeError
+from headrace.common.options import (
+    CHECKPOINTING_INCREMENTAL,
+    ROCKSDB_LOCALDIR,
+    ROCKSDB_PREDEFINED_OPTIONS,
+    STATE_BACKEND,
+)
 
 __all__ = [
     "CustomStateBackend",
@@ -24,10 +30,6 @@ __all__ = [
     "StateBackend",
 ]
 
-_TYPE_KEY = "state.backend.type"
-_INCREMENTAL_KEY = "execution.checkpointing.incremental"
-_LOCAL_DIRECTORIES_KEY = "state.backend.rocksdb.localdir"
-_PREDEFINED_OPTIONS_KEY = "state.backend.rocksdb.predefined-options"
 _OPTIONS_FACTORY_KEY = "state.backend.rocksdb.options-factory"
 _TRANSFER_THREADS_KEY = "state.backend.rocksdb.checkpoint.transfer.thread.num"
 _DEFAULT_TRANSFER_THREADS = 4
@@ -42,7 +44,7 @@ class StateBackend(ABC):
 
     def apply_to(self, configuration: Configuration) -> None:
         """Writes the settings into a configuration."""
-        configuration.set_string(_TYPE_KEY, self.get_name())
+        configuration.set_string(STATE_BACKEND.key, self.get_name())
 
 
 class HashMapStateBackend(StateBackend):
@@ -99,11 +101,11 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         """Writes the settings into a configuration; what was not set stays as it is."""
         super().apply_to(configuration)
         if self._incremental is not None:
-            configuration.set_boolean(_INCREMENTAL_KEY, self._incremental)
+            configuration.set_boolean(CHECKPOINTING_INCREMENTAL.key, self._incremental)
         if self._db_storage_paths:
-            configuration.set_string(_LOCAL_DIRECTORIES_KEY, ",".join(self._db_storage_paths))
+            configuration.set_string(ROCKSDB_LOCALDIR.key, ",".join(self._db_storage_paths))
         if self._predefined_options is not None:
-            configuration.set_string(_PREDEFINED_OPTIONS_KEY, self._predefined_options.name)
+            configuration.set_string(ROCKSDB_PREDEFINED_OPTIONS.key, self._predefined_options.name)
         if self._options_factory is not None:
             configuration.set_string(_OPTIONS_FACTORY_KEY, self._options_factory)
         if self._transfer_threads is not None:
@@ -206,13 +208,13 @@ def _local_path(path: str) -> str:
         raise ConfigurationError(
             f"RocksDB needs a local directory, but {path!r} is remote; checkpoints go to "
             "'execution.checkpointing.dir', which may be remote",
-            key=_LOCAL_DIRECTORIES_KEY,
+            key=ROCKSDB_LOCALDIR.key,
             value=path,
         )
     if not parts.path.startswith("/"):
         raise ConfigurationError(
             f"RocksDB needs an absolute directory, but {path!r} is relative",
-            key=_LOCAL_DIRECTORIES_KEY,
+            key=ROCKSDB_LOCALDIR.key,
             value=path,
         )
     return parts.path.rstrip("/") or "/"

@@ -80,8 +80,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         """Returns whether another attempt may follow.
 
         Args:
-            current_attempts: Number of the attempt that would follow counts from 1 for the first
-                retry.
+            current_attempts: Number of the retry that would follow, from 1.
         """
 
     @abstractmethod
