@@ -5,7 +5,9 @@ from __future__ import annotations
 _FIRST_RECORDS = 2_000
 _MOST_GROWTH = 100.0
 _LEAST_SHRINK = 0.1
-_OVERHEAD_S = 0.15
+_CATCHING_UP = 5.0
+"""An epoch that is not the last one of a backlog may take this many times the target: the cost of an epoch
+is fixed, and nobody waits for the newest record yet."""
 
 
 class EpochPacer:
@@ -24,13 +26,20 @@ class EpochPacer:
         """How long a source may read, however few records that gives."""
         return int(self._target_s * 1000)
 
-    def observe(self, duration_s: float, most_read: int) -> None:
-        """Learn from an epoch: its duration, and the most records that one source subtask read in it."""
-        if most_read < self.max_records * 0.5:
-            # The budget was not what ended the epoch; it tells nothing, unless it took far too long.
-            if duration_s > 2 * self._target_s and most_read:
-                self.max_records = max(most_read // 2, 100)
+    def observe(self, work_s: float, most_read: int) -> None:
+        """Learn from an epoch.
+
+        Args:
+            work_s: Time that subtasks worked, one level after the other; not what Spark took to start tasks.
+            most_read: The most records that one source subtask read.
+        """
+        if most_read == 0:
             return
-        work_s = max(duration_s - _OVERHEAD_S, 0.005)
-        factor = min(max(self._target_s / work_s, _LEAST_SHRINK), _MOST_GROWTH)
-        self.max_records = min(max(int(self.max_records * factor), 100), self._limit)
+        exhausted = most_read >= self.max_records
+        target_s = self._target_s * _CATCHING_UP if exhausted else self._target_s
+        factor = target_s / max(work_s, 0.001)
+        if not exhausted and factor >= 1:
+            # The source ran dry in good time: the budget did not matter.
+            return
+        factor = min(max(factor, _LEAST_SHRINK), _MOST_GROWTH)
+        self.max_records = min(max(int(most_read * factor), 100), self._limit)

@@ -222,7 +222,7 @@ class JobMaster:
             started = time.monotonic()
             reports = self._run_epoch(EpochId(epoch))
             duration = time.monotonic() - started
-            self._pacer.observe(duration, max(r.records_read for r in reports))
+            self._pacer.observe(self._work_s(), max(r.records_read for r in reports if r.source))
             self.last_epoch = EpochSummary(epoch, duration, reports)
             if self._on_epoch is not None:
                 self._on_epoch(self.last_epoch)
@@ -263,6 +263,14 @@ class JobMaster:
             f"report on epoch {epoch}",
         )
         return tuple(self._reports.values())
+
+    def _work_s(self) -> float:
+        """How long subtasks worked in the last epoch: levels wait for each other, subtasks of one do not."""
+        slowest = (
+            max(self._reports[p.vertex, p.subtask].busy_ms for p in partitions)
+            for partitions in self.physical.levels
+        )
+        return sum(slowest) / 1000
 
     def _wait_for_work(self, reports: tuple[EpochReport, ...]) -> None:
         """Sleep until there is something to do: data, a timer, a discovery; no Spark job runs meanwhile."""

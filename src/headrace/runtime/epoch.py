@@ -42,6 +42,7 @@ class EpochReport:
     epoch: EpochId
     finished: bool
     operators: tuple[OperatorReport, ...]
+    source: bool
     records_read: int
     bytes_in: int
     bytes_out: int

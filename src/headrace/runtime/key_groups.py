@@ -123,19 +123,25 @@ class KeyAssigner:
         self._memo: dict[Any, int] = {}
 
     def assign(self, keys: list[Any]) -> list[int]:
-        """The owner of each key. A column of integers is arithmetic, anything else is remembered."""
-        owners, groups = self._owners, self._max_parallelism
+        """The owner of each key: remembered for the first keys that were seen, computed for others."""
         if self._single:
             set(keys)  # as the other ways do: a key that cannot be hashed is a TypeError
             return [0] * len(keys)
-        if set(map(type, keys)) == {int}:
-            return [owners[(k * _MULTIPLIER >> 32 & _MASK) % groups] for k in keys]
         memo = self._memo
-        missing = set(keys).difference(memo)
-        if missing:
-            if len(memo) > self._MEMO_LIMIT:
-                memo.clear()
-                missing = set(keys)
-            for key in missing:
-                memo[key] = owners[stable_hash(key) % groups]
+        try:
+            return list(map(memo.__getitem__, keys))
+        except KeyError:
+            return self._compute(keys)
+
+    def _compute(self, keys: list[Any]) -> list[int]:
+        owners, groups, memo = self._owners, self._max_parallelism, self._memo
+        if set(map(type, keys)) == {int}:
+            targets = [owners[(k * _MULTIPLIER >> 32 & _MASK) % groups] for k in keys]
+            if len(memo) < self._MEMO_LIMIT:
+                memo.update(zip(keys, targets, strict=True))
+            return targets
+        if len(memo) > self._MEMO_LIMIT:
+            memo.clear()
+        for key in set(keys).difference(memo):
+            memo[key] = owners[stable_hash(key) % groups]
         return list(map(memo.__getitem__, keys))

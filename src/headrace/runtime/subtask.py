@@ -239,6 +239,7 @@ class Subtask:
                 OperatorReport(o.context.name, o.records_in, o.output.records_out, o.watermark)
                 for o in operators
             ),
+            source=self.vertex.is_source,
             records_read=read,
             bytes_in=bytes_in,
             bytes_out=self._bytes_out,

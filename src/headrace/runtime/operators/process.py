@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from inspect import isgeneratorfunction
 from itertools import repeat
 from typing import Any
 
@@ -116,33 +118,56 @@ class ContextOperator(FunctionOperator):
     def process_elements(self, call: Any, batch: Batch, where: str) -> None:
         """Call a method `(value, ctx)` for each record and emit what it yields."""
         self.records_in += len(batch.values)
-        ctx, cell = self.element_context, self.cell
         stamps = batch.timestamps
-        out: list[Any] = []
-        out_stamps: list[int | None] | None = None
-        extend = out.extend
-        value = None
+        if stamps is None:
+            values = self._untimed(call, batch, where)
+            out_stamps = None
+        else:
+            values, out_stamps = self._timed(call, batch, stamps, where)
+        self.cell.key = NO_KEY
+        self.emit_results(values, out_stamps)
+
+    def _untimed(self, call: Any, batch: Batch, where: str) -> list[Any]:
+        ctx, cell = self.element_context, self.cell
         keys = repeat(NO_KEY) if batch.keys is None else batch.keys
+        out: list[Any] = []
+        append, extend = out.append, out.extend
+        value = None
+        ctx.stamp = None
         try:
-            if stamps is None:
-                ctx.stamp = None
+            if isgeneratorfunction(call):
+                # Cheaper than extend(), which asks a generator for its length first.
                 for cell.key, value in zip(keys, batch.values):  # noqa: B905
-                    result = call(value, ctx)
-                    if result is not None:
-                        extend(result)
+                    for result in call(value, ctx):
+                        append(result)
             else:
-                out_stamps, size = [], 0
-                for cell.key, value, ctx.stamp in zip(keys, batch.values, stamps):  # noqa: B905
-                    result = call(value, ctx)
-                    if result is not None:
-                        extend(result)
-                        if len(out) > size:
-                            out_stamps.extend(repeat(ctx.stamp, len(out) - size))
-                            size = len(out)
+                for cell.key, value in zip(keys, batch.values):  # noqa: B905
+                    results = call(value, ctx)
+                    if results is not None:
+                        extend(results)
         except Exception as error:
             raise self.failed(error, value, where=where) from error
-        cell.key = NO_KEY
-        self.emit_results(out, out_stamps)
+        return out
+
+    def _timed(
+        self, call: Any, batch: Batch, stamps: Sequence[int | None], where: str
+    ) -> tuple[list[Any], list[int | None]]:
+        ctx, cell = self.element_context, self.cell
+        keys = repeat(NO_KEY) if batch.keys is None else batch.keys
+        out: list[Any] = []
+        out_stamps: list[int | None] = []
+        append, append_stamp = out.append, out_stamps.append
+        value = None
+        try:
+            for cell.key, value, ctx.stamp in zip(keys, batch.values, stamps):  # noqa: B905
+                results = call(value, ctx)
+                if results is not None:
+                    for result in results:
+                        append(result)
+                        append_stamp(ctx.stamp)
+        except Exception as error:
+            raise self.failed(error, value, where=where) from error
+        return out, out_stamps
 
     def emit_results(self, values: list[Any], stamps: list[int | None] | None) -> None:
         """Emit what a function yielded: records, and pairs of a tag and a record for side outputs."""
