@@ -15,6 +15,7 @@ from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.job_client import JobClient
 from headrace.common.job_execution_result import JobExecutionResult
+from headrace.common.job_listener import JobListener
 from headrace.common.option_loading import load_configuration
 from headrace.common.time import to_millis
 from headrace.common.typeinfo import TypeInformation, Types
@@ -64,6 +65,12 @@ class StreamExecutionEnvironment:
     command_line: ClassVar[dict[str, Any]] = {}
     """Settings of `headrace run -D key=value`; they count less than those of the program."""
 
+    listeners_of_all: ClassVar[list[JobListener]] = []
+    """Listeners of every environment of this process, for tools that run other people's programs."""
+
+    instead_of_running: ClassVar[Callable[[StreamGraph], Any] | None] = None
+    """If set, given each program that would be run; it raises to stop it. For `headrace info`."""
+
     def __init__(self, configuration: Configuration | None = None) -> None:
         self._configuration = load_configuration(configuration, self.command_line)
         self._config = ExecutionConfig(self._configuration)
@@ -73,6 +80,7 @@ class StreamExecutionEnvironment:
         self._slot_sharing_groups: dict[str, SlotSharingGroup] = {}
         self._cached_files: dict[str, str] = {}
         self._collectors: dict[str, Any] = {}
+        self._job_listeners: list[JobListener] = []
         self.ids = id_counter()
 
     def __reduce__(self) -> Any:
@@ -199,6 +207,22 @@ class StreamExecutionEnvironment:
             raise FunctionTypeError(f"a SlotSharingGroup is needed, not {slot_sharing_group!r}")
         self._slot_sharing_groups[slot_sharing_group.get_name()] = slot_sharing_group
         return self
+
+    # Listeners.
+
+    def register_job_listener(self, job_listener: JobListener) -> None:
+        """Have a listener told about jobs of this environment that are started from now on."""
+        if not isinstance(job_listener, JobListener):
+            raise FunctionTypeError(f"a JobListener is needed, not {job_listener!r}")
+        self._job_listeners.append(job_listener)
+
+    def get_job_listeners(self) -> list[JobListener]:
+        """The listeners of this environment."""
+        return list(self._job_listeners)
+
+    def clear_job_listeners(self) -> None:
+        """Forget all listeners of this environment."""
+        self._job_listeners.clear()
 
     # Checkpoints.
 
@@ -336,8 +360,8 @@ class StreamExecutionEnvironment:
                 "from_source takes a WatermarkStrategy, such as WatermarkStrategy.no_watermarks(), not "
                 f"{watermark_strategy!r}"
             )
-        if type_info is None and isinstance(source, NumberSequenceSource):
-            type_info = Types.LONG()
+        if type_info is None:
+            type_info = source.produced_type
         stream = self._source(source, watermark_strategy, source_name, type_info)
         if source.max_parallel_readers == 1:
             stream.force_non_parallel()
@@ -502,18 +526,31 @@ class StreamExecutionEnvironment:
     ) -> JobMaster:
         if job_name is not None and not isinstance(job_name, str):
             raise FunctionTypeError(f"a job name is a str, not {job_name!r}")
+        graph = self.get_stream_graph(job_name, clear=True)
+        if StreamExecutionEnvironment.instead_of_running is not None:
+            StreamExecutionEnvironment.instead_of_running(graph)
         # Executors are looked up late: building a program needs neither Java nor Spark.
+        from headrace.coordination.job_listeners import JobListeners
         from headrace.spark.executor import submit
 
-        graph = self.get_stream_graph(job_name, clear=True)
         collectors, self._collectors = self._collectors, {}
-        return submit(
-            build_job_graph(graph),
-            self._configuration,
-            collectors=collectors,
-            cached_files=dict(self._cached_files),
-            on_epoch=on_epoch,
+        job_graph = build_job_graph(graph)
+        listeners = JobListeners(
+            [*self.listeners_of_all, *self._job_listeners], job_graph, on_epoch
         )
+        try:
+            master = submit(
+                job_graph,
+                self._configuration,
+                collectors=collectors,
+                cached_files=dict(self._cached_files),
+                on_epoch=listeners.epoch,
+            )
+        except BaseException as error:
+            listeners.not_submitted(error)
+            raise
+        listeners.submitted(master)
+        return master
 
     @staticmethod
     def _wait_for(master: JobMaster) -> JobExecutionResult:
