@@ -350,6 +350,10 @@ PYTHON_EXECUTABLE = _option(
     "python.executable", STRING, None,
     "Python interpreter of the slots; the one that submits the job unless set.",
 )  # fmt: skip
+PYTHON_PRELOAD = _option(
+    "python.preload", LIST, [],
+    "Modules that every slot imports before anything of the program, for what they do on import.",
+)  # fmt: skip
 
 # -- Spark
 

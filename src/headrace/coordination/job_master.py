@@ -48,6 +48,7 @@ class JobMasterOptions:
     epoch_target_s: float = 1.0
     epoch_max_records: int | None = None
     python_path: tuple[str, ...] = ()
+    preload: tuple[str, ...] = ()
     job_parameters: dict[str, str] = field(default_factory=dict)
     cached_files: dict[str, str] = field(default_factory=dict)
 
@@ -206,6 +207,7 @@ class JobMaster:
                 self._token,
                 self._directory,
                 self._options.python_path,
+                self._options.preload,
             )
             for slot in range(self.physical.slots)
         ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import _thread
 import contextlib
 import hmac
+import importlib
 import io
 import json
 import os
@@ -357,6 +358,8 @@ def main() -> None:
     for path in launch.python_path:
         if path not in sys.path:
             sys.path.append(path)
+    for module in launch.preload:
+        importlib.import_module(module)
     Slot(launch).run()
     os._exit(0)
 

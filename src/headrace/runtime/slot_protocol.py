@@ -22,6 +22,7 @@ class SlotLaunch:
     token: str
     socket_dir: str
     python_path: tuple[str, ...] = ()
+    preload: tuple[str, ...] = ()
     executor_pid: int | None = None
 
     def to_json(self) -> str:
@@ -33,6 +34,7 @@ class SlotLaunch:
         address = fields["control_address"]
         fields["control_address"] = address if isinstance(address, str) else tuple(address)
         fields["python_path"] = tuple(fields["python_path"])
+        fields["preload"] = tuple(fields["preload"])
         return SlotLaunch(**fields)
 
 

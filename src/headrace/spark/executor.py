@@ -33,6 +33,7 @@ def submit(
         epoch_target_s=to_millis(configuration.get(options.EPOCH_TARGET)) / 1000,
         epoch_max_records=configuration.get(options.EPOCH_MAX_RECORDS),
         python_path=python_path(),
+        preload=tuple(configuration.get(options.PYTHON_PRELOAD)),
         job_parameters=dict(configuration.get(options.GLOBAL_JOB_PARAMETERS)),
         cached_files=cached_files or {},
     )
