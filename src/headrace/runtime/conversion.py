@@ -13,7 +13,6 @@ after a check that costs some tens of nanoseconds for each value.
 from __future__ import annotations
 
 import datetime
-import math
 import operator
 from array import array
 from collections.abc import Callable, Iterable, Sequence
@@ -250,8 +249,8 @@ def _float_column(type_info: TypeInformation, for_result: bool) -> Converter:
 
 def _to_int(value: Any) -> int:
     value = _unboxed(value)
-    if isinstance(value, (float, Decimal, Real)):  # PyFlink cuts fractions off
-        return int(math.trunc(value))
+    if isinstance(value, (float, Decimal)):  # PyFlink cuts fractions off
+        return int(value)
     return operator.index(value)
 
 

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from headrace.common import Configuration, options
+from headrace.common.errors import ConfigurationError
+from headrace.common.option_loading import (
+    find_configuration_file,
+    load_configuration,
+    read_configuration_file,
+)
+
+
+@pytest.fixture(autouse=True)
+def nothing_reported_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(options, "_reported", set())
+
+
+def test_defaults_that_programs_rely_on() -> None:
+    conf = Configuration()
+    assert conf.get(options.AUTO_WATERMARK_INTERVAL) == timedelta(milliseconds=200)
+    assert conf.get(options.EPOCH_TARGET) == timedelta(seconds=1)
+    assert conf.get(options.STATE_BACKEND) == "hashmap"
+    assert conf.get(options.RUNTIME_MODE) == "STREAMING"
+    assert conf.get(options.PARALLELISM_DEFAULT) is None
+    assert conf.get(options.ROCKSDB_WRITEBUFFER_SIZE) == 64 << 20
+
+
+def test_every_option_is_declared_well() -> None:
+    names = [options.environment_variable(key) for key in options.OPTIONS]
+    assert len(set(names)) == len(names), "two options share an environment variable"
+    for key, option in options.OPTIONS.items():
+        assert key == option.key
+        assert option.description.endswith("."), key
+        if option.default is not None:
+            assert option.type.parse(key, option.default) == option.default
+
+
+def test_precedence(tmp_path: Path) -> None:
+    key = "pipeline.name"
+    (tmp_path / "headrace.yaml").write_text(
+        "pipeline:\n  name: file\nparallelism.default: 1\nrest.port: 1\nspark.master: file\n"
+    )
+    environ = {
+        "HEADRACE_PIPELINE_NAME": "environment",
+        "HEADRACE_PARALLELISM_DEFAULT": "2",
+        "HEADRACE_REST_PORT": "2",
+    }
+    arguments = ["pipeline.name=arguments", "parallelism.default=3"]
+    conf = load_configuration({key: "code"}, arguments, environ, tmp_path)
+    assert conf.get(options.PIPELINE_NAME) == "code"
+    assert conf.get(options.PARALLELISM_DEFAULT) == 3
+    assert conf.get(options.REST_PORT) == 2
+    assert conf.get(options.SPARK_MASTER) == "file"
+    assert conf.get(options.EPOCH_TARGET) == timedelta(seconds=1)
+
+
+def test_code_may_be_a_configuration(tmp_path: Path) -> None:
+    code = Configuration().set_integer("parallelism.default", 7)
+    conf = load_configuration(code, {"parallelism.default": 1}, {}, tmp_path)
+    assert conf.get(options.PARALLELISM_DEFAULT) == 7
+
+
+def test_flat_nested_lists_and_maps_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "headrace.yaml"
+    file.write_text(
+        """
+        execution.checkpointing:
+          interval: 10 s
+          mode: at_least_once
+        restart-strategy: {type: fixed-delay, fixed-delay.attempts: 5}
+        python.files: [a.py, b.zip]
+        pipeline:
+          global-job-parameters: {city: Oslo, size: 3}
+        state.backend.type: rocksdb
+        rest.port:
+        """
+    )
+    conf = read_configuration_file(file)
+    assert conf.get(options.CHECKPOINTING_INTERVAL) == timedelta(seconds=10)
+    assert conf.get(options.CHECKPOINTING_MODE) == "AT_LEAST_ONCE"
+    assert conf.get(options.FIXED_DELAY_ATTEMPTS) == 5
+    assert conf.get(options.PYTHON_FILES) == ["a.py", "b.zip"]
+    assert conf.get(options.GLOBAL_JOB_PARAMETERS) == {"city": "Oslo", "size": "3"}
+    assert conf.get(options.STATE_BACKEND) == "rocksdb"
+    assert not conf.contains_key("rest.port")
+
+
+def test_where_files_are_found(tmp_path: Path) -> None:
+    assert find_configuration_file({}, tmp_path) is None
+    (tmp_path / "config.yaml").write_text("other: program")
+    assert find_configuration_file({}, tmp_path) is None
+    (tmp_path / "headrace.yaml").touch()
+    assert find_configuration_file({}, tmp_path) == tmp_path / "headrace.yaml"
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "config.yaml").touch()
+    assert find_configuration_file({}, tmp_path) == tmp_path / "conf" / "config.yaml"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    environ = {"HEADRACE_CONF_DIR": str(elsewhere)}
+    with pytest.raises(ConfigurationError, match="HEADRACE_CONF_DIR"):
+        find_configuration_file(environ, tmp_path)
+    (elsewhere / "headrace.yaml").touch()
+    assert find_configuration_file(environ, tmp_path) == elsewhere / "headrace.yaml"
+
+
+@pytest.mark.parametrize("text", ["a: [", "- a\n- b", "just text"])
+def test_bad_files_are_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "headrace.yaml").write_text(text)
+    with pytest.raises(ConfigurationError, match=r"headrace\.yaml"):
+        load_configuration(environ={}, working_directory=tmp_path)
+
+
+def test_further_properties_in_the_environment(tmp_path: Path) -> None:
+    environ = {
+        "HEADRACE_PROPERTIES": "spark.executor.memory: 2g\nparallelism.default: 1\n",
+        "HEADRACE_PARALLELISM_DEFAULT": "4",
+    }
+    conf = load_configuration(environ=environ, working_directory=tmp_path)
+    assert options.spark_properties(conf) == {"spark.executor.memory": "2g"}
+    assert conf.get(options.PARALLELISM_DEFAULT) == 4
+
+
+@pytest.mark.parametrize("argument", ["parallelism.default", "=5"])
+def test_bad_arguments(tmp_path: Path, argument: str) -> None:
+    with pytest.raises(ConfigurationError, match="key=value"):
+        load_configuration(arguments=[argument], environ={}, working_directory=tmp_path)
+
+
+def test_wrong_value_is_an_error_wherever_it_comes_from(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"parallelism\.default.*'many'"):
+        load_configuration(
+            environ={"HEADRACE_PARALLELISM_DEFAULT": "many"}, working_directory=tmp_path
+        )
+
+
+def test_each_unknown_key_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    conf = Configuration.from_dict(
+        {
+            "python.execution-mode": "process",
+            "paralelism.default": "2",
+            "shop.colour": "red",
+            "spark.executor.memory": "2g",
+            "parallelism.default": "2",
+        }
+    )
+    options.check(conf)
+    options.check(conf)
+    lines = [(r.levelname, r.getMessage()) for r in caplog.records]
+    assert lines == [
+        (
+            "WARNING",
+            "unknown option paralelism.default is ignored; did you mean parallelism.default?",
+        ),
+        ("INFO", "option python.execution-mode has no effect in headrace"),
+        ("WARNING", "unknown option shop.colour is ignored"),
+    ]
+
+
+def test_reference_lists_every_option() -> None:
+    text = options.render_markdown()
+    for key in options.OPTIONS:
+        assert f"| `{key}` |" in text
+    assert "| `pipeline.auto-watermark-interval` | Duration | `200 ms` |" in text
+    assert "| `state.backend.type` | hashmap, rocksdb | `hashmap` |" in text
+    assert "| `spark.*` |" in text
+    table = [line for line in text.splitlines() if line.startswith("| `")]
+    widths = {line.count(" | ") for line in table}
+    assert widths == {1, 3}
