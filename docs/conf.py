@@ -19,7 +19,7 @@ author = "the headrace authors"
 project_copyright = author
 version = release = headrace.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build", "_generated", "Thumbs.db", ".DS_Store"]
 html_theme = "furo"
 html_title = f"headrace {release}"
@@ -31,6 +31,7 @@ myst_heading_anchors = 3
 
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
+napoleon_use_ivar = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
@@ -38,7 +39,7 @@ python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
 
 # The public packages: what they list may be relied upon.
-PUBLIC = ["headrace.common", "headrace.datastream", "headrace.metrics", "headrace.testing"]
+PUBLIC = ["headrace.common", "headrace.datastream", "headrace.metrics"]
 
 
 def public_modules() -> list[str]:

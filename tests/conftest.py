@@ -18,6 +18,7 @@ TESTS = Path(__file__).parent
 MARKERS_BY_FOLDER = {
     "jobs": ("spark",),
     "faults": ("spark", "fault"),
+    "pyflink": ("spark",),
     "ui": ("browser",),
 }
 
