@@ -389,18 +389,10 @@ class JobMaster:
         )
 
     def _error_of(self, failure: FailureReport | str) -> JobExecutionError:
-        names = {"job_id": self._id.to_hex_string(), "job_name": self.job_graph.job_name}
+        job_id, job_name = self._id.to_hex_string(), self.job_graph.job_name
         if isinstance(failure, str):
-            return JobExecutionError(failure, **names)
-        error = JobExecutionError(
-            failure.message + (f" (in {failure.where})" if failure.where else ""),
-            operator_name=failure.operator_name or failure.vertex_name,
-            operator_uid=failure.operator_uid,
-            subtask=failure.subtask,
-            record=failure.record,
-            user_traceback=failure.user_traceback,
-            **names,
-        )
+            return JobExecutionError(failure, job_id=job_id, job_name=job_name)
+        error = failure.to_error(job_id, job_name)
         error.__cause__ = failure.cause()
         return error
 

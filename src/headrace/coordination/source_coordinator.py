@@ -44,6 +44,11 @@ class SourceCoordinator:
         """State of all enumerators."""
         return {v: e.snapshot() for v, e in self._enumerators.items()}
 
+    def restore(self, snapshot: dict[VertexId, Any]) -> None:
+        """Take over the state of all enumerators, before the first discovery."""
+        for vertex, enumerator in self._enumerators.items():
+            enumerator.restore(snapshot[vertex])
+
     def close(self) -> None:
         """Close all enumerators."""
         for enumerator in self._enumerators.values():

@@ -13,6 +13,8 @@ from typing import Any
 
 import cloudpickle
 
+from headrace.common.errors import JobExecutionError
+
 _SHOWN = 200
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 
@@ -86,6 +88,19 @@ class FailureReport:
         except Exception:
             return None
         return loaded if isinstance(loaded, BaseException) else None
+
+    def to_error(self, job_id: str, job_name: str) -> JobExecutionError:
+        """The error that the user gets to see."""
+        return JobExecutionError(
+            self.message + (f" (in {self.where})" if self.where else ""),
+            job_id=job_id,
+            job_name=job_name,
+            operator_name=self.operator_name or self.vertex_name,
+            operator_uid=self.operator_uid,
+            subtask=self.subtask,
+            record=self.record,
+            user_traceback=self.user_traceback,
+        )
 
 
 def report_failure(

@@ -126,6 +126,10 @@ class Operator:
         """When the operator wants to be called although no data comes."""
         return self.processing_timers.next_timestamp()
 
+    def key_of_timer(self, address: Any) -> Any:
+        """The key that a timer belongs to; operators whose timers have a namespace override this."""
+        return address
+
     def end_input_of(self, input_index: int) -> None:
         """One of several inputs has ended."""
 
@@ -149,7 +153,11 @@ class Operator:
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Take over a snapshot, before `open`."""
+        """Take over a snapshot, before `open`.
+
+        Event time goes on where it was, so that a record is late after a recovery if it was late before.
+        """
+        self.watermark = snapshot["watermark"]
         self.event_timers.restore(snapshot["event_timers"])
         self.processing_timers.restore(snapshot["processing_timers"])
 

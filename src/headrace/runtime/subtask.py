@@ -9,11 +9,18 @@ from typing import Any
 from headrace.graph.ids import NodeId
 from headrace.graph.job_graph import ChainedOperator, JobEdge, JobVertex
 from headrace.metrics import MetricGroup
-from headrace.runtime.batch import Batch, EndMark, Receiver, StatusMark, WatermarkMark
+from headrace.runtime.batch import (
+    Batch,
+    Element,
+    EndMark,
+    Receiver,
+    StatusMark,
+    WatermarkMark,
+)
 from headrace.runtime.conversion import column_converter
 from headrace.runtime.deployment import VertexDeployment
 from headrace.runtime.epoch import EpochPlan, EpochReport, OperatorReport
-from headrace.runtime.input_gate import InputGate, in_channel_order
+from headrace.runtime.input_gate import ChannelKey, InputGate, in_channel_order
 from headrace.runtime.operator import Operator, OperatorContext, SubtaskServices, TaskInfo
 from headrace.runtime.operators import build_operator
 from headrace.runtime.operators.source import SourceOperator
@@ -66,7 +73,10 @@ class Subtask:
         backend = None
         if chained.keyed:
             backend = HashMapStateBackend(
-                self.task.max_parallelism, self._clock, self._track_changes
+                self.task.max_parallelism,
+                self._clock,
+                self._track_changes,
+                operator_uid=chained.uid,
             )
             self.backends[chained.operator_id] = backend
         return OperatorContext(
@@ -159,12 +169,12 @@ class Subtask:
         self._send, self._bytes_out, bytes_in, read_before = send, 0, 0, self.head.records_in
         for writer in self._writers:
             writer.start_epoch()
-        self._tick()
+        self.tick()
         if isinstance(self.head, SourceOperator):
             self._read(self.head, plan)
         else:
             bytes_in = self._consume(frames)
-        self._tick()
+        self.tick()
         for operator in reversed(self.operators.values()):
             operator.end_epoch()
         for backend in self.backends.values():
@@ -181,28 +191,34 @@ class Subtask:
         key = (self.vertex.id, self.task.subtask)
         source.add_splits(plan.splits.get(key, ()), self.vertex.id in plan.no_more_splits)
         deadline = time.monotonic() + plan.max_read_ms / 1000
-        source.read(plan.max_records, deadline, self._tick)
+        source.read(plan.max_records, deadline, self.tick)
         self.finished = source.ended
 
     def _consume(self, frames: Iterable[bytes]) -> int:
-        gate, head, size = self.gate, self.head, 0
+        size = 0
         for channel, frame in in_channel_order(frames):
             size += len(frame)
-            input_index = gate.input_of(channel)
             for element in decode_payload(frame):
-                if type(element) is Batch:
-                    head.process_batch_of(input_index, element)
-                elif type(element) is WatermarkMark:
-                    self._advance(gate.on_watermark(channel, element.timestamp))
-                elif type(element) is StatusMark:
-                    watermark, idle = gate.on_status(channel, element.idle)
-                    if idle is not None:
-                        head.process_status(idle)
-                    self._advance(watermark)
-                elif type(element) is EndMark:
-                    self._end(*gate.on_end(channel))
-            self._tick()
+                self.take(channel, element)
+            self.tick()
         return size
+
+    def take(self, channel: ChannelKey, element: Element) -> None:
+        """Process one element of an input channel."""
+        gate, head = self.gate, self.head
+        if type(element) is Batch:
+            head.process_batch_of(gate.input_of(channel), element)
+            for backend in self.backends.values():
+                backend.after_batch(len(element.values))
+        elif type(element) is WatermarkMark:
+            self._advance(gate.on_watermark(channel, element.timestamp))
+        elif type(element) is StatusMark:
+            watermark, idle = gate.on_status(channel, element.idle)
+            if idle is not None:
+                head.process_status(idle)
+            self._advance(watermark)
+        elif type(element) is EndMark:
+            self._end(*gate.on_end(channel))
 
     def _advance(self, watermark: int | None) -> None:
         if watermark is not None:
@@ -215,7 +231,7 @@ class Subtask:
             self.finished = True
             self.head.end_input()
 
-    def _tick(self) -> None:
+    def tick(self) -> None:
         """Let processing time pass."""
         if self.finished:
             return
@@ -223,13 +239,19 @@ class Subtask:
         for operator in reversed(self.operators.values()):
             operator.process_time(now)
 
+    def wake_up_at(self) -> int | None:
+        """When an operator wants to be called although no data comes."""
+        if self.finished:
+            return None
+        times = [o.wake_up_at() for o in self.operators.values()]
+        return min((t for t in times if t is not None), default=None)
+
     def _send_frame(self, frame: bytes) -> None:
         self._bytes_out += len(frame)
         self._send(frame)
 
     def _report(self, plan: EpochPlan, busy_ms: float, bytes_in: int, read: int) -> EpochReport:
         operators = list(reversed(self.operators.values()))
-        wake_ups = [] if self.finished else [o.wake_up_at() for o in operators]
         return EpochReport(
             vertex=self.vertex.id,
             subtask=self.task.subtask,
@@ -245,7 +267,7 @@ class Subtask:
             bytes_out=self._bytes_out,
             busy_ms=busy_ms,
             watermark=self.head.watermark,
-            wake_up_at=min((w for w in wake_ups if w is not None), default=None),
+            wake_up_at=self.wake_up_at(),
             accumulators=dict(self.accumulators),
         )
 
