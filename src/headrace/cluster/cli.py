@@ -1,0 +1,133 @@
+"""The `headrace` command: runs a subcommand and turns what happens into an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import headrace
+from headrace.cluster.commands import COMMANDS
+from headrace.cluster.errors import UsageError, show_error
+from headrace.cluster.exit_codes import EXPLAINED, ExitCode
+from headrace.common.errors import ConfigurationError
+
+_DESCRIPTION = """\
+Stateful stream processing with the model of Apache Flink, carried by Apache Spark."""
+
+_EPILOG = f"""\
+examples:
+  headrace example sensor_alarms        see a live streaming job
+  headrace run job.py                   run a program
+  headrace run --pyflink job.py         run a PyFlink program unchanged
+  headrace info job.py                  show how it will run, without running it
+  headrace COMMAND --help               all about a command
+
+{EXPLAINED}"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, and where help is."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(
+            ExitCode.USAGE, f"{self.prog}: {message}\n{self.prog} --help shows what there is\n"
+        )
+
+
+def build_parser(prog: str = "headrace") -> argparse.ArgumentParser:
+    """The parser of the whole command."""
+    parser = _Parser(
+        prog=prog,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"headrace {headrace.__version__}")
+    subparsers = parser.add_subparsers(
+        title="commands", dest="command", metavar="COMMAND", parser_class=_Parser
+    )
+    for command in COMMANDS:
+        added = subparsers.add_parser(
+            command.NAME,
+            usage=f"headrace {command.NAME} {command.USAGE}",
+            help=command.SUMMARY,
+            description=command.SUMMARY[0].upper() + command.SUMMARY[1:] + ".",
+            epilog=command.EPILOG,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        command.configure(added)
+        added.add_argument(
+            "-v", "--verbose", action="store_true", help="log what happens; show whole tracebacks"
+        )
+        added.set_defaults(run=command.run)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None, prog: str = "headrace") -> int:
+    """Entry point; returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = build_parser(prog if argv is None else "headrace")
+    unknown = _unknown_command(arguments)
+    if unknown is not None:
+        print(unknown, file=sys.stderr)
+        return ExitCode.USAGE
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    if options.command is None:
+        parser.print_help()
+        return ExitCode.OK
+    if options.verbose:
+        _log_to_terminal()
+    return _guarded(options)
+
+
+def _guarded(options: argparse.Namespace) -> int:
+    try:
+        return int(options.run(options))
+    except (UsageError, ConfigurationError) as error:
+        if options.verbose and isinstance(error, ConfigurationError):
+            show_error(error, verbose=True)
+        print(f"headrace {options.command}: {error}", file=sys.stderr)
+        return ExitCode.USAGE
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output, a pager or head, has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.OK
+
+
+def _unknown_command(arguments: list[str]) -> str | None:
+    first = arguments[0] if arguments else "--help"
+    names = [command.NAME for command in COMMANDS]
+    if first.startswith("-") or first in names:
+        return None
+    if first.endswith(".py"):
+        return f"headrace: to run a program: headrace run {' '.join(arguments)}"
+    close = difflib.get_close_matches(first, names, n=1, cutoff=0.5)
+    suggestion = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names)}"
+    return f"headrace: there is no command {first!r}; {suggestion}"
+
+
+def _log_to_terminal() -> None:
+    """Show headrace's own log; the root logger belongs to the user's program."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logger = logging.getLogger("headrace")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+
+
+if __name__ == "__main__":
+    sys.exit(main())

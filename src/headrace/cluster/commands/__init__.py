@@ -1,0 +1,29 @@
+"""The subcommands of `headrace`, one module each."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Protocol
+
+from headrace.cluster.commands import config, example, info, run, version
+
+
+class Command(Protocol):
+    """What a subcommand's module has."""
+
+    NAME: str
+    USAGE: str
+    SUMMARY: str
+    EPILOG: str
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        """Add the command's options."""
+
+    def run(self, options: argparse.Namespace) -> int:
+        """Do it; the exit code."""
+
+
+COMMANDS: tuple[Command, ...] = (run, info, example, config, version)
+"""In the order in which the help lists them."""
+
+__all__ = ["COMMANDS", "Command"]

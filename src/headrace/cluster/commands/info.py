@@ -1,0 +1,59 @@
+"""`headrace info`: builds a program and shows its plan instead of running it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from headrace.cluster.exit_codes import ExitCode
+from headrace.cluster.program_options import add_program, program_of, run_program
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.graph.plan import plan_json, plan_text
+from headrace.graph.stream_graph import StreamGraph
+
+NAME = "info"
+USAGE = "[options] FILE [args ...]"
+SUMMARY = "show how a program would run, without running it"
+EPILOG = """\
+The program runs up to its first execute(): neither Java nor Spark is needed. A level is a stage of
+Spark's, a line in it a chain of operators that share a task.
+
+examples:
+  headrace info job.py
+  headrace info -p 8 job.py --input data.txt
+  headrace info --json job.py           the plan as Flink's JSON"""
+
+
+class _PlanReadyError(BaseException):
+    """Stops the program at its execute(); no `except Exception` of the program catches it."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    add_program(parser)
+    parser.add_argument("--json", action="store_true", help="print the plan as Flink's JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the plan; the exit code."""
+    plans: list[StreamGraph] = []
+
+    def keep(graph: StreamGraph) -> None:
+        plans.append(graph)
+        raise _PlanReadyError
+
+    program = program_of(options)
+    StreamExecutionEnvironment.instead_of_running = keep
+    try:
+        code = run_program(program, options)
+    except _PlanReadyError:
+        code = ExitCode.OK
+    finally:
+        StreamExecutionEnvironment.instead_of_running = None
+    if not plans:
+        if code == ExitCode.OK:
+            print("headrace info: the program ended without an execute()", file=sys.stderr)
+            return ExitCode.FAILED
+        return code
+    print(plan_json(plans[0]) if options.json else plan_text(plans[0]))
+    return ExitCode.OK

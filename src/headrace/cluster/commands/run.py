@@ -1,0 +1,46 @@
+"""`headrace run`: runs a program."""
+
+from __future__ import annotations
+
+import argparse
+
+from headrace.cluster.exit_codes import EXPLAINED
+from headrace.cluster.program_options import add_program, program_of, run_program
+
+NAME = "run"
+USAGE = "[options] FILE [args ...]"
+SUMMARY = "run a program"
+EPILOG = f"""\
+The file runs as `python FILE args` would, as the main program and with its own directory first
+on the path. Settings of the command line count more than those of files and environment variables,
+and less than those in the program. When a job fails you see your own traceback, the operator and
+the record.
+
+examples:
+  headrace run job.py
+  headrace run -p 4 -D execution.runtime-mode=BATCH job.py --input data.txt
+  headrace run --pyflink job.py
+  headrace run --master spark://host:7077 job.py
+
+{EXPLAINED}"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    add_program(parser)
+    parser.add_argument(
+        "--live", action="store_true", help="show rates and watermarks of the job while it runs"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the program; the exit code."""
+    program = program_of(options)
+    if not options.live:
+        return run_program(program, options)
+    from headrace.cluster.live_view import LiveView
+
+    with LiveView.of_all_jobs() as view:
+        code = run_program(program, options)
+    print(view.summary())
+    return code

@@ -1,0 +1,23 @@
+"""What the command line's exit codes mean."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit codes of `headrace`."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    INTERRUPTED = 130
+
+
+EXPLAINED = """\
+exit codes:
+  0    all went well
+  1    the job or the program failed
+  2    the command was used wrongly (unknown option, missing file, bad setting)
+  130  interrupted (Ctrl-C); a running job was cancelled
+A program that calls sys.exit() itself decides its own code."""

@@ -1,0 +1,163 @@
+"""The options that every command which runs a user's program has, and what they do to it."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from headrace.cluster.errors import UsageError, show_error
+from headrace.cluster.exit_codes import ExitCode
+from headrace.cluster.program import Program
+from headrace.common import options as declared
+from headrace.common.configuration import Configuration
+from headrace.common.errors import JobCancelledError
+from headrace.common.option_loading import settings_from_arguments
+from headrace.compat import install
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Options for settings of the jobs."""
+    group = parser.add_argument_group("settings")
+    group.add_argument(
+        "-p", "--parallelism", type=int, metavar="N", help="parallelism of operators that set none"
+    )
+    group.add_argument(
+        "-D",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="any setting, as often as you like; `headrace config --options` lists them",
+    )
+    group.add_argument(
+        "--master",
+        metavar="URL",
+        help="Spark master: local[2], spark://host:7077, yarn, k8s://... (default: local[*])",
+    )
+
+
+def add_program(parser: argparse.ArgumentParser) -> None:
+    """Options that say which program to run."""
+    add_settings(parser)
+    group = parser.add_argument_group("program")
+    group.add_argument(
+        "--pyflink",
+        action="store_true",
+        help="let `import pyflink` find headrace, here and in slots",
+    )
+    group.add_argument("-py", "--python", metavar="FILE", help="the program; the same as FILE")
+    group.add_argument(
+        "-pym", "--pyModule", metavar="MODULE", help="the program, as a module's name"
+    )
+    group.add_argument(
+        "-pyfs",
+        "--pyFiles",
+        metavar="PATHS",
+        help="Python files for the workers, with commas between",
+    )
+    group.add_argument(
+        "-pyreq", "--pyRequirements", metavar="FILE", help="requirements.txt for the workers"
+    )
+    group.add_argument(
+        "-pyarch",
+        "--pyArchives",
+        metavar="PATHS",
+        help="archives for the workers, with commas between",
+    )
+    parser.add_argument(
+        "program",
+        nargs=argparse.REMAINDER,
+        metavar="FILE [args ...]",
+        help="the program, and after it its own arguments",
+    )
+
+
+def settings_of(options: argparse.Namespace) -> Configuration:
+    """What `-D`, `-p`, `--master` and the `-py...` options set.
+
+    Raises:
+        ConfigurationError: A setting is not written as key=value, or its value cannot be.
+    """
+    configuration = settings_from_arguments(options.settings)
+    if options.parallelism is not None:
+        if options.parallelism < 1:
+            raise UsageError(f"-p takes a number of at least 1, not {options.parallelism}")
+        configuration.set(declared.PARALLELISM_DEFAULT, options.parallelism)
+    if options.master is not None:
+        configuration.set(declared.SPARK_MASTER, options.master)
+    for name, option in (
+        ("pyFiles", declared.PYTHON_FILES),
+        ("pyArchives", declared.PYTHON_ARCHIVES),
+    ):
+        given = getattr(options, name, None)
+        if given:
+            configuration.set(option, given.split(","))
+    if getattr(options, "pyRequirements", None):
+        configuration.set(declared.PYTHON_REQUIREMENTS, options.pyRequirements)
+    declared.check(configuration)
+    return configuration
+
+
+def program_of(options: argparse.Namespace) -> Program:
+    """The program that the options name."""
+    rest: list[str] = list(options.program)
+    if rest[:1] == ["--"]:
+        del rest[0]
+    if options.python and options.pyModule:
+        raise UsageError("give either --python FILE or --pyModule MODULE")
+    if options.pyModule:
+        return Program.of_module(options.pyModule, rest)
+    if options.python:
+        return Program.of_file(options.python, rest)
+    if not rest:
+        raise UsageError(f"which program? headrace {options.command} FILE [args ...]")
+    return Program.of_file(rest[0], rest[1:])
+
+
+def run_program(program: Program, options: argparse.Namespace) -> int:
+    """Run a program with the command line's settings; the exit code."""
+    settings = settings_of(options)
+    if getattr(options, "pyflink", False):
+        install()
+    with _command_line(settings):
+        try:
+            program.run()
+        except SystemExit as ended:
+            return _code_of(ended)
+        except KeyboardInterrupt:
+            print("interrupted; running jobs were cancelled", file=sys.stderr)
+            return ExitCode.INTERRUPTED
+        except JobCancelledError as error:
+            print(f"{error.message}: {error.job_name!r}", file=sys.stderr)
+            return ExitCode.FAILED
+        except Exception as error:
+            show_error(error, verbose=options.verbose)
+            return ExitCode.FAILED
+    return ExitCode.OK
+
+
+@contextlib.contextmanager
+def _command_line(settings: Configuration) -> Iterator[None]:
+    """Put settings where environments of the program look for those of the command line."""
+    target = StreamExecutionEnvironment.command_line
+    before: dict[str, Any] = dict(target)
+    target.update(settings.to_dict())
+    try:
+        yield
+    finally:
+        target.clear()
+        target.update(before)
+
+
+def _code_of(ended: SystemExit) -> int:
+    """What `python FILE` would make of sys.exit(...)."""
+    if ended.code is None:
+        return ExitCode.OK
+    if isinstance(ended.code, int):
+        return ended.code
+    print(ended.code, file=sys.stderr)
+    return ExitCode.FAILED

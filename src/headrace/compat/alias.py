@@ -1,0 +1,143 @@
+"""The import alias: a finder that answers for `pyflink` with the modules of `headrace`.
+
+The very same module objects are used, so a class is one class under both names, `isinstance` works,
+and what is pickled names headrace: a slot can load it whether the alias is there or not.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from headrace.common import options
+from headrace.common.errors import HeadraceError
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+ALIAS = "pyflink"
+_TARGET = "headrace"
+_PRELOAD = "headrace.compat.preload"
+_PYFLINK_VERSION = "2.3.0"
+
+_JAVA = (
+    "talks to Flink's Java side, which headrace does not have: remove the import and what needs it"
+)
+_REFUSED = {
+    "pyflink.java_gateway": _JAVA,
+    "pyflink.pyflink_gateway_server": _JAVA,
+    "pyflink.pyflink_callback_server": _JAVA,
+    "pyflink.gen_protos": _JAVA,
+    "pyflink.proto": _JAVA,
+    "pyflink.fn_execution": "is PyFlink's internal runtime; headrace has one of its own",
+    "pyflink.util.java_utils": _JAVA,
+    "pyflink.find_flink_home": "looks for Flink's jars, and headrace has none",
+    "pyflink.shell": "is PyFlink's shell; start python and import headrace",
+}
+"""Modules that will never be there, and why."""
+
+_OWN = frozenset({"cluster", "compat", "coordination", "graph", "runtime", "spark", "sql"})
+"""Packages of headrace that are not part of PyFlink's layout."""
+
+
+def install() -> None:
+    """Let `import pyflink` find headrace, here and in the slots of jobs started from now on.
+
+    A real PyFlink that is installed is hidden as long as the alias is there.
+    """
+    if is_installed():
+        return
+    if ALIAS in sys.modules:
+        raise HeadraceError(
+            "pyflink itself is imported already in this process; call headrace.compat.install() "
+            "before the first import of pyflink"
+        )
+    sys.meta_path.insert(0, _Finder())
+    _set_preload([*_preloaded(), _PRELOAD])
+
+
+def uninstall() -> None:
+    """Take the alias away again; modules that were imported through it stay usable."""
+    sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, _Finder)]
+    for name in [n for n in sys.modules if n == ALIAS or n.startswith(ALIAS + ".")]:
+        del sys.modules[name]
+    _set_preload([m for m in _preloaded() if m != _PRELOAD])
+
+
+def is_installed() -> bool:
+    """Whether `import pyflink` finds headrace."""
+    return any(isinstance(f, _Finder) for f in sys.meta_path)
+
+
+def _preloaded() -> list[str]:
+    found: list[str] = StreamExecutionEnvironment.command_line.get(options.PYTHON_PRELOAD.key, [])
+    return list(found)
+
+
+def _set_preload(modules: list[str]) -> None:
+    settings = StreamExecutionEnvironment.command_line
+    settings.pop(options.PYTHON_PRELOAD.key, None)
+    if modules:
+        settings[options.PYTHON_PRELOAD.key] = modules
+
+
+class _Finder(MetaPathFinder):
+    """Answers for `pyflink` and everything in it, first of all finders."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != ALIAS and not fullname.startswith(ALIAS + "."):
+            return None
+        _check_not_refused(fullname)
+        if fullname == f"{ALIAS}.version":
+            return ModuleSpec(fullname, _VersionLoader())
+        module = _module_for(fullname)
+        return ModuleSpec(fullname, _AliasLoader(module), is_package=hasattr(module, "__path__"))
+
+
+class _AliasLoader(Loader):
+    """Hands out a module that is loaded already."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+        self._spec = module.__spec__
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        # The import system has put the alias's spec on it, but it keeps its own name and place.
+        module.__spec__ = self._spec
+
+
+class _VersionLoader(Loader):
+    """`pyflink.version`, for programs that look at it: the version whose API headrace follows."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module)["__version__"] = _PYFLINK_VERSION
+
+
+def _check_not_refused(name: str) -> None:
+    for refused, reason in _REFUSED.items():
+        if name == refused or name.startswith(refused + "."):
+            raise ModuleNotFoundError(f"{name} {reason}", name=name)
+
+
+def _module_for(name: str) -> ModuleType:
+    inside = name.removeprefix(ALIAS).removeprefix(".")
+    target = f"{_TARGET}.{inside}" if inside else _TARGET
+    if inside.split(".")[0] not in _OWN:
+        try:
+            return importlib.import_module(target)
+        except ModuleNotFoundError as error:
+            # Only if it is this module, or the package it is in, and not something that it imports.
+            missing = error.name or ""
+            if missing != target and not target.startswith(missing + "."):
+                raise
+    raise ModuleNotFoundError(
+        f"headrace does not have {name} yet; docs/coverage.md lists what it has of PyFlink",
+        name=name,
+    )
