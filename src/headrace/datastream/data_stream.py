@@ -43,6 +43,11 @@ from headrace.datastream.functions import (
 )
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.slot_sharing_group import SlotSharingGroup
+from headrace.datastream.window import (
+    CountSlidingWindowAssigner,
+    CountTumblingWindowAssigner,
+    WindowAssigner,
+)
 from headrace.graph import partitioning as p
 from headrace.graph import specs
 from headrace.graph.shipping import check_shippable
@@ -57,6 +62,7 @@ from headrace.graph.transformation import (
 
 if TYPE_CHECKING:
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from headrace.datastream.windowed_stream import AllWindowedStream, WindowedStream
 
 __all__ = [
     "CloseableIterator",
@@ -75,7 +81,7 @@ S = TypeVar("S", bound="_Settings")
 _MAX_PARALLELISM = 1 << 15
 
 
-def _resolved_type(output_type: Any, operation: str) -> tuple[TypeInformation, bool]:
+def resolved_type(output_type: Any, operation: str) -> tuple[TypeInformation, bool]:
     """The type of a stream, and whether records must be converted to it."""
     if output_type is None:
         return Types.PICKLED_BYTE_ARRAY(), False
@@ -276,7 +282,7 @@ class DataStream(_Settings, Generic[T]):
         """
         function = as_map_function(func)
         check_shippable(function, "map")
-        result_type, converts = _resolved_type(output_type, "map")
+        result_type, converts = resolved_type(output_type, "map")
         return self._apply("Map", specs.MapSpec(function), result_type, converts)
 
     def flat_map(
@@ -287,7 +293,7 @@ class DataStream(_Settings, Generic[T]):
         """Any number of records for each record: the function returns an iterable or is a generator."""
         function = as_flat_map_function(func)
         check_shippable(function, "flat_map")
-        result_type, converts = _resolved_type(output_type, "flat_map")
+        result_type, converts = resolved_type(output_type, "flat_map")
         return self._apply("FlatMap", specs.FlatMapSpec(function), result_type, converts)
 
     def filter(self, func: Callable[[T], Any] | FilterFunction[T]) -> DataStream[T]:
@@ -306,7 +312,7 @@ class DataStream(_Settings, Generic[T]):
             )
         function = check_function(func, ProcessFunction, "process")
         check_shippable(function, "process")
-        result_type, converts = _resolved_type(output_type, "process")
+        result_type, converts = resolved_type(output_type, "process")
         return self._apply("PROCESS", specs.ProcessSpec(function), result_type, converts)
 
     def project(self, *field_indexes: int) -> DataStream[tuple[Any, ...]]:
@@ -418,6 +424,18 @@ class DataStream(_Settings, Generic[T]):
         check_shippable((part, selector), "partition_custom")
         return self._partitioned(p.Custom(part.partition, selector.get_key))
 
+    # Windows.
+
+    def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream[T]:
+        """Cuts the whole stream into windows; one subtask computes them."""
+        from headrace.datastream.windowed_stream import AllWindowedStream
+
+        return AllWindowedStream(self, window_assigner)
+
+    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream[T]:
+        """Cuts the whole stream into windows of `size` records."""
+        return self.window_all(_count_assigner(size, slide))
+
     # Time.
 
     def assign_timestamps_and_watermarks(
@@ -460,7 +478,7 @@ class DataStream(_Settings, Generic[T]):
         if not isinstance(sink, Sink):
             raise FunctionTypeError(f"sink_to() takes a Sink, not {sink!r}")
         check_shippable(sink, "sink_to")
-        return self._sink("Sink: Writer", sink)
+        return self._sink("Sink: Writer", sink.for_type(self._declared_type()))
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Prints the records in the terminal, as `n> value` when there are several subtasks."""
@@ -546,7 +564,7 @@ class KeyedStream(DataStream[T], Generic[K, T]):
             raise FunctionTypeError("KeyedProcessFunction is required for KeyedStream.")
         function = check_function(func, KeyedProcessFunction, "process")
         check_shippable(function, "process")
-        result_type, converts = _resolved_type(output_type, "process")
+        result_type, converts = resolved_type(output_type, "process")
         return self._apply("KEYED PROCESS", specs.ProcessSpec(function), result_type, converts)
 
     def reduce(self, func: Callable[[T, T], T] | ReduceFunction[T]) -> DataStream[T]:
@@ -587,9 +605,29 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         """The record with the largest value of a field so far."""
         return self._rolling(rolling.MaxBy, position_to_max_by)
 
+    def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream[K, T]:
+        """Cuts the records of each key into windows.
+
+        Example:
+            >>> ds.key_by(lambda r: r.user).window(TumblingEventTimeWindows.of(Time.seconds(10)))
+        """
+        from headrace.datastream.windowed_stream import WindowedStream
+
+        return WindowedStream(self, window_assigner)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream[K, T]:
+        """Cuts the records of each key into windows of `size` records, a new one every `slide` records."""
+        return self.window(_count_assigner(size, slide))
+
     def get_name(self) -> str:
         """Not there: a keyed stream is not an operator."""
         raise GraphError("Get name of KeyedStream is not supported.")
+
+
+def _count_assigner(size: int, slide: int) -> WindowAssigner[Any, Any]:
+    if slide == 0:
+        return CountTumblingWindowAssigner.of(size)
+    return CountSlidingWindowAssigner.of(size, slide)
 
 
 class ConnectedStreams(Generic[T, V]):
@@ -617,7 +655,7 @@ class ConnectedStreams(Generic[T, V]):
         self, name: str, spec: specs.OperatorSpec, output_type: TypeInformation | None
     ) -> DataStream[Any]:
         self._is_keyed()
-        result_type, converts = _resolved_type(output_type, name)
+        result_type, converts = resolved_type(output_type, name)
         inputs = [self.stream1._transformation, self.stream2._transformation]
         return self.stream1._apply(name, spec, result_type, converts, inputs)
 
@@ -692,3 +730,10 @@ class CloseableIterator(Generic[T]):
         self._close()
 
 
+def __getattr__(name: str) -> Any:
+    """PyFlink has the windowed streams in this module; they live in `windowed_stream`."""
+    if name in ("WindowedStream", "AllWindowedStream"):
+        from headrace.datastream import windowed_stream
+
+        return getattr(windowed_stream, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

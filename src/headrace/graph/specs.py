@@ -6,7 +6,7 @@ work. Each kind of operator has exactly one spec.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 
@@ -122,14 +122,19 @@ class SinkSpec(OperatorSpec):
 
 @dataclass(frozen=True)
 class WindowSpec(OperatorSpec):
-    """Groups records of a key into windows and computes a function of each."""
+    """Groups records of a key into windows and computes a function of each.
+
+    The content of a window is what `reduce` or `aggregate` makes of its records, or the records themselves;
+    `function` turns it into results, or the content is the result where there is none.
+    """
 
     assigner: Any
     trigger: Any
-    function: Any
+    reduce: Any = None
+    aggregate: Any = None
+    function: Any = None
     evictor: Any = None
     allowed_lateness_ms: int = 0
     late_tag: Any = None
-    options: dict[str, Any] = field(default_factory=dict)
 
     kind: ClassVar[str] = "Window"

@@ -19,6 +19,7 @@ from headrace.runtime.operators.simple import FilterOperator, FlatMapOperator, M
 from headrace.runtime.operators.sink import SinkOperator
 from headrace.runtime.operators.source import SourceOperator
 from headrace.runtime.operators.timestamps import TimestampsOperator
+from headrace.runtime.operators.window import build_window_operator
 
 _OPERATORS: dict[type[specs.OperatorSpec], Callable[[Any], Operator]] = {
     specs.SourceSpec: SourceOperator,
@@ -32,6 +33,7 @@ _OPERATORS: dict[type[specs.OperatorSpec], Callable[[Any], Operator]] = {
     specs.CoProcessSpec: CoProcessOperator,
     specs.TimestampsSpec: TimestampsOperator,
     specs.SinkSpec: SinkOperator,
+    specs.WindowSpec: build_window_operator,
 }
 
 

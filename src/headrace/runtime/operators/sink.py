@@ -47,6 +47,9 @@ class SinkOperator(Operator):
     def end_epoch(self) -> None:
         self._flush(end_of_input=False)
 
+    def wake_up_at(self) -> int | None:
+        return self._writer.flush_at(self.context.clock())
+
     def _flush(self, end_of_input: bool) -> None:
         try:
             self._writer.flush(end_of_input)

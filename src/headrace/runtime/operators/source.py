@@ -8,9 +8,11 @@ from typing import Any
 
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.base import ReadBatch, SourceReader
+from headrace.datastream.functions import RuntimeContext
 from headrace.graph.specs import SourceSpec
 from headrace.runtime.batch import BATCH_SIZE, MAX_TIMESTAMP, Batch
 from headrace.runtime.operator import Operator
+from headrace.runtime.runtime_context import OperatorRuntimeContext
 from headrace.runtime.watermarks import WatermarkTracker
 
 
@@ -79,14 +81,28 @@ class SourceOperator(Operator):
             raise self.failed(error, where="reading the source") from error
 
     def _emit(self, batch: ReadBatch) -> None:
-        records = Batch(batch.values, batch.timestamps)
         if self._plain:
-            self.output.emit(records)
+            self._emit_with_own_marks(batch)
             return
+        if not batch.values:
+            return
+        records = Batch(batch.values, batch.timestamps)
         try:
             self._tracker(batch.split_id).process(records, self.output.emit)
         except Exception as error:
             raise self.failed(error) from error
+
+    def _emit_with_own_marks(self, batch: ReadBatch) -> None:
+        """No strategy makes watermarks, so those of the source itself count."""
+        split_id, watermark = batch.split_id, batch.watermark
+        if batch.values:
+            if split_id in self._trackers:
+                self._trackers[split_id].mark_active()
+            self.output.emit(Batch(batch.values, batch.timestamps))
+        if watermark is not None:
+            self._tracker(split_id).emit_watermark(watermark)
+        if batch.idle:
+            self._tracker(split_id).mark_idle()
 
     def _tracker(self, split_id: str) -> WatermarkTracker:
         tracker = self._trackers.get(split_id)
@@ -159,6 +175,10 @@ class _ReaderContext:
     @property
     def parallelism(self) -> int:
         return self._context.task.parallelism
+
+    @property
+    def runtime_context(self) -> RuntimeContext:
+        return OperatorRuntimeContext(self._context)
 
     def now_ms(self) -> int:
         return self._context.clock()
