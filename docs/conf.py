@@ -39,7 +39,7 @@ python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
 
 # The public packages: what they list may be relied upon.
-PUBLIC = ["headrace.common", "headrace.datastream", "headrace.metrics"]
+PUBLIC = ["headrace.common", "headrace.datastream", "headrace.metrics", "headrace.testing"]
 
 
 def public_modules() -> list[str]:

@@ -3,6 +3,7 @@
 All ```` ```python ```` blocks of a page are one program, as a reader who types them in one after
 the other would have it. A ```` ```text ```` block directly after a Python block is what that block
 prints. The program keeps the page's line numbers, so a traceback names the line of the page.
+Functions named ``test_...`` are called at the end.
 A block that is only to be looked at is written as a ```` ```{code-block} python ```` directive.
 """
 
@@ -62,6 +63,7 @@ def program(blocks: list[Block]) -> str:
         lines.extend([""] * (block.line - 1 - len(lines)))
         lines.extend(block.code)
         lines.append(f"print({END_OF_BLOCK!r}, flush=True)")
+    lines.append("for name, test in list(globals().items()): name.startswith('test_') and test()")
     return "\n".join(lines) + "\n"
 
 

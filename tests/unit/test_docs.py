@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doc_pages import ROOT, Block, program, python_blocks
+from tests.doc_pages import ROOT, Block, check_page, program, python_blocks
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -35,6 +35,10 @@ def test_every_python_block_is_run_somewhere(text: Path) -> None:
 @pytest.mark.parametrize("text", TEXTS, ids=name_of)
 def test_python_blocks_compile(text: Path) -> None:
     compile(program(python_blocks(text)), str(text), "exec")
+
+
+def test_the_tests_on_the_testing_page_pass(tmp_path: Path) -> None:
+    check_page(DOCS / "testing.md", tmp_path)
 
 
 def test_the_readme_shows_the_two_commands() -> None:
