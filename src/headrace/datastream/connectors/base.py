@@ -1,8 +1,8 @@
 """What a connector is made of.
 
-A source is an *enumerator*, which lives with the coordinator, finds splits and gives them to subtasks, and
-*readers*, one in each subtask, which read their splits from a position and remember how far they came.
-A sink is *writers*, one in each subtask. All of it works on batches of records.
+A source is an *enumerator*, which lives with the coordinator, finds splits and gives them to
+subtasks, and *readers*, one in each subtask, which read their splits from a position and remember
+how far they came. A sink is *writers*, one in each subtask. All of it works on batches of records.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+from headrace.common.typeinfo import TypeInformation
 
 __all__ = [
     "DeliveryGuarantee",
@@ -46,11 +48,23 @@ class SourceSplit(Protocol):
 
 @dataclass(slots=True)
 class ReadBatch:
-    """Records of one split. Without timestamps the records have none until a strategy assigns them."""
+    """Records of one split. Without timestamps the records have none until a strategy assigns them.
+
+    Attributes:
+        split_id: The split they come from.
+        values: The records; may be empty when there is a mark.
+        timestamps: Event times, one for each record.
+        watermark: The source's own promise that nothing earlier or equal follows after these
+            records. It counts where the program gives no watermark strategy.
+        idle: True: after these records the split has nothing for a while, and nobody need wait for
+            it. It ends with the next record or watermark.
+    """
 
     split_id: str
     values: list[Any]
     timestamps: list[int] | None = None
+    watermark: int | None = None
+    idle: bool = False
 
 
 class ReaderContext(Protocol):
@@ -63,6 +77,10 @@ class ReaderContext(Protocol):
     @property
     def parallelism(self) -> int:
         """Number of readers."""
+
+    @property
+    def runtime_context(self) -> Any:
+        """The `RuntimeContext` of the source's operator."""
 
     def now_ms(self) -> int:
         """Processing time."""
@@ -133,7 +151,7 @@ class SplitEnumerator(ABC):
         return None
 
     def restore(self, snapshot: Any) -> None:  # noqa: B027
-        """Take over the state of a checkpoint; splits that were given out come back with the readers."""
+        """Take over the state of a checkpoint; splits given out come back with the readers."""
 
     def close(self) -> None:  # noqa: B027
         """Called at the end."""
@@ -176,6 +194,11 @@ class Source(ABC):
     @property
     def max_parallel_readers(self) -> int | None:
         """The highest parallelism that makes sense; 1 for a source that cannot be split."""
+        return None
+
+    @property
+    def produced_type(self) -> TypeInformation | None:
+        """The type of the records, if the source knows it; the program may declare another one."""
         return None
 
     @abstractmethod
@@ -235,12 +258,20 @@ class SinkWriter(ABC):
     def flush(self, end_of_input: bool) -> None:  # noqa: B027
         """The epoch is over: hand over everything that is buffered."""
 
+    def flush_at(self, now_ms: int) -> int | None:
+        """When `flush` should be called again although no record comes; None if it need not."""
+        return None
+
     def close(self) -> None:  # noqa: B027
         """Called once, also after a failure."""
 
 
 class Sink(ABC):
     """Describes where records go. Picklable."""
+
+    def for_type(self, type_info: TypeInformation | None) -> Sink:
+        """The sink for a stream of a declared type; called while the program is built."""
+        return self
 
     @abstractmethod
     def create_writer(self, context: WriterContext) -> SinkWriter:

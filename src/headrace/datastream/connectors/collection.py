@@ -1,13 +1,15 @@
-"""Sources whose records are known when the program is built: a collection, a sequence of numbers."""
+"""Sources whose records are known when the program is built: a collection, a number sequence."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from headrace.common.errors import FunctionTypeError, GraphError
+from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream.connectors.base import (
     ReadBatch,
     ReaderContext,
@@ -69,7 +71,8 @@ class NumberSequenceSource(Source):
     """The numbers from `start` to `end`, both included, shared among the subtasks.
 
     Example:
-        >>> env.from_source(NumberSequenceSource(1, 1000), WatermarkStrategy.no_watermarks(), "numbers")
+        >>> source = NumberSequenceSource(1, 1000)
+        >>> env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
     """
 
     start: int
@@ -87,12 +90,16 @@ class NumberSequenceSource(Source):
     def bounded(self) -> bool:
         return True
 
+    @property
+    def produced_type(self) -> TypeInformation:
+        return Types.LONG()
+
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
         count = self.end - self.start + 1
         cuts = [self.start + count * i // parallelism for i in range(parallelism + 1)]
         splits = [
             _Range(f"numbers-{i}", first, last)
-            for i, (first, last) in enumerate(zip(cuts, cuts[1:], strict=False))
+            for i, (first, last) in enumerate(pairwise(cuts))
             if first < last
         ]
         return StaticEnumerator(splits, parallelism)
@@ -117,7 +124,8 @@ class CollectionSource(Source):
             pickled = cloudpickle.dumps(values)
         except Exception as error:
             raise FunctionTypeError(
-                f"from_collection: the elements cannot be pickled, so they cannot reach the workers: {error}"
+                "from_collection: the elements cannot be pickled, so they cannot reach the "
+                f"workers: {error}"
             ) from error
         return CollectionSource(pickled, len(values))
 

@@ -1,0 +1,53 @@
+"""Files as source and sink.
+
+Text is there: `FileSource` with `StreamFormat.text_line_format()`, and `FileSink.for_row_format()`.
+Formats in which records are not written one by one (Parquet, ORC, Avro) are named here as in
+PyFlink, but not there yet.
+
+Example:
+    >>> lines = FileSource.for_record_stream_format(
+    ...     StreamFormat.text_line_format(), "/data/in"
+    ... ).build()
+    >>> sink = FileSink.for_row_format("/data/out", Encoder.simple_string_encoder()).build()
+    >>> stream = env.from_source(lines, WatermarkStrategy.no_watermarks(), "lines")
+    >>> stream.sink_to(sink)
+"""
+
+from headrace.datastream.connectors.file_system.buckets import BucketAssigner
+from headrace.datastream.connectors.file_system.compaction import (
+    FileCompactor,
+    FileCompactStrategy,
+)
+from headrace.datastream.connectors.file_system.enumeration import (
+    FileEnumeratorProvider,
+    FileSplitAssignerProvider,
+)
+from headrace.datastream.connectors.file_system.file_sink import FileSink, StreamingFileSink
+from headrace.datastream.connectors.file_system.file_source import FileSource, FileSourceBuilder
+from headrace.datastream.connectors.file_system.formats import BulkFormat, StreamFormat
+from headrace.datastream.connectors.file_system.output_file import OutputFileConfig
+from headrace.datastream.connectors.file_system.rolling import (
+    DefaultRollingPolicy,
+    OnCheckpointRollingPolicy,
+    PartFileInfo,
+    RollingPolicy,
+)
+
+__all__ = [
+    "BucketAssigner",
+    "BulkFormat",
+    "DefaultRollingPolicy",
+    "FileCompactStrategy",
+    "FileCompactor",
+    "FileEnumeratorProvider",
+    "FileSink",
+    "FileSource",
+    "FileSourceBuilder",
+    "FileSplitAssignerProvider",
+    "OnCheckpointRollingPolicy",
+    "OutputFileConfig",
+    "PartFileInfo",
+    "RollingPolicy",
+    "StreamFormat",
+    "StreamingFileSink",
+]

@@ -1,0 +1,166 @@
+"""Which files there are, and how they are cut into splits."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
+from headrace.datastream.connectors.base import SplitEnumerator
+from headrace.datastream.connectors.file_system.formats import splittable
+
+__all__ = [
+    "FileEnumerator",
+    "FileEnumeratorProvider",
+    "FileSplit",
+    "FileSplitAssignerProvider",
+    "local_path",
+]
+
+_log = logging.getLogger(__name__)
+
+SPLIT_SIZE = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class FileEnumeratorProvider:
+    """Says whether a large file is read by several subtasks."""
+
+    split_size: int | None
+
+    @staticmethod
+    def default_splittable_file_enumerator() -> FileEnumeratorProvider:
+        """Large files are cut into pieces, where the format allows it. This is the default."""
+        return FileEnumeratorProvider(SPLIT_SIZE)
+
+    @staticmethod
+    def default_non_splittable_file_enumerator() -> FileEnumeratorProvider:
+        """Every file is read by one subtask, from its start to its end."""
+        return FileEnumeratorProvider(None)
+
+
+@dataclass(frozen=True)
+class FileSplitAssignerProvider:
+    """Says which subtask reads which piece."""
+
+    @staticmethod
+    def locality_aware_split_assigner() -> FileSplitAssignerProvider:
+        """Accepted as in Flink; pieces are dealt out in turn, every subtask sees every file."""
+        return FileSplitAssignerProvider()
+
+
+@dataclass(frozen=True)
+class FileSplit:
+    """The lines of a file that begin at `start` or later and before `end`.
+
+    Attributes:
+        split_id: File and start.
+        path: The file.
+        start: First byte.
+        end: The byte after the last one in which a line of this split may begin; None: to the end
+            of the file.
+        position: The byte at which the next line begins; None as long as nothing was read.
+    """
+
+    split_id: str
+    path: str
+    start: int
+    end: int | None
+    position: int | None = None
+
+
+def local_path(path: Any) -> str:
+    """An absolute path of this machine, from a path or a `file:` URI."""
+    if isinstance(path, os.PathLike):
+        path = str(os.fspath(path))
+    if not isinstance(path, str) or not path:
+        raise FunctionTypeError(f"a path is a non-empty str, not {path!r}")
+    if path.startswith("file:"):
+        path = unquote(urlsplit(path).path)
+    elif "://" in path:
+        raise GraphError(
+            f"{path!r} is on a file system that headrace does not reach yet: give a path that is "
+            "mounted on all workers"
+        )
+    return os.path.abspath(str(path))
+
+
+class FileEnumerator(SplitEnumerator):
+    """Finds files: once, or again and again for new ones. A file is read once, by its name."""
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        parallelism: int,
+        split_size: int | None,
+        interval_ms: int | None = None,
+    ) -> None:
+        self._paths = paths
+        self._parallelism = parallelism
+        self._split_size = split_size
+        self._interval_ms = interval_ms
+        self._seen: set[str] = set()
+        self._dealt = 0
+        self._next_ms: int | None = None
+        self._done = False
+
+    def discover(self, now_ms: int) -> dict[int, list[Any]]:
+        if self._done or (self._next_ms is not None and now_ms < self._next_ms):
+            return {}
+        found: dict[int, list[Any]] = {}
+        for path in self._paths:
+            if self._interval_ms is not None and not os.path.exists(path):
+                _log.info("nothing to read at %s yet", path)
+                continue
+            for file in files_under(path):
+                if file not in self._seen:
+                    self._seen.add(file)
+                    self._deal(file, found)
+        self._done = self._interval_ms is None
+        self._next_ms = None if self._interval_ms is None else now_ms + self._interval_ms
+        return found
+
+    def _deal(self, file: str, found: dict[int, list[Any]]) -> None:
+        for split in self._splits(file):
+            found.setdefault(self._dealt % self._parallelism, []).append(split)
+            self._dealt += 1
+
+    def _splits(self, file: str) -> Iterator[FileSplit]:
+        size = os.path.getsize(file)
+        step = self._split_size
+        starts = [0] if step is None or not splittable(file) else list(range(0, max(size, 1), step))
+        for start, end in zip(starts, [*starts[1:], None], strict=True):
+            yield FileSplit(f"{file}:{start}", file, start, end)
+
+    @property
+    def finished(self) -> bool:
+        return self._done
+
+    def next_discovery(self, now_ms: int) -> int | None:
+        return self._next_ms
+
+    def snapshot(self) -> Any:
+        return {"seen": sorted(self._seen), "dealt": self._dealt, "done": self._done}
+
+    def restore(self, snapshot: Any) -> None:
+        self._seen = set(snapshot["seen"])
+        self._dealt = snapshot["dealt"]
+        self._done = snapshot["done"]
+
+
+def files_under(path: str) -> Iterator[str]:
+    """A file itself, or the files in and below a directory but for hidden ones, sorted by name."""
+    if not os.path.isdir(path):
+        if not os.path.exists(path):
+            raise HeadraceError(f"the file source found no file or directory at {path}")
+        yield path
+        return
+    for name in sorted(os.listdir(path)):
+        if not name.startswith((".", "_")):
+            child = os.path.join(path, name)
+            if os.path.exists(child):
+                yield from files_under(child)

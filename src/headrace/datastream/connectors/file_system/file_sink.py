@@ -1,0 +1,193 @@
+"""Files as a sink."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
+from headrace.common.serialization import Encoder, SimpleStringEncoder
+from headrace.common.time import to_millis
+from headrace.common.typeinfo import TypeInformation
+from headrace.datastream.connectors.base import Sink, SinkWriter, WriterContext
+from headrace.datastream.connectors.file_system.buckets import BucketAssigner
+from headrace.datastream.connectors.file_system.compaction import (
+    FileCompactor,
+    FileCompactStrategy,
+)
+from headrace.datastream.connectors.file_system.enumeration import local_path
+from headrace.datastream.connectors.file_system.file_writer import FileWriter, FileWriterSettings
+from headrace.datastream.connectors.file_system.output_file import OutputFileConfig
+from headrace.datastream.connectors.file_system.rolling import RollingPolicy
+
+__all__ = ["FileSink", "StreamingFileSink"]
+
+B = TypeVar("B", bound="_Builder")
+
+
+def _no_bulk(instead: str) -> HeadraceError:
+    return HeadraceError(
+        "bulk formats (Parquet, ORC, Avro) come with the connectors and are not there yet; "
+        f"records are written one by one with {instead}.for_row_format(base_path, "
+        "Encoder.simple_string_encoder())"
+    )
+
+
+class _Builder:
+    def __init__(self, settings: FileWriterSettings, sink: type[FileSink]) -> None:
+        self._settings = settings
+        self._sink = sink
+
+    def with_bucket_check_interval(self: B, interval: int) -> B:
+        """Look every so many milliseconds whether files are to be rolled by time."""
+        interval_ms = to_millis(interval)
+        if interval_ms <= 0:
+            raise GraphError(f"the bucket check interval must be positive, not {interval!r}")
+        self._settings = replace(self._settings, check_interval_ms=interval_ms)
+        return self
+
+    def with_bucket_assigner(self: B, bucket_assigner: BucketAssigner) -> B:
+        """Say which directory records go to; by hour of processing time at first."""
+        if not isinstance(bucket_assigner, BucketAssigner):
+            raise FunctionTypeError(f"a BucketAssigner is needed, not {bucket_assigner!r}")
+        self._settings = replace(self._settings, bucket_assigner=bucket_assigner)
+        return self
+
+    def with_output_file_config(self: B, output_file_config: OutputFileConfig) -> B:
+        """Say how files are named."""
+        if not isinstance(output_file_config, OutputFileConfig):
+            raise FunctionTypeError(f"an OutputFileConfig is needed, not {output_file_config!r}")
+        self._settings = replace(self._settings, output_file=output_file_config)
+        return self
+
+    def _set_rolling_policy(self, policy: RollingPolicy) -> None:
+        if not isinstance(policy, RollingPolicy):
+            raise FunctionTypeError(f"a RollingPolicy is needed, not {policy!r}")
+        self._settings = replace(self._settings, rolling_policy=policy)
+
+
+@dataclass(frozen=True)
+class FileSink(Sink):
+    """Writes records into files below a directory. Make one with `for_row_format`.
+
+    Each subtask writes files of its own: `<bucket>/part-<id>-<n>`. A file that is being written is
+    hidden; it gets its final name when the rolling policy says so, when the input has ended, or
+    when the job is over.
+
+    Example:
+        >>> sink = (
+        ...     FileSink.for_row_format("/data/out", Encoder.simple_string_encoder())
+        ...     .with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+        ...     .with_rolling_policy(RollingPolicy.default_rolling_policy(part_size=1024**2))
+        ...     .build()
+        ... )
+    """
+
+    settings: FileWriterSettings
+    type_info: TypeInformation | None = None
+
+    @staticmethod
+    def for_row_format(base_path: str, encoder: Encoder) -> FileSink.RowFormatBuilder:
+        """A builder of a sink that writes records one by one."""
+        return FileSink.RowFormatBuilder(_settings(base_path, encoder), FileSink)
+
+    @staticmethod
+    def for_bulk_format(base_path: str, writer_factory: Any) -> FileSink.BulkFormatBuilder:
+        """Not there yet: bulk formats such as Parquet come with their connectors."""
+        raise _no_bulk("FileSink")
+
+    def get_transformer(self) -> None:
+        """Nothing: records need no change before they are written."""
+        return None
+
+    def for_type(self, type_info: TypeInformation | None) -> Sink:
+        """Lines of a declared type are written as Flink writes them, others with `str`."""
+        return replace(self, type_info=type_info)
+
+    def create_writer(self, context: WriterContext) -> SinkWriter:
+        """Called in each subtask."""
+        settings, encoder = self.settings, self.settings.encoder
+        if self.type_info is not None and type(encoder) is SimpleStringEncoder:
+            from headrace.runtime.java_text import formatter
+
+            typed = replace(encoder, to_text=formatter(self.type_info))
+            settings = replace(settings, encoder=typed)
+        return FileWriter(settings, context)
+
+    class BaseBuilder(_Builder):
+        """What the builders of all formats have."""
+
+        def with_rolling_policy(self: B, rolling_policy: RollingPolicy) -> B:
+            """Say when a file is finished and the next one begins."""
+            self._set_rolling_policy(rolling_policy)
+            return self
+
+        def enable_compact(self: B, strategy: FileCompactStrategy, compactor: FileCompactor) -> B:
+            """Not there yet: compaction comes with the connectors."""
+            raise HeadraceError(
+                "compaction of part files comes with the connectors and is not there yet; a "
+                "rolling policy with a larger part_size gives fewer files"
+            )
+
+        def disable_compact(self: B) -> B:
+            """Accepted: files are not compacted."""
+            return self
+
+        def build(self) -> FileSink:
+            """The sink."""
+            return self._sink(self._settings)
+
+    class RowFormatBuilder(BaseBuilder):
+        """Builds a sink that writes records one by one."""
+
+    class BulkFormatBuilder(BaseBuilder):
+        """Builds a sink in a bulk format: not there yet."""
+
+
+class StreamingFileSink(FileSink):
+    """The older name of `FileSink`, for `add_sink`."""
+
+    @staticmethod
+    def for_row_format(base_path: str, encoder: Encoder) -> Any:
+        """A builder of a sink that writes records one by one."""
+        settings = _settings(base_path, encoder)
+        return StreamingFileSink.DefaultRowFormatBuilder(settings, StreamingFileSink)
+
+    @staticmethod
+    def for_bulk_format(base_path: str, writer_factory: Any) -> Any:
+        """Not there yet: bulk formats such as Parquet come with their connectors."""
+        raise _no_bulk("StreamingFileSink")
+
+    class BaseBuilder(_Builder):
+        """What the builders of all formats have."""
+
+        def with_rolling_policy(self: B, policy: RollingPolicy) -> B:
+            """Say when a file is finished and the next one begins."""
+            self._set_rolling_policy(policy)
+            return self
+
+        def build(self) -> FileSink:
+            """The sink."""
+            return self._sink(self._settings)
+
+    class DefaultRowFormatBuilder(BaseBuilder):
+        """Builds a sink that writes records one by one."""
+
+    class DefaultBulkFormatBuilder(BaseBuilder):
+        """Builds a sink in a bulk format: not there yet."""
+
+
+def _settings(base_path: str, encoder: Encoder) -> FileWriterSettings:
+    if not isinstance(encoder, Encoder):
+        raise FunctionTypeError(
+            "for_row_format takes an Encoder, such as Encoder.simple_string_encoder(), not "
+            f"{encoder!r}"
+        )
+    return FileWriterSettings(
+        local_path(base_path),
+        encoder,
+        BucketAssigner.date_time_bucket_assigner(),
+        RollingPolicy.default_rolling_policy(),
+        OutputFileConfig.builder().build(),
+        60_000,
+    )

@@ -1,0 +1,142 @@
+"""Files as a source: a set of them, or a directory in which new ones appear."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
+from headrace.common.time import Duration, to_millis
+from headrace.common.typeinfo import TypeInformation
+from headrace.datastream.connectors.base import (
+    ReaderContext,
+    Source,
+    SourceReader,
+    SplitEnumerator,
+)
+from headrace.datastream.connectors.file_system.enumeration import (
+    SPLIT_SIZE,
+    FileEnumerator,
+    FileEnumeratorProvider,
+    FileSplitAssignerProvider,
+    local_path,
+)
+from headrace.datastream.connectors.file_system.formats import (
+    BulkFormat,
+    StreamFormat,
+    TextLineFormat,
+)
+from headrace.datastream.connectors.file_system.text_reader import TextFileReader
+
+__all__ = ["FileSource", "FileSourceBuilder"]
+
+
+@dataclass(frozen=True)
+class FileSource(Source):
+    """Reads files: given ones, or all in and below a directory but for hidden ones (`.x`, `_x`).
+
+    Make one with `for_record_stream_format`. Large files are read by several subtasks, each from a
+    line on; those compressed as .gz, .bz2 or .xz by one. A position is a byte, so reading resumes
+    exactly.
+
+    Example:
+        >>> lines = StreamFormat.text_line_format()
+        >>> FileSource.for_record_stream_format(lines, "/data/logs").build()
+    """
+
+    stream_format: TextLineFormat
+    paths: tuple[str, ...]
+    interval_ms: int | None = None
+    split_size: int | None = SPLIT_SIZE
+
+    @staticmethod
+    def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
+        """A builder of a source that reads records one after the other."""
+        if not isinstance(stream_format, TextLineFormat):
+            raise FunctionTypeError(
+                "for_record_stream_format takes StreamFormat.text_line_format(), not "
+                f"{stream_format!r}"
+            )
+        if not paths:
+            raise GraphError("for_record_stream_format needs at least one path")
+        return FileSourceBuilder(FileSource(stream_format, tuple(local_path(p) for p in paths)))
+
+    @staticmethod
+    def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
+        """Not there yet: bulk formats such as Parquet come with their connectors."""
+        raise HeadraceError(
+            "bulk formats (Parquet, ORC, Avro) come with the connectors and are not there yet; "
+            "text is: FileSource.for_record_stream_format(StreamFormat.text_line_format(), ...)"
+        )
+
+    @property
+    def bounded(self) -> bool:
+        return self.interval_ms is None
+
+    @property
+    def produced_type(self) -> TypeInformation:
+        return self.stream_format.produced_type
+
+    def create_enumerator(self, parallelism: int) -> SplitEnumerator:
+        split_size = None if self.stream_format.wide else self.split_size
+        return FileEnumerator(self.paths, parallelism, split_size, self.interval_ms)
+
+    def create_reader(self, context: ReaderContext) -> SourceReader:
+        return TextFileReader(self.stream_format)
+
+
+class FileSourceBuilder:
+    """Builds a `FileSource`."""
+
+    def __init__(self, source: FileSource) -> None:
+        self._source = source
+
+    def monitor_continuously(
+        self, discovery_interval: timedelta | Duration | int
+    ) -> FileSourceBuilder:
+        """Look for new files again and again; the stream does not end. A file is read once.
+
+        Args:
+            discovery_interval: How long to wait in between; a number means milliseconds.
+        """
+        interval_ms = to_millis(discovery_interval)
+        if interval_ms <= 0:
+            raise GraphError(f"the discovery interval must be positive, not {discovery_interval!r}")
+        self._source = replace(self._source, interval_ms=interval_ms)
+        return self
+
+    def process_static_file_set(self) -> FileSourceBuilder:
+        """Read the files that are there when the job starts, and end. This is the default."""
+        self._source = replace(self._source, interval_ms=None)
+        return self
+
+    def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder:
+        """Say whether large files are cut into pieces."""
+        if not isinstance(file_enumerator, FileEnumeratorProvider):
+            raise FunctionTypeError(
+                "set_file_enumerator takes one of FileEnumeratorProvider's, not "
+                f"{file_enumerator!r}"
+            )
+        self._source = replace(self._source, split_size=file_enumerator.split_size)
+        return self
+
+    def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder:
+        """Accepted as in Flink; see `FileSplitAssignerProvider`."""
+        if not isinstance(split_assigner, FileSplitAssignerProvider):
+            raise FunctionTypeError(
+                "set_split_assigner takes one of FileSplitAssignerProvider's, not "
+                f"{split_assigner!r}"
+            )
+        return self
+
+    def build(self) -> FileSource:
+        """The source."""
+        if self._source.bounded:
+            for path in self._source.paths:
+                if not os.path.exists(path):
+                    raise GraphError(
+                        f"there is no file or directory {path!r} to read; check the path, or wait "
+                        "for files with monitor_continuously()"
+                    )
+        return self._source

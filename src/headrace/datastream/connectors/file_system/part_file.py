@@ -1,0 +1,84 @@
+"""A file of the sink, from its first record until everybody sees it.
+
+It is written as `.part-<id>-<n>.inprogress.<uuid>`, then *pending*: complete and closed, but still
+hidden; and at last *finished*, under its final name. A pending file can be finished again after a
+failure: if it was finished before, nothing happens.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from headrace.common.errors import HeadraceError
+from headrace.common.serialization import Encoder, SimpleStringEncoder
+
+__all__ = ["PartFile", "PendingFile"]
+
+
+@dataclass(frozen=True)
+class PendingFile:
+    """A file that is complete and waits for its final name. Picklable, for checkpoints."""
+
+    hidden_path: str
+    final_path: str
+
+    def finish(self) -> None:
+        """Give the file its final name."""
+        try:
+            os.rename(self.hidden_path, self.final_path)
+        except FileNotFoundError:
+            if not os.path.exists(self.final_path):
+                raise HeadraceError(
+                    f"the file sink lost a file: neither {self.hidden_path} nor {self.final_path} "
+                    "exists"
+                ) from None
+
+
+class PartFile:
+    """A file that is being written."""
+
+    def __init__(self, directory: str, name: str, bucket_id: str, now_ms: int) -> None:
+        self.bucket_id = bucket_id
+        self.creation_time = now_ms
+        self.last_update_time = now_ms
+        self._final_path = os.path.join(directory, name)
+        self._hidden_path = os.path.join(directory, f".{name}.inprogress.{uuid.uuid4()}")
+        try:
+            os.makedirs(directory, exist_ok=True)
+            self._stream: BinaryIO = open(self._hidden_path, "xb", buffering=256 * 1024)  # noqa: SIM115
+        except OSError as error:
+            raise HeadraceError(f"the file sink cannot write to {directory}: {error}") from error
+
+    @property
+    def size(self) -> int:
+        """Bytes so far."""
+        return self._stream.tell()
+
+    def write(self, element: Any, encoder: Encoder, now_ms: int) -> None:
+        """Write one record."""
+        encoder.encode(element, self._stream)
+        self.last_update_time = now_ms
+
+    def write_bytes(self, data: bytes, now_ms: int) -> None:
+        """Write records that are encoded already."""
+        self._stream.write(data)
+        self.last_update_time = now_ms
+
+    def flush(self) -> None:
+        """Hand what is buffered to the operating system."""
+        self._stream.flush()
+
+    def close(self) -> PendingFile:
+        """Close the file; it is complete now."""
+        self._stream.close()
+        return PendingFile(self._hidden_path, self._final_path)
+
+
+def encode_lines(elements: list[Any], encoder: Encoder) -> bytes | None:
+    """Many records at once, where the encoder is known; None if it has to write them one by one."""
+    if type(encoder) is not SimpleStringEncoder:
+        return None
+    return ("\n".join(map(encoder.to_text, elements)) + "\n").encode(encoder.charset)

@@ -1,0 +1,193 @@
+"""A `SourceFunction` as a source: its `run` has a thread in the slot."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from headrace.common.errors import TypeMismatchError
+from headrace.common.watermark_strategy import Watermark
+from headrace.datastream.connectors.base import (
+    ReadBatch,
+    ReaderContext,
+    Source,
+    SourceReader,
+    SplitEnumerator,
+    StaticEnumerator,
+)
+from headrace.datastream.connectors.threaded_reader import RecordBuffer, ThreadedReader
+from headrace.datastream.functions import (
+    ListCheckpointed,
+    ParallelSourceFunction,
+    RichFunction,
+    SourceFunction,
+)
+
+__all__ = ["FunctionSource"]
+
+
+@dataclass(frozen=True)
+class FunctionSource(Source):
+    """Runs a `SourceFunction`, one in each subtask if it is a `ParallelSourceFunction`.
+
+    The source ends when `run` returns. Whether that will happen cannot be known before, so the
+    source counts as unbounded.
+    """
+
+    function: SourceFunction[Any]
+
+    @property
+    def bounded(self) -> bool:
+        return False
+
+    @property
+    def max_parallel_readers(self) -> int | None:
+        return None if isinstance(self.function, ParallelSourceFunction) else 1
+
+    def create_enumerator(self, parallelism: int) -> SplitEnumerator:
+        splits = [FunctionSplit(f"function-{subtask}") for subtask in range(parallelism)]
+        return StaticEnumerator(splits, parallelism)
+
+    def create_reader(self, context: ReaderContext) -> SourceReader:
+        return _FunctionReader(self.function, context)
+
+
+@dataclass(frozen=True)
+class FunctionSplit:
+    """The whole function: its own state, and what it emitted that was not yet read."""
+
+    split_id: str
+    state: tuple[Any, ...] = ()
+    pending: tuple[ReadBatch, ...] = ()
+    restored: bool = False
+
+
+class CheckpointLock:
+    """A reentrant lock in which whoever takes a checkpoint has precedence.
+
+    A function that does nothing but collect would otherwise take the lock again before anybody else
+    wakes up.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._owner: int | None = None
+        self._depth = 0
+        self._free_to_enter = threading.Event()
+        self._free_to_enter.set()
+
+    def __enter__(self) -> CheckpointLock:
+        me = threading.get_ident()
+        if self._owner != me and not self._free_to_enter.is_set():
+            self._free_to_enter.wait()
+        self._lock.acquire()
+        self._owner = me
+        self._depth += 1
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._owner = None
+        self._lock.release()
+
+    def acquire_first(self) -> None:
+        """Take the lock before all who wait for it."""
+        self._free_to_enter.clear()
+        self._lock.acquire()
+
+    def release_first(self) -> None:
+        """The end of `acquire_first`."""
+        self._lock.release()
+        self._free_to_enter.set()
+
+
+class _FunctionReader(ThreadedReader):
+    def __init__(self, function: SourceFunction[Any], context: ReaderContext) -> None:
+        super().__init__(context, f"function-{context.subtask}")
+        self._function = function
+        self._lock = CheckpointLock()
+
+    def open(self) -> None:
+        if isinstance(self._function, RichFunction):
+            self._function.set_runtime_context(self.context.runtime_context)
+        self._function.open(self.context.runtime_context)
+
+    def add_splits(self, splits: Sequence[FunctionSplit]) -> None:
+        for split in splits:
+            self.buffer.restore(split.pending)
+        if isinstance(self._function, ListCheckpointed) and any(s.restored for s in splits):
+            self._function.restore_state([element for s in splits for element in s.state])
+        self.start()
+
+    def produce(self) -> None:
+        context = _SourceContext(self.buffer, self._lock)
+        self._function.run(context)
+        context.close()
+
+    def stop(self) -> None:
+        self._function.cancel()
+
+    def snapshot(self) -> list[FunctionSplit]:
+        if self.exhausted:
+            return []
+        with self.buffer.without_bound():
+            self._lock.acquire_first()
+            try:
+                state: Sequence[Any] = ()
+                if isinstance(self._function, ListCheckpointed):
+                    # A reader is not told the number of the checkpoint.
+                    state = self._function.snapshot_state(-1, self.context.now_ms())
+                pending = tuple(self.buffer.contents())
+            finally:
+                self._lock.release_first()
+        return [FunctionSplit(f"function-{self.context.subtask}", tuple(state), pending, True)]
+
+    def close(self) -> None:
+        super().close()
+        self._function.close()
+
+
+class _SourceContext(SourceFunction.SourceContext[Any]):
+    def __init__(self, buffer: RecordBuffer, lock: CheckpointLock) -> None:
+        self._buffer = buffer
+        self._lock = lock
+
+    def collect(self, element: Any) -> None:
+        with self._lock:
+            self._buffer.put(element)
+
+    def collect_with_timestamp(self, element: Any, timestamp: int) -> None:
+        if type(timestamp) is not int:
+            timestamp = _milliseconds(timestamp, "collect_with_timestamp")
+        with self._lock:
+            self._buffer.put(element, timestamp)
+
+    def emit_watermark(self, mark: Watermark | int) -> None:
+        timestamp = mark.timestamp if isinstance(mark, Watermark) else mark
+        with self._lock:
+            self._buffer.put_watermark(_milliseconds(timestamp, "emit_watermark"))
+
+    def mark_as_temporarily_idle(self) -> None:
+        with self._lock:
+            self._buffer.put_idle()
+
+    def get_checkpoint_lock(self) -> AbstractContextManager[Any]:
+        return self._lock
+
+
+def _milliseconds(timestamp: Any, where: str) -> int:
+    if isinstance(timestamp, bool) or not isinstance(timestamp, int | float):
+        raise TypeMismatchError(
+            f"{where}: a timestamp is a number of milliseconds, not {timestamp!r}"
+        )
+    return int(timestamp)
