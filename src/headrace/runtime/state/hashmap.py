@@ -69,12 +69,15 @@ class _Table:
 
     def decode(self) -> None:
         """Turns restored blocks, in their order, into entries."""
-        blocks, self.blocks = self.blocks, []
-        for key_group, data in blocks:
+        restored: dict[Any, Any] = {}
+        for key_group, data in self.blocks:
             present, gone = decode_block(self.meta, key_group, data)
-            self.entries.update(present)
+            restored.update(present)
             for address in gone:
-                self.entries.pop(address, None)
+                restored.pop(address, None)
+        # All or nothing: state objects hold this very dict, and a half restored one looks complete.
+        self.entries.update(restored)
+        self.blocks.clear()
 
     def view(self, changed: set[Any] | None, now: int) -> TableView:
         """What a snapshot holds until it is serialized."""
@@ -125,8 +128,8 @@ class HashMapStateBackend(KeyedStateBackend):
             require_compatible(table.meta, meta, self._operator_uid, restored=not table.declared)
         changed = table.tracker.changed if self._track_changes else None
         if not table.declared:
-            table.declare(meta, self._clock, changed)
             table.decode()
+            table.declare(meta, self._clock, changed)
             if table.cleaner is not None and meta.ttl and meta.ttl.cleanup_for_every_record:
                 self._record_cleaners.append(table.cleaner)
         if table.aging is None:

@@ -78,17 +78,20 @@ class IncrementalCleaner:
         if self._policy.cleanup_for_every_record:
             self._check(self._policy.cleanup_size * records)
 
-    def _check(self, count: int) -> None:
-        entries = self._entries
-        count = min(count, len(entries))
-        if count == 0:
-            return
+    def _next(self, count: int) -> list[Any]:
+        if count >= len(self._entries):
+            self._walk = iter(())
+            return list(self._entries)
         addresses = list(islice(self._walk, count))
         if len(addresses) < count:
-            self._walk = iter(list(entries))
+            self._walk = iter(list(self._entries))
             addresses.extend(islice(self._walk, count - len(addresses)))
+        return addresses
+
+    def _check(self, count: int) -> None:
+        entries = self._entries
         horizon = self._clock() - self._policy.ttl_ms
-        for address in addresses:
+        for address in self._next(count):
             stored = entries.get(address)
             if stored is None:
                 continue
