@@ -7,26 +7,27 @@ equal hashes: `1`, `1.0` and `True` are one key, as they are in a dict.
 from __future__ import annotations
 
 import dataclasses
+import io
 import pickle
-import struct
+from numbers import Number
 from typing import Any
 from zlib import crc32
 
+from headrace.common.types import Row, field_names_of, values_of
 from headrace.graph.ids import KeyGroup
 
 _MULTIPLIER = 0x9E3779B97F4A7C15
 _MASK = 0xFFFFFFFF
-_pack_double = struct.Struct("<d").pack
 
 
 class OpaqueKey:
-    """Stands for a key that Python cannot hash, such as a list: it is equal where its bytes are."""
+    """Stands for a key that Python cannot hash, such as a list: it is equal where its parts are."""
 
     __slots__ = ("_bytes", "value")
 
     def __init__(self, value: Any) -> None:
         self.value = value
-        self._bytes = pickle.dumps(value, 4)
+        self._bytes = canonical_bytes(value)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OpaqueKey) and self._bytes == other._bytes
@@ -55,8 +56,12 @@ def stable_hash(key: Any) -> int:
     kind = type(key)
     if kind is int or kind is bool:
         return _int_hash(key)
-    if kind is str:
-        return crc32(key.encode("utf-8", "surrogatepass"))
+    if isinstance(key, str):
+        return crc32(str.encode(key, "utf-8", "surrogatepass"))
+    if isinstance(key, Number):
+        whole = _whole(key)
+        if whole is not None:
+            return _int_hash(whole)
     return crc32(canonical_bytes(key))
 
 
@@ -64,27 +69,63 @@ def _int_hash(key: int) -> int:
     return (key * _MULTIPLIER >> 32) & _MASK
 
 
+def _whole(key: Any) -> int | None:
+    """The int that a number is equal to, if there is one."""
+    if isinstance(key, complex):
+        key = key.real if key.imag == 0 else float("nan")
+    try:
+        whole = int(key)
+    except (ValueError, OverflowError):  # not a number, or infinite
+        return None
+    return whole if whole == key else None
+
+
 def canonical_bytes(key: Any) -> bytes:
     """Bytes that are equal for equal keys."""
     if key is None:
         return b"n"
-    if isinstance(key, int):
-        return b"i%d" % key
     if isinstance(key, str):
-        return b"s" + key.encode("utf-8", "surrogatepass")
-    if isinstance(key, float):
-        return b"i%d" % int(key) if key.is_integer() else b"f" + _pack_double(key)
+        return b"s" + str.encode(key, "utf-8", "surrogatepass")
+    if isinstance(key, Number):
+        whole = _whole(key)
+        if whole is not None:
+            return b"i%d" % whole
+        # Python's hash of numbers is one for all kinds of them, and not salted; that of NaN is not.
+        return b"f%d" % hash(key) if key == key else b"fnan"
     if isinstance(key, bytes | bytearray):
         return b"b" + bytes(key)
     if isinstance(key, tuple):
         return _joined(b"t", key)
-    if dataclasses.is_dataclass(key) and not isinstance(key, type):
-        return _joined(b"d", [getattr(key, f.name) for f in dataclasses.fields(key)])
+    if isinstance(key, list):
+        return _joined(b"l", key)
+    if isinstance(key, set | frozenset):
+        return b"z" + b"".join(sorted(_joined(b"", [x]) for x in key))
+    if isinstance(key, dict):
+        return b"m" + b"".join(sorted(_joined(b"", item) for item in key.items()))
+    return _object_bytes(key)
+
+
+def _object_bytes(key: Any) -> bytes:
     if isinstance(key, OpaqueKey):
-        return b"p" + pickle.dumps(key.value, 4)
-    if isinstance(key, frozenset):
-        return b"z" + b"".join(sorted(canonical_bytes(x) for x in key))
-    return b"p" + pickle.dumps(key, 4)
+        return canonical_bytes(key.value)
+    if isinstance(key, Row):
+        names = field_names_of(key)
+        values = list(values_of(key))
+        fields = values if names is None else dict(zip(names, values, strict=False))
+        return _joined(b"r", [key.get_row_kind().value, fields])
+    if dataclasses.is_dataclass(key) and not isinstance(key, type):
+        compared = [getattr(key, f.name) for f in dataclasses.fields(key) if f.compare]
+        return _joined(b"d", [type(key).__qualname__, *compared])
+    return b"p" + _pickled(key)
+
+
+def _pickled(key: Any) -> bytes:
+    """Without back references: whether two parts are one object makes no difference."""
+    buffer = io.BytesIO()
+    pickler = pickle.Pickler(buffer, 4)
+    pickler.fast = True
+    pickler.dump(key)
+    return buffer.getvalue()
 
 
 def _joined(mark: bytes, parts: Any) -> bytes:
