@@ -50,15 +50,20 @@ class TimerQueue:
 
         Timers that are registered or deleted while iterating are honoured.
         """
+        times = self._times
         while True:
             timestamp = self.next_timestamp()
             if timestamp is None or timestamp > until:
                 return
             addresses = self._by_time[timestamp]
-            while addresses:
-                address = next(iter(addresses))
+            # A copy: a dict that loses its first entries is slow to find the next one.
+            for address in list(addresses):
+                if address not in addresses:
+                    continue
                 del addresses[address]
                 yield timestamp, address
+                if times and times[0] < timestamp:
+                    break
 
     def snapshot(self) -> list[tuple[int, Any]]:
         """All timers, in order of time."""
