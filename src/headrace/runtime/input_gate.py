@@ -75,8 +75,9 @@ class InputGate:
         if not active:
             # Everybody is idle: the furthest watermark is as good as any, and nobody is late by it.
             active = [max(c.watermark for c in self.channels.values())]
-        lowest = min(active)
-        if lowest <= self.watermark:
+        # A channel that was idle and is behind does not stop the others until it has caught up.
+        lowest = min((w for w in active if w >= self.watermark), default=self.watermark)
+        if lowest == self.watermark:
             return None
         self.watermark = lowest
         return lowest
