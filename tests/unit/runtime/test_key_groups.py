@@ -28,7 +28,7 @@ class Number(enum.IntEnum):
     ONE = 1
 
 
-class Name(str, enum.Enum):
+class Name(str, enum.Enum):  # noqa: UP042 - people still write it
     ADA = "ada"
 
 

@@ -28,9 +28,7 @@ class FunctionOperator(Operator):
         self.cell = KeyCell()
 
     def open(self) -> None:
-        context = OperatorRuntimeContext(
-            self.context, self.cell if self.context.keyed else None
-        )
+        context = OperatorRuntimeContext(self.context, self.cell if self.context.keyed else None)
         try:
             open_function(self.function, context)
         except Exception as error:
@@ -100,20 +98,17 @@ class FlatMapOperator(FunctionOperator):
 
     def process_batch(self, batch: Batch) -> None:
         call = self.function.flat_map
-        if batch.keys is not None and not isinstance(self.function, FunctionWrapper):
-            # The generator of a record must run while its key is current.
-            results = self.call_each(lambda value: list(call(value) or ()), batch, "flat_map")
-        elif batch.timestamps is None:
+        if batch.timestamps is None and (
+            batch.keys is None or isinstance(self.function, FunctionWrapper)
+        ):
             self._flatten(batch, call)
             return
-        else:
-            results = self.call_each(lambda value: _listed(call(value)), batch, "flat_map")
+        # With a key, the generator of a record must run while its key is current.
+        results = self.call_each(lambda value: _listed(call(value)), batch, "flat_map")
         stamps = batch.timestamps
         repeated = None
         if stamps is not None:
-            repeated = list(
-                chain.from_iterable(map(repeat, stamps, map(len, results)))
-            )
+            repeated = list(chain.from_iterable(map(repeat, stamps, map(len, results))))
         self.output.emit(Batch(list(chain.from_iterable(results)), repeated))
 
     def _flatten(self, batch: Batch, call: Callable[[Any], Any]) -> None:
@@ -121,11 +116,10 @@ class FlatMapOperator(FunctionOperator):
         rows = iter(values)
         self.records_in += len(values)
         try:
+            # Not map(), which takes a StopIteration of the function for its own end.
             flat = list(
-                chain.from_iterable(() if r is None else r for r in map(call, rows))
+                chain.from_iterable(() if (r := call(value)) is None else r for value in rows)
             )
-            if next(rows, self) is not self:
-                raise RuntimeError("flat_map raised StopIteration")
         except Exception as error:
             raise self.failed(error, record_at(values, rows), where="flat_map") from error
         self.output.emit(Batch(flat))
