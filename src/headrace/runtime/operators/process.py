@@ -7,7 +7,7 @@ from inspect import isgeneratorfunction
 from itertools import repeat
 from typing import Any
 
-from headrace.common.errors import StateError
+from headrace.common.errors import FunctionTypeError, StateError
 from headrace.datastream.functions import KeyedProcessFunction
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.time_domain import TimeDomain
@@ -74,6 +74,8 @@ class ElementContext(KeyedProcessFunction.OnTimerContext):
         self.stamp: int | None = None
         self.domain: TimeDomain | None = None
         self.side: dict[str, tuple[list[Any], list[int | None]]] = {}
+        self.results: list[Any] = []
+        self.stamps: list[int | None] | None = None
 
     def timestamp(self) -> int:
         # PyFlink's programs see the smallest timestamp, not None, where there is none.
@@ -97,7 +99,12 @@ class ElementContext(KeyedProcessFunction.OnTimerContext):
         return self._timers.current_watermark()
 
     def output(self, output_tag: OutputTag, value: Any) -> None:
-        self.add_side(output_tag, value, self.stamp)
+        # Like a yield, so that both ways to a side output keep their order.
+        if not isinstance(output_tag, OutputTag):
+            raise FunctionTypeError(f"output() takes an OutputTag and a value, not {output_tag!r}")
+        self.results.append((output_tag, value))
+        if self.stamps is not None:
+            self.stamps.append(self.stamp)
 
     def add_side(self, output_tag: OutputTag, value: Any, stamp: int | None) -> None:
         columns = self.side.get(output_tag.tag_id)
@@ -131,6 +138,7 @@ class ContextOperator(FunctionOperator):
         ctx, cell = self.element_context, self.cell
         keys = repeat(NO_KEY) if batch.keys is None else batch.keys
         out: list[Any] = []
+        ctx.results, ctx.stamps = out, None
         append, extend = out.append, out.extend
         value = None
         ctx.stamp = None
@@ -156,6 +164,7 @@ class ContextOperator(FunctionOperator):
         keys = repeat(NO_KEY) if batch.keys is None else batch.keys
         out: list[Any] = []
         out_stamps: list[int | None] = []
+        ctx.results, ctx.stamps = out, out_stamps
         append, append_stamp = out.append, out_stamps.append
         value = None
         try:
@@ -211,6 +220,7 @@ class ContextOperator(FunctionOperator):
         ctx, cell = self.element_context, self.cell
         out: list[Any] = []
         stamps: list[int | None] = []
+        ctx.results, ctx.stamps = out, None
         event_time = domain is TimeDomain.EVENT_TIME
         ctx.domain = domain
         for timestamp, cell.key in queue.pop_due(until):
