@@ -67,7 +67,7 @@ class WatermarkTracker:
     def _with_timestamps(self, batch: Batch) -> Batch:
         assign = self._assign
         if assign is None:
-            if batch.timestamps is None and not self._silent:
+            if batch.timestamps is None and self._by_batch and not self._silent:
                 raise _no_timestamp(batch.values[0])
             return batch
         values = batch.values
@@ -80,8 +80,8 @@ class WatermarkTracker:
         except Exception as error:
             raise UserCodeFailure.of(error, record_at(values, rows), "extract_timestamp") from error
         if len(stamps) != len(values):
-            error = RuntimeError("extract_timestamp raised StopIteration")
-            raise UserCodeFailure.of(error, values[len(stamps)], "extract_timestamp")
+            stopped = RuntimeError("extract_timestamp raised StopIteration")
+            raise UserCodeFailure.of(stopped, values[len(stamps)], "extract_timestamp")
         if set(map(type, stamps)) != {int}:
             stamps = [_as_timestamp(s, v) for s, v in zip(stamps, values, strict=True)]
         return Batch(values, stamps)
@@ -92,10 +92,10 @@ class WatermarkTracker:
         value = None
         before = (self.watermark, self.idle)
         for position, value in enumerate(values):
-            stamp = MIN_TIMESTAMP if stamps is None else stamps[position]
+            stamp = None if stamps is None else stamps[position]
             held, self._on_change = self._on_change, _nothing
             try:
-                on_event(value, stamp, self)  # type: ignore[arg-type]
+                on_event(value, MIN_TIMESTAMP if stamp is None else stamp, self)
             except Exception as error:
                 raise UserCodeFailure.of(error, value, "on_event") from error
             finally:
