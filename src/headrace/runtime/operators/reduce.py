@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.datastream.state import ValueState, ValueStateDescriptor
 from headrace.graph.specs import ReduceSpec
-from headrace.runtime.batch import Batch
+from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.runtime.operators.simple import FunctionOperator
 from headrace.runtime.state.key_cell import NO_KEY
 
@@ -46,9 +46,17 @@ class ReduceOperator(FunctionOperator):
         if not self._final_only:
             self.output.emit(Batch(out, batch.timestamps))  # type: ignore[arg-type]
 
+    def process_watermark(self, timestamp: int) -> None:
+        if timestamp == MAX_TIMESTAMP and self._final_only:
+            # Before the watermark: operators below may still set timers for these records.
+            self._emit_final()
+        super().process_watermark(timestamp)
+
     def finish(self) -> None:
-        if not self._final_only:
-            return
+        if self._final_only:
+            self._emit_final()
+
+    def _emit_final(self) -> None:
         backend = self.context.backend
         assert backend is not None
         out = []
