@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, NamedTuple, Self
 
 import cloudpickle
 
@@ -349,17 +349,20 @@ class OperatorHarness:
     def _guarded(self, call: Callable[..., None], *arguments: Any) -> None:
         try:
             call(*arguments)
-        except UserCodeFailure as failure:
-            _raise_cause(failure)
+            return
+        except UserCodeFailure as raised:
+            failure = raised
+        # Not inside the except clause: a user wants to see the cause alone.
+        raise _noted(failure)
 
 
-def _raise_cause(failure: UserCodeFailure) -> NoReturn:
-    """Raise what the function raised; a note says where."""
+def _noted(failure: UserCodeFailure) -> BaseException:
+    """What the function raised, with a note about where."""
     cause = failure.cause
     where = f" in {failure.where}" if failure.where else ""
     record = "" if failure.record is None else f", record {failure.record}"
     cause.add_note(f"raised{where}{record}")
-    raise cause
+    return cause
 
 
 class TwoInputHarness(OperatorHarness):
