@@ -60,6 +60,9 @@ def get_or_create_session(settings: Mapping[str, str]) -> SparkSession:
         for key, value in merged.items():
             builder = builder.config(key, value)
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        if logging.getLogger("py4j").level == logging.NOTSET:
+            # It logs every connection, which a program that shows all logs does not want to see.
+            logging.getLogger("py4j").setLevel(logging.WARNING)
         with _java_output_in_a_file():
             session = builder.getOrCreate()
         _log.info("Spark %s on %s", session.version, master)
