@@ -1,7 +1,7 @@
 """Bytes on the way: frames between subtasks, and messages on a socket.
 
-A frame is a fixed header, which Spark's tasks read to pass it on, and a payload that only the receiving
-slot opens.
+A frame is a fixed header, which Spark's tasks read to pass it on, and a payload that only the
+receiving slot opens.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BATCH, _WATERMARK, _STATUS, _END = range(4)
 
 @dataclass(frozen=True, slots=True)
 class FrameHeader:
-    """Where a frame goes and where it comes from; `sequence` counts the frames of a channel in an epoch."""
+    """Where a frame goes to and comes from; `sequence` counts a channel's frames in an epoch."""
 
     level: int
     partition: int
@@ -35,9 +35,46 @@ class FrameHeader:
 
 def encode_frame(header: FrameHeader, elements: list[Element]) -> bytes:
     """Header and payload."""
-    return _HEADER.pack(
-        header.level, header.partition, header.edge, header.sender, header.sequence
-    ) + pickle.dumps([_pack(e) for e in elements], 5)
+    packed = [_pack(e) for e in elements]
+    try:
+        payload = pickle.dumps(packed, 5)
+    except Exception:
+        payload = _by_value(elements, packed)
+    h = header
+    return _HEADER.pack(h.level, h.partition, h.edge, h.sender, h.sequence) + payload
+
+
+def _by_value(elements: list[Element], packed: list[tuple[Any, ...]]) -> bytes:
+    """Classes that no module has, such as those of a function, travel with their records."""
+    # Late, since Spark's workers import this module only to read headers.
+    import cloudpickle
+
+    try:
+        payload: bytes = cloudpickle.dumps(packed, protocol=5)
+    except Exception as error:
+        raise _unpicklable(elements, error) from error
+    return payload
+
+
+def _unpicklable(elements: list[Element], error: Exception) -> Exception:
+    import cloudpickle
+
+    from headrace.common.errors import HeadraceError
+    from headrace.runtime.failure import UserCodeFailure
+
+    refused = HeadraceError(
+        f"a record cannot be pickled, so it cannot go to the next task ({type(error).__name__}: "
+        f"{error}); emit plain values instead, and the elements of a generator one by one with "
+        "flat_map()"
+    )
+    where = "sending records to the next task"
+    for batch in (e for e in elements if type(e) is Batch):
+        for value in (*batch.values, *(batch.keys or ())):
+            try:
+                cloudpickle.dumps(value)
+            except Exception:
+                return UserCodeFailure.of(refused, value, where)
+    return UserCodeFailure.of(refused, where=where)
 
 
 def read_header(frame: bytes) -> FrameHeader:
@@ -76,7 +113,7 @@ def _unpack(packed: tuple[Any, ...]) -> Element:
 
 
 class MessageSocket:
-    """Length-prefixed messages over a stream socket; an empty message marks the end of a sequence."""
+    """Length-prefixed messages over a stream socket; an empty one marks the end of a sequence."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -100,7 +137,7 @@ class MessageSocket:
         (length,) = _LENGTH.unpack(head)
         if length == 0:
             return None
-        message = self._reader.read(length)
+        message: bytes = self._reader.read(length)
         if len(message) < length:
             raise EOFError("the connection was closed inside a message")
         return message
