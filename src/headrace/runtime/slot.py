@@ -8,7 +8,6 @@ control connection is lost, or when its executor is gone.
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import hmac
 import importlib
@@ -17,6 +16,7 @@ import json
 import os
 import pickle
 import queue
+import signal
 import socket
 import sys
 import threading
@@ -204,7 +204,9 @@ class Slot:
         self._inbox.put(m.Close())
         threading.Timer(_CANCEL_GRACE_S, os._exit, (1,)).start()
         if self._busy:
-            _thread.interrupt_main()
+            main = threading.main_thread().ident
+            assert main is not None
+            signal.pthread_kill(main, signal.SIGINT)
 
     _busy = False
 
@@ -358,6 +360,10 @@ def main() -> None:
     for path in launch.python_path:
         if path not in sys.path:
             sys.path.append(path)
+    # What was given for the job wins over what the workers have.
+    sys.path[:0] = launch.first_python_path
+    if launch.working_directory is not None:
+        os.chdir(launch.working_directory)
     for module in launch.preload:
         importlib.import_module(module)
     Slot(launch).run()
