@@ -21,6 +21,7 @@ from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
 from headrace.coordination.carrier import Carrier, EpochRun, PartitionRun
 from headrace.coordination.control import ControlServer
+from headrace.coordination.dependencies import PythonDependencies
 from headrace.coordination.epoch_pacer import EpochPacer
 from headrace.coordination.outputs import Collector, Terminal
 from headrace.coordination.source_coordinator import SourceCoordinator
@@ -51,6 +52,7 @@ class JobMasterOptions:
     preload: tuple[str, ...] = ()
     job_parameters: dict[str, str] = field(default_factory=dict)
     cached_files: dict[str, str] = field(default_factory=dict)
+    dependencies: PythonDependencies = PythonDependencies()
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,8 @@ class JobMaster:
                 self._directory,
                 self._options.python_path,
                 self._options.preload,
+                first_python_path=self._options.dependencies.python_path,
+                working_directory=self._options.dependencies.working_directory,
             )
             for slot in range(self.physical.slots)
         ]

@@ -24,6 +24,8 @@ class SlotLaunch:
     python_path: tuple[str, ...] = ()
     preload: tuple[str, ...] = ()
     executor_pid: int | None = None
+    first_python_path: tuple[str, ...] = ()
+    working_directory: str | None = None
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -33,8 +35,8 @@ class SlotLaunch:
         fields = json.loads(text)
         address = fields["control_address"]
         fields["control_address"] = address if isinstance(address, str) else tuple(address)
-        fields["python_path"] = tuple(fields["python_path"])
-        fields["preload"] = tuple(fields["preload"])
+        for name in ("python_path", "preload", "first_python_path"):
+            fields[name] = tuple(fields[name])
         return SlotLaunch(**fields)
 
 

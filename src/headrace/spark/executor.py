@@ -7,6 +7,7 @@ from collections.abc import Callable
 from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.time import to_millis
+from headrace.coordination.dependencies import prepare
 from headrace.coordination.job_master import (
     EpochSummary,
     JobMaster,
@@ -29,13 +30,15 @@ def submit(
 ) -> JobMaster:
     """Start a job and return its master."""
     session = get_or_create_session(options.spark_properties(configuration))
+    dependencies = prepare(configuration)
     job_options = JobMasterOptions(
         epoch_target_s=to_millis(configuration.get(options.EPOCH_TARGET)) / 1000,
         epoch_max_records=configuration.get(options.EPOCH_MAX_RECORDS),
-        python_path=python_path(),
+        python_path=(*python_path(), *dependencies.last_python_path),
         preload=tuple(configuration.get(options.PYTHON_PRELOAD)),
         job_parameters=dict(configuration.get(options.GLOBAL_JOB_PARAMETERS)),
         cached_files=cached_files or {},
+        dependencies=dependencies,
     )
     master = JobMaster(
         job_graph,
@@ -44,5 +47,6 @@ def submit(
         collectors=collectors,
         on_epoch=on_epoch,
     )
+    master.result_future().add_done_callback(lambda _: dependencies.close())
     master.start()
     return master
