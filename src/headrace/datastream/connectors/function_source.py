@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -74,18 +74,17 @@ class CheckpointLock:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._owner: int | None = None
+        self.bare = threading.RLock()
+        self.wanted = False
+        self._given_back = threading.Condition()
+        self._holder: int | None = None
         self._depth = 0
-        self._free_to_enter = threading.Event()
-        self._free_to_enter.set()
 
     def __enter__(self) -> CheckpointLock:
-        me = threading.get_ident()
-        if self._owner != me and not self._free_to_enter.is_set():
-            self._free_to_enter.wait()
-        self._lock.acquire()
-        self._owner = me
+        if self.wanted:
+            self.let_pass()
+        self.bare.acquire()
+        self._holder = threading.get_ident()
         self._depth += 1
         return self
 
@@ -97,18 +96,26 @@ class CheckpointLock:
     ) -> None:
         self._depth -= 1
         if not self._depth:
-            self._owner = None
-        self._lock.release()
+            self._holder = None
+        self.bare.release()
 
-    def acquire_first(self) -> None:
-        """Take the lock before all who wait for it."""
-        self._free_to_enter.clear()
-        self._lock.acquire()
+    def let_pass(self) -> None:
+        """Wait for one who has precedence, unless this thread holds the lock."""
+        if self._holder != threading.get_ident():
+            with self._given_back:
+                self._given_back.wait_for(lambda: not self.wanted)
 
-    def release_first(self) -> None:
-        """The end of `acquire_first`."""
-        self._lock.release()
-        self._free_to_enter.set()
+    @contextmanager
+    def first(self) -> Iterator[None]:
+        """Hold the lock, before all who wait for it."""
+        self.wanted = True
+        try:
+            with self.bare:
+                yield
+        finally:
+            with self._given_back:
+                self.wanted = False
+                self._given_back.notify_all()
 
 
 class _FunctionReader(ThreadedReader):
@@ -140,16 +147,12 @@ class _FunctionReader(ThreadedReader):
     def snapshot(self) -> list[FunctionSplit]:
         if self.exhausted:
             return []
-        with self.buffer.without_bound():
-            self._lock.acquire_first()
-            try:
-                state: Sequence[Any] = ()
-                if isinstance(self._function, ListCheckpointed):
-                    # A reader is not told the number of the checkpoint.
-                    state = self._function.snapshot_state(-1, self.context.now_ms())
-                pending = tuple(self.buffer.contents())
-            finally:
-                self._lock.release_first()
+        with self.buffer.without_bound(), self._lock.first():
+            state: Sequence[Any] = ()
+            if isinstance(self._function, ListCheckpointed):
+                # A reader is not told the number of the checkpoint.
+                state = self._function.snapshot_state(-1, self.context.now_ms())
+            pending = tuple(self.buffer.contents())
         return [FunctionSplit(f"function-{self.context.subtask}", tuple(state), pending, True)]
 
     def close(self) -> None:
@@ -161,15 +164,21 @@ class _SourceContext(SourceFunction.SourceContext[Any]):
     def __init__(self, buffer: RecordBuffer, lock: CheckpointLock) -> None:
         self._buffer = buffer
         self._lock = lock
+        self._bare = lock.bare
 
     def collect(self, element: Any) -> None:
-        with self._lock:
+        # The short way of `with self._lock`, for every record.
+        if self._lock.wanted:
+            self._lock.let_pass()
+        with self._bare:
             self._buffer.put(element)
 
     def collect_with_timestamp(self, element: Any, timestamp: int) -> None:
         if type(timestamp) is not int:
             timestamp = _milliseconds(timestamp, "collect_with_timestamp")
-        with self._lock:
+        if self._lock.wanted:
+            self._lock.let_pass()
+        with self._bare:
             self._buffer.put(element, timestamp)
 
     def emit_watermark(self, mark: Watermark | int) -> None:

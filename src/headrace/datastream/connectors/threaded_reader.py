@@ -41,8 +41,11 @@ class RecordBuffer:
         self._split_id = split_id
         self._wake = wake
         self._capacity = capacity
-        self._changed = threading.Condition(threading.Lock())
+        # The bare lock for the way that every record takes: a condition's methods cost more.
+        self._mutex = threading.Lock()
+        self._changed = threading.Condition(self._mutex)
         self._batches: deque[ReadBatch] = deque()
+        self._tail: list[Any] | None = None
         self._size = 0
         self._awake = False
         self._lifted = False
@@ -50,14 +53,19 @@ class RecordBuffer:
 
     def put(self, value: Any, timestamp: int | None = None) -> None:
         """Add a record; waits while the buffer is full."""
-        with self._changed:
+        with self._mutex:
             if self._size >= self._capacity:
                 self._wait_for_room()
-            last = self._open_batch(timestamp is not None)
-            last.values.append(value)
-            if timestamp is not None:
-                last.timestamps.append(timestamp)  # type: ignore[union-attr]
             self._size += 1
+            if timestamp is not None:
+                last = self._open_batch(True)
+                last.values.append(value)
+                last.timestamps.append(timestamp)  # type: ignore[union-attr]
+            elif self._tail is not None:
+                self._tail.append(value)
+            else:
+                self._tail = self._open_batch(False).values
+                self._tail.append(value)
         if not self._awake:
             self.announce()
 
@@ -78,6 +86,7 @@ class RecordBuffer:
             last = self._last_batch()
             if last.idle:
                 last = self._new_batch(None)
+            self._tail = None
             before = last.watermark
             last.watermark = timestamp if before is None else max(before, timestamp)
         self.announce()
@@ -86,6 +95,7 @@ class RecordBuffer:
         """Say that nothing follows for a while."""
         with self._changed:
             self._check_stopped()
+            self._tail = None
             self._last_batch().idle = True
         self.announce()
 
@@ -106,6 +116,8 @@ class RecordBuffer:
             first = self._batches[0]
             if len(first.values) <= max_records:
                 self._batches.popleft()
+                if not self._batches:
+                    self._tail = None
             else:
                 first = _cut(first, max_records)
             was_full = self._size >= self._capacity
@@ -178,6 +190,7 @@ class RecordBuffer:
         return self._batches[-1] if self._batches else self._new_batch(None)
 
     def _new_batch(self, timestamps: list[int] | None) -> ReadBatch:
+        self._tail = None
         batch = ReadBatch(self._split_id, [], timestamps)
         self._batches.append(batch)
         return batch

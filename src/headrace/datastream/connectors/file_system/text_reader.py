@@ -35,6 +35,7 @@ class LineChunks:
         self._lines: list[str] = []
         self._taken = 0
         self._ended = False
+        self._in_last_line = False
 
     def take(self, max_records: int) -> list[str]:
         """The next lines; none at the end."""
@@ -85,19 +86,30 @@ class LineChunks:
         split = self.split
         self._stream = self._format.open(split.path)
         if split.position is not None:
-            self._position = split.position
-            self._stream.seek(split.position)
+            self._resume(split.position)
         elif split.start > 0:
             # A line belongs to the split in which it begins; the neighbour reads one cut in two.
             self._stream.seek(split.start - 1)
             self._position = split.start - 1 + len(self._read_to_line_end(b"", 0))
 
+    def _resume(self, position: int) -> None:
+        assert self._stream is not None
+        end = self.split.end
+        if end is not None and position >= end:
+            # Behind the end, and yet not through with the last line: one with a lone \r in it.
+            self._stream.seek(position - 1)
+            self._in_last_line = self._stream.read(1) != b"\n"
+        else:
+            self._stream.seek(position)
+        self._position = position
+
     def _next_chunk(self) -> bytes:
         end = self.split.end
         left = None if end is None else end - self._position
         if left is not None and left <= 0:
+            data = self._read_to_line_end(self._rest, 0) if self._in_last_line else b""
             self._ended = True
-            return b""
+            return data
         size = self._chunk_size if left is None else min(left, self._chunk_size)
         data = self._rest
         while len(data) < size and not self._ended:
