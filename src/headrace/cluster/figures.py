@@ -72,6 +72,12 @@ class JobFigures:
         return statistics.median(self.durations_ms) if self.durations_ms else 0.0
 
     @property
+    def at_end(self) -> bool:
+        """Whether all input is over."""
+        now = self._edges()[1][2]
+        return bool(now) and all(o.watermark == _END for o in now)
+
+    @property
     def watermark(self) -> int | None:
         """Event time of the operator that is furthest behind; None without one, or at the end."""
         found = [o.watermark for o in self._edges()[1][2]]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Mapping
 from datetime import datetime
 from types import TracebackType
 
@@ -26,8 +28,9 @@ from headrace.common.job_listener import EpochStatistics, JobListener
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 _REDRAW_S = 0.2
+_COLUMNS = ("in", "in/s", "out", "out/s")
 _SPARKS = "▁▂▃▄▅▆▇█"
-_NAME_WIDTH = 30
+_CELLS_WIDTH = 52
 
 
 class LiveView(JobListener):
@@ -101,7 +104,7 @@ class LiveView(JobListener):
         with self._lock:
             self._state = "running"
             self.figures.add(statistics, now)
-            if now - self._rated_s >= 1.0:
+            if now - self._rated_s >= 1.0 and self.figures.running_s > 2.0:
                 self._rated_s = now
                 self._rates.append(self.figures.records_per_s)
         if self._plain and now - self._told_s >= 1.0:
@@ -130,6 +133,8 @@ class LiveView(JobListener):
             if self.figures.epochs == 0:
                 return [("", ""), (self._style(BOLD), f" {self._state} ... {elapsed:.0f} s")]
             figures = self.figures
+            width = shutil.get_terminal_size().columns
+            name_width = min(max(width - _CELLS_WIDTH, 12), 30)
             return [
                 ("", ""),
                 (
@@ -138,8 +143,8 @@ class LiveView(JobListener):
                 ),
                 (self._style(GREEN), f" {_rate(figures)}  {self._sparks()}"),
                 ("", f" {_event_time(figures)}"),
-                (self._style(DIM), _row("operator", "", "in", "in/s", "out", "out/s")),
-                *(("", _operator_row(o)) for o in figures.operators()),
+                (self._style(DIM), _row(name_width, "operator", "", *_COLUMNS)),
+                *(("", _operator_row(name_width, o)) for o in figures.operators()),
             ]
 
     def _style(self, style: str) -> str:
@@ -158,16 +163,19 @@ class LiveView(JobListener):
             f"{_event_time(figures)}"
         )
 
-    def summary(self) -> str:
-        """What the job did, in a few lines."""
+    def summary(self, more: Mapping[str, object] | None = None) -> str:
+        """What the job did, in a few lines; `more` is added to them."""
         figures = self.figures
         if figures.epochs == 0:
             return "no epoch ran"
-        return (
-            f"records    {figures.records:,} in {figures.running_s:.1f} s, "
-            f"{figures.mean_records_per_s:,.0f} a second\n"
-            f"epochs     {figures.epochs}, median {figures.median_epoch_ms:.0f} ms"
-        )
+        rows: dict[str, object] = {
+            "records": f"{figures.records:,} in {figures.running_s:.1f} s, "
+            f"{figures.mean_records_per_s:,.0f} a second",
+            "epochs": f"{figures.epochs}, median {figures.median_epoch_ms:.0f} ms",
+            **(more or {}),
+        }
+        width = max(map(len, rows))
+        return "\n".join(f"{name:{width}}  {value}" for name, value in rows.items())
 
 
 def _epochs(figures: JobFigures) -> str:
@@ -179,9 +187,11 @@ def _rate(figures: JobFigures) -> str:
 
 
 def _event_time(figures: JobFigures) -> str:
+    if figures.at_end:
+        return "end of input"
     watermark = figures.watermark
     if watermark is None:
-        return "no watermark"
+        return "no watermark yet"
     lag_s = time.time() - watermark / 1000
     if not 0 <= lag_s < 86_400 * 365:
         return f"watermark {watermark}"
@@ -189,8 +199,9 @@ def _event_time(figures: JobFigures) -> str:
     return f"watermark {at:%H:%M:%S}.{at.microsecond // 100_000} ({lag_s:.1f} s behind now)"
 
 
-def _operator_row(o: OperatorRates) -> str:
+def _operator_row(name_width: int, o: OperatorRates) -> str:
     return _row(
+        name_width,
         o.name,
         f"x{o.parallelism}",
         f"{o.records_in:,}",
@@ -200,6 +211,6 @@ def _operator_row(o: OperatorRates) -> str:
     )
 
 
-def _row(name: str, parallelism: str, *cells: str) -> str:
-    shown = name if len(name) <= _NAME_WIDTH else name[: _NAME_WIDTH - 1] + "~"
-    return f" {shown:{_NAME_WIDTH}} {parallelism:>3} " + "".join(f"{c:>11}" for c in cells)
+def _row(name_width: int, name: str, parallelism: str, *cells: str) -> str:
+    shown = name if len(name) <= name_width else name[: name_width - 1] + "~"
+    return f" {shown:{name_width}} {parallelism:>3} " + "".join(f"{c:>11}" for c in cells)

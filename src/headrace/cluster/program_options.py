@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import logging
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -123,6 +124,9 @@ def run_program(program: Program, options: argparse.Namespace) -> int:
     settings = settings_of(options)
     if getattr(options, "pyflink", False):
         install()
+        if not options.verbose:
+            # A program that shows all logs, as many of PyFlink's examples do, means its own.
+            logging.getLogger("headrace").setLevel(logging.WARNING)
     with _command_line(settings):
         try:
             program.run()
