@@ -81,7 +81,7 @@ def check_page(page: Path, directory: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=240,
+        timeout=280,
     )
     assert done.returncode == 0, f"{page.name} failed:\n{done.stdout}\n{done.stderr}"
     for block, printed in zip(blocks, done.stdout.split(END_OF_BLOCK + "\n"), strict=False):
