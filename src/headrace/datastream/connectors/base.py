@@ -252,6 +252,10 @@ class SinkWriter(ABC):
     def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
         """Write a batch."""
 
+    def record_of_failure(self) -> tuple[Any, ...]:
+        """The record that `write` was at when it raised, alone in a tuple; () if it is not known."""
+        return ()
+
     def on_watermark(self, timestamp: int) -> None:  # noqa: B027
         """The sink's watermark has advanced."""
 

@@ -45,6 +45,7 @@ class _FunctionWriter(SinkWriter):
         self._context = context
         self._sink_context = _SinkContext(context)
         self._takes_context = positional_arguments(function.invoke) != 1
+        self._record: Any = None
 
     def open(self) -> None:
         if isinstance(self._function, RichFunction):
@@ -54,12 +55,15 @@ class _FunctionWriter(SinkWriter):
     def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
         invoke, context = self._function.invoke, self._sink_context
         if not self._takes_context:
-            for value in values:
-                invoke(value)  # type: ignore[call-arg]
+            for self._record in values:
+                invoke(self._record)  # type: ignore[call-arg]
             return
         stamps = repeat(None) if timestamps is None else timestamps
-        for value, context.stamp in zip(values, stamps, strict=False):
-            invoke(value, context)
+        for self._record, context.stamp in zip(values, stamps, strict=False):
+            invoke(self._record, context)
+
+    def record_of_failure(self) -> tuple[Any, ...]:
+        return (self._record,)
 
     def on_watermark(self, timestamp: int) -> None:
         self._function.write_watermark(Watermark(timestamp))

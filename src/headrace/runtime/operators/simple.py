@@ -57,8 +57,8 @@ class FunctionOperator(Operator):
             raise self.failed(error, record_at(values, rows), where=where) from error
         if len(results) != len(values):
             # map() takes a StopIteration of the function for its own end.
-            error = RuntimeError(f"{where} raised StopIteration")
-            raise self.failed(error, values[len(results)], where=where)
+            stopped = RuntimeError(f"{where} raised StopIteration")
+            raise self.failed(stopped, values[len(results)], where=where)
         return results
 
 

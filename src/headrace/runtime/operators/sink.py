@@ -31,12 +31,17 @@ class SinkOperator(Operator):
         try:
             self._writer.write(batch.values, batch.timestamps)
         except Exception as error:
-            raise self.failed(error, where="writing to the sink") from error
+            record = self._writer.record_of_failure()
+            raise self.failed(error, *record, where="writing to the sink") from error
 
     def process_watermark(self, timestamp: int) -> None:
         if timestamp > self.watermark:
             self.watermark = timestamp
-            self._writer.on_watermark(timestamp)
+            try:
+                self._writer.on_watermark(timestamp)
+            except Exception as error:
+                where = f"writing the watermark {timestamp} to the sink"
+                raise self.failed(error, where=where) from error
 
     def process_status(self, idle: bool) -> None:
         pass

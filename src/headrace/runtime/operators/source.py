@@ -28,6 +28,8 @@ class SourceOperator(Operator):
         self._interval_ms = spec.watermark_interval_ms
         self._plain = self._strategy.kind == "none" and not self._strategy.timestamp_assigner
         self._trackers: dict[str, WatermarkTracker] = {}
+        self._finished: set[str] = set()
+        self._idle_at: int | None = None
         self._reader: SourceReader
         self._restored_splits: list[Any] = []
         self._no_more_splits = False
@@ -43,6 +45,9 @@ class SourceOperator(Operator):
                 self._reader.add_splits(self._restored_splits)
         except Exception as error:
             raise self.failed(error, where="open of the source") from error
+        if self._strategy.idle_timeout_ms is not None:
+            # Without a split there is no tracker that would find out about idleness.
+            self._idle_at = self.context.clock() + self._strategy.idle_timeout_ms
 
     def close(self) -> None:
         if hasattr(self, "_reader"):
@@ -51,7 +56,10 @@ class SourceOperator(Operator):
     def add_splits(self, splits: Sequence[Any], no_more: bool) -> None:
         """Take over splits from the coordinator."""
         if splits:
-            self._reader.add_splits(splits)
+            try:
+                self._reader.add_splits(splits)
+            except Exception as error:
+                raise self.failed(error, where="adding splits to the source") from error
         self._no_more_splits = no_more
 
     def read(self, max_records: int, deadline: float, tick: Callable[[], None]) -> None:
@@ -110,16 +118,21 @@ class SourceOperator(Operator):
             tracker = self._trackers[split_id] = WatermarkTracker(
                 self._strategy, self.context.clock, self._interval_ms, self._changed
             )
+            self._idle_at = None
+            self._drop_finished()
+            if self._told_idle:
+                self._changed()
         return tracker
 
     def _forget_finished(self) -> None:
-        for split_id in self._reader.finished_splits():
-            tracker = self._trackers.get(split_id)
-            if tracker is None:
-                continue
-            if len(self._trackers) > 1:
-                del self._trackers[split_id]
-                self._changed()
+        self._finished.update(s for s in self._reader.finished_splits() if s in self._trackers)
+        self._drop_finished()
+
+    def _drop_finished(self) -> None:
+        """Finished splits hold nothing back; the last one stays to say how far the source has come."""
+        while self._finished and len(self._trackers) > 1:
+            del self._trackers[self._finished.pop()]
+            self._changed()
 
     def _end(self) -> None:
         if self.ended:
@@ -133,14 +146,20 @@ class SourceOperator(Operator):
     def process_time(self, now: int) -> None:
         if self.ended:
             return
-        for tracker in list(self._trackers.values()):
-            tracker.process_time(now)
+        if self._idle_at is not None and now >= self._idle_at:
+            self._idle_at, self._told_idle = None, True
+            self.output.status(True)
+        try:
+            for tracker in list(self._trackers.values()):
+                tracker.process_time(now)
+        except Exception as error:
+            raise self.failed(error) from error
 
     def wake_up_at(self) -> int | None:
         if self.ended:
             return None
         now = self.context.clock()
-        times = [t.wake_up_at() for t in self._trackers.values()]
+        times = [self._idle_at, *(t.wake_up_at() for t in self._trackers.values())]
         times.append(now if self.more_now else self._reader.available_at(now))
         return min((t for t in times if t is not None), default=None)
 
