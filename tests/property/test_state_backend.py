@@ -30,6 +30,7 @@ from tests.unit.runtime.state.backends import (
 
 # Few enough that histories come back to the same key, in several key groups.
 KEYS = st.sampled_from([0, 7, "ada", (1, "x")])
+WAITS = st.sampled_from([0, 1, 50, 99, 100])
 FEW_KEYS = st.sampled_from(["ada", 7])
 VALUES = st.integers(-5, 5)
 MAP_KEYS = st.sampled_from("ab")
@@ -285,17 +286,14 @@ class ExpiringStateMachine(RuleBasedStateMachine):
     def seen(self, pair: tuple[int, int]) -> tuple[int, int]:
         return (pair[0], self.now) if self.on_read else pair
 
-    @rule(ms=st.sampled_from([1, 50, 99, 100]))
-    def time_passes(self, ms: int) -> None:
-        self.subtask.clock.advance(ms)
-
     @rule(key=FEW_KEYS, value=VALUES)
     def write_value(self, key: Any, value: int) -> None:
         self.at(key, "value").update(value)
         self.value[key] = (value, self.now)
 
-    @rule(key=FEW_KEYS)
-    def read_value(self, key: Any) -> None:
+    @rule(key=FEW_KEYS, wait=WAITS)
+    def read_value(self, key: Any, wait: int) -> None:
+        self.subtask.clock.advance(wait)
         found = self.at(key, "value").value()
         pair = self.value.get(key)
         if pair is None or not self.alive(pair):
@@ -310,8 +308,9 @@ class ExpiringStateMachine(RuleBasedStateMachine):
         self.at(key, "list").add_all(values)
         self.list.setdefault(key, []).extend((v, self.now) for v in values)
 
-    @rule(key=FEW_KEYS)
-    def read_list(self, key: Any) -> None:
+    @rule(key=FEW_KEYS, wait=WAITS)
+    def read_list(self, key: Any, wait: int) -> None:
+        self.subtask.clock.advance(wait)
         found = self.at(key, "list").get()
         pairs = [p for p in self.list.get(key, []) if self.alive(p)]
         assert list(found) == [v for v, _ in pairs]
@@ -322,8 +321,14 @@ class ExpiringStateMachine(RuleBasedStateMachine):
         self.at(key, "map").put(map_key, value)
         self.map.setdefault(key, {})[map_key] = (value, self.now)
 
-    @rule(key=FEW_KEYS, map_key=MAP_KEYS, how=st.sampled_from(["get", "contains", "items"]))
-    def read_map(self, key: Any, map_key: str, how: str) -> None:
+    @rule(
+        key=FEW_KEYS,
+        map_key=MAP_KEYS,
+        how=st.sampled_from(["get", "contains", "items"]),
+        wait=WAITS,
+    )
+    def read_map(self, key: Any, map_key: str, how: str, wait: int) -> None:
+        self.subtask.clock.advance(wait)
         state = self.at(key, "map")
         pairs = {k: p for k, p in self.map.get(key, {}).items() if self.alive(p)}
         assert state.is_empty() == (not pairs)
@@ -347,8 +352,9 @@ class ExpiringStateMachine(RuleBasedStateMachine):
         before = pair[0] if pair is not None and self.alive(pair) else 0
         self.sum[key] = (before + value, self.now)
 
-    @rule(key=FEW_KEYS)
-    def read_sum(self, key: Any) -> None:
+    @rule(key=FEW_KEYS, wait=WAITS)
+    def read_sum(self, key: Any, wait: int) -> None:
+        self.subtask.clock.advance(wait)
         found = self.at(key, "sum").get()
         pair = self.sum.get(key)
         if pair is None or not self.alive(pair):
