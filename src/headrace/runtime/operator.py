@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.runtime.batch import MIN_TIMESTAMP, Batch
+from headrace.runtime.batch import MAX_TIMESTAMP, MIN_TIMESTAMP, Batch
 from headrace.runtime.failure import UserCodeFailure
 from headrace.runtime.output import OperatorOutput
 from headrace.runtime.state.backend import KeyedStateBackend
@@ -157,7 +157,8 @@ class Operator:
 
         Event time goes on where it was, so that a record is late after a recovery if it was late before.
         """
-        self.watermark = snapshot["watermark"]
+        # The end of time must be told again: those who receive from here are new and wait for it.
+        self.watermark = min(snapshot["watermark"], MAX_TIMESTAMP - 1)
         self.event_timers.restore(snapshot["event_timers"])
         self.processing_timers.restore(snapshot["processing_timers"])
 
