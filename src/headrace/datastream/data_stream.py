@@ -61,6 +61,7 @@ from headrace.graph.transformation import (
 )
 
 if TYPE_CHECKING:
+    from headrace.datastream.joins import CoGroupedStreams, IntervalJoin, JoinedStreams
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
     from headrace.datastream.windowed_stream import AllWindowedStream, WindowedStream
 
@@ -346,6 +347,33 @@ class DataStream(_Settings, Generic[T]):
         self._check_same_environment(ds, "connect")
         return ConnectedStreams(self, ds)
 
+    def join(self, other: DataStream[V]) -> JoinedStreams[T, V]:
+        """This stream and another, to be joined by key and window.
+
+        Example:
+            >>> (
+            ...     orders.join(payments)
+            ...     .where(lambda order: order.id)
+            ...     .equal_to(lambda payment: payment.order_id)
+            ...     .window(TumblingEventTimeWindows.of(Time.minutes(5)))
+            ...     .apply(lambda order, payment: (order.id, payment.amount))
+            ... )
+        """
+        from headrace.datastream.joins import JoinedStreams
+
+        self._check_same_environment(other, "join")
+        return JoinedStreams(self, other)
+
+    def co_group(self, other: DataStream[V]) -> CoGroupedStreams[T, V]:
+        """This stream and another, to be grouped by key and window, with empty sides too.
+
+        It is written as `join` is; the function gets all records of both sides at once.
+        """
+        from headrace.datastream.joins import CoGroupedStreams
+
+        self._check_same_environment(other, "co_group")
+        return CoGroupedStreams(self, other)
+
     def _check_same_environment(self, other: Any, operation: str) -> None:
         if not isinstance(other, DataStream):
             raise FunctionTypeError(f"{operation}() takes a DataStream, not {other!r}")
@@ -614,6 +642,18 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         from headrace.datastream.windowed_stream import WindowedStream
 
         return WindowedStream(self, window_assigner)
+
+    def interval_join(self, other: KeyedStream[K, V]) -> IntervalJoin[K, T, V]:
+        """Joins records of this stream and another whose times differ by no more than some bounds.
+
+        Example:
+            >>> near = clicks.interval_join(views).between(Time.seconds(-5), Time.seconds(0))
+            >>> near.process(MyJoin())
+        """
+        from headrace.datastream.joins import IntervalJoin
+
+        self._check_same_environment(other, "interval_join")
+        return IntervalJoin(self, other)
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream[K, T]:
         """Cuts the records of each key into windows of `size` records, a new one every `slide` records."""

@@ -32,35 +32,23 @@ __all__ = ["AllWindowedStream", "WindowedStream"]
 T = TypeVar("T")
 K = TypeVar("K")
 U = TypeVar("U")
-S = TypeVar("S", bound="_Windowed")
+S = TypeVar("S", bound="WindowSettings")
 
 
-class _Windowed:
-    """What windows of keyed and of whole streams have in common."""
+class WindowSettings:
+    """How windows of any kind are cut, fired and dropped."""
 
-    _function_kinds: tuple[type[Any], ...]
-    _process_kind: type[Any]
-
-    def __init__(self, keyed: KeyedStream[Any, Any], window_assigner: WindowAssigner[Any, Any]) -> None:
+    def __init__(self, window_assigner: WindowAssigner[Any, Any]) -> None:
         if not isinstance(window_assigner, WindowAssigner):
             raise FunctionTypeError(
                 "a window needs a WindowAssigner, such as TumblingEventTimeWindows.of(Time.seconds(10)), not "
                 f"{window_assigner!r}"
             )
-        self._keyed_stream = keyed
         self._assigner = window_assigner
         self._trigger: Trigger[Any, Any] | None = None
         self._evictor: Evictor[Any, Any] | None = None
         self._lateness_ms = 0
         self._late_tag: OutputTag | None = None
-
-    def get_execution_environment(self) -> Any:
-        """The environment that this stream belongs to."""
-        return self._keyed_stream.get_execution_environment()
-
-    def get_input_type(self) -> TypeInformation:
-        """The type of the records in the windows."""
-        return self._keyed_stream.get_type()
 
     def trigger(self: S, trigger: Trigger[Any, Any]) -> S:
         """Fire windows when this trigger says so, instead of the assigner's usual one."""
@@ -95,6 +83,37 @@ class _Windowed:
             raise FunctionTypeError(f"side_output_late_data() takes an OutputTag, not {output_tag!r}")
         self._late_tag = output_tag
         return self
+
+    def _spec(self, environment: Any, **parts: Any) -> specs.WindowSpec:
+        check_shippable(tuple(parts.values()), "window")
+        check_shippable((self._assigner, self._trigger, self._evictor), "window")
+        return specs.WindowSpec(
+            self._assigner,
+            self._trigger or self._assigner.get_default_trigger(environment),
+            evictor=self._evictor,
+            allowed_lateness_ms=self._lateness_ms,
+            late_tag=self._late_tag,
+            **parts,
+        )
+
+
+class _Windowed(WindowSettings):
+    """What windows of keyed and of whole streams have in common."""
+
+    _function_kinds: tuple[type[Any], ...]
+    _process_kind: type[Any]
+
+    def __init__(self, keyed: KeyedStream[Any, Any], window_assigner: WindowAssigner[Any, Any]) -> None:
+        super().__init__(window_assigner)
+        self._keyed_stream = keyed
+
+    def get_execution_environment(self) -> Any:
+        """The environment that this stream belongs to."""
+        return self._keyed_stream.get_execution_environment()
+
+    def get_input_type(self) -> TypeInformation:
+        """The type of the records in the windows."""
+        return self._keyed_stream.get_type()
 
     def reduce(
         self,
@@ -188,16 +207,7 @@ class _Windowed:
         )
 
     def _window(self, output_type: TypeInformation | None, **parts: Any) -> DataStream[Any]:
-        check_shippable(tuple(parts.values()), "window")
-        check_shippable((self._assigner, self._trigger, self._evictor), "window")
-        spec = specs.WindowSpec(
-            self._assigner,
-            self._trigger or self._assigner.get_default_trigger(self.get_execution_environment()),
-            evictor=self._evictor,
-            allowed_lateness_ms=self._lateness_ms,
-            late_tag=self._late_tag,
-            **parts,
-        )
+        spec = self._spec(self.get_execution_environment(), **parts)
         result_type, converts = resolved_type(output_type, "window")
         return self._keyed_stream._apply(self._name(), spec, result_type, converts)
 

@@ -126,6 +126,7 @@ class WindowSpec(OperatorSpec):
 
     The content of a window is what `reduce` or `aggregate` makes of its records, or the records themselves;
     `function` turns it into results, or the content is the result where there is none.
+    `tag(input_index, value)` makes the records of the windows where there are two inputs.
     """
 
     assigner: Any
@@ -136,5 +137,19 @@ class WindowSpec(OperatorSpec):
     evictor: Any = None
     allowed_lateness_ms: int = 0
     late_tag: Any = None
+    tag: Any = None
 
     kind: ClassVar[str] = "Window"
+
+
+@dataclass(frozen=True)
+class IntervalJoinSpec(OperatorSpec):
+    """Pairs records of two keyed inputs with `lower_ms <= right time - left time <= upper_ms`."""
+
+    function: Any
+    lower_ms: int
+    upper_ms: int
+    left_late_tag: Any = None
+    right_late_tag: Any = None
+
+    kind: ClassVar[str] = "Interval Join"

@@ -13,6 +13,7 @@ from headrace.runtime.operators.co_process import (
     CoMapOperator,
     CoProcessOperator,
 )
+from headrace.runtime.operators.interval_join import IntervalJoinOperator
 from headrace.runtime.operators.process import ProcessOperator
 from headrace.runtime.operators.reduce import ReduceOperator
 from headrace.runtime.operators.simple import FilterOperator, FlatMapOperator, MapOperator
@@ -34,6 +35,7 @@ _OPERATORS: dict[type[specs.OperatorSpec], Callable[[Any], Operator]] = {
     specs.TimestampsSpec: TimestampsOperator,
     specs.SinkSpec: SinkOperator,
     specs.WindowSpec: build_window_operator,
+    specs.IntervalJoinSpec: IntervalJoinOperator,
 }
 
 

@@ -55,6 +55,13 @@ class WindowBase(ContextOperator):
                 function.close()
         super().close()
 
+    def process_batch_of(self, input_index: int, batch: Batch) -> None:
+        tag = self.spec.tag
+        if tag is not None:
+            tagged = list(map(tag, repeat(input_index), batch.values))
+            batch = Batch(tagged, batch.timestamps, batch.keys)  # type: ignore[arg-type]
+        self.process_batch(batch)
+
     def late(self, value: Any, stamp: int | None) -> None:
         """A record that comes after its windows are gone: to the side output, else dropped and counted."""
         if self.spec.late_tag is not None:
@@ -232,6 +239,9 @@ class WindowOperator(WindowBase):
                 "as TriggerResult.CONTINUE"
             )
         return result
+
+    def key_of_timer(self, address: Any) -> Any:
+        return address[0]
 
     # Clean-up.
 
