@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import pickle
 import traceback
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,7 @@ import cloudpickle
 from headrace.common.errors import JobExecutionError
 
 _SHOWN = 200
-_PACKAGE = str(Path(__file__).resolve().parent.parent)
+_PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
 
 
 def record_at(values: Sequence[Any], rows: Iterator[Any]) -> Any:
@@ -35,7 +36,7 @@ def shorten(value: Any) -> str:
 
 
 class UserCodeFailure(Exception):
-    """A user function raised; `where` says in which call, operator and uid are filled in by the chain."""
+    """A user function raised; `where` says in which call, the chain fills in operator and uid."""
 
     def __init__(self, cause: BaseException, record: str | None, where: str) -> None:
         super().__init__(where)

@@ -19,12 +19,13 @@ from headrace.runtime.batch import (
 )
 from headrace.runtime.conversion import column_converter
 from headrace.runtime.deployment import VertexDeployment
-from headrace.runtime.epoch import EpochPlan, EpochReport, OperatorReport
+from headrace.runtime.epoch import CheckpointRequest, EpochPlan, EpochReport, OperatorReport
+from headrace.runtime.failure import UserCodeFailure
 from headrace.runtime.input_gate import ChannelKey, InputGate, in_channel_order
 from headrace.runtime.operator import Operator, OperatorContext, SubtaskServices, TaskInfo
 from headrace.runtime.operators import build_operator
 from headrace.runtime.operators.source import SourceOperator
-from headrace.runtime.output import ChannelBuffer, ExchangeWriter, OperatorOutput
+from headrace.runtime.output import ChannelBuffer, Converter, ExchangeWriter, OperatorOutput
 from headrace.runtime.routing import connected_receivers, connected_senders, make_router
 from headrace.runtime.state.backend import KeyedStateBackend
 from headrace.runtime.state.hashmap import HashMapStateBackend
@@ -110,8 +111,8 @@ class Subtask:
             else:
                 side.setdefault(tag.tag_id, []).append(receiver)
                 side_types[tag.tag_id] = tag.type_info
-        convert = None if chained.convert_to is None else column_converter(chained.convert_to)
-        converters = {t: c for t, info in side_types.items() if (c := column_converter(info))}
+        convert = None if chained.convert_to is None else _converter(chained, chained.convert_to)
+        converters = {t: c for t, info in side_types.items() if (c := _converter(chained, info))}
         return OperatorOutput(main, dict(side), convert, converters)
 
     def _writer(self, edge: JobEdge) -> ExchangeWriter:
@@ -120,7 +121,11 @@ class Subtask:
         channels = {
             target: ChannelBuffer(
                 FrameHeader(
-                    to.locations[target].level, to.locations[target].partition, edge.index, sender, 0
+                    to.locations[target].level,
+                    to.locations[target].partition,
+                    edge.index,
+                    sender,
+                    0,
                 ),
                 self._send_frame,
             )
@@ -162,13 +167,18 @@ class Subtask:
             raise first
 
     def run_epoch(
-        self, plan: EpochPlan, frames: Iterable[bytes], send: Callable[[bytes], None]
+        self,
+        plan: EpochPlan,
+        frames: Iterable[bytes],
+        send: Callable[[bytes], None],
+        at_barrier: Callable[[CheckpointRequest], None] | None = None,
     ) -> EpochReport:
-        """Take part in an epoch."""
+        """Take part in an epoch; `at_barrier` is called at its end if a checkpoint is due."""
         started = time.perf_counter()
         self._send, self._bytes_out, bytes_in, read_before = send, 0, 0, self.head.records_in
         for writer in self._writers:
             writer.start_epoch()
+        self._notify(plan)
         self.tick()
         if isinstance(self.head, SourceOperator):
             self._read(self.head, plan)
@@ -177,16 +187,35 @@ class Subtask:
         self.tick()
         for operator in reversed(self.operators.values()):
             operator.end_epoch()
-        for backend in self.backends.values():
-            backend.epoch_end()
         for writer in self._writers:
             writer.flush()
+        if plan.checkpoint is not None and at_barrier is not None:
+            at_barrier(plan.checkpoint)
+        for backend in self.backends.values():
+            backend.epoch_end()
         self._send = _refuse
         busy_ms = (time.perf_counter() - started) * 1000
         return self._report(plan, busy_ms, bytes_in, self.head.records_in - read_before)
 
+    def _notify(self, plan: EpochPlan) -> None:
+        """Tell backends and functions what became of earlier checkpoints."""
+        for checkpoint in plan.completed:
+            for backend in self.backends.values():
+                backend.notify_checkpoint_complete(checkpoint)
+            for operator in self.operators.values():
+                operator.notify_checkpoint(checkpoint, completed=True)
+        for checkpoint in plan.aborted:
+            for backend in self.backends.values():
+                backend.notify_checkpoint_aborted(checkpoint)
+            for operator in self.operators.values():
+                operator.notify_checkpoint(checkpoint, completed=False)
+
     def _read(self, source: SourceOperator, plan: EpochPlan) -> None:
         if self.finished:
+            return
+        if plan.drain:
+            source.drain()
+            self.finished = source.ended
             return
         key = (self.vertex.id, self.task.subtask)
         source.add_splits(plan.splits.get(key, ()), self.vertex.id in plan.no_more_splits)
@@ -270,6 +299,22 @@ class Subtask:
             wake_up_at=self.wake_up_at(),
             accumulators=dict(self.accumulators),
         )
+
+
+def _converter(chained: ChainedOperator, type_info: Any) -> Converter | None:
+    """Converts to a declared type; a value that does not fit is the failure of the operator."""
+    convert = column_converter(type_info)
+    if convert is None:
+        return None
+
+    def guarded(values: list[Any]) -> list[Any]:
+        try:
+            return convert(values)
+        except Exception as error:
+            failure = UserCodeFailure.of(error, where=f"converting to {type_info}")
+            raise failure.at(chained.name, chained.uid) from error
+
+    return guarded
 
 
 def _refuse(frame: bytes) -> None:
