@@ -1,0 +1,1 @@
+"""Benchmarks against bare PySpark loops, PyFlink and Bytewax: ``python -m benchmarks``."""

@@ -1,0 +1,260 @@
+"""The benchmarks by name. Each yields the lines of the table that it is responsible for."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from benchmarks import programs
+from benchmarks.measure import (
+    Result,
+    alternate,
+    middle_ratio,
+    python_memory_kib,
+    seconds_to_first_line,
+    timed,
+)
+from benchmarks.peers import environments as peers
+
+JOBS = Path(__file__).parent / "jobs"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line chose.
+
+    Attributes:
+        scale: A factor on the numbers of records; 1 is what the goals are about.
+        rounds: How often each side runs after the warm-up.
+    """
+
+    yardstick: ModuleType
+    scale: float = 1.0
+    rounds: int = 5
+    pyflink_python: str | None = None
+    bytewax_python: str | None = None
+
+    def records(self, at_full_scale: int) -> int:
+        return max(int(at_full_scale * self.scale) // 2 * 2, 1000)
+
+
+def spark_context(settings: Settings) -> Any:
+    """The one Spark session of the run, found by headrace and used by the bare loops."""
+    from pyspark.sql import SparkSession
+
+    programs.keyed_count(1000, 10)
+    session = SparkSession.getActiveSession()
+    assert session is not None, "headrace left no Spark session"
+    session.sparkContext.addPyFile(str(settings.yardstick.__file__))
+    return session.sparkContext
+
+
+def keyed_count(settings: Settings) -> Iterator[Result]:
+    """Keyed count against the bare loop."""
+    sc = spark_context(settings)
+    records = settings.records(3_000_000)
+    for keys in (1_000, 1_000_000):
+        expected = settings.yardstick.keyed_count(sc, records, keys)
+
+        def ours(keys: int = keys, expected: int = expected) -> float:
+            outputs = 0
+
+            def run() -> None:
+                nonlocal outputs
+                outputs = programs.keyed_count(records, keys)
+
+            took = timed(run)
+            assert outputs == expected, f"{outputs} outputs instead of {expected}"
+            return records / took
+
+        def bare(keys: int = keys) -> float:
+            return records / timed(lambda: settings.yardstick.keyed_count(sc, records, keys))
+
+        mine, other = alternate(ours, bare, settings.rounds)
+        yield Result(
+            name=f"keyed count, {keys:,} keys",
+            peer="bare loop",
+            unit="records/s",
+            ours=statistics.median(mine),
+            theirs=statistics.median(other),
+            ratio=middle_ratio(mine, other),
+            goal=0.45,
+            samples={"headrace": mine, "bare": other, "records": records},
+        )
+
+
+def keyed_count_peers(settings: Settings) -> Iterator[Result]:
+    """Keyed count against PyFlink in process mode and Bytewax."""
+    records = settings.records(3_000_000)
+    flink_records = {1_000: settings.records(80_000), 500_000: settings.records(40_000)}
+    bytewax_records = settings.records(1_000_000)
+    for keys in (1_000, 500_000):
+
+        def ours(keys: int = keys) -> float:
+            return records / timed(lambda: programs.keyed_count(records, keys))
+
+        ours()
+        runs = {
+            "PyFlink 2.3": (
+                50.0,
+                lambda keys=keys: peers.pyflink_keyed_count(
+                    peers.peer_python("pyflink", settings.pyflink_python), flink_records[keys], keys
+                )["rate"],
+            ),
+            "Bytewax 0.21": (3.0, lambda keys=keys: _bytewax(settings, bytewax_records, keys)),
+        }
+        for peer, (goal, run) in runs.items():
+            before = ours()
+            theirs = run()
+            mine = [before, ours()]
+            yield Result(
+                name=f"keyed count, {keys:,} keys",
+                peer=peer,
+                unit="records/s",
+                ours=statistics.mean(mine),
+                theirs=theirs,
+                ratio=statistics.mean(mine) / theirs,
+                goal=goal,
+                samples={"headrace": mine, "records": records},
+            )
+
+
+def _bytewax(settings: Settings, records: int, keys: int) -> float:
+    """The better of one worker and two processes."""
+    python = peers.peer_python("bytewax", settings.bytewax_python)
+    return max(
+        float(run(python, records, keys)["rate"])
+        for run in (peers.bytewax_one_worker, peers.bytewax_keyed_count)
+    )
+
+
+def stateless_chain(settings: Settings) -> Iterator[Result]:
+    """map, filter and flat_map against the bare loop."""
+    sc = spark_context(settings)
+    records = settings.records(3_000_000)
+    mine, other = alternate(
+        lambda: records / timed(lambda: programs.stateless_chain(records)),
+        lambda: records / timed(lambda: settings.yardstick.stateless_chain(sc, records)),
+        settings.rounds,
+    )
+    yield Result(
+        name="map, filter, flat_map",
+        peer="bare loop",
+        unit="records/s",
+        ours=statistics.median(mine),
+        theirs=statistics.median(other),
+        ratio=middle_ratio(mine, other),
+        goal=0.4,
+        samples={"headrace": mine, "bare": other, "records": records},
+    )
+
+
+def small_epoch(settings: Settings) -> Iterator[Result]:
+    """An epoch of ten records through one keyed exchange against a bare job of two stages."""
+    sc = spark_context(settings)
+    few, many = 5, 25
+
+    def ours() -> float:
+        # What a job costs besides its epochs is in both and so drops out.
+        short = timed(lambda: programs.small_epochs(few))
+        long = timed(lambda: programs.small_epochs(many))
+        return (long - short) / (many - few) * 1000
+
+    def bare() -> float:
+        runs = [timed(lambda: settings.yardstick.small_epoch(sc)) for _ in range(many - few)]
+        return statistics.mean(runs) * 1000
+
+    for _ in range(10):
+        settings.yardstick.small_epoch(sc)
+    mine, other = alternate(ours, bare, settings.rounds)
+    yield Result(
+        name="epoch of ten records",
+        peer="bare job",
+        unit="ms",
+        ours=statistics.median(mine),
+        theirs=statistics.median(other),
+        ratio=middle_ratio(mine, other),
+        goal=1.4,
+        at_least=False,
+        samples={"headrace": mine, "bare": other},
+    )
+
+
+def memory(settings: Settings) -> Iterator[Result]:
+    """Resident memory of slots and Spark's Python workers, early and late in 240 epochs."""
+    spark_context(settings)
+    samples: list[tuple[float, int, int]] = []
+    done = threading.Event()
+
+    def watch() -> None:
+        began = time.perf_counter()
+        while not done.wait(0.25):
+            sizes = python_memory_kib(os.getpid())
+            samples.append((time.perf_counter() - began, len(sizes), sum(sizes.values())))
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        programs.keyed_count(240 * 4_000, 1_000, {"execution.epoch.max-records": "2000"})
+    finally:
+        done.set()
+        watcher.join()
+    # The first sixth fills the state and the caches.
+    settled = samples[len(samples) // 6 :]
+    third = max(len(settled) // 3, 1)
+    early = statistics.median(size for _, _, size in settled[:third]) / 1024
+    late = statistics.median(size for _, _, size in settled[-third:]) / 1024
+    yield Result(
+        name="Python memory over 240 epochs",
+        peer="its first third",
+        unit="MiB",
+        ours=late,
+        theirs=early,
+        ratio=late / early,
+        goal=1.03,
+        at_least=False,
+        samples={"seconds, processes, KiB": samples[:: max(len(samples) // 100, 1)]},
+    )
+
+
+def start(settings: Settings) -> Iterator[Result]:
+    """From `python job.py` to the first result of ten records."""
+    commands = {
+        name: [sys.executable, str(JOBS / f"start_{name}.py")] for name in ("headrace", "bare")
+    }
+    for command in commands.values():
+        peers.show(command)
+    mine, other = alternate(
+        lambda: seconds_to_first_line(commands["headrace"]),
+        lambda: seconds_to_first_line(commands["bare"]),
+        settings.rounds,
+    )
+    yield Result(
+        name="start to first result",
+        peer="bare script",
+        unit="s",
+        ours=statistics.median(mine),
+        theirs=statistics.median(other),
+        ratio=middle_ratio(mine, other),
+        goal=1.3,
+        at_least=False,
+        samples={"headrace": mine, "bare": other},
+    )
+
+
+CASES: dict[str, Callable[[Settings], Iterator[Result]]] = {
+    "keyed-count": keyed_count,
+    "stateless-chain": stateless_chain,
+    "small-epoch": small_epoch,
+    "memory": memory,
+    "start": start,
+    "peers": keyed_count_peers,
+}

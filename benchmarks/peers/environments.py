@@ -1,0 +1,141 @@
+"""The peers' environments: made once in a cache directory, reused after that."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+PROGRAMS = Path(__file__).parent
+REQUIREMENTS = {"pyflink": "apache-flink==2.3.0", "bytewax": "bytewax==0.21.1"}
+# Flink's Python client wants setuptools' pkg_resources, which newer releases no longer have.
+CONSTRAINTS = {"pyflink": ["setuptools<80", "wheel"], "bytewax": []}
+
+
+class PeerUnavailableError(Exception):
+    """A peer cannot be installed here; the text says why."""
+
+
+def cache_folder() -> Path:
+    """Where the environments are kept: ``HEADRACE_BENCH_CACHE``, or the user's cache."""
+    given = os.environ.get("HEADRACE_BENCH_CACHE")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headrace-bench"
+
+
+def show(command: list[str], settings: Mapping[str, str] | None = None) -> None:
+    """Print a command as one would type it."""
+    words = [f"{key}={value}" for key, value in (settings or {}).items()] + command
+    print("  $ " + " ".join(words), flush=True)
+
+
+def peer_python(peer: str, given: str | None = None) -> Path:
+    """The interpreter of a peer's environment, which is created if it is not there.
+
+    Raises:
+        PeerUnavailableError: the installation failed.
+    """
+    if given:
+        return Path(given).absolute()
+    folder = cache_folder() / REQUIREMENTS[peer].replace("==", "-")
+    python, ready = folder / "bin" / "python", folder / ".ready"
+    if ready.exists():
+        return python
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    base = os.environ.get("HEADRACE_BENCH_PYTHON", sys.executable)
+    pip = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    commands = [[base, "-m", "venv", "--clear", str(folder)]]
+    if CONSTRAINTS[peer]:
+        commands.append([*pip, *CONSTRAINTS[peer]])
+    isolation = ["--no-build-isolation"] if CONSTRAINTS[peer] else []
+    commands.append([*pip, *isolation, REQUIREMENTS[peer]])
+    for command in commands:
+        show(command)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise PeerUnavailableError(f"{peer}: {done.stderr.strip()[-500:]}")
+    ready.touch()
+    return python
+
+
+def version(python: Path, package: str) -> str:
+    """The version of a package in an environment."""
+    code = f"import importlib.metadata as m; print(m.version({package!r}))"
+    return subprocess.check_output([str(python), "-c", code], text=True).strip()
+
+
+def _run(command: list[str], settings: dict[str, str], timeout_s: float) -> str:
+    show(command, {k: v for k, v in settings.items() if k != "PATH"})
+    done = subprocess.run(
+        command,
+        env={**os.environ, **settings},
+        cwd=PROGRAMS,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+    if done.returncode:
+        raise PeerUnavailableError(f"{command}: {(done.stderr or done.stdout).strip()[-800:]}")
+    return done.stdout
+
+
+def pyflink_keyed_count(python: Path, records: int, keys: int) -> dict[str, Any]:
+    """PyFlink's steady rate of the keyed count in process mode."""
+    # Its workers are started as plain `python`.
+    settings = {"PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    command = [str(python), "pyflink_count.py", str(records), str(keys)]
+    found: dict[str, Any] = json.loads(_run(command, settings, 900).splitlines()[-1])
+    return found
+
+
+def bytewax_keyed_count(python: Path, records: int, keys: int) -> dict[str, Any]:
+    """Bytewax' rate of the keyed count with two processes of one worker each."""
+    with tempfile.TemporaryDirectory() as marks:
+        settings = {"RECORDS": str(records), "KEYS": str(keys), "MARKS": marks}
+        # A single worker when asked: two processes exchange every record over a socket.
+        command = [str(python), "-m", "bytewax.testing", "-p", "2", "-w", "1"]
+        command.append("bytewax_count:flow")
+        began = time.perf_counter()
+        _run(command, settings, 900)
+        whole = time.perf_counter() - began
+        lines = {
+            path.name: [line.split() for line in path.read_text().splitlines()]
+            for path in Path(marks).iterdir()
+        }
+    return {**_steady(lines, records), "whole_seconds": whole}
+
+
+def bytewax_one_worker(python: Path, records: int, keys: int) -> dict[str, Any]:
+    """The same with one worker in one process: no exchange, but only one core."""
+    with tempfile.TemporaryDirectory() as marks:
+        settings = {"RECORDS": str(records), "KEYS": str(keys), "MARKS": marks}
+        began = time.perf_counter()
+        _run([str(python), "-m", "bytewax.run", "bytewax_count:flow"], settings, 900)
+        whole = time.perf_counter() - began
+        lines = {
+            path.name: [line.split() for line in path.read_text().splitlines()]
+            for path in Path(marks).iterdir()
+        }
+    return {**_steady(lines, records), "whole_seconds": whole}
+
+
+def _steady(lines: dict[str, list[list[str]]], records: int) -> dict[str, Any]:
+    """Records per second between the first tenth and the end, over all processes."""
+    marks = [[(float(at), int(seen)) for seen, at in found] for found in lines.values() if found]
+    least = records // 10 // len(marks)
+    warm = [[mark for mark in found if mark[1] >= least] for found in marks]
+    start = max(found[0][0] for found in warm)
+    end = min(found[-1][0] for found in warm)
+    counted = 0
+    for found in warm:
+        inside = [seen for at, seen in found if start <= at <= end]
+        counted += inside[-1] - inside[0]
+    return {"rate": counted / (end - start), "measured_records": counted}
