@@ -253,7 +253,7 @@ class SinkWriter(ABC):
         """Write a batch."""
 
     def record_of_failure(self) -> tuple[Any, ...]:
-        """The record that `write` was at when it raised, alone in a tuple; () if it is not known."""
+        """The record that `write` was at when it raised, alone in a tuple; () if not known."""
         return ()
 
     def on_watermark(self, timestamp: int) -> None:  # noqa: B027
