@@ -3,7 +3,7 @@
 A first rise sets a timer for five seconds later, further rises keep it, and a fall deletes it. If
 it fires, the level has not fallen all the while. Prints
 
-    north has been rising since second 2, now at 3.1 m
+    north has been rising for five seconds, since second 2
 """
 
 from headrace.common import Types, WatermarkStrategy
@@ -44,15 +44,15 @@ class RisingLevel(KeyedProcessFunction):
             due = ctx.timestamp() + RISING_MS
             ctx.timer_service().register_event_time_timer(due)
             self.timer.update(due)
-        elif value[2] <= last and timer is not None:
+        elif value[2] <= last and timer is not None and ctx.timestamp() < timer:
+            # A fall after the five seconds comes too late: the alarm is due, just not fired yet.
             ctx.timer_service().delete_event_time_timer(timer)
             self.timer.clear()
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext):
         self.timer.clear()
         since = (timestamp - RISING_MS) // 1000
-        level = self.level.value()
-        yield f"{ctx.get_current_key()} has been rising since second {since}, now at {level} m"
+        yield f"{ctx.get_current_key()} has been rising for five seconds, since second {since}"
 
 
 def main() -> None:

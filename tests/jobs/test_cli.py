@@ -1,0 +1,139 @@
+"""The command line with real jobs, in child processes as a user would start it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+HEADRACE = [sys.executable, "-m", "headrace.cluster.cli"]
+
+FAILING = """
+from headrace.datastream import StreamExecutionEnvironment
+
+def halve(x):
+    return 12 // x
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.from_collection([3, 0]).map(halve).name("halving").print()
+env.execute("division")
+"""
+
+# The job's functions are in a module of their own, which a slot imports by its name.
+PYFLINK_MODULE = """
+from pyflink.common import Row
+from pyflink.datastream.functions import MapFunction
+
+class Label(MapFunction):
+    def map(self, value):
+        import pyflink.datastream
+        return Row(pyflink.datastream.__name__, value)
+"""
+PYFLINK_PROGRAM = """
+import sys
+from pyflink.datastream import StreamExecutionEnvironment
+from labels import Label
+
+class Doubled:
+    def __init__(self, x):
+        self.x = x
+
+env = StreamExecutionEnvironment.get_execution_environment()
+print("parallelism", env.get_parallelism(), "arguments", sys.argv[1:])
+doubled = env.from_collection([1, 2]).map(lambda x: Doubled(x * 2)).key_by(lambda d: d.x)
+doubled.map(lambda d: d.x).map(Label()).print()
+env.execute()
+"""
+
+ENDLESS = """
+import os, sys, time
+from headrace.datastream import MapFunction, StreamExecutionEnvironment
+
+class Slow(MapFunction):
+    def open(self, context):
+        print("slot", os.getpid(), flush=True)
+
+    def map(self, value):
+        time.sleep(0.05)
+        return value
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+env.generate_sequence(1, 10**9).map(Slow()).filter(lambda x: False).print()
+env.execute("endless")
+"""
+
+
+def headrace(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*HEADRACE, *arguments], cwd=cwd, capture_output=True, text=True, check=False, timeout=240
+    )
+
+
+def test_failed_job_shows_the_users_side(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(FAILING)
+    done = headrace("run", "-p", "1", "job.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "ZeroDivisionError" in done.stderr
+    assert "operator 'halving'" in done.stderr
+    assert "while processing 0" in done.stderr
+    assert "job.py" in done.stderr
+    assert "line 5, in halve" in done.stderr
+    assert "job_master.py" not in done.stderr
+    assert "java" not in done.stderr.lower()
+
+
+def test_pyflink_program_with_modules_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "labels.py").write_text(PYFLINK_MODULE)
+    (tmp_path / "program.py").write_text(PYFLINK_PROGRAM)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    done = headrace("run", "--pyflink", "-p", "1", "../program.py", "-p", "9", cwd=elsewhere)
+    assert done.returncode == 0, done.stderr
+    first, *rows = done.stdout.splitlines()
+    assert first == "parallelism 1 arguments ['-p', '9']"
+    assert rows == [
+        "Row('headrace.datastream', 2)",
+        "Row('headrace.datastream', 4)",
+    ]
+
+
+def test_interrupt_cancels_the_job(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(ENDLESS)
+    child = subprocess.Popen(
+        [*HEADRACE, "run", "job.py"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert child.stdout is not None
+        slot = int(child.stdout.readline().split()[1])
+        # As a terminal does it: the whole group is interrupted, Java and its workers too.
+        os.killpg(child.pid, signal.SIGINT)
+        _, error = child.communicate(timeout=60)
+    finally:
+        child.kill()
+        child.wait()
+    assert child.returncode == 130
+    assert "interrupted" in error
+    assert "Traceback" not in error
+    assert_gone(slot)
+
+
+def assert_gone(pid: int) -> None:
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    pytest.fail(f"slot {pid} is still there")

@@ -1,0 +1,92 @@
+"""The examples run and print what their docstrings say."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+import threading
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from headrace.cluster.cli import main
+
+
+def run_example(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    code = main(["example", *arguments])
+    shown = capsys.readouterr()
+    assert code == 0, shown.err
+    return shown.out.splitlines()
+
+
+def without_subtask(line: str) -> str:
+    return re.sub(r"^\d+> ", "", line)
+
+
+def test_word_count(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [without_subtask(line) for line in run_example(capsys, "word_count")]
+    assert len(lines) == len(set(lines)) == 14
+    assert {"(the,8)", "(water,2)", "(headrace,1)"} <= set(lines)
+
+
+def test_threshold_alarm(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = run_example(capsys, "threshold_alarm")
+    assert [line for line in lines if line.startswith("ALARM> ")] == [
+        "ALARM> boiler is at 102.3 degrees",
+        "ALARM> engine is at 110.4 degrees",
+    ]
+    assert "('boiler', 71.5)" in lines
+    assert len(lines) == 6
+
+
+def test_count_average(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_example(capsys, "count_average") == ["('a', 4.0)", "('b', 15.0)", "('a', 8.0)"]
+
+
+def test_rising_water_level(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = run_example(capsys, "rising_water_level")
+    assert lines == ["north has been rising for five seconds, since second 2"]
+
+
+def test_text_files(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = run_example(capsys, "text_files")
+    assert sorted(lines[1:-1]) == [
+        "16 no water is lost",
+        "17 the water is high",
+        "24 water runs down the race",
+    ]
+
+
+@contextlib.contextmanager
+def server_of(text: str) -> Iterator[int]:
+    """A server that sends a text to whoever connects first, and closes."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                connection, _ = server.accept()
+                with connection:
+                    connection.sendall(text.encode())
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield server.getsockname()[1]
+
+
+def test_socket_word_count(capsys: pytest.CaptureFixture[str]) -> None:
+    with server_of("to be or\nnot to be\n") as port:
+        arguments = ["--host", "127.0.0.1", "--port", str(port)]
+        lines = run_example(capsys, "socket_word_count", *arguments)
+    found = Counter(without_subtask(line) for line in lines)
+    assert found == Counter(["(to,1)", "(be,1)", "(or,1)", "(not,1)", "(to,2)", "(be,2)"])
+
+
+def test_sensor_alarms_ends_with_a_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = run_example(capsys, "sensor_alarms", "--seconds", "3", "--rate", "2000", "--plain")
+    text = "\n".join(lines)
+    assert re.search(r"^records +6,000 in [\d.]+ s, [\d,]+ a second$", text, re.MULTILINE)
+    assert re.search(r"^epochs +\d+, median \d+ ms$", text, re.MULTILINE)
+    assert re.search(r"^rising alarms +\d+$", text, re.MULTILINE)
+    assert re.search(r"^hot readings +\d+$", text, re.MULTILINE)
+    assert any("records/s" in line and "watermark" in line for line in lines)

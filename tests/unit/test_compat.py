@@ -1,0 +1,122 @@
+"""The alias under which PyFlink programs find headrace."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headrace import compat
+from headrace.common.errors import HeadraceError
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.window import TumblingEventTimeWindows
+
+
+@pytest.fixture(autouse=True)
+def _alias_goes_away() -> Iterator[None]:
+    yield
+    compat.uninstall()
+
+
+@pytest.fixture
+def _installed(_alias_goes_away: None) -> None:
+    compat.install()
+
+
+@pytest.mark.usefixtures("_installed")
+class TestModules:
+    def test_are_those_of_headrace(self) -> None:
+        pyflink = importlib.import_module("pyflink")
+        assert pyflink is sys.modules["headrace"]
+        assert importlib.import_module("pyflink.datastream") is sys.modules["headrace.datastream"]
+
+    def test_keep_their_own_name_and_spec(self) -> None:
+        module = importlib.import_module("pyflink.datastream.window")
+        assert module.__name__ == "headrace.datastream.window"
+        assert module.__spec__ is not None
+        assert module.__spec__.name == "headrace.datastream.window"
+
+    def test_every_form_of_import_works(self) -> None:
+        scope: dict[str, object] = {}
+        exec(
+            "import pyflink.datastream.state\n"
+            "import pyflink.datastream as ds\n"
+            "from pyflink.datastream import window, StreamExecutionEnvironment as Env\n"
+            "from pyflink.datastream.window import TumblingEventTimeWindows as Tumbling\n"
+            "from pyflink.common import *\n",
+            scope,
+        )
+        assert scope["Env"] is StreamExecutionEnvironment
+        assert scope["Tumbling"] is TumblingEventTimeWindows
+        assert scope["window"] is sys.modules["headrace.datastream.window"]
+        assert "Types" in scope
+
+    def test_classes_pickle_as_those_of_headrace(self) -> None:
+        types = importlib.import_module("pyflink.common").Row
+        data = pickle.dumps(types(1, "a"))
+        assert b"pyflink" not in data
+        compat.uninstall()
+        assert pickle.loads(data) == types(1, "a")
+
+    def test_version_is_that_of_the_api(self) -> None:
+        assert importlib.import_module("pyflink.version").__version__.startswith("2.")
+
+    def test_missing_module_says_so(self) -> None:
+        with pytest.raises(
+            ModuleNotFoundError, match=r"headrace does not have pyflink\.no_such_thing yet"
+        ):
+            importlib.import_module("pyflink.no_such_thing")
+        with pytest.raises(ModuleNotFoundError, match=r"pyflink\.datastream\.nothing yet"):
+            importlib.import_module("pyflink.datastream.nothing.inside")
+
+    @pytest.mark.parametrize("name", ["java_gateway", "util.java_utils", "fn_execution.coders"])
+    def test_java_side_is_refused(self, name: str) -> None:
+        with pytest.raises(ModuleNotFoundError) as refused:
+            importlib.import_module(f"pyflink.{name}")
+        assert "yet" not in str(refused.value)
+
+    def test_internal_packages_are_not_offered(self) -> None:
+        with pytest.raises(ModuleNotFoundError, match="does not have"):
+            importlib.import_module("pyflink.cluster")
+
+    def test_an_import_error_inside_a_module_is_not_hidden(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        package = sys.modules["headrace.datastream"]
+        (tmp_path / "needy.py").write_text("import some_library_that_is_missing\n")
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+        with pytest.raises(ModuleNotFoundError, match="some_library_that_is_missing"):
+            importlib.import_module("pyflink.datastream.needy")
+
+
+def test_a_pyflink_that_is_installed_is_hidden_only_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyflink").mkdir()
+    (tmp_path / "pyflink" / "__init__.py").write_text("real = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    compat.install()
+    assert not hasattr(importlib.import_module("pyflink"), "real")
+    compat.uninstall()
+    assert importlib.import_module("pyflink").real
+    with pytest.raises(HeadraceError, match="imported already"):
+        compat.install()
+
+
+def test_slots_get_the_alias_too() -> None:
+    compat.install()
+    compat.install()
+    env = StreamExecutionEnvironment.get_execution_environment()
+    assert env.get_configuration().to_dict()["python.preload"] == "headrace.compat.preload"
+    compat.uninstall()
+    env = StreamExecutionEnvironment.get_execution_environment()
+    assert not env.get_configuration().contains_key("python.preload")
+
+
+def test_without_the_alias_nothing_is_found() -> None:
+    assert not compat.is_installed()
+    assert "pyflink" not in sys.modules
