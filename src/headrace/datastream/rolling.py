@@ -20,6 +20,8 @@ def check_position(position: Any) -> None:
 
 
 class _FieldReduce(ReduceFunction[Any]):
+    associative = True
+
     def __init__(self, position: int | str) -> None:
         self._position = position
 

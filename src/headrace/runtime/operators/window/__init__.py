@@ -1,7 +1,8 @@
 """The window operator.
 
-`operator` is the general one, for every assigner, trigger and evictor; `merging` keeps track of windows that
-merge; `aligned` is the fast one for tumbling and sliding windows in event time with their usual trigger;
+`operator` is the general one, for every assigner, trigger and evictor; `merging` keeps track of
+windows that merge; `aligned` is the fast one for tumbling and sliding windows in event time with
+their usual trigger; `slices` saves it work for windows that overlap; `base` is what both share;
 `contents` says what a window holds and `function` what is made of it.
 """
 

@@ -15,6 +15,11 @@ from headrace.datastream.window import TimestampedValue
 from headrace.graph.specs import WindowSpec
 
 WINDOW_STATE = "window-contents"
+"""State of the general operator."""
+
+PANE_STATE = "window-panes"
+SLICE_STATE = "window-slices"
+"""State of the aligned operator: windows, or slices of them."""
 
 
 def contents_descriptor(spec: WindowSpec) -> StateDescriptor:
@@ -27,7 +32,10 @@ def contents_descriptor(spec: WindowSpec) -> StateDescriptor:
 
 
 def folded(spec: WindowSpec, values: Iterable[Any]) -> list[Any]:
-    """What reduce or aggregate makes of records that an evictor left; the records where there is neither."""
+    """What reduce or aggregate makes of records that an evictor left, if there is one of them.
+
+    Where no record is left, there is nothing to reduce, and the result is empty.
+    """
     records = list(values)
     if not records:
         return records

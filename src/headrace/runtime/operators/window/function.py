@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from headrace.common.errors import FunctionTypeError
+from headrace.common.errors import FunctionTypeError, StateError
 from headrace.datastream.functions import (
     AllWindowFunction,
     KeyedStateStore,
@@ -14,6 +14,7 @@ from headrace.datastream.functions import (
     WindowFunction,
 )
 from headrace.datastream.output_tag import OutputTag
+from headrace.datastream.window import MergingWindowAssigner, WindowAssigner
 from headrace.runtime.operators.process import ContextOperator
 from headrace.runtime.runtime_context import OperatorRuntimeContext
 from headrace.runtime.state.key_cell import KeyCell
@@ -26,7 +27,10 @@ class WindowContext(ProcessWindowFunction.Context[Any]):
     """The context of a window function; the operator moves it from window to window."""
 
     def __init__(
-        self, operator: ContextOperator, window_state: KeyedStateStore, global_state: KeyedStateStore
+        self,
+        operator: ContextOperator,
+        window_state: KeyedStateStore,
+        global_state: KeyedStateStore,
     ) -> None:
         self._operator = operator
         self._window_state = window_state
@@ -49,9 +53,7 @@ class WindowContext(ProcessWindowFunction.Context[Any]):
         return self._operator.watermark
 
     def output(self, output_tag: OutputTag, value: Any) -> None:
-        self._operator.element_context.add_side(
-            output_tag, value, self.current.max_timestamp()
-        )
+        self._operator.element_context.add_side(output_tag, value, self.current.max_timestamp())
 
 
 class NamespacedStateStore(OperatorRuntimeContext):
@@ -63,11 +65,26 @@ class NamespacedStateStore(OperatorRuntimeContext):
         return self._context.backend.get_or_create(descriptor, self._cell, namespaced=True)
 
 
-def window_context(operator: ContextOperator, window_cell: KeyCell) -> WindowContext:
+class NoWindowStateStore(OperatorRuntimeContext):
+    """There is no state of windows that merge: whose would it be afterwards?"""
+
+    def _state(self, descriptor: Any, kind: Any) -> Any:
+        raise StateError(
+            f"state {descriptor.get_name()!r} cannot belong to a window that may merge with "
+            "others, such as a session: use global_state(), which belongs to the key "
+            "(Per-window state is not allowed when using merging windows.)"
+        )
+
+
+def window_context(
+    operator: ContextOperator, window_cell: KeyCell, assigner: WindowAssigner[Any, Any]
+) -> WindowContext:
     """A context over the operator's cells."""
+    merging = isinstance(assigner, MergingWindowAssigner)
+    window_state = NoWindowStateStore if merging else NamespacedStateStore
     return WindowContext(
         operator,
-        NamespacedStateStore(operator.context, window_cell),
+        window_state(operator.context, window_cell),
         OperatorRuntimeContext(operator.context, operator.cell),
     )
 

@@ -1,7 +1,7 @@
-"""Windows of a key that merge: which of them are in flight, and under which window their state is kept.
+"""Windows of a key that merge: which are in flight, and where their content is kept.
 
-When windows merge the content stays where one of them had it (the *state window*), so that merging moves
-little. The map from window to state window is itself state.
+When windows merge the content stays where one of them had it (the *state window*), so that merging
+moves little. The map from window to state window is itself state.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ class MergingWindowSet:
         self, assigner: MergingWindowAssigner[Any, Any], mapping: dict[Any, Any] | None
     ) -> None:
         self._assigner = assigner
-        self.mapping: dict[Any, Any] = dict(mapping) if mapping else {}
-        self._initial = dict(self.mapping)
+        self._stored = mapping or {}
+        self.mapping: dict[Any, Any] = dict(self._stored)
 
     @property
     def changed(self) -> bool:
         """Whether it must be written back."""
-        return self.mapping != self._initial
+        return self.mapping != self._stored
 
     def state_window(self, window: Any) -> Any:
-        """Under which window the content of a window is kept; None for a window that is not in flight."""
+        """Where the content of a window is kept; None for a window that is not in flight."""
         return self.mapping.get(window)
 
     def retire(self, window: Any) -> None:

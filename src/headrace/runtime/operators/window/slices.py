@@ -1,25 +1,62 @@
 """Sliding windows without computing each record once for each window.
 
-Records are aggregated once, into slices. A window is the merge of its slices, and of that most is shared with
-the window before it: aggregates of the older slices (*suffixes*) are computed once for as many slides as a
-window has, and the newer slices (*back*) are merged in one by one. So a slide costs a few merges for
-each key, however long the window is.
+Records are aggregated once, into slices. A window is the merge of its slices, and of that most is
+shared with the window before it: aggregates of the older slices (*suffixes*) are computed once for
+as many slides as a window has, and the newer slices (*back*) are merged in one by one. So a slide
+costs a few merges for each key, however long the window is.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
+from math import gcd
 from typing import Any
+
+from headrace.datastream.functions import AggregateFunction
+from headrace.datastream.window import SlidingEventTimeWindows
+from headrace.graph.specs import WindowSpec
+from headrace.runtime.operators.window.ownership import own
 
 Panes = dict[int, dict[Any, Any]]
 Merge = Callable[[Any, Any], Any]
 
-_IMMUTABLE = (int, float, str, bytes, bool, tuple, frozenset, type(None), complex)
+_MOST_SLICES_PER_SLIDE = 16
+
+
+def merge_of_slices(spec: WindowSpec) -> Merge | None:
+    """How slices of the windows are merged; None if windows have to be filled one by one.
+
+    An aggregate function says with merge() how to combine accumulators. A reduce function says no
+    such thing: `lambda a, b: (a[0], a[1] + 1)` counts records as long as they come one by one. So
+    it is used on slices only if it says that it is `associative`, as sum() and min() do.
+    """
+    assigner = spec.assigner
+    if type(assigner) is not SlidingEventTimeWindows or assigner.slide >= assigner.size:
+        return None
+    if assigner.slide // gcd(assigner.size, assigner.slide) > _MOST_SLICES_PER_SLIDE:
+        return None
+    if getattr(spec.reduce, "associative", False):
+        reduce: Merge = spec.reduce.reduce
+        return reduce
+    return spec.aggregate.merge if _can_merge(spec.aggregate) else None
+
+
+def _can_merge(aggregate: AggregateFunction[Any, Any, Any] | None) -> bool:
+    """Whether merge() does something: many leave it empty, as only sessions call it in Flink."""
+    if aggregate is None:
+        return False
+    try:
+        merged = aggregate.merge(aggregate.create_accumulator(), aggregate.create_accumulator())
+    except Exception:
+        return False
+    return merged is not None
 
 
 class SlidingMerger:
-    """Merges the slices of one window after the other, oldest window first."""
+    """Merges the slices of one window after the other, oldest window first.
+
+    merge() gets the older slices first, and copies of what is kept: it may use up what it is given.
+    """
 
     def __init__(self, merge: Merge, size_ms: int, slice_ms: int) -> None:
         self._merge = merge
@@ -27,36 +64,34 @@ class SlidingMerger:
         self._slice_ms = slice_ms
         self._suffixes: dict[int, dict[Any, Any]] = {}
         self._back: dict[Any, Any] = {}
-        self._back_end: int | None = None
+        self._back_end = 0
 
     def touched(self, start: int) -> None:
         """A slice got a record: what was made of it before does not count any more."""
-        if self._back_end is not None and start < self._back_end:
+        if self._suffixes and start < self._back_end:
             self.reset()
 
     def reset(self) -> None:
         """Forget what was merged."""
-        self._suffixes, self._back, self._back_end = {}, {}, None
+        self._suffixes, self._back = {}, {}
 
     def window(self, panes: Panes, start: int) -> dict[Any, Any]:
-        """Aggregates of the window from `start` on, by key."""
+        """Aggregates of the window from `start` on, by key; the caller may keep and change them."""
         end = start + self._size_ms
-        if self._back_end is None or start not in self._suffixes:
+        if start not in self._suffixes:
             self._flip(panes, start, end)
         back = self._back
-        for pane_start in range(self._back_end or end, end, self._slice_ms):
+        for pane_start in range(self._back_end, end, self._slice_ms):
             self._merge_into(back, panes.get(pane_start))
         self._back_end = end
-        suffix = self._suffixes[start]
-        if not back:
-            return suffix
-        if not suffix:
-            return dict(back)
-        result = {k: v for k, v in suffix.items() if k not in back}
-        merge = self._merge
-        for key, value in back.items():
-            older = suffix.get(key)
-            result[key] = value if older is None else merge(_own(older), _own(value))
+        suffix, merge = self._suffixes[start], self._merge
+        result = {}
+        for key, older in suffix.items():
+            newer = back.get(key)
+            result[key] = own(older) if newer is None else merge(own(older), own(newer))
+        for key, newer in back.items():
+            if key not in suffix:
+                result[key] = own(newer)
         return result
 
     def _flip(self, panes: Panes, start: int, end: int) -> None:
@@ -70,7 +105,8 @@ class SlidingMerger:
                 suffix = dict(suffix)
                 for key, value in pane.items():
                     newer = suffix.get(key)
-                    suffix[key] = _own(value) if newer is None else merge(_own(value), _own(newer))
+                    if value is not None:
+                        suffix[key] = own(value) if newer is None else merge(own(value), own(newer))
             suffixes[pane_start] = suffix
         self._suffixes, self._back, self._back_end = suffixes, {}, end
 
@@ -78,9 +114,5 @@ class SlidingMerger:
         merge = self._merge
         for key, value in (pane or {}).items():
             older = back.get(key)
-            back[key] = _own(value) if older is None else merge(older, _own(value))
-
-
-def _own(accumulator: Any) -> Any:
-    """A copy, unless nobody can change it: merge() may use up what it is given."""
-    return accumulator if type(accumulator) in _IMMUTABLE else copy.deepcopy(accumulator)
+            if value is not None:
+                back[key] = own(value) if older is None else merge(older, own(value))
