@@ -25,6 +25,7 @@ from headrace.coordination.dependencies import PythonDependencies
 from headrace.coordination.epoch_pacer import EpochPacer
 from headrace.coordination.outputs import Collector, Terminal
 from headrace.coordination.source_coordinator import SourceCoordinator
+from headrace.coordination.watermark_alignment import WatermarkAligner
 from headrace.graph.execution_graph import ExecutionGraph, ExecutionState
 from headrace.graph.ids import EpochId, SlotId
 from headrace.graph.job_graph import JobGraph
@@ -100,6 +101,7 @@ class JobMaster:
         self._directory = ""
         self._server: ControlServer
         self._sources: SourceCoordinator
+        self._alignment: WatermarkAligner
         self._pacer = EpochPacer(options.epoch_target_s, options.epoch_max_records)
         self._started = time.monotonic()
         self.last_epoch: EpochSummary | None = None
@@ -189,6 +191,7 @@ class JobMaster:
     def _deploy(self) -> None:
         self.execution.move_all(ExecutionState.SCHEDULED, ExecutionState.DEPLOYING)
         self._sources = SourceCoordinator(self.job_graph)
+        self._alignment = WatermarkAligner(self.job_graph)
         settings = JobSettings(
             self._id.to_hex_string(),
             self.job_graph.job_name,
@@ -227,6 +230,7 @@ class JobMaster:
             epoch += 1
             started = time.monotonic()
             reports = self._run_epoch(EpochId(epoch))
+            self._alignment.observe(reports)
             duration = time.monotonic() - started
             self._pacer.observe(self._work_s(), max(r.records_read for r in reports if r.source))
             self.last_epoch = EpochSummary(epoch, duration, reports)
@@ -251,6 +255,7 @@ class JobMaster:
             self._pacer.max_read_ms,
             splits,
             self._sources.finished_vertices,
+            max_watermarks=self._alignment.limits(now),
         )
         self._server.broadcast(m.BeginEpoch(plan))
         hellos = self._server.hellos
@@ -285,9 +290,8 @@ class JobMaster:
                 collector.wait_while_full(0.5)
                 self._check()
         due = [r.wake_up_at for r in reports if not r.finished and r.wake_up_at is not None]
-        discovery = self._sources.next_discovery(now_ms())
-        if discovery is not None:
-            due.append(discovery)
+        others = (self._sources.next_discovery(now_ms()), self._alignment.resume_at())
+        due += [t for t in others if t is not None]
         until = min(due, default=None)
         with self._changed:
             while not (self._data_available or self._cancelling or self._failure):

@@ -11,6 +11,14 @@ SubtaskKey = tuple[VertexId, int]
 
 
 @dataclass(frozen=True)
+class CheckpointRequest:
+    """Take a snapshot at the end of the epoch and write it into a directory."""
+
+    checkpoint: CheckpointId
+    directory: str
+
+
+@dataclass(frozen=True)
 class EpochPlan:
     """Everything that a slot must know to run its part of an epoch."""
 
@@ -20,7 +28,11 @@ class EpochPlan:
     max_read_ms: int
     splits: dict[SubtaskKey, list[Any]] = field(default_factory=dict)
     no_more_splits: frozenset[VertexId] = frozenset()
-    checkpoint: CheckpointId | None = None
+    checkpoint: CheckpointRequest | None = None
+    completed: tuple[CheckpointId, ...] = ()
+    aborted: tuple[CheckpointId, ...] = ()
+    drain: bool = False
+    max_watermarks: dict[VertexId, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -49,5 +61,6 @@ class EpochReport:
     busy_ms: float
     watermark: int
     wake_up_at: int | None
+    aligned_watermark: int | None = None
     accumulators: dict[str, Any] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)

@@ -220,7 +220,8 @@ class Subtask:
         key = (self.vertex.id, self.task.subtask)
         source.add_splits(plan.splits.get(key, ()), self.vertex.id in plan.no_more_splits)
         deadline = time.monotonic() + plan.max_read_ms / 1000
-        source.read(plan.max_records, deadline, self.tick)
+        limit = plan.max_watermarks.get(self.vertex.id)
+        source.read(plan.max_records, deadline, self.tick, limit)
         self.finished = source.ended
 
     def _consume(self, frames: Iterable[bytes]) -> int:
@@ -275,6 +276,9 @@ class Subtask:
         times = [o.wake_up_at() for o in self.operators.values()]
         return min((t for t in times if t is not None), default=None)
 
+    def _aligned_watermark(self) -> int | None:
+        return self.head.aligned_watermark if isinstance(self.head, SourceOperator) else None
+
     def _send_frame(self, frame: bytes) -> None:
         self._bytes_out += len(frame)
         self._send(frame)
@@ -297,6 +301,7 @@ class Subtask:
             busy_ms=busy_ms,
             watermark=self.head.watermark,
             wake_up_at=self.wake_up_at(),
+            aligned_watermark=self._aligned_watermark(),
             accumulators=dict(self.accumulators),
         )
 

@@ -45,6 +45,8 @@ class WatermarkTracker:
         self._news = False
         self.watermark = MIN_TIMESTAMP
         self.idle = False
+        self.held = False
+        """Nothing is read for now, so that it means nothing that no records come."""
 
     def process(self, batch: Batch, emit_batch: Callable[[Batch], None]) -> None:
         """Assign timestamps, let the generator see them, and pass the records on."""
@@ -113,6 +115,8 @@ class WatermarkTracker:
         if not self._silent and now >= self._next_emit_ms:
             self._next_emit_ms = now + self._interval_ms
             self.emit_now()
+        if self.held:
+            self._last_record_ms = now
         timeout = self._idle_timeout_ms
         if timeout is not None and not self.idle and now - self._last_record_ms >= timeout:
             self.mark_idle()
@@ -132,7 +136,7 @@ class WatermarkTracker:
         times = []
         if not self._silent and (self._news or not self._by_batch):
             times.append(self._next_emit_ms)
-        if self._idle_timeout_ms is not None and not self.idle:
+        if self._idle_timeout_ms is not None and not (self.idle or self.held):
             times.append(self._last_record_ms + self._idle_timeout_ms)
         return min(times, default=None)
 

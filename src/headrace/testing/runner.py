@@ -91,6 +91,7 @@ class MiniRunner:
         self._random = None if shuffle_seed is None else random.Random(shuffle_seed)
         self._subtasks: dict[SubtaskKey, Subtask] = {}
         self._sources: Any = None
+        self._alignment: Any = None
 
     @property
     def clock(self) -> Callable[[], int]:
@@ -124,6 +125,7 @@ class MiniRunner:
             _READ_MS,
             self._sources.discover(self._clock()),
             self._sources.finished_vertices,
+            max_watermarks=self._alignment.limits(self._clock()),
         )
         inputs: list[list[list[bytes]]] = [[[] for _ in level] for level in self._physical.levels]
 
@@ -142,6 +144,7 @@ class MiniRunner:
                 self.reports[partition.vertex, partition.subtask] = report
                 read += report.records_read if report.source else 0
         self.records_per_epoch.append(read)
+        self._alignment.observe(self.reports.values())
         if isinstance(self._clock, ManualClock):
             self._clock.advance(self._epoch_ms)
 
@@ -169,7 +172,7 @@ class MiniRunner:
         """Let time pass until a subtask or a source has something to do."""
         now = self._clock()
         times = [r.wake_up_at for r in self.reports.values() if not r.finished]
-        times.append(self._sources.next_discovery(now))
+        times += [self._sources.next_discovery(now), self._alignment.resume_at()]
         due = min((t for t in times if t is not None), default=None)
         if isinstance(self._clock, ManualClock):
             if due is not None and due > now:
@@ -222,7 +225,9 @@ class MiniRunner:
 
     def _deploy(self, snapshot: JobSnapshot | None) -> None:
         from headrace.coordination.source_coordinator import SourceCoordinator
+        from headrace.coordination.watermark_alignment import WatermarkAligner
 
+        self._alignment = WatermarkAligner(self.job_graph)
         self._sources = SourceCoordinator(self.job_graph)
         if snapshot is not None:
             self._sources.restore(snapshot.enumerators)

@@ -10,7 +10,8 @@ from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.base import ReadBatch, SourceReader
 from headrace.datastream.functions import RuntimeContext
 from headrace.graph.specs import SourceSpec
-from headrace.runtime.batch import BATCH_SIZE, MAX_TIMESTAMP, Batch
+from headrace.runtime.alignment import ReadLimit
+from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.runtime.operator import Operator
 from headrace.runtime.runtime_context import OperatorRuntimeContext
 from headrace.runtime.watermarks import WatermarkTracker
@@ -34,6 +35,7 @@ class SourceOperator(Operator):
         self._restored_splits: list[Any] = []
         self._no_more_splits = False
         self._told_idle = False
+        self._held = False
         self.ended = False
         self.more_now = False
 
@@ -62,25 +64,65 @@ class SourceOperator(Operator):
                 raise self.failed(error, where="adding splits to the source") from error
         self._no_more_splits = no_more
 
-    def read(self, max_records: int, deadline: float, tick: Callable[[], None]) -> None:
-        """Read until the budget is used up or there is nothing more now; `tick` lets time pass in the chain."""
-        left = max_records
+    def read(
+        self,
+        max_records: int,
+        deadline: float,
+        tick: Callable[[], None],
+        max_watermark: int | None = None,
+    ) -> None:
+        """Read until the budget is used up or there is nothing more now.
+
+        Args:
+            max_records: The budget.
+            deadline: When to stop, by the monotonic clock.
+            tick: Lets time pass in the chain.
+            max_watermark: Stop beyond this watermark, until others have caught up.
+        """
+        left, limit = max_records, ReadLimit(max_watermark)
+        self._hold(False)
         while left > 0:
-            batch = self._poll(min(left, BATCH_SIZE))
+            if limit.reached(self.watermark):
+                self._hold(True)
+                break
+            batch = self._poll(min(left, limit.batch_size))
             if batch is None:
                 self.more_now = False
                 break
             left -= len(batch.values)
             self.records_in += len(batch.values)
+            before = self.watermark
             self._emit(batch)
             self._forget_finished()
             self.more_now = True
             tick()
+            if limit.aligned:
+                self._emit_watermarks()
+                limit.moved(before, self.watermark)
             if time.monotonic() > deadline:
                 break
         self._forget_finished()
         if self._reader.exhausted and self._no_more_splits:
             self._end()
+
+    def _hold(self, held: bool) -> None:
+        self._held = held
+        for tracker in self._trackers.values():
+            tracker.held = held
+
+    def _emit_watermarks(self) -> None:
+        try:
+            for tracker in list(self._trackers.values()):
+                tracker.emit_now()
+        except Exception as error:
+            raise self.failed(error) from error
+
+    @property
+    def aligned_watermark(self) -> int | None:
+        """How far the source has come; None if nobody need wait for it: idle, or nothing to read."""
+        if self.ended or self._told_idle or self._reader.exhausted:
+            return None
+        return self.watermark
 
     def _poll(self, max_records: int) -> ReadBatch | None:
         try:
@@ -134,6 +176,10 @@ class SourceOperator(Operator):
             del self._trackers[self._finished.pop()]
             self._changed()
 
+    def drain(self) -> None:
+        """End here, as if the source had: the rest belongs to the job that starts from the savepoint."""
+        self._end()
+
     def _end(self) -> None:
         if self.ended:
             return
@@ -160,7 +206,8 @@ class SourceOperator(Operator):
             return None
         now = self.context.clock()
         times = [self._idle_at, *(t.wake_up_at() for t in self._trackers.values())]
-        times.append(now if self.more_now else self._reader.available_at(now))
+        if not self._held:
+            times.append(now if self.more_now else self._reader.available_at(now))
         return min((t for t in times if t is not None), default=None)
 
     def _changed(self) -> None:
@@ -180,7 +227,7 @@ class SourceOperator(Operator):
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         super().restore(snapshot)
-        self._restored_splits = list(snapshot["splits"])
+        self._restored_splits = list(snapshot.get("splits", ()))
 
 
 class _ReaderContext:
