@@ -69,6 +69,7 @@ from headrace.datastream.window import (
     Window,
     WindowAssigner,
 )
+from headrace.datastream.windowed_stream import WindowedStream
 
 __all__ = [
     "AggregateFunction",
@@ -125,4 +126,5 @@ __all__ = [
     "Window",
     "WindowAssigner",
     "WindowFunction",
+    "WindowedStream",
 ]
