@@ -12,6 +12,7 @@ from headrace.datastream.connectors.print_sink import CollectSink
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.graph.job_graph import build_job_graph
+from headrace.graph.transformation import Transformation
 from headrace.testing.runner import EpochRecords, MiniRunner
 
 __all__ = ["RunResult", "collect", "run_in_process"]
@@ -142,8 +143,18 @@ def _collected(env: StreamExecutionEnvironment, stream: DataStream[Any]) -> str:
     if stream.get_execution_environment() is not env:
         raise HeadraceError("the stream belongs to another environment")
     collect_id = env.new_collect_id()
-    stream.sink_to(CollectSink(collect_id)).name("Sink: Collect")
+    sink = stream.sink_to(CollectSink(collect_id)).name("Sink: Collect")
+    parallelism = _parallelism(stream._transformation)
+    if parallelism is not None:
+        sink.set_parallelism(parallelism)
     return collect_id
+
+
+def _parallelism(transformation: Transformation) -> int | None:
+    """That of the operator, so that its records keep their order on the way to the test."""
+    while transformation.virtual and len(transformation.inputs) == 1:
+        transformation = transformation.inputs[0]
+    return None if transformation.virtual else transformation.parallelism
 
 
 def _records_out(runner: MiniRunner) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Failures of user code on their way to the user: the user's own traceback, record and exception."""
+"""Failures on their way to the user: the user's own traceback, record and exception."""
 
 from __future__ import annotations
 
@@ -111,10 +111,9 @@ def test_an_error_keeps_what_the_user_raised_it_from() -> None:
 
 
 def test_an_error_inside_the_engine_still_has_a_traceback() -> None:
-    try:
+    with pytest.raises(TypeError) as caught:
         collect(StreamExecutionEnvironment.get_execution_environment())  # type: ignore[arg-type]
-    except TypeError as error:
-        assert "collect() takes a DataStream" in user_traceback(error)
+    assert "collect() takes a DataStream" in user_traceback(caught.value)
 
 
 class NeedsArguments(Exception):
@@ -194,11 +193,10 @@ def test_frames_of_a_package_with_a_longer_name_are_the_users(tmp_path: Path) ->
     code = compile("def fail():\n    raise ValueError('mine')\n", str(file), "exec")
     namespace: dict[str, Any] = {}
     exec(code, namespace)
-    try:
+    with pytest.raises(ValueError, match="mine") as caught:
         namespace["fail"]()
-    except ValueError as error:
-        error.__traceback__ = error.__traceback__.tb_next  # type: ignore[union-attr]
-        assert str(file) in user_traceback(error)
+    caught.value.__traceback__ = caught.tb.tb_next
+    assert str(file) in user_traceback(caught.value)
 
 
 def test_only_frames_above_the_users_are_left_out() -> None:
@@ -209,10 +207,9 @@ def test_only_frames_above_the_users_are_left_out() -> None:
     def fail() -> None:
         raise ValueError("mine")
 
-    try:
+    with pytest.raises(ValueError, match="mine") as caught:
         namespace["call"](fail)
-    except ValueError as error:
-        error.__traceback__ = error.__traceback__.tb_next  # type: ignore[union-attr]
-        text = user_traceback(error)
+    caught.value.__traceback__ = caught.tb.tb_next
+    text = user_traceback(caught.value)
     assert "runtime/x.py" not in text
     assert "in fail" in text

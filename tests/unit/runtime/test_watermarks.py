@@ -1,4 +1,4 @@
-"""Watermark strategies: monotonous, bounded, custom, idleness; timestamps and what is wrong with them."""
+"""Watermark strategies: monotonous, bounded, custom, idleness; and timestamps that are wrong."""
 
 from __future__ import annotations
 
