@@ -1,10 +1,9 @@
-"""The master of one job: places its slots, runs epoch after epoch, and ends it."""
+"""The master of one job: runs epoch after epoch, goes back to the last checkpoint after a failure, and ends it."""
 
 from __future__ import annotations
 
 import logging
 import os
-import secrets
 import shutil
 import sys
 import tempfile
@@ -13,34 +12,50 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from headrace.common.errors import HeadraceError, JobCancelledError, JobExecutionError
+from headrace.common.errors import (
+    CheckpointError,
+    CheckpointFailureReason,
+    JobCancelledError,
+    JobExecutionError,
+)
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
-from headrace.coordination.carrier import Carrier, EpochRun, PartitionRun
-from headrace.coordination.control import ControlServer
-from headrace.coordination.dependencies import PythonDependencies
+from headrace.coordination.carrier import Carrier
+from headrace.coordination.checkpoint_coordinator import (
+    CheckpointCoordinator,
+    CheckpointSettings,
+    SavepointOrder,
+)
+from headrace.coordination.checkpoint_store import (
+    CheckpointStore,
+    CompletedCheckpoint,
+    load_checkpoint,
+)
 from headrace.coordination.epoch_pacer import EpochPacer
+from headrace.coordination.job_attempt import (
+    AttemptCancelledError,
+    AttemptFailedError,
+    JobAttempt,
+    SlotEnvironment,
+)
 from headrace.coordination.outputs import Collector, Terminal
+from headrace.coordination.restart_policy import NoRestart, RestartPolicy
 from headrace.coordination.source_coordinator import SourceCoordinator
 from headrace.coordination.watermark_alignment import WatermarkAligner
 from headrace.graph.execution_graph import ExecutionGraph, ExecutionState
-from headrace.graph.ids import EpochId, SlotId
+from headrace.graph.ids import CheckpointId, EpochId, SubtaskIndex
 from headrace.graph.job_graph import JobGraph
 from headrace.graph.physical_graph import build_physical_graph
 from headrace.runtime import messages as m
 from headrace.runtime.deployment import JobSettings, pack_job
-from headrace.runtime.epoch import EpochPlan, EpochReport, SubtaskKey
-from headrace.runtime.failure import FailureReport
-from headrace.runtime.slot_protocol import SlotLaunch, now_ms
+from headrace.runtime.epoch import EpochPlan, EpochReport
+from headrace.runtime.slot_protocol import now_ms
 
 _log = logging.getLogger(__name__)
-
-_SLOT_START_S = 120.0
-_REPORT_WAIT_S = 60.0
-_CLOSE_WAIT_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -49,11 +64,13 @@ class JobMasterOptions:
 
     epoch_target_s: float = 1.0
     epoch_max_records: int | None = None
-    python_path: tuple[str, ...] = ()
-    preload: tuple[str, ...] = ()
+    slots: SlotEnvironment = SlotEnvironment()
     job_parameters: dict[str, str] = field(default_factory=dict)
     cached_files: dict[str, str] = field(default_factory=dict)
-    dependencies: PythonDependencies = PythonDependencies()
+    checkpoints: CheckpointSettings = CheckpointSettings()
+    restarts: RestartPolicy = field(default_factory=NoRestart)
+    restore_path: str | None = None
+    allow_unmatched_state: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,25 +103,38 @@ class JobMaster:
         self._terminal = terminal or Terminal()
         self._collectors = collectors or {}
         self._on_epoch = on_epoch
-        self._changed = threading.Condition()
         self._status = JobStatus.CREATED
         self.status_since: dict[JobStatus, float] = {JobStatus.CREATED: time.time()}
         self._result: Future[JobExecutionResult] = Future()
-        self._failure: FailureReport | str | None = None
-        self._cancelling = False
-        self._ready: set[SlotId] = set()
-        self._reports: dict[SubtaskKey, EpochReport] = {}
-        self._closed: dict[SlotId, m.Closed] = {}
-        self._data_available = False
-        self._incarnation = 1
-        self._token = secrets.token_hex(16)
-        self._directory = ""
-        self._server: ControlServer
-        self._sources: SourceCoordinator
-        self._alignment: WatermarkAligner
-        self._pacer = EpochPacer(options.epoch_target_s, options.epoch_max_records)
+        self._cancelling = threading.Event()
+        self._accumulators: dict[str, Any] = {}
         self._started = time.monotonic()
+        self._epoch = 0
+        self._epoch_of: dict[CheckpointId, int] = {}
+        self._temporary: str | None = None
+        self._pacer = EpochPacer(self._target_s(), options.epoch_max_records)
+        self._sources = SourceCoordinator(job_graph)
+        self._alignment = WatermarkAligner(job_graph)
+        self.checkpoints = self._checkpoint_coordinator()
+        self.attempt: JobAttempt | None = None
+        self.restarts = 0
+        self.failures: list[JobExecutionError] = []
         self.last_epoch: EpochSummary | None = None
+
+    def _target_s(self) -> float:
+        """No epoch should be much longer than the time between checkpoints."""
+        interval_ms = self._options.checkpoints.interval_ms
+        target_s = self._options.epoch_target_s
+        return target_s if interval_ms is None else min(target_s, interval_ms / 1000)
+
+    def _checkpoint_coordinator(self) -> CheckpointCoordinator:
+        settings = self._options.checkpoints
+        if settings.directory is None:
+            self._temporary = tempfile.mkdtemp(prefix="headrace-checkpoints-")
+        directory = Path((settings.directory or self._temporary or "").removeprefix("file://"))
+        job = self._id.to_hex_string()
+        store = CheckpointStore(directory / job, settings.retained)
+        return CheckpointCoordinator(self.job_graph, job, settings, store)
 
     # JobHandle.
 
@@ -117,30 +147,65 @@ class JobMaster:
 
     def cancel(self) -> Future[None]:
         """Cancel the job; what runs is ended, functions are closed."""
-        with self._changed:
-            if not self._status.is_terminal_state():
-                self._cancelling = True
-                self._set_status(JobStatus.CANCELLING)
-                self._changed.notify_all()
-        self._carrier.cancel()
+        if not self._status.is_terminal_state():
+            self._set_status(JobStatus.CANCELLING)
+        self._cancelling.set()
+        attempt = self.attempt
+        if attempt is not None:
+            attempt.cancel()
         done: Future[None] = Future()
         self._result.add_done_callback(lambda _: done.set_result(None))
         return done
 
+    def trigger_savepoint(self, savepoint_directory: str | None) -> Future[str]:
+        return self._order(SavepointOrder(self._savepoint_directory(savepoint_directory)))
+
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None
     ) -> Future[str]:
-        raise HeadraceError("savepoints are not there yet; cancel() ends the job without one")
+        order = SavepointOrder(
+            self._savepoint_directory(savepoint_directory),
+            stop=True,
+            drain=advance_to_end_of_event_time,
+        )
+        self._order(order)
+        stopped: Future[str] = Future()
 
-    def trigger_savepoint(self, savepoint_directory: str | None) -> Future[str]:
-        raise HeadraceError("savepoints are not there yet")
+        def finish(_: Any) -> None:
+            error = self._result.exception() or order.done.exception()
+            if error is None:
+                stopped.set_result(order.done.result())
+            else:
+                stopped.set_exception(error)
+
+        self._result.add_done_callback(finish)
+        return stopped
+
+    def _savepoint_directory(self, given: str | None) -> str:
+        directory = given or self._options.checkpoints.savepoint_directory
+        if not directory:
+            raise CheckpointError(
+                "where should the savepoint go? Give a directory, or set "
+                "execution.checkpointing.savepoint-dir",
+                CheckpointFailureReason.NOT_CONFIGURED,
+            )
+        return directory
+
+    def _order(self, order: SavepointOrder) -> Future[str]:
+        if self._status.is_terminal_state():
+            raise CheckpointError(
+                f"no savepoint: the job is {self._status.name}",
+                CheckpointFailureReason.COORDINATOR_SHUTDOWN,
+            )
+        self.checkpoints.order(order)
+        if self.attempt is not None:
+            self.attempt.wake()
+        return order.done
 
     def accumulators(self) -> dict[str, Any]:
-        if self._closed:
-            parts = [a for c in self._closed.values() for a in c.accumulators]
-        else:
-            parts = [r.accumulators for r in self._reports.values() if r.accumulators]
-        return _merged(parts)
+        if self._accumulators or self.attempt is None:
+            return self._accumulators
+        return _merged([r.accumulators for r in self.attempt.reports.values() if r.accumulators])
 
     def result_future(self) -> Future[JobExecutionResult]:
         return self._result
@@ -153,29 +218,208 @@ class JobMaster:
         threading.Thread(target=self._run, daemon=True, name=name).start()
 
     def _run(self) -> None:
-        error: BaseException | None = None
+        error: JobExecutionError | None = None
         try:
-            self._deploy()
-            self._set_status(JobStatus.RUNNING)
-            self._run_epochs()
+            restore = self._first_restore()
+            while True:
+                error = self._run_attempt(restore)
+                if error is None or isinstance(error, JobCancelledError):
+                    break
+                self.failures.append(error)
+                if not self._may_restart(error):
+                    break
+                restore = self.checkpoints.store.latest
         except BaseException as raised:
-            error = self._translated(raised)
-            self._set_status(JobStatus.CANCELLING if self._cancelling else JobStatus.FAILING)
-            self.execution.move_all(
-                ExecutionState.CANCELING if self._cancelling else ExecutionState.FAILED
-            )
-        late = self._close()
-        if error is None and late is not None:
-            error = self._error_of(late)
+            error = self._as_error(raised)
         self._finish(error)
 
-    def _finish(self, error: BaseException | None) -> None:
+    def _first_restore(self) -> CompletedCheckpoint | None:
+        path = self._options.restore_path
+        if path is None:
+            return None
+        checkpoint = load_checkpoint(path)
+        self.checkpoints.continue_after(checkpoint.checkpoint)
+        return checkpoint
+
+    def _run_attempt(self, restore: CompletedCheckpoint | None) -> JobExecutionError | None:
+        """Run the job from a checkpoint on; the error that ended it, if one did."""
+        attempt = JobAttempt(
+            self.restarts + 1,
+            self.physical,
+            self._carrier,
+            self._options.slots,
+            self._on_output,
+            self._on_snapshot,
+        )
+        self.attempt = attempt
+        if self._cancelling.is_set():
+            attempt.cancel()
+        error: JobExecutionError | None = None
+        try:
+            self._deploy(attempt, restore)
+            self._set_status(JobStatus.RUNNING)
+            self._run_epochs(attempt)
+        except BaseException as raised:
+            error = self._as_error(attempt.reason_of(raised))
+            if isinstance(raised, CheckpointError) and restore is not None:
+                self._forget(restore, raised)
+            failed = not isinstance(error, JobCancelledError)
+            self._set_status(JobStatus.FAILING if failed else JobStatus.CANCELLING)
+            self.execution.move_all(ExecutionState.FAILED if failed else ExecutionState.CANCELING)
+        reason = (
+            CheckpointFailureReason.COORDINATOR_SHUTDOWN
+            if error is None
+            else CheckpointFailureReason.JOB_FAILURE
+        )
+        self.checkpoints.abort_pending(reason)
+        closed = attempt.close()
+        self._sources.close()
+        self._accumulators = _merged([a for c in closed for a in c.accumulators])
+        late = next((c.failure for c in closed if c.failure is not None), None)
+        if error is None and late is not None:
+            error = self._as_error(AttemptFailedError(late))
+        return error
+
+    def _forget(self, restore: CompletedCheckpoint, why: CheckpointError) -> None:
+        """A checkpoint that cannot be restored: the one before it may be."""
+        if restore in self.checkpoints.store.completed:
+            self.checkpoints.store.drop(restore, str(why))
+
+    def _may_restart(self, error: JobExecutionError) -> bool:
+        delay_s = self._options.restarts.delay_s(time.monotonic())
+        if delay_s is None or self._cancelling.is_set():
+            return False
+        self._set_status(JobStatus.RESTARTING)
+        _log.warning(
+            "job %s (%s) failed and starts again in %.1f s: %s",
+            self._id,
+            self.job_graph.job_name,
+            delay_s,
+            error.message,
+        )
+        if self._cancelling.wait(delay_s):
+            return False
+        self.restarts += 1
+        for subtask in self.execution:
+            subtask.next_attempt()
+        for collector in self._collectors.values():
+            collector.rewind()
+        return True
+
+    def _deploy(self, attempt: JobAttempt, restore: CompletedCheckpoint | None) -> None:
+        self.execution.move_all(ExecutionState.SCHEDULED, ExecutionState.DEPLOYING)
+        self._sources = SourceCoordinator(self.job_graph)
+        self._alignment = WatermarkAligner(self.job_graph)
+        files: dict[str, list[str]] = {}
+        if restore is not None:
+            files = restore.files_for(self.job_graph, self._options.allow_unmatched_state)
+            by_vertex = {
+                v.id: restore.sources[v.operators[0].operator_id]
+                for v in self.job_graph.vertices
+                if v.operators[0].operator_id in restore.sources
+            }
+            self._sources.restore(
+                {v: s.enumerator for v, s in by_vertex.items()},
+                {v: s.splits for v, s in by_vertex.items()},
+            )
+            _log.info("job %s goes on from checkpoint %s", self._id, restore.checkpoint)
+        settings = JobSettings(
+            self._id.to_hex_string(),
+            self.job_graph.job_name,
+            attempt=self.restarts,
+            job_parameters=self._options.job_parameters,
+            cached_files=self._options.cached_files,
+        )
+        attempt.deploy(pack_job(self.job_graph, self.physical, settings), files)
+        self.execution.move_all(ExecutionState.RUNNING)
+
+    def _run_epochs(self, attempt: JobAttempt) -> None:
+        while True:
+            self._epoch += 1
+            started = time.monotonic()
+            plan, order = self._plan(attempt)
+            reports = attempt.run_epoch(plan)
+            self._alignment.observe(reports)
+            duration = time.monotonic() - started
+            self._pacer.observe(
+                self._work_s(attempt), max(r.records_read for r in reports if r.source)
+            )
+            for collector in self._collectors.values():
+                collector.epoch_ended(self._epoch)
+            if not self._options.checkpoints.enabled or all(r.finished for r in reports):
+                self._commit_up_to(self._epoch)
+            self._tell(EpochSummary(self._epoch, duration, reports))
+            if order is not None and order.stop:
+                order.done.result()
+                return
+            if all(r.finished for r in reports):
+                return
+            self._wait_for_work(attempt, reports)
+
+    def _plan(self, attempt: JobAttempt) -> tuple[EpochPlan, SavepointOrder | None]:
+        now = now_ms()
+        splits = self._sources.discover(now)
+        begun = self.checkpoints.begin(now, self._sources.snapshot())
+        request, order = begun if begun is not None else (None, None)
+        if request is not None:
+            self._epoch_of[request.checkpoint] = self._epoch
+        completed, aborted = self.checkpoints.notifications()
+        plan = EpochPlan(
+            EpochId(self._epoch),
+            attempt.incarnation,
+            self._pacer.max_records,
+            self._pacer.max_read_ms,
+            splits,
+            self._sources.finished_vertices,
+            request,
+            completed,
+            aborted,
+            drain=order is not None and order.drain,
+            max_watermarks=self._alignment.limits(now),
+        )
+        return plan, order
+
+    def _commit_up_to(self, epoch: int) -> None:
+        """What was collected up to an epoch will not come again."""
+        for collector in self._collectors.values():
+            collector.commit(epoch)
+
+    def _tell(self, summary: EpochSummary) -> None:
+        self.last_epoch = summary
+        for report in summary.reports:
+            if report.finished:
+                key = (report.vertex, SubtaskIndex(report.subtask))
+                self.execution.subtasks[key].move_to(ExecutionState.FINISHED)
+        if self._on_epoch is not None:
+            self._on_epoch(summary)
+
+    def _work_s(self, attempt: JobAttempt) -> float:
+        """How long subtasks worked in the last epoch: levels wait for each other, subtasks of one do not."""
+        slowest = (
+            max(attempt.reports[p.vertex, p.subtask].busy_ms for p in partitions)
+            for partitions in self.physical.levels
+        )
+        return sum(slowest) / 1000
+
+    def _wait_for_work(self, attempt: JobAttempt, reports: tuple[EpochReport, ...]) -> None:
+        """Sleep until there is something to do; no Spark job runs meanwhile."""
+        for collector in self._collectors.values():
+            while collector.full and not self._cancelling.is_set():
+                collector.wait_while_full(0.5)
+        now = now_ms()
+        due = [r.wake_up_at for r in reports if not r.finished]
+        due += [self._sources.next_discovery(now), self.checkpoints.next_due(now)]
+        due.append(self._alignment.resume_at())
+        attempt.wait(min((d for d in due if d is not None), default=None))
+
+    def _finish(self, error: JobExecutionError | None) -> None:
         status = JobStatus.FINISHED if error is None else JobStatus.FAILED
         if isinstance(error, JobCancelledError):
             status = JobStatus.CANCELED
         self.execution.move_all(
             ExecutionState.FINISHED if error is None else ExecutionState.CANCELED
         )
+        self._clean_up(status)
         self._set_status(status)
         _log.info("job %s (%s) is %s", self._id, self.job_graph.job_name, status.name)
         for collector in self._collectors.values():
@@ -185,222 +429,65 @@ class JobMaster:
         else:
             runtime_ms = int((time.monotonic() - self._started) * 1000)
             self._result.set_result(
-                JobExecutionResult(self._id, runtime_ms, self.accumulators())
+                JobExecutionResult(self._id, runtime_ms, self._accumulators)
             )
 
-    def _deploy(self) -> None:
-        self.execution.move_all(ExecutionState.SCHEDULED, ExecutionState.DEPLOYING)
-        self._sources = SourceCoordinator(self.job_graph)
-        self._alignment = WatermarkAligner(self.job_graph)
-        settings = JobSettings(
-            self._id.to_hex_string(),
-            self.job_graph.job_name,
-            job_parameters=self._options.job_parameters,
-            cached_files=self._options.cached_files,
+    def _clean_up(self, status: JobStatus) -> None:
+        """Checkpoints go with the job, unless it failed or the user wants them kept."""
+        keep = status is JobStatus.FAILED or (
+            status is JobStatus.CANCELED and self._options.checkpoints.keep_on_cancellation
         )
-        job = pack_job(self.job_graph, self.physical, settings)
-        self._directory = tempfile.mkdtemp(prefix="headrace-")
-        address = self._carrier.control_address() or os.path.join(self._directory, "control")
-        self._server = ControlServer(
-            address, self._token, self._incarnation, self._on_message, self._on_lost
-        )
-        launches = [
-            SlotLaunch(
-                slot,
-                self._incarnation,
-                self._server.address,
-                self._token,
-                self._directory,
-                self._options.python_path,
-                self._options.preload,
-                first_python_path=self._options.dependencies.python_path,
-                working_directory=self._options.dependencies.working_directory,
-            )
-            for slot in range(self.physical.slots)
-        ]
-        self._carrier.start_slots(launches)
-        self._wait(lambda: len(self._server.hellos) == self.physical.slots, _SLOT_START_S, "start")
-        self._server.broadcast(m.Deploy(job))
-        self._wait(lambda: len(self._ready) == self.physical.slots, None, "open their functions")
-        self.execution.move_all(ExecutionState.RUNNING)
+        if not keep:
+            self.checkpoints.store.clear()
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
 
-    def _run_epochs(self) -> None:
-        epoch = 0
-        while True:
-            epoch += 1
-            started = time.monotonic()
-            reports = self._run_epoch(EpochId(epoch))
-            self._alignment.observe(reports)
-            duration = time.monotonic() - started
-            self._pacer.observe(self._work_s(), max(r.records_read for r in reports if r.source))
-            self.last_epoch = EpochSummary(epoch, duration, reports)
-            if self._on_epoch is not None:
-                self._on_epoch(self.last_epoch)
-            for report in reports:
-                if report.finished:
-                    subtask = self.execution.subtasks[report.vertex, report.subtask]  # type: ignore[index]
-                    subtask.move_to(ExecutionState.FINISHED)
-            if all(r.finished for r in reports):
-                return
-            self._wait_for_work(reports)
+    # Messages of slots, on other threads.
 
-    def _run_epoch(self, epoch: EpochId) -> tuple[EpochReport, ...]:
-        now = now_ms()
-        self._data_available = False
-        splits = self._sources.discover(now)
-        plan = EpochPlan(
-            epoch,
-            self._incarnation,
-            self._pacer.max_records,
-            self._pacer.max_read_ms,
-            splits,
-            self._sources.finished_vertices,
-            max_watermarks=self._alignment.limits(now),
-        )
-        self._server.broadcast(m.BeginEpoch(plan))
-        hellos = self._server.hellos
-        levels = tuple(
-            tuple(
-                PartitionRun(p.vertex, p.subtask, hellos[p.slot].data_address) for p in partitions
-            )
-            for partitions in self.physical.levels
-        )
-        self._check()
-        self._carrier.run_epoch(EpochRun(epoch, self._incarnation, self._token, levels))
-        self._wait(
-            lambda: len(self._reports) == len(self.execution.subtasks)
-            and all(r.epoch == epoch for r in self._reports.values()),
-            _REPORT_WAIT_S,
-            f"report on epoch {epoch}",
-        )
-        return tuple(self._reports.values())
-
-    def _work_s(self) -> float:
-        """How long subtasks worked in the last epoch: levels wait for each other, subtasks of one do not."""
-        slowest = (
-            max(self._reports[p.vertex, p.subtask].busy_ms for p in partitions)
-            for partitions in self.physical.levels
-        )
-        return sum(slowest) / 1000
-
-    def _wait_for_work(self, reports: tuple[EpochReport, ...]) -> None:
-        """Sleep until there is something to do: data, a timer, a discovery; no Spark job runs meanwhile."""
-        for collector in self._collectors.values():
-            while collector.full:
-                collector.wait_while_full(0.5)
-                self._check()
-        due = [r.wake_up_at for r in reports if not r.finished and r.wake_up_at is not None]
-        others = (self._sources.next_discovery(now_ms()), self._alignment.resume_at())
-        due += [t for t in others if t is not None]
-        until = min(due, default=None)
-        with self._changed:
-            while not (self._data_available or self._cancelling or self._failure):
-                left = None if until is None else (until - now_ms()) / 1000
-                if left is not None and left <= 0:
-                    break
-                self._changed.wait(left)
-        self._check()
-
-    def _close(self) -> FailureReport | None:
-        """Close the functions and let the slots go; the failure of a close() if there was one."""
-        if not self._directory:
-            return None
-        self._server.broadcast(m.Close())
-        with self._changed:
-            expected = set(self._server.hellos)
-            self._changed.wait_for(lambda: expected <= set(self._closed), _CLOSE_WAIT_S)
-        self._server.close()
-        self._sources.close()
-        shutil.rmtree(self._directory, ignore_errors=True)
-        return next((c.failure for c in self._closed.values() if c.failure is not None), None)
-
-    # Messages of slots, on the threads of their connections.
-
-    def _on_message(self, message: Any) -> None:
+    def _on_output(self, message: m.Printed | m.Collected) -> None:
         if isinstance(message, m.Printed):
             self._terminal.write(message.text, message.to_stderr)
-            return
-        if isinstance(message, m.Collected):
+        else:
             self._collectors[message.collect_id].put(message.payload)
+
+    def _on_snapshot(self, part: m.Snapshotted) -> None:
+        error = self.checkpoints.on_snapshot(part, now_ms())
+        if error is not None and self.attempt is not None:
+            self.attempt.fail(str(error))
             return
-        with self._changed:
-            if isinstance(message, m.Ready):
-                self._ready.add(message.slot)
-            elif isinstance(message, m.Reported):
-                report = message.report
-                self._reports[report.vertex, report.subtask] = report
-            elif isinstance(message, m.DataAvailable):
-                self._data_available = True
-            elif isinstance(message, m.Closed):
-                self._closed[message.slot] = message
-            elif isinstance(message, m.Failed) and self._failure is None:
-                self._failure = message.failure
-            self._changed.notify_all()
-        if isinstance(message, m.Failed):
-            self._carrier.cancel()
+        epoch = self._epoch_of.get(part.checkpoint)
+        latest = self.checkpoints.store.latest
+        if epoch is not None and latest is not None and latest.checkpoint == part.checkpoint:
+            self._commit_up_to(epoch)
 
-    def _on_lost(self, slot: SlotId) -> None:
-        with self._changed:
-            hello = self._server.hellos[slot]
-            self._closed.setdefault(slot, m.Closed(slot))
-            if self._failure is None:
-                self._failure = (
-                    f"slot {slot} (process {hello.pid} on {hello.host}) ended unexpectedly: it was killed, "
-                    "ran out of memory, or its executor is gone; the cluster's logs tell more"
-                )
-            self._changed.notify_all()
-        self._carrier.cancel()
-
-    # Waiting and failing.
-
-    def _wait(self, condition: Callable[[], bool], timeout_s: float | None, what: str) -> None:
-        with self._changed:
-            done = self._changed.wait_for(
-                lambda: condition() or self._failure is not None or self._cancelling, timeout_s
-            )
-        self._check()
-        if not done:
-            raise HeadraceError(f"the slots of the job did not {what} within {timeout_s:.0f} s")
-
-    def _check(self) -> None:
-        if self._failure is not None:
-            raise self._error_of(self._failure)
-        if self._cancelling:
-            raise self._cancelled()
+    # Errors.
 
     def _set_status(self, status: JobStatus) -> None:
         if not self._status.is_terminal_state():
             self._status = status
             self.status_since[status] = time.time()
 
-    def _translated(self, raised: BaseException) -> BaseException:
-        """The error to show: a slot's report says more than what Spark made of it."""
+    def _as_error(self, raised: BaseException) -> JobExecutionError:
+        names = {"job_id": self._id.to_hex_string(), "job_name": self.job_graph.job_name}
         if isinstance(raised, JobExecutionError):
             return raised
-        if self._failure is not None:
-            return self._error_of(self._failure)
-        if self._cancelling:
-            return self._cancelled()
+        if isinstance(raised, AttemptCancelledError):
+            return JobCancelledError("the job was cancelled", **names)
+        failure = raised.failure if isinstance(raised, AttemptFailedError) else None
+        if failure is None or isinstance(failure, str):
+            text = failure or f"{type(raised).__name__}: {raised}"
+            error = JobExecutionError(text, **names)
+            error.__cause__ = None if failure else raised
+            return error
         error = JobExecutionError(
-            f"{type(raised).__name__}: {raised}",
-            job_id=self._id.to_hex_string(),
-            job_name=self.job_graph.job_name,
+            failure.message + (f" (in {failure.where})" if failure.where else ""),
+            operator_name=failure.operator_name or failure.vertex_name,
+            operator_uid=failure.operator_uid,
+            subtask=failure.subtask,
+            record=failure.record,
+            user_traceback=failure.user_traceback,
+            **names,
         )
-        error.__cause__ = raised
-        return error
-
-    def _cancelled(self) -> JobCancelledError:
-        return JobCancelledError(
-            "the job was cancelled",
-            job_id=self._id.to_hex_string(),
-            job_name=self.job_graph.job_name,
-        )
-
-    def _error_of(self, failure: FailureReport | str) -> JobExecutionError:
-        job_id, job_name = self._id.to_hex_string(), self.job_graph.job_name
-        if isinstance(failure, str):
-            return JobExecutionError(failure, job_id=job_id, job_name=job_name)
-        error = failure.to_error(job_id, job_name)
         error.__cause__ = failure.cause()
         return error
 

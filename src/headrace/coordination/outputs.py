@@ -32,6 +32,9 @@ class Collector:
         self._changed = threading.Condition()
         self._batches: deque[list[Any]] = deque()
         self._waiting = 0
+        self._uncommitted: list[list[Any]] = []
+        self._sealed: list[tuple[int, list[list[Any]]]] = []
+        self._committed_epoch = 0
         self._error: BaseException | None = None
         self._ended = False
         self._abandoned = False
@@ -52,9 +55,32 @@ class Collector:
         values = pickle.loads(payload)
         with self._changed:
             if not self._abandoned:
-                self._batches.append(values)
-                self._waiting += len(values)
-                self._changed.notify_all()
+                self._uncommitted.append(values)
+
+    def epoch_ended(self, epoch: int) -> None:
+        """The records of an epoch are whole; they count as soon as the epoch is committed."""
+        with self._changed:
+            self._sealed.append((epoch, self._uncommitted))
+            self._uncommitted = []
+            self._release()
+
+    def commit(self, epoch: int) -> None:
+        """Epochs up to this one will not be repeated; it may still be running."""
+        with self._changed:
+            self._committed_epoch = max(self._committed_epoch, epoch)
+            self._release()
+
+    def _release(self) -> None:
+        while self._sealed and self._sealed[0][0] <= self._committed_epoch:
+            _, batches = self._sealed.pop(0)
+            self._batches.extend(batches)
+            self._waiting += sum(map(len, batches))
+        self._changed.notify_all()
+
+    def rewind(self) -> None:
+        """The job goes back to its last checkpoint: what came after it will come again."""
+        with self._changed:
+            self._uncommitted, self._sealed = [], []
 
     def end(self, error: BaseException | None = None) -> None:
         """Nothing follows; an error is raised by the iterator after the last record."""

@@ -16,19 +16,22 @@ class SourceCoordinator:
 
     def __init__(self, job_graph: JobGraph) -> None:
         self._enumerators: dict[VertexId, SplitEnumerator] = {}
+        self._parallelism: dict[VertexId, int] = {}
+        self._returned: dict[SubtaskKey, list[Any]] = {}
         for vertex in job_graph.vertices:
             spec = vertex.operators[0].spec
             if isinstance(spec, SourceSpec):
                 self._enumerators[vertex.id] = spec.source.create_enumerator(vertex.parallelism)
+                self._parallelism[vertex.id] = vertex.parallelism
 
     def discover(self, now_ms: int) -> dict[SubtaskKey, list[Any]]:
         """New splits for each subtask."""
-        return {
-            (vertex, subtask): splits
-            for vertex, enumerator in self._enumerators.items()
-            for subtask, splits in enumerator.discover(now_ms).items()
-            if splits
-        }
+        found, self._returned = self._returned, {}
+        for vertex, enumerator in self._enumerators.items():
+            for subtask, splits in enumerator.discover(now_ms).items():
+                if splits:
+                    found[vertex, subtask] = [*found.get((vertex, subtask), []), *splits]
+        return found
 
     @property
     def finished_vertices(self) -> frozenset[VertexId]:
@@ -44,10 +47,36 @@ class SourceCoordinator:
         """State of all enumerators."""
         return {v: e.snapshot() for v, e in self._enumerators.items()}
 
-    def restore(self, snapshot: dict[VertexId, Any]) -> None:
-        """Take over the state of all enumerators, before the first discovery."""
+    def restore(
+        self,
+        snapshot: dict[VertexId, Any],
+        splits: dict[VertexId, dict[int, list[Any]]] | None = None,
+    ) -> None:
+        """Take over the state of all enumerators, before the first discovery.
+
+        Args:
+            snapshot: State by source; a source that is not in it starts from the beginning.
+            splits: What each subtask was reading, with positions; dealt out again with the next discovery.
+        """
         for vertex, enumerator in self._enumerators.items():
-            enumerator.restore(snapshot[vertex])
+            if vertex in snapshot:
+                enumerator.restore(snapshot[vertex])
+        for vertex, by_subtask in (splits or {}).items():
+            if vertex in self._parallelism:
+                self._returned.update(self._dealt(vertex, by_subtask))
+
+    def _dealt(
+        self, vertex: VertexId, by_subtask: dict[int, list[Any]]
+    ) -> dict[SubtaskKey, list[Any]]:
+        """Splits to the subtasks that had them; in turn to all if their number has changed."""
+        parallelism = self._parallelism[vertex]
+        if max(by_subtask, default=-1) < parallelism:
+            return {(vertex, subtask): splits for subtask, splits in by_subtask.items()}
+        dealt: dict[SubtaskKey, list[Any]] = {}
+        everything = [s for _, splits in sorted(by_subtask.items()) for s in splits]
+        for number, split in enumerate(everything):
+            dealt.setdefault((vertex, number % parallelism), []).append(split)
+        return dealt
 
     def close(self) -> None:
         """Close all enumerators."""

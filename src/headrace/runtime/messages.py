@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.graph.ids import SlotId
+from headrace.graph.ids import CheckpointId, SlotId, VertexId
 from headrace.runtime.epoch import EpochPlan, EpochReport
 from headrace.runtime.failure import FailureReport
 
@@ -14,9 +14,10 @@ from headrace.runtime.failure import FailureReport
 
 @dataclass(frozen=True)
 class Deploy:
-    """Build, restore and open your subtasks."""
+    """Build, restore and open your subtasks; `restore` has the snapshot files by operator id."""
 
     job: bytes
+    restore: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,20 @@ class Reported:
 
     slot: SlotId
     report: EpochReport
+
+
+@dataclass(frozen=True)
+class Snapshotted:
+    """The snapshot of a subtask is in storage, or could not be written."""
+
+    slot: SlotId
+    vertex: VertexId
+    subtask: int
+    checkpoint: CheckpointId
+    path: str
+    size: int = 0
+    splits: list[Any] | None = None
+    error: str | None = None
 
 
 @dataclass(frozen=True)

@@ -162,6 +162,9 @@ class Operator:
         self.event_timers.restore(snapshot["event_timers"])
         self.processing_timers.restore(snapshot["processing_timers"])
 
+    def notify_checkpoint(self, checkpoint: int, completed: bool) -> None:
+        """A checkpoint is complete, or will never be."""
+
     def failed(self, error: BaseException, *record: Any, where: str = "") -> UserCodeFailure:
         """The failure of a user function of this operator."""
         return UserCodeFailure.of(error, *record, where=where).at(

@@ -22,6 +22,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from functools import partial
 from multiprocessing.connection import Client, Connection
 from typing import Any, cast
 
@@ -33,6 +34,7 @@ from headrace.runtime.deployment import JobDeployment, install_main_classes
 from headrace.runtime.epoch import EpochPlan, SubtaskKey
 from headrace.runtime.failure import FailureReport, report_failure
 from headrace.runtime.operator import SubtaskServices, TaskInfo
+from headrace.runtime.slot_snapshots import SlotSnapshots
 from headrace.runtime.slot_protocol import FAILED, REFUSED, SlotLaunch, TaskRequest, now_ms
 from headrace.runtime.subtask import Subtask
 from headrace.runtime.wire import MessageSocket
@@ -141,6 +143,7 @@ class Slot:
         self._broken = False
         self._closing = False
         self._listener = self._listen()
+        self._snapshots = SlotSnapshots(self._id, self._control.send)
 
     def run(self) -> None:
         """Live until the coordinator says otherwise."""
@@ -262,6 +265,7 @@ class Slot:
                 )
                 subtask = Subtask(deployment, task, self._services, now_ms)
                 self._subtasks[partition.vertex, subtask_index] = subtask
+                self._snapshots.restore(subtask, message.restore)
                 subtask.open()
         except Exception as error:
             self._broken = True
@@ -318,7 +322,9 @@ class Slot:
             next(frames, None)
             send = channel.send  # type: ignore[assignment]
         try:
-            report = subtask.run_epoch(plan, frames, send)
+            report = subtask.run_epoch(
+                plan, frames, send, partial(self._snapshots.take, subtask)
+            )
         except (OSError, EOFError):
             raise
         except Exception as error:

@@ -21,7 +21,6 @@ class SparkCarrier:
     def __init__(self, context: SparkContext) -> None:
         self._context = context
         self._group = f"headrace-{secrets.token_hex(8)}"
-        self._cancelled = False
 
     def control_address(self) -> str | tuple[str, int] | None:
         if self._context.master.startswith("local"):
@@ -47,7 +46,6 @@ class SparkCarrier:
             data._jrdd.rdd().cleanShuffleDependencies(False)
 
     def cancel(self) -> None:
-        self._cancelled = True
         with contextlib.suppress(Exception):
             self._context.cancelJobGroup(self._group)
 
@@ -55,8 +53,6 @@ class SparkCarrier:
         self._context.setJobGroup(self._group, description)
 
     def _run(self, rdd: RDD[Any]) -> None:
-        if self._cancelled:
-            raise HeadraceError("the Spark job was cancelled")
         try:
             rdd.collect()
         except Py4JError as error:

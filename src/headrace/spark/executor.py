@@ -6,8 +6,11 @@ from collections.abc import Callable
 
 from headrace.common import options
 from headrace.common.configuration import Configuration
+from headrace.common.restart_strategy import RestartStrategies
 from headrace.common.time import to_millis
-from headrace.coordination.dependencies import prepare
+from headrace.coordination.checkpoint_coordinator import CheckpointSettings
+from headrace.coordination.dependencies import PythonDependencies, prepare
+from headrace.coordination.job_attempt import SlotEnvironment
 from headrace.coordination.job_master import (
     EpochSummary,
     JobMaster,
@@ -15,6 +18,7 @@ from headrace.coordination.job_master import (
     python_path,
 )
 from headrace.coordination.outputs import Collector
+from headrace.coordination.restart_policy import restart_policy
 from headrace.graph.job_graph import JobGraph
 from headrace.spark.carrier import SparkCarrier
 from headrace.spark.session import get_or_create_session
@@ -31,22 +35,53 @@ def submit(
     """Start a job and return its master."""
     session = get_or_create_session(options.spark_properties(configuration))
     dependencies = prepare(configuration)
-    job_options = JobMasterOptions(
-        epoch_target_s=to_millis(configuration.get(options.EPOCH_TARGET)) / 1000,
-        epoch_max_records=configuration.get(options.EPOCH_MAX_RECORDS),
-        python_path=(*python_path(), *dependencies.last_python_path),
-        preload=tuple(configuration.get(options.PYTHON_PRELOAD)),
-        job_parameters=dict(configuration.get(options.GLOBAL_JOB_PARAMETERS)),
-        cached_files=cached_files or {},
-        dependencies=dependencies,
-    )
     master = JobMaster(
         job_graph,
         SparkCarrier(session.sparkContext),
-        job_options,
+        _master_options(configuration, dependencies, cached_files or {}),
         collectors=collectors,
         on_epoch=on_epoch,
     )
     master.result_future().add_done_callback(lambda _: dependencies.close())
     master.start()
     return master
+
+
+def _master_options(
+    configuration: Configuration, dependencies: PythonDependencies, cached_files: dict[str, str]
+) -> JobMasterOptions:
+    get = configuration.get
+    checkpoints = _checkpoint_settings(configuration)
+    strategy = RestartStrategies.from_configuration(configuration)
+    return JobMasterOptions(
+        epoch_target_s=to_millis(get(options.EPOCH_TARGET)) / 1000,
+        epoch_max_records=get(options.EPOCH_MAX_RECORDS),
+        slots=SlotEnvironment(
+            python_path=(*python_path(), *dependencies.last_python_path),
+            preload=tuple(get(options.PYTHON_PRELOAD)),
+            first_python_path=dependencies.python_path,
+            working_directory=dependencies.working_directory,
+        ),
+        job_parameters=dict(get(options.GLOBAL_JOB_PARAMETERS)),
+        cached_files=cached_files,
+        checkpoints=checkpoints,
+        restarts=restart_policy(strategy, checkpoints.enabled),
+        restore_path=get(options.SAVEPOINT_PATH),
+        allow_unmatched_state=get(options.SAVEPOINT_IGNORE_UNCLAIMED),
+    )
+
+
+def _checkpoint_settings(configuration: Configuration) -> CheckpointSettings:
+    get = configuration.get
+    interval = get(options.CHECKPOINTING_INTERVAL)
+    retention = str(get(options.EXTERNALIZED_CHECKPOINT_RETENTION))
+    return CheckpointSettings(
+        interval_ms=None if interval is None else to_millis(interval),
+        min_pause_ms=to_millis(get(options.CHECKPOINTING_MIN_PAUSE)),
+        timeout_ms=to_millis(get(options.CHECKPOINTING_TIMEOUT)),
+        tolerable_failures=get(options.CHECKPOINTING_TOLERABLE_FAILURES),
+        retained=get(options.CHECKPOINTS_NUM_RETAINED),
+        directory=get(options.CHECKPOINTING_DIR),
+        savepoint_directory=get(options.SAVEPOINT_DIR),
+        keep_on_cancellation=retention.startswith("RETAIN"),
+    )

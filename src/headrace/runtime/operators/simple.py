@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import chain, compress, repeat
 from typing import Any
 
-from headrace.datastream.functions import FunctionWrapper
+from headrace.datastream.functions import CheckpointListener, FunctionWrapper
 from headrace.graph.specs import FilterSpec, FlatMapSpec, MapSpec
 from headrace.runtime.batch import Batch
 from headrace.runtime.failure import record_at
@@ -39,6 +39,16 @@ class FunctionOperator(Operator):
             close_function(self.function)
         except Exception as error:
             raise self.failed(error, where="close") from error
+
+    def notify_checkpoint(self, checkpoint: int, completed: bool) -> None:
+        if isinstance(self.function, CheckpointListener):
+            try:
+                if completed:
+                    self.function.notify_checkpoint_complete(checkpoint)
+                else:
+                    self.function.notify_checkpoint_aborted(checkpoint)
+            except Exception as error:
+                raise self.failed(error, where="notify_checkpoint") from error
 
     def call_each(self, call: Callable[[Any], Any], batch: Batch, where: str) -> list[Any]:
         """The results of a call for each record, with its key current if the function may ask for it."""

@@ -1,0 +1,189 @@
+"""Complete checkpoints and savepoints on disk.
+
+A checkpoint is a directory: one snapshot file for each subtask and `_metadata`, which appears last and
+atomically, so a directory without it is not a checkpoint. Paths in the metadata are relative: a
+savepoint's directory can be moved.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import pickle
+import secrets
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+
+from headrace.common.errors import CheckpointError, CheckpointFailureReason
+from headrace.graph.ids import CheckpointId
+from headrace.graph.job_graph import JobGraph
+from headrace.runtime.snapshot_files import write_atomically
+
+_log = logging.getLogger(__name__)
+
+METADATA = "_metadata"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class OperatorEntry:
+    """An operator in a checkpoint, and the files that have its state."""
+
+    operator_id: str
+    uid: str | None
+    name: str
+    parallelism: int
+    max_parallelism: int
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SourceEntry:
+    """A source in a checkpoint: its enumerator's state, and the splits of each subtask with positions."""
+
+    enumerator: Any
+    splits: dict[int, list[Any]]
+
+
+@dataclass(frozen=True)
+class CompletedCheckpoint:
+    """A checkpoint that can be restored."""
+
+    checkpoint: CheckpointId
+    directory: Path
+    job_id: str
+    timestamp_ms: int
+    savepoint: bool
+    operators: tuple[OperatorEntry, ...]
+    sources: dict[str, SourceEntry] = field(default_factory=dict)
+    size: int = 0
+
+    def write_metadata(self) -> None:
+        """Make the directory a checkpoint."""
+        encoded = base64.b64encode(cloudpickle.dumps(self.sources)).decode()
+        content = {
+            "format": FORMAT,
+            "checkpoint": self.checkpoint,
+            "job_id": self.job_id,
+            "timestamp_ms": self.timestamp_ms,
+            "savepoint": self.savepoint,
+            "size": self.size,
+            "operators": [vars(o) | {"files": list(o.files)} for o in self.operators],
+            "sources": encoded,
+        }
+        write_atomically(self.directory / METADATA, json.dumps(content, indent=1).encode())
+
+    def discard(self) -> None:
+        """Delete the checkpoint, metadata first, so that no half of it looks whole."""
+        (self.directory / METADATA).unlink(missing_ok=True)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def files_for(self, job_graph: JobGraph, allow_unmatched: bool) -> dict[str, list[str]]:
+        """The snapshot files of the operators of a job; state that no operator claims is refused."""
+        wanted = {o.operator_id: v for v in job_graph.vertices for o in v.operators}
+        lost = [o for o in self.operators if o.operator_id not in wanted]
+        if lost and not allow_unmatched:
+            names = ", ".join(f"{o.name!r} (uid {o.uid!r})" for o in lost)
+            raise CheckpointError(
+                f"{self.directory} has state of operators that the program does not have: {names}; give the "
+                "operators their uid() back, or allow it to be left out (-n, "
+                "execution.state-recovery.ignore-unclaimed-state)",
+                CheckpointFailureReason.RESTORE_FAILURE,
+            )
+        for entry in self.operators:
+            vertex = wanted.get(entry.operator_id)
+            if vertex is not None and vertex.max_parallelism != entry.max_parallelism:
+                raise CheckpointError(
+                    f"operator {entry.name!r} was saved with max parallelism {entry.max_parallelism} but has "
+                    f"{vertex.max_parallelism} now: call set_max_parallelism({entry.max_parallelism})",
+                    CheckpointFailureReason.RESTORE_FAILURE,
+                )
+        return {
+            o.operator_id: [str(self.directory / f) for f in o.files]
+            for o in self.operators
+            if o.operator_id in wanted
+        }
+
+
+def load_checkpoint(path: str) -> CompletedCheckpoint:
+    """Read a checkpoint's metadata; `path` is its directory or the metadata file itself."""
+    directory = Path(path.removeprefix("file://"))
+    directory = directory.parent if directory.name == METADATA else directory
+    try:
+        content = json.loads((directory / METADATA).read_text())
+    except FileNotFoundError:
+        raise CheckpointError(
+            f"there is no checkpoint or savepoint in {directory}: the file {METADATA} is missing",
+            CheckpointFailureReason.RESTORE_FAILURE,
+        ) from None
+    except (OSError, ValueError) as error:
+        raise CheckpointError(
+            f"{directory / METADATA} cannot be read: {error}; restore from another checkpoint",
+            CheckpointFailureReason.RESTORE_FAILURE,
+        ) from error
+    if content.get("format") != FORMAT:
+        raise CheckpointError(
+            f"{directory} has format {content.get('format')!r}; this version reads format {FORMAT}",
+            CheckpointFailureReason.RESTORE_FAILURE,
+        )
+    return CompletedCheckpoint(
+        CheckpointId(content["checkpoint"]),
+        directory,
+        content["job_id"],
+        content["timestamp_ms"],
+        content["savepoint"],
+        tuple(OperatorEntry(**{**o, "files": tuple(o["files"])}) for o in content["operators"]),
+        pickle.loads(base64.b64decode(content["sources"])),
+        content["size"],
+    )
+
+
+class CheckpointStore:
+    """The complete checkpoints of a running job, newest last; older ones than needed are deleted."""
+
+    def __init__(self, directory: Path, retained: int) -> None:
+        self._directory = directory
+        self._retained = max(retained, 1)
+        self.completed: list[CompletedCheckpoint] = []
+
+    def directory_of(self, checkpoint: CheckpointId) -> Path:
+        """Where a checkpoint goes: `chk-<n>`, as in Flink."""
+        return self._directory / f"chk-{checkpoint}"
+
+    @staticmethod
+    def savepoint_directory(parent: str, job_id: str) -> Path:
+        """Where a savepoint goes: `savepoint-<job>-<random>`, as in Flink."""
+        base = Path(parent.removeprefix("file://"))
+        return base / f"savepoint-{job_id[:6]}-{secrets.token_hex(6)}"
+
+    def add(self, checkpoint: CompletedCheckpoint) -> None:
+        """A checkpoint is complete."""
+        self.completed.append(checkpoint)
+        own = [c for c in self.completed if not c.savepoint]
+        for old in own[: -self._retained]:
+            self.completed.remove(old)
+            old.discard()
+
+    @property
+    def latest(self) -> CompletedCheckpoint | None:
+        """What to go back to."""
+        return self.completed[-1] if self.completed else None
+
+    def drop(self, checkpoint: CompletedCheckpoint, why: str) -> None:
+        """A checkpoint turned out to be unusable: the one before it is next."""
+        _log.warning("checkpoint %s cannot be used: %s", checkpoint.checkpoint, why)
+        self.completed.remove(checkpoint)
+
+    def clear(self) -> None:
+        """Delete all checkpoints; savepoints belong to the user."""
+        for checkpoint in self.completed:
+            if not checkpoint.savepoint:
+                checkpoint.discard()
+        self.completed = []
+        if self._directory.exists() and not any(self._directory.iterdir()):
+            self._directory.rmdir()

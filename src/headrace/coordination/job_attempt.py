@@ -1,0 +1,246 @@
+"""One attempt at a job: its slots from their start to their end, and the epochs that they run.
+
+When anything fails the attempt is over. Its slots are let go, and the next attempt starts with new ones.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.common.errors import HeadraceError
+from headrace.coordination.carrier import Carrier, EpochRun, PartitionRun
+from headrace.coordination.control import ControlServer
+from headrace.graph.ids import SlotId
+from headrace.graph.physical_graph import PhysicalGraph
+from headrace.runtime import messages as m
+from headrace.runtime.epoch import EpochPlan, EpochReport, SubtaskKey
+from headrace.runtime.failure import FailureReport
+from headrace.runtime.slot_protocol import SlotLaunch, now_ms
+
+_SLOT_START_S = 120.0
+_REPORT_WAIT_S = 60.0
+_CLOSE_WAIT_S = 10.0
+
+Failure = FailureReport | str
+"""What a slot reported, or what became of a slot."""
+
+
+class AttemptFailedError(HeadraceError):
+    """The attempt cannot go on; `failure` says why as far as a slot knew it."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure if isinstance(failure, str) else failure.message)
+        self.failure = failure
+
+
+class AttemptCancelledError(HeadraceError):
+    """The attempt was told to end."""
+
+
+@dataclass(frozen=True)
+class SlotEnvironment:
+    """What all slots of a job start with."""
+
+    python_path: tuple[str, ...] = ()
+    preload: tuple[str, ...] = ()
+    first_python_path: tuple[str, ...] = ()
+    working_directory: str | None = None
+
+
+class JobAttempt:
+    """Slots of one incarnation. Methods are called by the job master's thread; `cancel` by any."""
+
+    def __init__(
+        self,
+        incarnation: int,
+        physical: PhysicalGraph,
+        carrier: Carrier,
+        environment: SlotEnvironment,
+        on_output: Callable[[m.Printed | m.Collected], None],
+        on_snapshot: Callable[[m.Snapshotted], None],
+    ) -> None:
+        self.incarnation = incarnation
+        self._physical = physical
+        self._carrier = carrier
+        self._environment = environment
+        self._on_output = on_output
+        self._on_snapshot = on_snapshot
+        self._changed = threading.Condition()
+        self._failure: Failure | None = None
+        self._cancelled = False
+        self._woken = False
+        self._ready: set[SlotId] = set()
+        self._closed: dict[SlotId, m.Closed] = {}
+        self.reports: dict[SubtaskKey, EpochReport] = {}
+        self._token = secrets.token_hex(16)
+        self._directory = tempfile.mkdtemp(prefix="headrace-")
+        address = carrier.control_address() or os.path.join(self._directory, "control")
+        self._server = ControlServer(
+            address, self._token, incarnation, self._on_message, self._on_lost
+        )
+
+    @property
+    def slot_pids(self) -> list[int]:
+        """The processes of the slots."""
+        return [hello.pid for hello in self._server.hellos.values()]
+
+    # Life.
+
+    def deploy(self, job: bytes, restore: dict[str, list[str]]) -> None:
+        """Start the slots and have them build, restore and open their subtasks."""
+        slots = self._physical.slots
+        launches = [
+            SlotLaunch(
+                slot,
+                self.incarnation,
+                self._server.address,
+                self._token,
+                self._directory,
+                self._environment.python_path,
+                self._environment.preload,
+                first_python_path=self._environment.first_python_path,
+                working_directory=self._environment.working_directory,
+            )
+            for slot in range(slots)
+        ]
+        self._check()
+        self._carrier.start_slots(launches)
+        self._wait(lambda: len(self._server.hellos) == slots, _SLOT_START_S, "start")
+        self._server.broadcast(m.Deploy(job, restore))
+        self._wait(lambda: len(self._ready) == slots, None, "open their functions")
+
+    def run_epoch(self, plan: EpochPlan) -> tuple[EpochReport, ...]:
+        """Run an epoch to its end."""
+        with self._changed:
+            self._woken = False
+        self._server.broadcast(m.BeginEpoch(plan))
+        hellos = self._server.hellos
+        levels = tuple(
+            tuple(
+                PartitionRun(p.vertex, p.subtask, hellos[p.slot].data_address) for p in partitions
+            )
+            for partitions in self._physical.levels
+        )
+        self._check()
+        self._carrier.run_epoch(EpochRun(plan.epoch, self.incarnation, self._token, levels))
+        expected = sum(map(len, levels))
+        self._wait(
+            lambda: len(self.reports) == expected
+            and all(r.epoch == plan.epoch for r in self.reports.values()),
+            _REPORT_WAIT_S,
+            f"report on epoch {plan.epoch}",
+        )
+        return tuple(self.reports.values())
+
+    def wait(self, until_ms: int | None) -> None:
+        """Sleep until a time, or until somebody calls `wake`, or the attempt fails."""
+        with self._changed:
+            while not (self._woken or self._cancelled or self._failure):
+                left = None if until_ms is None else (until_ms - now_ms()) / 1000
+                if left is not None and left <= 0:
+                    break
+                self._changed.wait(left)
+        self._check()
+
+    def wake(self) -> None:
+        """There is something to do."""
+        with self._changed:
+            self._woken = True
+            self._changed.notify_all()
+
+    def cancel(self) -> None:
+        """End what runs."""
+        with self._changed:
+            self._cancelled = True
+            self._changed.notify_all()
+        self._end_what_runs()
+
+    def fail(self, failure: Failure) -> None:
+        """Something went wrong: the first failure is the one that counts."""
+        with self._changed:
+            if self._failure is None:
+                self._failure = failure
+            self._changed.notify_all()
+        self._end_what_runs()
+
+    def _end_what_runs(self) -> None:
+        """The Spark job, and user code that may sleep in a slot."""
+        self._carrier.cancel()
+        self._server.broadcast(m.Close())
+
+    def close(self) -> list[m.Closed]:
+        """Close the functions and let the slots go; their last words."""
+        self._server.broadcast(m.Close())
+        with self._changed:
+            expected = set(self._server.hellos)
+            self._changed.wait_for(lambda: expected <= set(self._closed), _CLOSE_WAIT_S)
+        self._server.close()
+        shutil.rmtree(self._directory, ignore_errors=True)
+        return list(self._closed.values())
+
+    # Messages of slots, on the threads of their connections.
+
+    def _on_message(self, message: Any) -> None:
+        if isinstance(message, m.Printed | m.Collected):
+            self._on_output(message)
+            return
+        if isinstance(message, m.Snapshotted):
+            self._on_snapshot(message)
+            return
+        if isinstance(message, m.Failed):
+            self.fail(message.failure)
+            return
+        with self._changed:
+            if isinstance(message, m.Ready):
+                self._ready.add(message.slot)
+            elif isinstance(message, m.Reported):
+                report = message.report
+                self.reports[report.vertex, report.subtask] = report
+            elif isinstance(message, m.DataAvailable):
+                self._woken = True
+            elif isinstance(message, m.Closed):
+                self._closed[message.slot] = message
+            self._changed.notify_all()
+
+    def _on_lost(self, slot: SlotId) -> None:
+        hello = self._server.hellos[slot]
+        with self._changed:
+            self._closed.setdefault(slot, m.Closed(slot))
+        self.fail(
+            f"slot {slot} (process {hello.pid} on {hello.host}) ended unexpectedly: it was killed, ran out of "
+            "memory, or its executor is gone; the cluster's logs tell more"
+        )
+
+    # Waiting and failing.
+
+    def _wait(self, condition: Callable[[], bool], timeout_s: float | None, what: str) -> None:
+        with self._changed:
+            done = self._changed.wait_for(
+                lambda: condition() or self._failure is not None or self._cancelled, timeout_s
+            )
+        self._check()
+        if not done:
+            raise AttemptFailedError(
+                f"the slots of the job did not {what} within {timeout_s:.0f} s"
+            )
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise AttemptFailedError(self._failure)
+        if self._cancelled:
+            raise AttemptCancelledError("the job was cancelled")
+
+    def reason_of(self, raised: BaseException) -> BaseException:
+        """What ended the attempt: a slot's report says more than what the carrier made of it."""
+        if isinstance(raised, AttemptFailedError | AttemptCancelledError):
+            return raised
+        if self._failure is not None:
+            return AttemptFailedError(self._failure)
+        return AttemptCancelledError("the job was cancelled") if self._cancelled else raised
