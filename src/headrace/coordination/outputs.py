@@ -92,6 +92,7 @@ class Collector:
         """Nobody reads any more."""
         with self._changed:
             self._abandoned = True
+            self._uncommitted, self._sealed = [], []
             self._batches.clear()
             self._waiting = 0
             self._changed.notify_all()
