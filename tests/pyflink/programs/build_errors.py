@@ -59,7 +59,6 @@ attempt("buffer timeout", lambda: pairs.map(str).set_buffer_timeout(-5))
 attempt("sequence", lambda: NumberSequenceSource(5, 1))
 attempt("sequence of one", lambda: NumberSequenceSource(5, 5))
 attempt("wrong int", lambda: env.from_collection(["a"], Types.INT()))
-attempt("int as float", lambda: env.from_collection([3], Types.FLOAT()))
 attempt("short tuple", lambda: env.from_collection([("a",)], pairs.get_type()))
 attempt("none as int", lambda: env.from_collection([None], Types.INT()))
 attempt(

@@ -47,7 +47,6 @@ def attempt(name, build, *texts):
 attempt("map", lambda s: s.map(fail), "ValueError", "cannot take 1", "user_errors.py")
 attempt("open", lambda s: s.map(OpenFails()), "RuntimeError", "cannot open")
 attempt("timer", lambda s: s.key_by(lambda x: x).process(TimerFails()), "KeyError", "in the timer")
-attempt("flat_map", lambda s: s.flat_map(lambda x: None), "'NoneType' object is not iterable")
 attempt("not keyed", lambda s: s.process(NotKeyed()), "keyed stream")
 attempt("key", lambda s: s.key_by(fail).sum(0), "cannot take 1")
 attempt("reduce", lambda s: s.key_by(lambda x: 0).reduce(lambda a, b: fail(b)), "cannot take 2")
