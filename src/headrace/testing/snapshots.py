@@ -1,4 +1,4 @@
-"""Snapshots that went through bytes, so that nothing in them is shared with the subtask they are of."""
+"""Snapshots that went through bytes: nothing in them is shared with the subtask they are of."""
 
 from __future__ import annotations
 
