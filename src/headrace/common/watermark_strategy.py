@@ -246,10 +246,13 @@ class WatermarkStrategy:
     ) -> WatermarkStrategy:
         """Pauses a source whose watermark is too far ahead of the others in its group.
 
+        It counts for `from_source`; a strategy in the middle of a stream cannot pause anything.
+
         Args:
             watermark_group: Name of the group.
             max_allowed_watermark_drift: How far ahead a source may be before it waits.
-            update_interval: How often the group's watermark is computed; one second by default.
+            update_interval: How soon a source that waited goes on, if others of the group are
+                still reading; one second by default.
         """
         if not isinstance(watermark_group, str):
             raise FunctionTypeError(f"watermark_group is a str, not {watermark_group!r}")

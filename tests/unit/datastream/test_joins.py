@@ -30,7 +30,10 @@ from headrace.datastream.window import (
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
+from headrace.graph.job_graph import build_job_graph
+from headrace.runtime.batch import MAX_TIMESTAMP
 from headrace.testing import collect, run_in_process
+from headrace.testing.runner import MiniRunner
 
 Record = tuple[str, int]
 """A key and a timestamp; the position in its list makes records distinct."""
@@ -443,3 +446,25 @@ def test_an_interval_join_is_a_cross_product_within_the_bounds(
         return within.process(Pair())
 
     assert results_of(build, left, right, run) == expected
+
+
+def test_reports_show_the_watermark_of_joins_as_the_smaller_one_of_both_inputs() -> None:
+    env = environment()
+    left = stream(env, [("a", t) for t in range(0, 100, 2)]).name("left")
+    right = stream(env, [("a", t) for t in range(100)]).name("right")
+    paired(left.join(right)).window(TEN).apply(lambda one, other: one).name("window join").print()
+    close = left.key_by(key).interval_join(right.key_by(key)).between(-1, 1).process(Pair())
+    close.name("interval join").print()
+    runner = MiniRunner(build_job_graph(env.get_stream_graph()), epoch_records=7)
+    runner.open()
+    seen = []
+    while not runner.finished:
+        runner.run_epoch()
+        marks = {o.name: o.watermark for r in runner.reports.values() for o in r.operators}
+        lowest = min(marks["left"], marks["right"])
+        assert marks["window join"] == marks["interval join"] == lowest
+        seen.append(lowest)
+    assert seen == sorted(seen)
+    assert len(set(seen)) > 5
+    assert seen[-1] == MAX_TIMESTAMP
+    runner.close()
