@@ -235,7 +235,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(sliding_windows(), histories.histories, parallelisms)
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_the_fast_operator_gives_what_the_general_one_gives(
     kind: str, window: Any, history: Any, parallelism: int
 ) -> None:

@@ -1,4 +1,4 @@
-"""Streams cut into windows: choose trigger, evictor and lateness, then say what is made of each window."""
+"""Streams cut into windows: choose trigger, evictor and lateness, then what is made of each."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class WindowSettings:
     def __init__(self, window_assigner: WindowAssigner[Any, Any]) -> None:
         if not isinstance(window_assigner, WindowAssigner):
             raise FunctionTypeError(
-                "a window needs a WindowAssigner, such as TumblingEventTimeWindows.of(Time.seconds(10)), not "
-                f"{window_assigner!r}"
+                "a window needs a WindowAssigner, such as "
+                f"TumblingEventTimeWindows.of(Time.seconds(10)), not {window_assigner!r}"
             )
         self._assigner = window_assigner
         self._trigger: Trigger[Any, Any] | None = None
@@ -54,23 +54,21 @@ class WindowSettings:
         """Fire windows when this trigger says so, instead of the assigner's usual one."""
         if not isinstance(trigger, Trigger):
             raise FunctionTypeError(f"trigger() takes a Trigger, not {trigger!r}")
-        if isinstance(self._assigner, MergingWindowAssigner) and not trigger.can_merge():
-            raise GraphError(
-                f"{trigger!r} cannot be used with {type(self._assigner).__name__}, because its windows merge: "
-                "choose a trigger whose can_merge() is true, or give yours can_merge() and on_merge()"
-            )
-        self._trigger = trigger
+        self._trigger = self._mergeable(trigger)
         return self
 
     def evictor(self: S, evictor: Evictor[Any, Any]) -> S:
-        """Take records out of a window before or after it is evaluated; all records are kept until then."""
+        """Take records out of a window before or after it is evaluated.
+
+        The window keeps all its records until then, also with a reduce or aggregate function.
+        """
         if not isinstance(evictor, Evictor):
             raise FunctionTypeError(f"evictor() takes an Evictor, not {evictor!r}")
         self._evictor = evictor
         return self
 
     def allowed_lateness(self: S, time_ms: Any) -> S:
-        """Keep windows this long after the watermark passed their end; each late record fires again."""
+        """Keep windows this long after the watermark passed their end: late records fire again."""
         lateness = to_millis(time_ms, "allowed_lateness")
         if lateness < 0:
             raise GraphError(f"the allowed lateness cannot be negative: {lateness} ms")
@@ -78,18 +76,29 @@ class WindowSettings:
         return self
 
     def side_output_late_data(self: S, output_tag: OutputTag) -> S:
-        """Send records that are too late to a side output of the result, instead of dropping them."""
+        """Send records that are too late to a side output of the result; else they are dropped."""
         if not isinstance(output_tag, OutputTag):
-            raise FunctionTypeError(f"side_output_late_data() takes an OutputTag, not {output_tag!r}")
+            raise FunctionTypeError(
+                f"side_output_late_data() takes an OutputTag, not {output_tag!r}"
+            )
         self._late_tag = output_tag
         return self
+
+    def _mergeable(self, trigger: Trigger[Any, Any]) -> Trigger[Any, Any]:
+        if isinstance(self._assigner, MergingWindowAssigner) and not trigger.can_merge():
+            raise GraphError(
+                f"{trigger!r} cannot be used with {type(self._assigner).__name__}, because its "
+                "windows merge: choose a trigger whose can_merge() is true, or give yours "
+                "can_merge() and on_merge()"
+            )
+        return trigger
 
     def _spec(self, environment: Any, **parts: Any) -> specs.WindowSpec:
         check_shippable(tuple(parts.values()), "window")
         check_shippable((self._assigner, self._trigger, self._evictor), "window")
         return specs.WindowSpec(
             self._assigner,
-            self._trigger or self._assigner.get_default_trigger(environment),
+            self._trigger or self._mergeable(self._assigner.get_default_trigger(environment)),
             evictor=self._evictor,
             allowed_lateness_ms=self._lateness_ms,
             late_tag=self._late_tag,
@@ -103,7 +112,9 @@ class _Windowed(WindowSettings):
     _function_kinds: tuple[type[Any], ...]
     _process_kind: type[Any]
 
-    def __init__(self, keyed: KeyedStream[Any, Any], window_assigner: WindowAssigner[Any, Any]) -> None:
+    def __init__(
+        self, keyed: KeyedStream[Any, Any], window_assigner: WindowAssigner[Any, Any]
+    ) -> None:
         super().__init__(window_assigner)
         self._keyed_stream = keyed
 
@@ -124,7 +135,9 @@ class _Windowed(WindowSettings):
         """Combine the records of each window, two by two, as they come.
 
         Args:
-            reduce_function: Makes one record of two.
+            reduce_function: Makes one record of two. It is called for each window and in the order
+                of arrival. With the attribute `associative = True` it is used on slices of sliding
+                windows, which is quicker.
             window_function: Gets the combined record, with key and window.
             output_type: Type of the results; that of the records without a window function.
         """
@@ -155,7 +168,9 @@ class _Windowed(WindowSettings):
             output_type, aggregate=function, function=self._checked(window_function, optional=True)
         )
 
-    def apply(self, window_function: Any, output_type: TypeInformation | None = None) -> DataStream[Any]:
+    def apply(
+        self, window_function: Any, output_type: TypeInformation | None = None
+    ) -> DataStream[Any]:
         """Evaluate each window with all its records."""
         return self._window(output_type, function=self._checked(window_function))
 
@@ -163,7 +178,9 @@ class _Windowed(WindowSettings):
         self, process_window_function: Any, output_type: TypeInformation | None = None
     ) -> DataStream[Any]:
         """Evaluate each window with all its records and a context: clocks, state, side outputs."""
-        function = check_function(process_window_function, self._process_kind, "process of a window")
+        function = check_function(
+            process_window_function, self._process_kind, "process of a window"
+        )
         return self._window(output_type, function=function)
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream[Any]:
@@ -171,11 +188,11 @@ class _Windowed(WindowSettings):
         return self._rolling(rolling.SumOf, position_to_sum)
 
     def min(self, position_to_min: int | str = 0) -> DataStream[Any]:
-        """The smallest value of a field; other fields are those of the first record of the window."""
+        """The smallest value of a field; other fields are those of the window's first record."""
         return self._rolling(rolling.MinOf, position_to_min)
 
     def max(self, position_to_max: int | str = 0) -> DataStream[Any]:
-        """The largest value of a field; other fields are those of the first record of the window."""
+        """The largest value of a field; other fields are those of the window's first record."""
         return self._rolling(rolling.MaxOf, position_to_max)
 
     def min_by(self, position_to_min_by: int | str = 0) -> DataStream[Any]:

@@ -49,15 +49,13 @@ class MergingWindowSet:
                 merged.discard(new_window)
                 merged_new = True
                 result = merge_result
-            if not merged:
-                continue
+            if not merged or merged == {merge_result}:
+                continue  # A window that is inside of one that was there already changes nothing.
             merged_list = [w for w in self.mapping if w in merged]
             state_windows = [self.mapping.pop(w) for w in merged_list]
             kept, others = state_windows[0], state_windows[1:]
             self.mapping[merge_result] = kept
-            # A window that only grew into one that was there already needs no merging of content.
-            if not (merge_result in merged and len(merged) == 1):
-                merge(merge_result, merged_list, kept, others)
+            merge(merge_result, merged_list, kept, others)
         if not found.merges or (result == new_window and not merged_new):
             self.mapping.setdefault(result, result)
         elif result not in self.mapping:

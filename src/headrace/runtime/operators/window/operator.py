@@ -24,6 +24,8 @@ from headrace.runtime.operators.window.trigger_context import AssignerContext, T
 from headrace.runtime.timers import TimerQueue
 
 _MERGING_STATE = "merging-window-set"
+_CLEAN_UP_ONLY = True
+"""Third part of the address of a timer that the trigger does not get to see."""
 
 
 class WindowOperator(WindowBase):
@@ -37,6 +39,7 @@ class WindowOperator(WindowBase):
         self._lateness = spec.allowed_lateness_ms if self._event_time else 0
         self._merging = spec.assigner if isinstance(spec.assigner, MergingWindowAssigner) else None
         self._cleanup_timers = self.event_timers if self._event_time else self.processing_timers
+        self._clearing = False
         self._contents: Any
         self._window_sets: Any
 
@@ -159,24 +162,28 @@ class WindowOperator(WindowBase):
         self._fire_timers(self.processing_timers, until, False)
 
     def _fire_timers(self, queue: TimerQueue, until: int, event_time: bool) -> None:
-        for timestamp, (key, window) in queue.pop_due(until):
+        for timestamp, (key, window, *clean_up_only) in queue.pop_due(until):
             try:
-                self._fire_timer(timestamp, key, window, event_time)
+                self._fire_timer(timestamp, key, window, event_time, not clean_up_only)
             except Exception as error:
                 raise self.failed(error, where=f"trigger of {window!r}, key {key!r}") from error
         self.flush()
 
-    def _fire_timer(self, timestamp: int, key: Any, window: Any, event_time: bool) -> None:
+    def _fire_timer(
+        self, timestamp: int, key: Any, window: Any, event_time: bool, ask_trigger: bool
+    ) -> None:
         self.cell.key = key
         windows = None if self._merging is None else self._window_set()
         state_window = window if windows is None else windows.state_window(window)
         if state_window is None:
             return  # The window was merged into another one.
         self.window_cell.key = (key, window)
-        on_time = self._trigger.on_event_time if event_time else self._trigger.on_processing_time
-        result = self._checked(on_time(timestamp, window, self._trigger_context))
         over = event_time == self._event_time and timestamp == self._cleanup_time(window)
-        self._act(result, key, window, state_window, over)
+        if ask_trigger:
+            trigger = self._trigger
+            on_time = trigger.on_event_time if event_time else trigger.on_processing_time
+            result = self._checked(on_time(timestamp, window, self._trigger_context))
+            self._act(result, key, window, state_window, over)
         if over:
             self._drop(key, window, state_window, windows)
 
@@ -202,14 +209,35 @@ class WindowOperator(WindowBase):
         if time != MAX_TIMESTAMP:  # A window that never ends needs no clean-up.
             self._cleanup_timers.register(time, (key, window))
 
+    def delete_timer(self, queue: TimerQueue, time: int) -> None:
+        """Delete a timer of the trigger at the current window.
+
+        It may be the one that the window is dropped with, which nobody but us knows of: then the
+        window is still dropped, though the trigger is not called.
+        """
+        key, window = address = self.window_cell.key
+        queue.delete(time, address)
+        if self._clearing or queue is not self._cleanup_timers:
+            return
+        if time == self._cleanup_time(window) != MAX_TIMESTAMP:
+            queue.register(time, (key, window, _CLEAN_UP_ONLY))
+
+    def _clear_trigger(self, key: Any, window: Any) -> None:
+        self.window_cell.key = (key, window)
+        self._clearing = True
+        self._trigger.clear(window, self._trigger_context)
+        self._clearing = False
+        time = self._cleanup_time(window)
+        self._cleanup_timers.delete(time, (key, window))
+        self._cleanup_timers.delete(time, (key, window, _CLEAN_UP_ONLY))
+
     def _drop(
         self, key: Any, window: Any, state_window: Any, windows: MergingWindowSet | None
     ) -> None:
         """Forget everything about a window."""
         self.window_cell.key = (key, state_window)
         self._contents.clear()
-        self.window_cell.key = (key, window)
-        self._trigger.clear(window, self._trigger_context)
+        self._clear_trigger(key, window)
         self.clear_function(key, window)
         if windows is not None:
             windows.retire(window)
@@ -236,15 +264,12 @@ class WindowOperator(WindowBase):
         if self._is_late(result):
             raise StateError(
                 f"merging made {result!r}, which ended before the watermark {self.watermark}: "
-                f"merge_windows() of {type(self._merging).__name__} must not let windows end earlier"
+                f"merge_windows() of {type(self._merging).__name__} must keep the end"
             )
         self.window_cell.key = (key, result)
         context.merged_windows = merged
         self._trigger.on_merge(result, context)
         for window in merged:
-            if window == result:
-                continue
-            self.window_cell.key = (key, window)
-            self._trigger.clear(window, context)
-            self._cleanup_timers.delete(self._cleanup_time(window), (key, window))
+            if window != result:
+                self._clear_trigger(key, window)
         self._contents.merge_namespaces(key, kept, others)

@@ -37,10 +37,10 @@ class TriggerContext(Trigger.OnMergeContext):
         self._operator.event_timers.register(time, self._operator.window_cell.key)
 
     def delete_processing_time_timer(self, time: int) -> None:
-        self._operator.processing_timers.delete(time, self._operator.window_cell.key)
+        self._operator.delete_timer(self._operator.processing_timers, time)
 
     def delete_event_time_timer(self, time: int) -> None:
-        self._operator.event_timers.delete(time, self._operator.window_cell.key)
+        self._operator.delete_timer(self._operator.event_timers, time)
 
     def get_partitioned_state(self, state_descriptor: Any) -> Any:
         name = state_descriptor.get_name()
