@@ -1,0 +1,50 @@
+"""An aggregate function followed by a process window function."""
+
+from pyflink.common import Types, WatermarkStrategy
+from pyflink.common.time import Time
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.functions import AggregateFunction, ProcessWindowFunction
+from pyflink.datastream.window import TumblingEventTimeWindows
+
+
+class TimeOfRecord(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[1]
+
+
+class Largest(AggregateFunction):
+    def create_accumulator(self):
+        return None
+
+    def add(self, value, accumulator):
+        return value[2] if accumulator is None else max(accumulator, value[2])
+
+    def get_result(self, accumulator):
+        return accumulator
+
+    def merge(self, acc_a, acc_b):
+        pass
+
+
+class Show(ProcessWindowFunction):
+    def process(self, key, context, elements):
+        yield key, context.window().end, list(elements), type(elements).__name__
+
+    def clear(self, context):
+        pass
+
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(TimeOfRecord())
+records = [("a", 1, 1), ("b", 4, 2), ("a", 12, 3), ("a", 7, 4), ("b", 25, 5), ("a", 21, 6)]
+stream = env.from_collection(records).assign_timestamps_and_watermarks(strategy)
+result = (
+    stream.key_by(lambda r: r[0], key_type=Types.STRING())
+    .window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+    .aggregate(Largest(), window_function=Show())
+)
+with result.execute_and_collect() as rows:
+    for row in rows:
+        print(row)

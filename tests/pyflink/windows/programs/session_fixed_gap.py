@@ -1,0 +1,45 @@
+"""Sessions; a record that comes late in the list joins two of them, one touches another's end."""
+
+from pyflink.common import Types, WatermarkStrategy
+from pyflink.common.time import Time
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.functions import ProcessWindowFunction
+from pyflink.datastream.window import EventTimeSessionWindows
+
+
+class TimeOfRecord(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[1]
+
+
+class Show(ProcessWindowFunction):
+    def process(self, key, context, elements):
+        window = context.window()
+        yield key, window.start, window.end, sorted(r[2] for r in elements)
+
+    def clear(self, context):
+        pass
+
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(TimeOfRecord())
+records = [
+    ("a", 0, 1),
+    ("a", 18, 2),
+    ("b", 5, 3),
+    ("a", 9, 4),
+    ("b", 15, 5),
+    ("b", 26, 6),
+    ("a", 50, 7),
+]
+stream = env.from_collection(records).assign_timestamps_and_watermarks(strategy)
+result = (
+    stream.key_by(lambda r: r[0], key_type=Types.STRING())
+    .window(EventTimeSessionWindows.with_gap(Time.milliseconds(10)))
+    .process(Show())
+)
+with result.execute_and_collect() as rows:
+    for row in rows:
+        print(row)

@@ -1,0 +1,33 @@
+"""Sliding windows with a slide longer than the size: records in between are in no window."""
+
+from pyflink.common import Types, WatermarkStrategy
+from pyflink.common.time import Time
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.functions import WindowFunction
+from pyflink.datastream.window import SlidingEventTimeWindows
+
+
+class TimeOfRecord(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[1]
+
+
+class Show(WindowFunction):
+    def apply(self, key, window, inputs):
+        yield key, window.start, window.end, [r[2] for r in inputs]
+
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(TimeOfRecord())
+records = [("a", 1, 1), ("b", 4, 2), ("a", 12, 3), ("a", 7, 4), ("b", 25, 5), ("a", 21, 6)]
+stream = env.from_collection(records).assign_timestamps_and_watermarks(strategy)
+result = (
+    stream.key_by(lambda r: r[0], key_type=Types.STRING())
+    .window(SlidingEventTimeWindows.of(Time.milliseconds(3), Time.milliseconds(10)))
+    .apply(Show())
+)
+with result.execute_and_collect() as rows:
+    for row in rows:
+        print(row)
