@@ -98,8 +98,8 @@ def test_pyflink_program_with_modules_of_its_own(tmp_path: Path) -> None:
     first, *rows = done.stdout.splitlines()
     assert first == "parallelism 1 arguments ['-p', '9']"
     assert rows == [
-        "Row('headrace.datastream', 2)",
-        "Row('headrace.datastream', 4)",
+        "<Row('headrace.datastream', 2)>",
+        "<Row('headrace.datastream', 4)>",
     ]
 
 
