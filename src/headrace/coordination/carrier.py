@@ -40,4 +40,4 @@ class Carrier(Protocol):
         """End what is running, from another thread."""
 
     def control_address(self) -> str | tuple[str, int] | None:
-        """Where the control server should listen so that slots can reach it; None for a local socket."""
+        """Where the control server should listen for slots to reach it; None for a local socket."""

@@ -182,7 +182,8 @@ class CheckpointCoordinator:
         return None
 
     def _assemble(self, pending: _Pending, now_ms: int) -> CompletedCheckpoint:
-        operators, sources = [], {}
+        operators: list[OperatorEntry] = []
+        sources: dict[str, SourceEntry] = {}
         for vertex in self._job_graph.vertices:
             parts = [pending.parts[vertex.id, i] for i in range(vertex.parallelism)]
             files = tuple(Path(p.path).name for p in parts)
@@ -204,7 +205,7 @@ class CheckpointCoordinator:
             now_ms,
             pending.order is not None,
             tuple(operators),
-            dict(sources),
+            sources,
             sum(p.size for p in pending.parts.values()),
         )
 

@@ -1,8 +1,8 @@
 """Complete checkpoints and savepoints on disk.
 
-A checkpoint is a directory: one snapshot file for each subtask and `_metadata`, which appears last and
-atomically, so a directory without it is not a checkpoint. Paths in the metadata are relative: a
-savepoint's directory can be moved.
+A checkpoint is a directory: one snapshot file for each subtask and `_metadata`, which appears last
+and atomically, so a directory without it is not a checkpoint. Paths in the metadata are relative:
+a savepoint's directory can be moved.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import cloudpickle
 
 from headrace.common.errors import CheckpointError, CheckpointFailureReason
 from headrace.graph.ids import CheckpointId
-from headrace.graph.job_graph import JobGraph
+from headrace.graph.job_graph import JobGraph, JobVertex
 from headrace.runtime.snapshot_files import write_atomically
 
 _log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class OperatorEntry:
 
 @dataclass(frozen=True)
 class SourceEntry:
-    """A source in a checkpoint: its enumerator's state, and the splits of each subtask with positions."""
+    """A source in a checkpoint: its enumerator's state, and the subtasks' splits with positions."""
 
     enumerator: Any
     splits: dict[int, list[Any]]
@@ -84,14 +84,16 @@ class CompletedCheckpoint:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def files_for(self, job_graph: JobGraph, allow_unmatched: bool) -> dict[str, list[str]]:
-        """The snapshot files of the operators of a job; state that no operator claims is refused."""
-        wanted = {o.operator_id: v for v in job_graph.vertices for o in v.operators}
+        """The snapshot files of a job's operators; state that no operator claims is refused."""
+        wanted: dict[str, JobVertex] = {
+            o.operator_id: v for v in job_graph.vertices for o in v.operators
+        }
         lost = [o for o in self.operators if o.operator_id not in wanted]
         if lost and not allow_unmatched:
             names = ", ".join(f"{o.name!r} (uid {o.uid!r})" for o in lost)
             raise CheckpointError(
-                f"{self.directory} has state of operators that the program does not have: {names}; give the "
-                "operators their uid() back, or allow it to be left out (-n, "
+                f"{self.directory} has state of operators that the program does not have: {names}; "
+                "give the operators their uid() back, or allow it to be left out (-n, "
                 "execution.state-recovery.ignore-unclaimed-state)",
                 CheckpointFailureReason.RESTORE_FAILURE,
             )
@@ -99,8 +101,9 @@ class CompletedCheckpoint:
             vertex = wanted.get(entry.operator_id)
             if vertex is not None and vertex.max_parallelism != entry.max_parallelism:
                 raise CheckpointError(
-                    f"operator {entry.name!r} was saved with max parallelism {entry.max_parallelism} but has "
-                    f"{vertex.max_parallelism} now: call set_max_parallelism({entry.max_parallelism})",
+                    f"operator {entry.name!r} was saved with max parallelism "
+                    f"{entry.max_parallelism} but has {vertex.max_parallelism} now: call "
+                    f"set_max_parallelism({entry.max_parallelism})",
                     CheckpointFailureReason.RESTORE_FAILURE,
                 )
         return {
@@ -144,7 +147,7 @@ def load_checkpoint(path: str) -> CompletedCheckpoint:
 
 
 class CheckpointStore:
-    """The complete checkpoints of a running job, newest last; older ones than needed are deleted."""
+    """The complete checkpoints of a running job, newest last; those not needed are deleted."""
 
     def __init__(self, directory: Path, retained: int) -> None:
         self._directory = directory

@@ -20,8 +20,8 @@ _log = logging.getLogger(__name__)
 class ControlServer:
     """Accepts slots of one incarnation of a job and passes their messages on.
 
-    `on_message` is called on the connection's thread, in the order in which a slot sent; `on_lost` when a
-    connection breaks before the slot said goodbye.
+    `on_message` is called on the connection's thread, in the order in which a slot sent; `on_lost`
+    when a connection breaks before the slot said goodbye.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class ControlServer:
                 message = pickle.loads(connection.recv_bytes())
                 if isinstance(message, m.Hello):
                     if message.incarnation != self._incarnation or message.slot in self.hellos:
-                        # Spark ran a start task twice, or an old slot came back: it is not one of ours.
+                        # Spark ran a start task twice, or an old slot came back: not one of ours.
                         connection.close()
                         return
                     slot = message.slot

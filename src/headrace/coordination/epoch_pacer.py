@@ -6,12 +6,12 @@ _FIRST_RECORDS = 2_000
 _MOST_GROWTH = 100.0
 _LEAST_SHRINK = 0.1
 _CATCHING_UP = 5.0
-"""An epoch that is not the last one of a backlog may take this many times the target: the cost of an epoch
-is fixed, and nobody waits for the newest record yet."""
+"""An epoch that is not the last one of a backlog may take this many times the target: the cost of
+an epoch is fixed, and nobody waits for the newest record yet."""
 
 
 class EpochPacer:
-    """Follows the measured rate: short epochs when the source is live, long ones when it catches up.
+    """Follows the measured rate: short epochs when a source is live, long ones when it catches up.
 
     The first epoch is small, because nothing is known of how slow the program is.
     """
@@ -30,7 +30,8 @@ class EpochPacer:
         """Learn from an epoch.
 
         Args:
-            work_s: Time that subtasks worked, one level after the other; not what Spark took to start tasks.
+            work_s: Time that subtasks worked, one level after the other; not what Spark took to
+                start tasks.
             most_read: The most records that one source subtask read.
         """
         if most_read == 0:

@@ -93,7 +93,10 @@ class ExponentialDelay:
 def restart_policy(
     strategy: RestartStrategyConfiguration | None, checkpointing: bool
 ) -> RestartPolicy:
-    """The policy of a strategy. Without one: exponential delay with checkpoints, none without, as in Flink."""
+    """The policy of a strategy.
+
+    Without one: exponential delay with checkpoints, no restart without, as in Flink.
+    """
     kinds = RestartStrategies
     if strategy is None or isinstance(strategy, kinds.FallbackRestartStrategyConfiguration):
         return ExponentialDelay(1.0, 60.0, 1.5, 3600.0, 0.1, None) if checkpointing else NoRestart()

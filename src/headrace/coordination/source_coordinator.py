@@ -56,7 +56,8 @@ class SourceCoordinator:
 
         Args:
             snapshot: State by source; a source that is not in it starts from the beginning.
-            splits: What each subtask was reading, with positions; dealt out again with the next discovery.
+            splits: What each subtask was reading, with positions; dealt out again with the next
+                discovery.
         """
         for vertex, enumerator in self._enumerators.items():
             if vertex in snapshot:

@@ -1,4 +1,4 @@
-"""Names for the integers and strings that identify things, so that a swapped argument is a type error."""
+"""Names for integers and strings that identify things: a swapped argument is a type error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ UPPER_BOUND_MAX_PARALLELISM = 1 << 15
 
 
 def default_max_parallelism(parallelism: int) -> int:
-    """Flink's rule for an operator that names no maximum: 1.5 times the parallelism, rounded up to a power of two."""
+    """Flink's rule for an operator that names no maximum.
+
+    It is 1.5 times the parallelism, rounded up to a power of two.
+    """
     wanted = parallelism + parallelism // 2
     power = 1 << max(wanted - 1, 0).bit_length()
     return min(max(power, DEFAULT_MAX_PARALLELISM), UPPER_BOUND_MAX_PARALLELISM)

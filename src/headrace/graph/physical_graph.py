@@ -1,7 +1,8 @@
 """The stages that Spark runs: vertices in levels, subtasks as partitions, slots as processes.
 
-A vertex is in the level of its longest path from a source. Level *l* is one stage with one partition for
-every subtask of its vertices, and the partition number between levels *is* the subtask.
+A vertex is in the level of its longest path from a source. Level *l* is one stage with one
+partition for every subtask of its vertices, and the partition number between levels *is* the
+subtask.
 """
 
 from __future__ import annotations

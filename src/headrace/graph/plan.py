@@ -1,4 +1,4 @@
-"""A program in writing: Flink's JSON plan, and a text that shows levels, chains and partitioning."""
+"""A program in writing: Flink's JSON plan, and a text with levels, chains and partitioning."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ def check_shippable(function: Any, operation: str) -> None:
         name = getattr(function, "__name__", type(function).__name__)
         raise FunctionTypeError(
             f"{operation}: {name} cannot be pickled, so it cannot reach the workers "
-            f"({type(error).__name__}: {error}); it holds or refers to something that stays in this process, such "
-            "as a connection, a lock or an open file: create that in open() instead"
+            f"({type(error).__name__}: {error}); it holds or refers to something that stays in "
+            "this process, such as a connection, a lock or an open file: create that in open() "
+            "instead"
         ) from error

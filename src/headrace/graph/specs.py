@@ -1,7 +1,7 @@
 """What an operator is to do, as small picklable values.
 
-The DataStream API makes them, `headrace.runtime.operators` turns each into the operator that does the
-work. Each kind of operator has exactly one spec.
+The DataStream API makes them, `headrace.runtime.operators` turns each into the operator that does
+the work. Each kind of operator has exactly one spec.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class FlatMapSpec(OperatorSpec):
 
 @dataclass(frozen=True)
 class ReduceSpec(OperatorSpec):
-    """A rolling reduction for each key; `final_only` is the batch mode's single result at the end."""
+    """A rolling reduction for each key; `final_only` is batch mode's single result at the end."""
 
     function: Any
     final_only: bool = False
@@ -124,8 +124,8 @@ class SinkSpec(OperatorSpec):
 class WindowSpec(OperatorSpec):
     """Groups records of a key into windows and computes a function of each.
 
-    The content of a window is what `reduce` or `aggregate` makes of its records, or the records themselves;
-    `function` turns it into results, or the content is the result where there is none.
+    The content of a window is what `reduce` or `aggregate` makes of its records, or the records
+    themselves; `function` turns it into results, or the content is the result where there is none.
     `tag(input_index, value)` makes the records of the windows where there are two inputs.
     """
 

@@ -106,7 +106,8 @@ def build_stream_graph(
         builder.add(transformation)
     if not builder.nodes:
         raise GraphError(
-            "the program has no operators: add a source, transformations and a sink before execute()"
+            "the program has no operators: "
+            "add a source, transformations and a sink before execute()"
         )
     nodes = _topological(builder.nodes)
     graph = StreamGraph(settings.job_name, nodes, settings.chaining_enabled)
@@ -200,9 +201,9 @@ class _Builder:
         partitioning = upstream.partitioning or (Forward() if same else Rebalance())
         if isinstance(partitioning, Forward) and not same:
             raise GraphError(
-                f"forward() from {source.name!r} (parallelism {source.parallelism}) to {target.name!r} "
-                f"(parallelism {target.parallelism}): both sides need one parallelism; use rebalance() or "
-                "rescale(), or set the same parallelism"
+                f"forward() from {source.name!r} (parallelism {source.parallelism}) to "
+                f"{target.name!r} (parallelism {target.parallelism}): both sides need one "
+                "parallelism; use rebalance() or rescale(), or set the same parallelism"
             )
         edge = StreamEdge(source.id, target.id, input_index, partitioning, upstream.tag)
         source.out_edges.append(edge)
@@ -244,8 +245,8 @@ def _operator_ids(graph: StreamGraph, settings: GraphSettings) -> dict[NodeId, O
         other = owners.get(operator_id)
         if other is not None:
             raise GraphError(
-                f"uid {node.uid or node.uid_hash!r} is used by {other.name!r} and by {node.name!r}: "
-                "every operator needs a uid of its own"
+                f"uid {node.uid or node.uid_hash!r} is used by {other.name!r} and by "
+                f"{node.name!r}: every operator needs a uid of its own"
             )
         owners[operator_id] = node
         ids[node.id] = operator_id

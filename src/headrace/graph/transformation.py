@@ -1,6 +1,7 @@
 """The tree that the DataStream API builds: one transformation for each call.
 
-Partitioning, union and side outputs are virtual: they become properties of an edge in the stream graph.
+Partitioning, union and side outputs are virtual: they become properties of an edge in the stream
+graph.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Chaining(enum.Enum):
 
 
 class Transformation:
-    """A step of the program. Names, uid and parallelism may still be set until the job is executed."""
+    """A step of the program; name, uid and parallelism may still be set until it is executed."""
 
     def __init__(
         self, ids: Iterable[int], name: str, inputs: Sequence[Transformation], output_type: Any

@@ -23,7 +23,7 @@ class SparkCarrier:
         self._group = f"headrace-{secrets.token_hex(8)}"
 
     def control_address(self) -> str | tuple[str, int] | None:
-        if self._context.master.startswith("local"):
+        if (self._context.master or "").startswith("local"):
             return None
         host = self._context.getConf().get("spark.driver.host", "127.0.0.1")
         return (host or "127.0.0.1", 0)
@@ -35,8 +35,10 @@ class SparkCarrier:
 
     def run_epoch(self, run: EpochRun) -> None:
         self._name_jobs(f"epoch {run.epoch}")
-        sources = self._context.parallelize(range(len(run.levels[0])), len(run.levels[0]))
-        data: RDD[Any] = sources.mapPartitionsWithIndex(LevelTask(run, 0))
+        # The first level reads nothing from Spark: its partitions are only numbers.
+        count = len(run.levels[0])
+        sources: RDD[Any] = self._context.parallelize(range(count), count)
+        data: RDD[tuple[int, bytes]] = sources.mapPartitionsWithIndex(LevelTask(run, 0))
         for level in range(1, len(run.levels)):
             shuffled = data.partitionBy(len(run.levels[level]), partition_number)
             data = shuffled.mapPartitionsWithIndex(LevelTask(run, level))
@@ -56,7 +58,9 @@ class SparkCarrier:
         try:
             rdd.collect()
         except Py4JError as error:
-            raise HeadraceError(f"Spark could not run a part of the job: {_first_line(error)}") from None
+            raise HeadraceError(
+                f"Spark could not run a part of the job: {_first_line(error)}"
+            ) from None
 
 
 def _first_line(error: Py4JError) -> str:

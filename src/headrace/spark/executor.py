@@ -1,4 +1,7 @@
-"""Runs job graphs on Spark. Looked up late by the environment, so that building a program needs no Java."""
+"""Runs job graphs on Spark.
+
+It is looked up late by the environment, so that building a program needs no Java.
+"""
 
 from __future__ import annotations
 

@@ -40,11 +40,12 @@ def get_or_create_session(settings: Mapping[str, str]) -> SparkSession:
     """The active session, or a new one.
 
     Args:
-        settings: `spark.*` settings of the user; they win over ours. `spark.master` is `local[*]` by default.
+        settings: `spark.*` settings of the user; they win over ours. `spark.master` is `local[*]`
+            by default.
     """
     with _lock:
-        found = SparkSession.getActiveSession() or SparkSession._instantiatedSession  # type: ignore[attr-defined]
-        if found is not None and found.sparkContext._jsc is not None:  # type: ignore[attr-defined]
+        found = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+        if found is not None and found.sparkContext._jsc is not None:
             return found
         check_java()
         master = settings.get("spark.master", "local[*]")
@@ -77,14 +78,14 @@ def check_java() -> None:
         raise ConfigurationError(
             f"Spark needs Java {MIN_JAVA} or newer, and no java was found"
             + (f" in JAVA_HOME={home}" if home else " on the PATH")
-            + f": install a JDK {MIN_JAVA} (for example the package openjdk-{MIN_JAVA}-jre-headless) "
-            "or set JAVA_HOME"
+            + f": install a JDK {MIN_JAVA} (for example the package "
+            f"openjdk-{MIN_JAVA}-jre-headless) or set JAVA_HOME"
         )
     version = _release_of(java)
     if version is not None and version < MIN_JAVA:
         raise ConfigurationError(
-            f"Spark needs Java {MIN_JAVA} or newer, but {java} is Java {version}: install a newer one or "
-            "set JAVA_HOME to it"
+            f"Spark needs Java {MIN_JAVA} or newer, but {java} is Java {version}: "
+            "install a newer one or set JAVA_HOME to it"
         )
 
 
@@ -100,7 +101,8 @@ def _release_of(java: str) -> int | None:
 
 
 def _quiet_logging() -> str:
-    return f"-Dlog4j2.configurationFile=file:{Path(__file__).with_name('log4j2-headrace.properties')}"
+    file = Path(__file__).with_name("log4j2-headrace.properties")
+    return f"-Dlog4j2.configurationFile=file:{file}"
 
 
 @contextlib.contextmanager

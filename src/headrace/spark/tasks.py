@@ -1,4 +1,4 @@
-"""What runs inside Spark's Python workers: starting slots, and passing frames to and from them, unopened."""
+"""What runs inside Spark's Python workers: starting slots, and passing frames on, unopened."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ class RefusedBySlotError(RuntimeError):
 
 
 def start_slot(launch: SlotLaunch) -> None:
-    """Start a slot on this host. It is nobody's child: only the executor's end or the coordinator ends it."""
+    """Start a slot on this host.
+
+    It is nobody's child: only the executor's end or the coordinator ends it.
+    """
     launch = replace(launch, executor_pid=os.getppid())
     log = os.path.join(launch.socket_dir, f"slot-{launch.slot}.log")
     read_end, write_end = os.pipe()
