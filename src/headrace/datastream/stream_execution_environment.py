@@ -66,7 +66,7 @@ class StreamExecutionEnvironment:
     """Settings of `headrace run -D key=value`; they count less than those of the program."""
 
     listeners_of_all: ClassVar[list[JobListener]] = []
-    """Listeners of every environment of this process, for tools that run other people's programs."""
+    """Listeners of every environment of this process, for tools that run others' programs."""
 
     instead_of_running: ClassVar[Callable[[StreamGraph], Any] | None] = None
     """If set, given each program that would be run; it raises to stop it. For `headrace info`."""
@@ -85,15 +85,18 @@ class StreamExecutionEnvironment:
 
     def __reduce__(self) -> Any:
         raise FunctionTypeError(
-            "the environment is used inside a function; functions run on the workers, where there is no "
-            "environment: take what the function needs from it before, into a variable"
+            "the environment is used inside a function; functions run on the workers, where there "
+            "is no environment: take what the function needs from it before, into a variable"
         )
 
     @staticmethod
     def get_execution_environment(
         configuration: Configuration | None = None,
     ) -> StreamExecutionEnvironment:
-        """A new environment, with the settings of file, process environment, command line and `configuration`."""
+        """A new environment.
+
+        It has the settings of file, process environment, command line and `configuration`.
+        """
         if configuration is not None and not isinstance(configuration, Configuration):
             raise FunctionTypeError(
                 f"get_execution_environment takes a Configuration, not {configuration!r}"
@@ -134,7 +137,9 @@ class StreamExecutionEnvironment:
     def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
         """Set the parallelism of operators that set none."""
         value = check_parallelism(parallelism)
-        self._config.set_parallelism(ExecutionConfig.PARALLELISM_DEFAULT if value is None else value)
+        self._config.set_parallelism(
+            ExecutionConfig.PARALLELISM_DEFAULT if value is None else value
+        )
         return self
 
     def get_max_parallelism(self) -> int:
@@ -146,9 +151,7 @@ class StreamExecutionEnvironment:
         self._config.set_max_parallelism(check_max_parallelism(max_parallelism))
         return self
 
-    def set_runtime_mode(
-        self, execution_mode: RuntimeExecutionMode
-    ) -> StreamExecutionEnvironment:
+    def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
         """Streaming, batch (rolling aggregates emit final values only), or by the sources."""
         if not isinstance(execution_mode, RuntimeExecutionMode):
             raise FunctionTypeError(
@@ -161,7 +164,9 @@ class StreamExecutionEnvironment:
         """Whether the program is to run in batch mode."""
         mode = self._configuration.get(options.RUNTIME_MODE)
         if mode == RuntimeExecutionMode.AUTOMATIC.name:
-            sources = [t.spec for t in self._transformations if isinstance(t.spec, specs.SourceSpec)]
+            sources = [
+                t.spec for t in self._transformations if isinstance(t.spec, specs.SourceSpec)
+            ]
             return all(s.source.bounded for s in sources)
         return bool(mode == RuntimeExecutionMode.BATCH.name)
 
@@ -172,7 +177,9 @@ class StreamExecutionEnvironment:
     def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
         """Accepted as in Flink; an epoch hands on everything at its end."""
         if not isinstance(timeout_millis, int) or timeout_millis < -1:
-            raise GraphError(f"Timeout of buffer must be non-negative or -1, not {timeout_millis!r}")
+            raise GraphError(
+                f"Timeout of buffer must be non-negative or -1, not {timeout_millis!r}"
+            )
         self._configuration.set_integer(options.BUFFER_TIMEOUT.key, timeout_millis)
         return self
 
@@ -285,20 +292,24 @@ class StreamExecutionEnvironment:
     def set_python_requirements(
         self, requirements_file_path: str, requirements_cache_dir: str | None = None
     ) -> None:
-        """Install a requirements file for the workers; from a directory of packages if it is given."""
+        """Install a requirements file for the workers; from a directory of packages if given."""
         value = requirements_file_path
         if requirements_cache_dir is not None:
             value += f"#{requirements_cache_dir}"
         self._configuration.set(options.PYTHON_REQUIREMENTS, value)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """Unpack an archive in the workers' working directory, under `target_dir` or the archive's name."""
+        """Unpack an archive in the workers' working directory.
+
+        It is found there under `target_dir`, or under the archive's name.
+        """
         self._append(
-            options.PYTHON_ARCHIVES, archive_path if target_dir is None else f"{archive_path}#{target_dir}"
+            options.PYTHON_ARCHIVES,
+            archive_path if target_dir is None else f"{archive_path}#{target_dir}",
         )
 
     def set_python_executable(self, python_exec: str) -> None:
-        """Accepted as in PyFlink; Spark's `spark.pyspark.python` says which Python the workers use."""
+        """Accepted as in PyFlink; `spark.pyspark.python` says which Python the workers use."""
         self._configuration.set(options.PYTHON_EXECUTABLE, python_exec)
 
     def _append(self, option: Any, value: str) -> None:
@@ -309,7 +320,8 @@ class StreamExecutionEnvironment:
     def add_jars(self, *jars_path: str) -> None:
         """Refused: there is no Java to give a jar to."""
         raise HeadraceError(
-            "headrace takes no jars: its connectors are Python packages, for example pip install 'headrace[kafka]'"
+            "headrace takes no jars: its connectors are Python packages, for example "
+            "pip install 'headrace[kafka]'"
         )
 
     def add_classpaths(self, *classpaths: str) -> None:
@@ -317,7 +329,10 @@ class StreamExecutionEnvironment:
         raise HeadraceError("headrace has no class path: its connectors are Python packages")
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
-        """Make a file known to functions, as `runtime_context.get_distributed_cache().get_file(name)`."""
+        """Make a file known to functions.
+
+        They find it with `runtime_context.get_distributed_cache().get_file(name)`.
+        """
         if not Path(file_path).exists():
             raise GraphError(f"register_cached_file: there is no file {file_path!r}")
         self._cached_files[name] = os.path.abspath(file_path)
@@ -331,7 +346,8 @@ class StreamExecutionEnvironment:
 
         Args:
             collection: Any iterable; it is read now.
-            type_info: Type of the elements; they are converted to it now, any Python objects without it.
+            type_info: Type of the elements; they are converted to it now, any Python objects
+                without it.
         """
         if collection is None or not isinstance(collection, Iterable):
             raise FunctionTypeError(f"from_collection takes a collection, not {collection!r}")
@@ -340,9 +356,7 @@ class StreamExecutionEnvironment:
             type_info = Types.ROW(type_info)
         if type_info is not None:
             values = convert_collection(values, type_info)
-        stream = self._source(
-            CollectionSource.of(values), None, "Collection Source", type_info
-        )
+        stream = self._source(CollectionSource.of(values), None, "Collection Source", type_info)
         return stream.force_non_parallel()
 
     def from_source(
@@ -357,8 +371,8 @@ class StreamExecutionEnvironment:
             raise FunctionTypeError(f"from_source takes a Source, not {source!r}")
         if not isinstance(watermark_strategy, WatermarkStrategy):
             raise FunctionTypeError(
-                "from_source takes a WatermarkStrategy, such as WatermarkStrategy.no_watermarks(), not "
-                f"{watermark_strategy!r}"
+                "from_source takes a WatermarkStrategy, such as WatermarkStrategy.no_watermarks(), "
+                f"not {watermark_strategy!r}"
             )
         if type_info is None:
             type_info = source.produced_type
@@ -452,8 +466,8 @@ class StreamExecutionEnvironment:
         known = self._side_outputs.setdefault((transformation.id, tag.tag_id), tag.type_info)
         if known != tag.type_info:
             raise GraphError(
-                f"A side output with a matching id {tag.tag_id!r} was already requested with a different type. "
-                "This is not allowed, side output ids need to be unique."
+                f"A side output with a matching id {tag.tag_id!r} was already requested with a "
+                "different type. This is not allowed, side output ids need to be unique."
             )
 
     def new_collect_id(self) -> str:
@@ -466,9 +480,7 @@ class StreamExecutionEnvironment:
 
     # Graphs.
 
-    def get_stream_graph(
-        self, job_name: str | None = None, clear: bool = False
-    ) -> StreamGraph:
+    def get_stream_graph(self, job_name: str | None = None, clear: bool = False) -> StreamGraph:
         """The program so far as nodes and edges."""
         name = job_name or self._configuration.get(options.PIPELINE_NAME) or _DEFAULT_JOB_NAME
         max_parallelism = self._config.get_max_parallelism()
@@ -507,9 +519,7 @@ class StreamExecutionEnvironment:
         """Start the program and return at once."""
         return JobClient(self._submit(job_name))
 
-    def execute_collecting(
-        self, collect_id: str, job_name: str | None
-    ) -> CloseableIterator[Any]:
+    def execute_collecting(self, collect_id: str, job_name: str | None) -> CloseableIterator[Any]:
         """Start the program and give the records that one of its streams collects."""
         collector = self._collectors[collect_id]
         master = self._submit(job_name)
@@ -570,12 +580,13 @@ def cores() -> int:
 
 
 def convert_collection(values: list[Any], type_info: TypeInformation) -> list[Any]:
-    """Convert elements to their declared type, so that a wrong one is an error at the user's line."""
+    """Convert elements to their declared type: a wrong one is an error at the user's line."""
     from headrace.runtime.conversion import column_converter
 
     if not isinstance(type_info, TypeInformation):
         raise FunctionTypeError(
-            f"from_collection: type_info must be a TypeInformation such as Types.INT(), not {type_info!r}"
+            "from_collection: type_info must be a TypeInformation such as Types.INT(), "
+            f"not {type_info!r}"
         )
     convert = column_converter(type_info)
     return values if convert is None else convert(values)
