@@ -32,10 +32,9 @@ def main() -> None:
     idle(environment)
     client = environment.execute_async("idle")
     job = client._handle  # the pids of the slots are nobody's business but ours
-    while job.status().name != "RUNNING" or len(job._server.hellos) < 2:
+    while job.status().name != "RUNNING" or len(job.attempt.slot_pids) < 2:
         time.sleep(0.05)
-    slots = [hello.pid for hello in job._server.hellos.values()]
-    print("pids", os.getpid(), *slots, flush=True)
+    print("pids", os.getpid(), *job.attempt.slot_pids, flush=True)
     try:
         client.get_job_execution_result().result()
     except Exception as error:

@@ -4,47 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.faults.processes import LIMIT_S, Child, alive, assert_gone, children_of, descendants_of
 
 PROGRAM = Path(__file__).with_name("programs.py")
-LIMIT_S = 120.0
 
 
-class RunningJob:
+class RunningJob(Child):
     """A job in a process of its own, whose slots are known."""
 
     def __init__(self, master: str, log: Path) -> None:
-        self.log = log
-        self._out = log.open("w")
-        self.process = subprocess.Popen(
-            [sys.executable, str(PROGRAM), master], stdout=self._out, stderr=subprocess.STDOUT
-        )
-        words = self.wait_for("pids").split()
-        self.driver, *self.slots = map(int, words[1:])
-
-    def wait_for(self, word: str) -> str:
-        """The first line of the program's output that starts with a word."""
-        deadline = time.monotonic() + LIMIT_S
-        while time.monotonic() < deadline:
-            for line in self.log.read_text().splitlines():
-                if line.startswith(word):
-                    return line
-            if self.process.poll() is not None and word not in self.log.read_text():
-                break
-            time.sleep(0.1)
-        raise AssertionError(f"no line {word!r} in:\n{self.log.read_text()}")
-
-    def end(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(LIMIT_S)
-        self._out.close()
+        super().__init__(PROGRAM, [master], log)
+        self.driver, *self.slots = map(int, self.wait_for("pids").split()[1:])
 
 
 @pytest.fixture
@@ -52,48 +26,6 @@ def job(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RunningJob]:
     started = RunningJob(request.param, tmp_path / "job.log")
     yield started
     started.end()
-
-
-def alive(pid: int) -> bool:
-    """Whether a process runs; one that only waits to be reaped does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
-
-
-def children_of(pid: int) -> list[int]:
-    """Direct children of a process."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
-            except (OSError, IndexError):
-                continue
-            if parent == pid:
-                found.append(int(entry.name))
-    return found
-
-
-def assert_gone(pids: list[int]) -> None:
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and any(map(alive, pids)):
-        time.sleep(0.1)
-    assert [pid for pid in pids if alive(pid)] == []
-
-
-def executors_of(driver: int) -> list[int]:
-    """The JVMs of executors of a local cluster: descendants of the driver that run one."""
-    found, waiting = [], [driver]
-    while waiting:
-        for child in children_of(waiting.pop()):
-            waiting.append(child)
-            command = Path(f"/proc/{child}/cmdline").read_bytes()
-            if b"CoarseGrainedExecutorBackend" in command:
-                found.append(child)
-    return found
 
 
 @pytest.mark.parametrize("job", ["local[2]"], indirect=True)
@@ -123,7 +55,7 @@ def test_an_interrupt_cancels_the_job(job: RunningJob) -> None:
 
 @pytest.mark.parametrize("job", ["local-cluster[2,1,1024]"], indirect=True)
 def test_slots_end_when_their_executor_is_killed(job: RunningJob) -> None:
-    executors = executors_of(job.driver)
+    executors = descendants_of(job.driver, b"CoarseGrainedExecutorBackend")
     assert len(executors) == 2
     os.kill(executors[0], signal.SIGKILL)
     assert "JobExecutionError" in job.wait_for("failed")

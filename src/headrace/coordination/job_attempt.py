@@ -1,6 +1,7 @@
 """One attempt at a job: its slots from their start to their end, and the epochs that they run.
 
-When anything fails the attempt is over. Its slots are let go, and the next attempt starts with new ones.
+When anything fails the attempt is over. Its slots are let go, and the next attempt starts with
+new ones.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from headrace.common.errors import HeadraceError
@@ -132,8 +134,10 @@ class JobAttempt:
         self._carrier.run_epoch(EpochRun(plan.epoch, self.incarnation, self._token, levels))
         expected = sum(map(len, levels))
         self._wait(
-            lambda: len(self.reports) == expected
-            and all(r.epoch == plan.epoch for r in self.reports.values()),
+            lambda: (
+                len(self.reports) == expected
+                and all(r.epoch == plan.epoch for r in self.reports.values())
+            ),
             _REPORT_WAIT_S,
             f"report on epoch {plan.epoch}",
         )
@@ -214,8 +218,8 @@ class JobAttempt:
         with self._changed:
             self._closed.setdefault(slot, m.Closed(slot))
         self.fail(
-            f"slot {slot} (process {hello.pid} on {hello.host}) ended unexpectedly: it was killed, ran out of "
-            "memory, or its executor is gone; the cluster's logs tell more"
+            f"slot {slot} (process {hello.pid} on {hello.host}) ended unexpectedly: it was killed, "
+            "ran out of memory, or its executor is gone; the cluster's logs tell more"
         )
 
     # Waiting and failing.
@@ -228,8 +232,14 @@ class JobAttempt:
         self._check()
         if not done:
             raise AttemptFailedError(
-                f"the slots of the job did not {what} within {timeout_s:.0f} s"
+                f"the slots of the job did not {what} within {timeout_s:.0f} s{self._slot_logs()}"
             )
+
+    def _slot_logs(self) -> str:
+        """The last lines that slots wrote before they could reach us."""
+        logs = [log.read_text(errors="replace") for log in Path(self._directory).glob("*.log")]
+        lines = [line for log in logs for line in log.splitlines()[-5:]]
+        return ": " + " | ".join(lines) if lines else ""
 
     def _check(self) -> None:
         if self._failure is not None:

@@ -1,4 +1,7 @@
-"""The master of one job: runs epoch after epoch, goes back to the last checkpoint after a failure, and ends it."""
+"""The master of one job, from its start to its end.
+
+It runs epoch after epoch and goes back to the last checkpoint after a failure.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ from headrace.graph.ids import CheckpointId, EpochId, SubtaskIndex
 from headrace.graph.job_graph import JobGraph
 from headrace.graph.physical_graph import build_physical_graph
 from headrace.runtime import messages as m
-from headrace.runtime.deployment import JobSettings, pack_job
+from headrace.runtime.deployment import JobSettings, deployment_of
 from headrace.runtime.epoch import EpochPlan, EpochReport
 from headrace.runtime.slot_protocol import now_ms
 
@@ -64,10 +67,10 @@ class JobMasterOptions:
 
     epoch_target_s: float = 1.0
     epoch_max_records: int | None = None
-    slots: SlotEnvironment = SlotEnvironment()
+    slots: SlotEnvironment = field(default_factory=SlotEnvironment)
     job_parameters: dict[str, str] = field(default_factory=dict)
     cached_files: dict[str, str] = field(default_factory=dict)
-    checkpoints: CheckpointSettings = CheckpointSettings()
+    checkpoints: CheckpointSettings = field(default_factory=CheckpointSettings)
     restarts: RestartPolicy = field(default_factory=NoRestart)
     restore_path: str | None = None
     allow_unmatched_state: bool = False
@@ -116,6 +119,8 @@ class JobMaster:
         self._sources = SourceCoordinator(job_graph)
         self._alignment = WatermarkAligner(job_graph)
         self.checkpoints = self._checkpoint_coordinator()
+        # On the caller's thread, so that what the program changes afterwards is not in it.
+        self._deployment = deployment_of(job_graph, self.physical)
         self.attempt: JobAttempt | None = None
         self.restarts = 0
         self.failures: list[JobExecutionError] = []
@@ -330,7 +335,7 @@ class JobMaster:
             job_parameters=self._options.job_parameters,
             cached_files=self._options.cached_files,
         )
-        attempt.deploy(pack_job(self.job_graph, self.physical, settings), files)
+        attempt.deploy(self._deployment.packed(settings), files)
         self.execution.move_all(ExecutionState.RUNNING)
 
     def _run_epochs(self, attempt: JobAttempt) -> None:
@@ -394,7 +399,10 @@ class JobMaster:
             self._on_epoch(summary)
 
     def _work_s(self, attempt: JobAttempt) -> float:
-        """How long subtasks worked in the last epoch: levels wait for each other, subtasks of one do not."""
+        """How long subtasks worked in the last epoch.
+
+        Levels wait for each other, the subtasks of one level do not.
+        """
         slowest = (
             max(attempt.reports[p.vertex, p.subtask].busy_ms for p in partitions)
             for partitions in self.physical.levels
@@ -428,9 +436,7 @@ class JobMaster:
             self._result.set_exception(error)
         else:
             runtime_ms = int((time.monotonic() - self._started) * 1000)
-            self._result.set_result(
-                JobExecutionResult(self._id, runtime_ms, self._accumulators)
-            )
+            self._result.set_result(JobExecutionResult(self._id, runtime_ms, self._accumulators))
 
     def _clean_up(self, status: JobStatus) -> None:
         """Checkpoints go with the job, unless it failed or the user wants them kept."""
@@ -468,15 +474,15 @@ class JobMaster:
             self.status_since[status] = time.time()
 
     def _as_error(self, raised: BaseException) -> JobExecutionError:
-        names = {"job_id": self._id.to_hex_string(), "job_name": self.job_graph.job_name}
+        job_id, job_name = self._id.to_hex_string(), self.job_graph.job_name
         if isinstance(raised, JobExecutionError):
             return raised
         if isinstance(raised, AttemptCancelledError):
-            return JobCancelledError("the job was cancelled", **names)
+            return JobCancelledError("the job was cancelled", job_id=job_id, job_name=job_name)
         failure = raised.failure if isinstance(raised, AttemptFailedError) else None
         if failure is None or isinstance(failure, str):
             text = failure or f"{type(raised).__name__}: {raised}"
-            error = JobExecutionError(text, **names)
+            error = JobExecutionError(text, job_id=job_id, job_name=job_name)
             error.__cause__ = None if failure else raised
             return error
         error = JobExecutionError(
@@ -486,7 +492,8 @@ class JobMaster:
             subtask=failure.subtask,
             record=failure.record,
             user_traceback=failure.user_traceback,
-            **names,
+            job_id=job_id,
+            job_name=job_name,
         )
         error.__cause__ = failure.cause()
         return error

@@ -61,6 +61,10 @@ class JobDeployment:
     physical: PhysicalGraph
     main_classes: bytes
 
+    def packed(self, settings: JobSettings) -> bytes:
+        """The deployment of one attempt as bytes, the same for all slots."""
+        return pickle.dumps(replace(self, settings=settings), 5)
+
     def subtasks_of(self, slot: SlotId) -> list[tuple[Partition, VertexDeployment]]:
         """What lives in a slot, upstream first."""
         return [
@@ -70,7 +74,12 @@ class JobDeployment:
 
 
 def pack_job(job_graph: JobGraph, physical: PhysicalGraph, settings: JobSettings) -> bytes:
-    """The deployment as bytes, the same for all slots."""
+    """The deployment of a job as bytes."""
+    return deployment_of(job_graph, physical).packed(settings)
+
+
+def deployment_of(job_graph: JobGraph, physical: PhysicalGraph) -> JobDeployment:
+    """The deployment of a job as it is now; settings come with each attempt."""
     locations = physical.locations()
     parallelism = {v.id: v.parallelism for v in job_graph.vertices}
     vertices = {}
@@ -94,19 +103,20 @@ def pack_job(job_graph: JobGraph, physical: PhysicalGraph, settings: JobSettings
                 receivers,
             )
         )
-    job = JobDeployment(settings, vertices, physical, _main_classes())
-    return pickle.dumps(job, 5)
+    return JobDeployment(JobSettings("", ""), vertices, physical, _main_classes())
 
 
 def _main_classes() -> bytes:
-    """The classes of the user's script: records that are their instances must unpickle in every slot."""
+    """The classes of the user's script: their instances must unpickle in every slot."""
     main = sys.modules.get("__main__")
     classes: dict[str, Any] = {}
-    for name, value in vars(main).items() if main else ():
+    # A copy, because other threads of the program may set variables meanwhile.
+    for name, value in dict(vars(main)).items() if main else ():
         if isinstance(value, type) and value.__module__ == "__main__":
             try:
                 classes[name] = cloudpickle.dumps(value)
-            except Exception:  # a class that cannot travel is only a problem if a record is made of it
+            except Exception:
+                # A class that cannot travel is only a problem if a record is made of it.
                 continue
     return pickle.dumps(classes, 5)
 

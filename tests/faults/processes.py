@@ -1,0 +1,91 @@
+"""Processes that fault tests start, watch and kill."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+LIMIT_S = 240.0
+
+
+class Child:
+    """A program in a process of its own, with its output in a file."""
+
+    def __init__(self, program: Path, arguments: list[str], log: Path) -> None:
+        self.log = log
+        self._out = log.open("w")
+        self.process = subprocess.Popen(
+            [sys.executable, str(program), *arguments], stdout=self._out, stderr=subprocess.STDOUT
+        )
+
+    def lines(self, word: str) -> list[str]:
+        """The lines of the output that start with a word."""
+        return [
+            line for line in self.log.read_text().splitlines() if line.split(" ", 1)[0] == word
+        ]
+
+    def wait_for(self, word: str, count: int = 1) -> str:
+        """The line with which a word has come `count` times."""
+        deadline = time.monotonic() + LIMIT_S
+        while time.monotonic() < deadline:
+            found = self.lines(word)
+            if len(found) >= count:
+                return found[count - 1]
+            if self.process.poll() is not None and len(self.lines(word)) < count:
+                break
+            time.sleep(0.1)
+        raise AssertionError(f"{word!r} did not come {count} times:\n{self.log.read_text()}")
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(LIMIT_S)
+        self._out.close()
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that only waits to be reaped does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+def children_of(pid: int) -> list[int]:
+    """Direct children of a process."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            except (OSError, IndexError):
+                continue
+            if parent == pid:
+                found.append(int(entry.name))
+    return found
+
+
+def descendants_of(pid: int, word: bytes) -> list[int]:
+    """Processes below another one whose command line has a word in it."""
+    found, waiting = [], [pid]
+    while waiting:
+        for child in children_of(waiting.pop()):
+            waiting.append(child)
+            try:
+                command = Path(f"/proc/{child}/cmdline").read_bytes()
+            except OSError:
+                continue
+            if word in command:
+                found.append(child)
+    return found
+
+
+def assert_gone(pids: list[int]) -> None:
+    """Wait until processes have ended."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and any(map(alive, pids)):
+        time.sleep(0.1)
+    assert [pid for pid in pids if alive(pid)] == []
