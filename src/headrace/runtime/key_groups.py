@@ -1,7 +1,7 @@
 """Which subtask owns a key: a stable hash, key groups, and ranges of them.
 
-The hash is the same in every process and on every machine (Python's own is not), and equal keys have
-equal hashes: `1`, `1.0` and `True` are one key, as they are in a dict.
+The hash is the same in every process and on every machine (Python's own is not), and equal keys
+have equal hashes: `1`, `1.0` and `True` are one key, as they are in a dict.
 """
 
 from __future__ import annotations
@@ -90,8 +90,7 @@ def canonical_bytes(key: Any) -> bytes:
         whole = _whole(key)
         if whole is not None:
             return b"i%d" % whole
-        # Python's hash of numbers is one for all kinds of them, and not salted; that of NaN is not.
-        return b"f%d" % hash(key) if key == key else b"fnan"
+        return _fraction_bytes(key)
     if isinstance(key, bytes | bytearray):
         return b"b" + bytes(key)
     if isinstance(key, tuple):
@@ -103,6 +102,19 @@ def canonical_bytes(key: Any) -> bytes:
     if isinstance(key, dict):
         return b"m" + b"".join(sorted(_joined(b"", item) for item in key.items()))
     return _object_bytes(key)
+
+
+def _fraction_bytes(key: Any) -> bytes:
+    """Of a number that is not whole; equal floats, fractions and decimals give the same."""
+    if key != key:
+        return b"fnan"
+    if isinstance(key, complex) and key.imag:
+        return _joined(b"c", [key.real, key.imag])
+    number: Any = key.real if isinstance(key, complex) else key
+    try:
+        return b"f%d/%d" % number.as_integer_ratio()
+    except OverflowError:
+        return b"finf" if number > 0 else b"f-inf"
 
 
 def _object_bytes(key: Any) -> bytes:
@@ -164,7 +176,7 @@ class KeyAssigner:
         self._memo: dict[Any, int] = {}
 
     def assign(self, keys: list[Any]) -> list[int]:
-        """The owner of each key: remembered for the first keys that were seen, computed for others."""
+        """The owner of each key: remembered for the first keys seen, computed for others."""
         if self._single:
             set(keys)  # as the other ways do: a key that cannot be hashed is a TypeError
             return [0] * len(keys)

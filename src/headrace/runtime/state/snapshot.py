@@ -11,13 +11,14 @@ import pickle
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from headrace.common.errors import StateError, shorten_repr
 from headrace.graph.ids import CheckpointId, KeyGroup
 from headrace.runtime.state.declaration import FORMAT_VERSION, StateMeta
+from headrace.runtime.state.entry_codec import dumps, is_record_block, read_block
 
-__all__ = ["SnapshotKind", "StateSnapshot", "TableView", "decode_block"]
+__all__ = ["SnapshotKind", "StateSnapshot", "TableView", "View", "decode_block"]
 
 Block = tuple[dict[Any, Any], list[Any]]
 """Entries that are there, and addresses of entries that are gone since the base."""
@@ -28,6 +29,16 @@ class SnapshotKind(StrEnum):
 
     FULL = "full"
     CHANGES = "changes"
+
+
+class View(Protocol):
+    """Tables at the barrier, on their way into blocks."""
+
+    def blocks(self, max_parallelism: int) -> Iterator[tuple[str, KeyGroup, bytes]]:
+        """State name, key group and the bytes of each block."""
+
+    def release(self) -> None:
+        """Frees what this process holds for the view."""
 
 
 @dataclass(slots=True)
@@ -45,6 +56,14 @@ class TableView:
     entries: Mapping[Any, Any]
     changed: Collection[Any] | None = None
     trim: Callable[[Any], Any] | None = None
+
+    def blocks(self, max_parallelism: int) -> Iterator[tuple[str, KeyGroup, bytes]]:
+        """State name, key group and the bytes of each block."""
+        for key_group, block in _by_key_group(self, max_parallelism).items():
+            yield self.meta.name, key_group, _encode_block(self.meta, block)
+
+    def release(self) -> None:
+        """There is nothing to free."""
 
     def rows(self) -> Iterator[tuple[Any, Any]]:
         """Address and stored value; None as the value means that the entry is gone."""
@@ -79,16 +98,21 @@ class StateSnapshot:
     base: CheckpointId | None = None
     states: dict[str, StateMeta] = field(default_factory=dict)
     blocks: dict[tuple[str, KeyGroup], bytes] = field(default_factory=dict)
-    views: list[TableView] = field(default_factory=list, repr=False)
+    views: list[View] = field(default_factory=list, repr=False)
     version: int = FORMAT_VERSION
 
     def serialize(self) -> StateSnapshot:
         """Turns the views into blocks, once, and returns the snapshot itself."""
         views, self.views = self.views, []
         for view in views:
-            for key_group, block in _by_key_group(view, self.max_parallelism).items():
-                self.blocks[view.meta.name, key_group] = _encode_block(view.meta, block)
+            for name, key_group, block in view.blocks(self.max_parallelism):
+                self.blocks[name, key_group] = block
         return self
+
+    def release(self) -> None:
+        """A forked child serializes this snapshot: free what this process holds for it."""
+        for view in self.views:
+            view.release()
 
     @property
     def is_serialized(self) -> bool:
@@ -152,7 +176,7 @@ def _by_key_group(view: TableView, max_parallelism: int) -> dict[KeyGroup, Block
 
 def _encode_block(meta: StateMeta, block: Block) -> bytes:
     try:
-        return _dumps(block)
+        return dumps(block)
     except Exception as error:
         address, stored = _find_unpicklable(block)
         raise StateError(
@@ -163,21 +187,10 @@ def _encode_block(meta: StateMeta, block: Block) -> bytes:
         ) from error
 
 
-def _dumps(value: Any) -> bytes:
-    try:
-        return pickle.dumps(value, 5)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        # Classes of the user's main program are known to a slot by value only.
-        import cloudpickle
-
-        data: bytes = cloudpickle.dumps(value, protocol=5)
-        return data
-
-
 def _find_unpicklable(block: Block) -> tuple[Any, Any]:
     for address, stored in block[0].items():
         try:
-            _dumps((address, stored))
+            dumps((address, stored))
         except Exception:
             return address, stored
     return next(iter(block[0].items()), (None, None))
@@ -186,7 +199,9 @@ def _find_unpicklable(block: Block) -> tuple[Any, Any]:
 def decode_block(meta: StateMeta, key_group: KeyGroup, data: bytes) -> Block:
     """Reads one block."""
     try:
-        block: Block = pickle.loads(data)
+        block: Block = (
+            read_block(data, meta.namespaced) if is_record_block(data) else pickle.loads(data)
+        )
     except Exception as error:
         raise StateError(
             f"key group {key_group} of the saved state {meta.name!r} ({meta}) cannot be read: "
