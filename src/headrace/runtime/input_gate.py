@@ -1,4 +1,4 @@
-"""The receiving end: channels, their order, and the watermark as the minimum over active channels."""
+"""The receiving end: channels, their order, and the watermark: the minimum of active channels."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class InputGate:
         return self._advance()
 
     def on_status(self, key: ChannelKey, idle: bool) -> tuple[int | None, bool | None]:
-        """Take in idleness; the new watermark and the new status of the subtask where they changed."""
+        """Take in idleness; the subtask's new watermark and new status, where they changed."""
         self.channels[key].idle = idle
         before = self.idle
         self.idle = all(c.idle or c.ended for c in self.channels.values()) and any(
@@ -60,7 +60,7 @@ class InputGate:
         return self._advance(), changed
 
     def on_end(self, key: ChannelKey) -> tuple[int, bool, bool]:
-        """A channel has ended. Returns its input, whether that input and whether all inputs have ended."""
+        """A channel has ended. Returns its input, and whether that input and all inputs have."""
         channel = self.channels[key]
         channel.ended = True
         siblings = [c for c in self.channels.values() if c.input_index == channel.input_index]

@@ -69,7 +69,9 @@ def _round_robin(targets: Sequence[int]) -> Router:
         for offset in range(min(count, len(values))):
             yield (
                 targets[(start + offset) % count],
-                Batch(values[offset::count], None if stamps is None else list(stamps[offset::count])),
+                Batch(
+                    values[offset::count], None if stamps is None else list(stamps[offset::count])
+                ),
             )
         start = (start + len(values)) % count
 
@@ -102,7 +104,8 @@ def _custom(partitioning: p.Custom, receivers: int) -> Router:
                     )
                 targets.append(target)
         except Exception as error:
-            raise UserCodeFailure.of(error, record_at(batch.values, rows), "partition_custom") from error
+            record = record_at(batch.values, rows)
+            raise UserCodeFailure.of(error, record, "partition_custom") from error
         return split(batch, targets, receivers)
 
     return route
@@ -149,7 +152,8 @@ def _split_in_two(columns: Any, targets: list[int]) -> Iterator[tuple[int, Batch
     ones = sum(targets)
     if ones < len(targets):
         zero = list(map(not_, targets)) if ones else None
-        yield 0, Batch(*(c if c is None or zero is None else list(compress(c, zero)) for c in columns))
+        kept = (c if c is None or zero is None else list(compress(c, zero)) for c in columns)
+        yield 0, Batch(*kept)
     if ones:
         whole = ones == len(targets)
         yield 1, Batch(*(c if c is None or whole else list(compress(c, targets)) for c in columns))

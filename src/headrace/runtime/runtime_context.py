@@ -102,8 +102,8 @@ class OperatorRuntimeContext(RuntimeContext):
             )
         if self._context.backend is None or self._cell is None:
             raise StateError(
-                f"state {descriptor.get_name()!r} of operator {self._context.name!r} is keyed state, but the "
-                "stream is not keyed: call key_by() before this operation"
+                f"state {descriptor.get_name()!r} of operator {self._context.name!r} is keyed "
+                "state, but the stream is not keyed: call key_by() before this operation"
             )
         return self._context.backend.get_or_create(descriptor, self._cell)
 

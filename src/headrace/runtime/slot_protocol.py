@@ -1,4 +1,7 @@
-"""How a slot is started and what a Spark's task says to it; light, because every Spark worker imports it."""
+"""How a slot is started and what a Spark task says to it.
+
+It is light, because every Spark worker imports it.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,10 @@ FAILED = b"F"
 REFUSED = b"R"
 """Answer to a task that may not run; the reason is the next message."""
 
+
 @dataclass(frozen=True)
 class SlotLaunch:
-    """What a slot must know to start. Travels as JSON on standard input, because it has secrets in it."""
+    """What a slot must know to start. It has secrets: it travels as JSON on standard input."""
 
     slot: int
     incarnation: int

@@ -1,4 +1,4 @@
-"""Timers of an operator: one for each address (key, or key and window) and timestamp, fired in order."""
+"""Timers of an operator: one per address (key, or key and window) and timestamp, in order."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 class TimerQueue:
     """Timers of one time domain.
 
-    All timers of one timestamp are one entry of the heap, so a million keys with the same window end
-    cost a dict entry each and no more.
+    All timers of one timestamp are one entry of the heap, so a million keys with the same window
+    end cost a dict entry each and no more.
     """
 
     __slots__ = ("_by_time", "_times")

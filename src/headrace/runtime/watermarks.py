@@ -19,8 +19,8 @@ from headrace.runtime.failure import UserCodeFailure, record_at
 class WatermarkTracker:
     """Assigns timestamps to the batches of one stream (or split) and keeps its watermark.
 
-    `emit_batch` is called with pieces of the batch, `on_change` whenever watermark or idleness changed;
-    a generator that reacts to single records cuts the batch at these places.
+    `emit_batch` is called with pieces of the batch, `on_change` whenever watermark or idleness
+    changed; a generator that reacts to single records cuts the batch at these places.
     """
 
     def __init__(
@@ -178,7 +178,9 @@ def _as_timestamp(stamp: Any, value: Any) -> int:
     except (TypeError, ValueError):
         pass
     raise UserCodeFailure.of(
-        TypeError(f"the timestamp assigner returned {stamp!r}; it must return milliseconds as an int"),
+        TypeError(
+            f"the timestamp assigner returned {stamp!r}; it must return milliseconds as an int"
+        ),
         value,
         "extract_timestamp",
     )

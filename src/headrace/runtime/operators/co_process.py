@@ -1,4 +1,4 @@
-"""Operators of two connected streams: map, flat_map and process on both inputs of one function object."""
+"""Operators of two connected streams: map, flat_map and process on two inputs of one function."""
 
 from __future__ import annotations
 

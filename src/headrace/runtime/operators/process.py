@@ -55,7 +55,7 @@ class Timers(TimerService):
                 "(Setting timers is only supported on a keyed streams.)"
             )
         if type(timestamp) is not int:
-            # A float, or a numpy integer, is common in Python; a fraction of a millisecond is cut off.
+            # A float, or a numpy integer, is common in Python; a fraction of a ms is cut off.
             try:
                 return int(timestamp)
             except (TypeError, ValueError, OverflowError):
@@ -66,7 +66,7 @@ class Timers(TimerService):
 
 
 class ElementContext(KeyedProcessFunction.OnTimerContext):
-    """The context of every kind of process function; the operator moves it from record to record."""
+    """The context of every kind of process function; the operator moves it along the records."""
 
     def __init__(self, cell: KeyCell, timers: TimerService) -> None:
         self._cell = cell
@@ -179,7 +179,7 @@ class ContextOperator(FunctionOperator):
         return out, out_stamps
 
     def emit_results(self, values: list[Any], stamps: list[int | None] | None) -> None:
-        """Emit what a function yielded: records, and pairs of a tag and a record for side outputs."""
+        """Emit what a function yielded: records, and pairs of tag and record for side outputs."""
         if tuple in set(map(type, values)):
             values, stamps = self._take_side_outputs(values, stamps)
         self.output.emit(Batch(values, stamps))

@@ -18,7 +18,7 @@ from headrace.runtime.watermarks import WatermarkTracker
 
 
 class SourceOperator(Operator):
-    """Reads up to the epoch's budget. Its watermark is the minimum over the splits that are not idle."""
+    """Reads up to the epoch's budget. Its watermark is the minimum of splits that are not idle."""
 
     def __init__(self, spec: SourceSpec) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ class SourceOperator(Operator):
 
     @property
     def aligned_watermark(self) -> int | None:
-        """How far the source has come; None if nobody need wait for it: idle, or nothing to read."""
+        """How far the source has come; None if nobody need wait: idle, or nothing to read."""
         if self.ended or self._told_idle or self._reader.exhausted:
             return None
         return self.watermark
@@ -171,13 +171,13 @@ class SourceOperator(Operator):
         self._drop_finished()
 
     def _drop_finished(self) -> None:
-        """Finished splits hold nothing back; the last one stays to say how far the source has come."""
+        """Finished splits hold nothing back; the last one stays to say how far the source is."""
         while self._finished and len(self._trackers) > 1:
             del self._trackers[self._finished.pop()]
             self._changed()
 
     def drain(self) -> None:
-        """End here, as if the source had: the rest belongs to the job that starts from the savepoint."""
+        """End here, as if the source had: the rest is for the job started from the savepoint."""
         self._end()
 
     def _end(self) -> None:

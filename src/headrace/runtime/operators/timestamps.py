@@ -9,7 +9,7 @@ from headrace.runtime.watermarks import WatermarkTracker
 
 
 class TimestampsOperator(Operator):
-    """Replaces timestamps and watermarks; of those from above only the last one, the maximum, counts."""
+    """Replaces timestamps and watermarks; of those from above only the last, the maximum, stays."""
 
     def __init__(self, spec: TimestampsSpec) -> None:
         super().__init__()
