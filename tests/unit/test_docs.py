@@ -14,7 +14,7 @@ PAGES = sorted(DOCS.rglob("*.md"))
 TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 
 # Pages whose Python blocks are run, here or under tests/jobs.
-RUN = {"README.md", "docs/tutorial.md", "docs/testing.md"}
+RUN = {"README.md", "docs/tutorial.md", "docs/testing.md", "docs/windows.md"}
 
 
 def name_of(path: Path) -> str:
@@ -37,8 +37,9 @@ def test_python_blocks_compile(text: Path) -> None:
     compile(program(python_blocks(text)), str(text), "exec")
 
 
-def test_the_tests_on_the_testing_page_pass(tmp_path: Path) -> None:
-    check_page(DOCS / "testing.md", tmp_path)
+@pytest.mark.parametrize("page", ["testing.md", "windows.md"])
+def test_pages_that_need_no_spark_show_what_they_print(page: str, tmp_path: Path) -> None:
+    check_page(DOCS / page, tmp_path)
 
 
 def test_the_readme_shows_the_two_commands() -> None:
