@@ -9,13 +9,15 @@ from headrace.common.errors import FunctionTypeError
 from headrace.common.types import Row
 from headrace.datastream.functions import ReduceFunction
 
+_WITH_FIELDS = (tuple, Row, list, dict)
+
 
 def check_position(position: Any) -> None:
     """A field is an index or a name."""
     if isinstance(position, bool) or not isinstance(position, int | str):
         raise FunctionTypeError(
-            "The field position must be of int or str type to locate the value to calculate for min, max, "
-            f"min_by, max_by and sum. The given type is: {type(position)}"
+            "The field position must be of int or str type to locate the value to calculate for "
+            f"min, max, min_by, max_by and sum. The given type is: {type(position)}"
         )
 
 
@@ -27,12 +29,12 @@ class _FieldReduce(ReduceFunction[Any]):
 
     def _is_whole(self, value: Any) -> bool:
         """Whether the record is not a row or a tuple, so that field 0 is the record itself."""
-        if isinstance(value, tuple | Row | list | dict):
+        if isinstance(value, _WITH_FIELDS):
             return False
         if self._position != 0:
             raise TypeError(
-                f"the field {self._position!r} is selected of a {type(value).__name__}: only field 0, the value "
-                "itself, is there"
+                f"the field {self._position!r} is selected of a {type(value).__name__}: "
+                "only field 0, the value itself, is there"
             )
         return True
 
@@ -40,9 +42,12 @@ class _FieldReduce(ReduceFunction[Any]):
         return value if self._is_whole(value) else value[self._position]
 
     def _with_field(self, value: Any, field: Any) -> Any:
-        """A copy of the record with the field replaced; the other fields stay those of the first record."""
+        """A copy of the record with the field replaced; others stay those of the first record."""
         if self._is_whole(value):
             return field
+        position = self._position
+        if type(value) is tuple and type(position) is int and position >= 0:
+            return (*value[:position], field, *value[position + 1 :])
         if isinstance(value, tuple):
             fields = list(value)
             fields[self._position] = field  # type: ignore[index]
