@@ -1,4 +1,4 @@
-"""A failure in user code: what is known about it where it happens, and how it travels to the driver."""
+"""A failure in user code: what is known where it happens, and how it travels to the driver."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from typing import Any
 import cloudpickle
 
 from headrace.common.errors import JobExecutionError
+
+NO_RECORD: Any = object()
+"""Stands for the record where a function failed without one."""
 
 _SHOWN = 200
 _PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
@@ -46,14 +49,12 @@ class UserCodeFailure(Exception):
         self.operator_name: str | None = None
         self.operator_uid: str | None = None
 
-    _NO_RECORD = object()
-
     @classmethod
-    def of(cls, error: BaseException, record: Any = _NO_RECORD, where: str = "") -> UserCodeFailure:
+    def of(cls, error: BaseException, record: Any = NO_RECORD, where: str = "") -> UserCodeFailure:
         """Wrap an exception, unless it is wrapped already."""
         if isinstance(error, UserCodeFailure):
             return error
-        shown = None if record is cls._NO_RECORD else shorten(record)
+        shown = None if record is NO_RECORD else shorten(record)
         return cls(error, shown, where)
 
     def at(self, name: str, uid: str | None) -> UserCodeFailure:
@@ -111,7 +112,7 @@ def report_failure(
     failure = error if isinstance(error, UserCodeFailure) else UserCodeFailure.of(error)
     cause = failure.cause
     return FailureReport(
-        message="".join(traceback.format_exception_only(type(cause), cause)).strip(),
+        message=_message(cause),
         user_traceback=user_traceback(cause),
         exception=_pickled(cause),
         vertex_name=vertex_name,
@@ -122,6 +123,13 @@ def report_failure(
         record=failure.record,
         where=failure.where,
     )
+
+
+def _message(error: BaseException) -> str:
+    text = "".join(traceback.format_exception_only(type(error), error)).strip()
+    if isinstance(error, SystemExit):
+        return f"{text}: the function called sys.exit(); raise an exception to fail the job instead"
+    return text
 
 
 def user_traceback(error: BaseException) -> str:

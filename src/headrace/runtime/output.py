@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Any
 
 from headrace.runtime.batch import (
@@ -22,7 +23,7 @@ _FLUSH_RECORDS = 4096
 
 
 class OperatorOutput:
-    """The output of one operator. Marks go to everybody, records to the main or to a side output."""
+    """The output of one operator. Marks go to everybody, records to the main or a side output."""
 
     def __init__(
         self,
@@ -75,19 +76,26 @@ class OperatorOutput:
 class ChannelBuffer:
     """What waits for one receiver, until there is enough of it for a frame."""
 
-    __slots__ = ("_elements", "_header", "_records", "_send", "_sequence")
+    __slots__ = ("_elements", "_header", "_joined", "_records", "_send", "_sequence")
 
     def __init__(self, header: FrameHeader, send: Callable[[bytes], None]) -> None:
         self._header = header
         self._send = send
         self._elements: list[Element] = []
+        self._joined: _JoinedBatch | None = None
         self._records = 0
         self._sequence = 0
 
     def add_batch(self, batch: Batch) -> None:
         elements = self._elements
-        if elements and self._records and type(elements[-1]) is Batch:
-            elements[-1] = _joined(elements[-1], batch)
+        last = elements[-1] if elements else None
+        if self._joined is not None:
+            self._joined.extend(batch)
+        elif type(last) is Batch:
+            # A batch from outside is shared: only the copy that is made here may grow.
+            self._joined = _JoinedBatch(last)
+            self._joined.extend(batch)
+            elements[-1] = self._joined.batch
         else:
             elements.append(batch)
         self._records += len(batch.values)
@@ -96,6 +104,7 @@ class ChannelBuffer:
 
     def add_mark(self, mark: Element) -> None:
         self._elements.append(mark)
+        self._joined = None
 
     def flush(self) -> None:
         if not self._elements:
@@ -105,21 +114,37 @@ class ChannelBuffer:
         self._send(encode_frame(header, self._elements))
         self._sequence += 1
         self._elements = []
+        self._joined = None
         self._records = 0
 
     def start_epoch(self) -> None:
         self._sequence = 0
 
 
-def _joined(first: Batch, second: Batch) -> Batch:
-    stamps: list[int | None] | None = None
-    if first.timestamps is not None or second.timestamps is not None:
-        stamps = [
-            *(first.timestamps or [None] * len(first)),
-            *(second.timestamps or [None] * len(second)),
-        ]
-    keys = None if first.keys is None or second.keys is None else first.keys + second.keys
-    return Batch(first.values + second.values, stamps, keys)
+class _JoinedBatch:
+    """A batch that grows: a copy of the first one, to which others are appended in place."""
+
+    __slots__ = ("_stamps", "batch")
+
+    def __init__(self, first: Batch) -> None:
+        stamps, keys = first.timestamps, first.keys
+        self._stamps: list[int | None] | None = None if stamps is None else list(stamps)
+        self.batch = Batch(list(first.values), self._stamps, None if keys is None else list(keys))
+
+    def extend(self, other: Batch) -> None:
+        own = self.batch
+        if other.timestamps is not None:
+            if self._stamps is None:
+                own.timestamps = self._stamps = [None] * len(own)
+            self._stamps.extend(other.timestamps)
+        elif self._stamps is not None:
+            self._stamps.extend(repeat(None, len(other)))
+        if own.keys is not None:
+            if other.keys is None:
+                own.keys = None
+            else:
+                own.keys.extend(other.keys)
+        own.values.extend(other.values)
 
 
 class ExchangeWriter:

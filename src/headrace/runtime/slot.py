@@ -1,9 +1,9 @@
 """A slot: the process in which user functions live.
 
-It is started by a Spark task on an executor's host (`python -m headrace.runtime.slot`, launch data as JSON
-on standard input), connects to the coordinator for control, and serves Spark's tasks over a unix socket: each
-connection carries one subtask's input of one epoch in, and its output out. It ends when it is told to, when the
-control connection is lost, or when its executor is gone.
+It is started by a Spark task on an executor's host (`python -m headrace.runtime.slot`, launch data
+as JSON on standard input), connects to the coordinator for control, and serves Spark's tasks over a
+unix socket: each connection carries one subtask's input of one epoch in, and its output out. It
+ends when it is told to, when the control connection is lost, or when its executor is gone.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from headrace.runtime.deployment import JobDeployment, install_main_classes
 from headrace.runtime.epoch import EpochPlan, SubtaskKey
 from headrace.runtime.failure import FailureReport, report_failure
 from headrace.runtime.operator import SubtaskServices, TaskInfo
-from headrace.runtime.slot_snapshots import SlotSnapshots
 from headrace.runtime.slot_protocol import FAILED, REFUSED, SlotLaunch, TaskRequest, now_ms
+from headrace.runtime.slot_snapshots import SlotSnapshots
 from headrace.runtime.subtask import Subtask
 from headrace.runtime.wire import MessageSocket
 
@@ -47,9 +47,7 @@ class _Control:
     """The control connection; messages may be sent from any thread."""
 
     def __init__(self, launch: SlotLaunch) -> None:
-        self._connection: Connection = Client(
-            launch.control_address, authkey=launch.token.encode()
-        )
+        self._connection: Connection = Client(launch.control_address, authkey=launch.token.encode())
         self._lock = threading.Lock()
 
     def send(self, message: Any) -> None:
@@ -267,7 +265,7 @@ class Slot:
                 self._subtasks[partition.vertex, subtask_index] = subtask
                 self._snapshots.restore(subtask, message.restore)
                 subtask.open()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._broken = True
             failure = report_failure(
                 error, vertex_name=task_name, subtask=subtask_index, parallelism=parallelism
@@ -320,14 +318,12 @@ class Slot:
         if subtask.vertex.is_source:
             # There is no input, so the output can stream out while it is produced.
             next(frames, None)
-            send = channel.send  # type: ignore[assignment]
+            send = channel.send
         try:
-            report = subtask.run_epoch(
-                plan, frames, send, partial(self._snapshots.take, subtask)
-            )
+            report = subtask.run_epoch(plan, frames, send, partial(self._snapshots.take, subtask))
         except (OSError, EOFError):
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._broken = True
             failure = report_failure(
                 error,
@@ -345,7 +341,7 @@ class Slot:
         for subtask in self._subtasks.values():
             try:
                 subtask.close()
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 failure = failure or report_failure(
                     error,
                     vertex_name=subtask.vertex.name,

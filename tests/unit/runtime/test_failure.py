@@ -98,6 +98,12 @@ def test_an_error_in_close_fails_the_job() -> None:
     assert "(in close)" in str(error)
 
 
+def test_a_function_that_exits_is_told_so() -> None:
+    report = report_failure(SystemExit(3), vertex_name="Map", subtask=0, parallelism=1)
+    assert report.message.startswith("SystemExit: 3: the function called sys.exit()")
+    assert isinstance(report.cause(), SystemExit)
+
+
 def test_an_error_keeps_what_the_user_raised_it_from() -> None:
     def failing(value: Any) -> Any:
         try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from headrace.graph import partitioning as p
 from headrace.runtime.batch import Batch, Element, EndMark, StatusMark, WatermarkMark
 from headrace.runtime.output import ChannelBuffer, ExchangeWriter, OperatorOutput
@@ -123,6 +125,75 @@ def test_joining_leaves_shared_batches_alone() -> None:
     exchange.writer.process_batch(Batch([2]))
     exchange.writer.flush()
     assert batch.values == [1]
+
+
+def test_many_small_batches_become_one_that_only_the_buffer_changes() -> None:
+    exchange = Exchange(p.Global(), 1)
+    batches = [Batch([n], [n * 10]) for n in range(4_000)]
+    for batch in batches:
+        exchange.writer.process_batch(batch)
+    exchange.writer.flush()
+    (joined,) = exchange.received(0)
+    assert isinstance(joined, Batch)
+    assert joined.values == list(range(4_000))
+    assert joined.timestamps == list(range(0, 40_000, 10))
+    assert [b.values for b in batches] == [[n] for n in range(4_000)]
+    assert [b.timestamps for b in batches] == [[n * 10] for n in range(4_000)]
+
+
+def test_joined_columns_are_extended_and_not_copied_again() -> None:
+    buffer = ChannelBuffer(FrameHeader(1, 0, 0, 0, 0), lambda frame: None)
+    buffer.add_batch(Batch([0], [0], [0]))
+    buffer.add_batch(Batch([1], [1], [1]))
+    (joined,) = buffer._elements
+    assert isinstance(joined, Batch)
+    columns = joined.values, joined.timestamps, joined.keys
+    buffer.add_batch(Batch([2], [2], [2]))
+    assert buffer._elements == [joined]
+    assert columns == ([0, 1, 2], [0, 1, 2], [0, 1, 2])
+
+
+def test_joining_after_a_mark_or_a_flush_starts_with_a_batch_of_its_own() -> None:
+    exchange = Exchange(p.Global(), 1)
+    batches = [Batch([n]) for n in range(6)]
+    for batch in batches[:2]:
+        exchange.writer.process_batch(batch)
+    exchange.writer.process_watermark(5)
+    for batch in batches[2:4]:
+        exchange.writer.process_batch(batch)
+    exchange.writer.flush()
+    for batch in batches[4:]:
+        exchange.writer.process_batch(batch)
+    exchange.writer.flush()
+    seen = [e.values if isinstance(e, Batch) else e for e in exchange.received(0)]
+    assert seen == [[0, 1], WatermarkMark(5), [2, 3], [4, 5]]
+    assert [b.values for b in batches] == [[n] for n in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("batches", "timestamps", "keys"),
+    [
+        ([Batch([1]), Batch([2], [20]), Batch([3])], [None, 20, None], None),
+        ([Batch([1], [10]), Batch([2]), Batch([3], [30])], [10, None, 30], None),
+        ([Batch([1]), Batch([2]), Batch([3])], None, None),
+        ([Batch([1], None, ["a"]), Batch([2], None, ["b"]), Batch([3], None, ["c"])], None, "abc"),
+        ([Batch([1], None, ["a"]), Batch([2]), Batch([3], None, ["c"])], None, None),
+        ([Batch([1]), Batch([2], None, ["b"]), Batch([3], None, ["c"])], None, None),
+    ],
+)
+def test_columns_that_only_some_batches_have(
+    batches: list[Batch], timestamps: list[int | None] | None, keys: str | None
+) -> None:
+    frames: list[bytes] = []
+    buffer = ChannelBuffer(FrameHeader(1, 0, 0, 0, 0), frames.append)
+    for batch in batches:
+        buffer.add_batch(batch)
+    buffer.flush()
+    (joined,) = decode_payload(frames[0])
+    assert isinstance(joined, Batch)
+    assert joined.values == [1, 2, 3]
+    assert joined.timestamps == timestamps
+    assert joined.keys == (None if keys is None else list(keys))
 
 
 def test_sequences_start_anew_with_each_epoch() -> None:
