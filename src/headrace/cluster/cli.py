@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 import headrace
@@ -85,9 +86,8 @@ def main(argv: Sequence[str] | None = None, prog: str = "headrace") -> int:
     if options.command is None:
         parser.print_help()
         return ExitCode.OK
-    if options.verbose:
-        _log_to_terminal()
-    return _guarded(options)
+    with _own_log(options.verbose):
+        return _guarded(options)
 
 
 def _guarded(options: argparse.Namespace) -> int:
@@ -119,14 +119,26 @@ def _unknown_command(arguments: list[str]) -> str | None:
     return f"headrace: there is no command {first!r}; {suggestion}"
 
 
-def _log_to_terminal() -> None:
-    """Show headrace's own log; the root logger belongs to the user's program."""
+@contextlib.contextmanager
+def _own_log(verbose: bool) -> Iterator[None]:
+    """Show headrace's own log if that is wanted, and leave its logger as it was.
+
+    The root logger belongs to the user's program.
+    """
+    logger = logging.getLogger("headrace")
+    level, propagate = logger.level, logger.propagate
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logger = logging.getLogger("headrace")
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
+    if verbose:
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        logger.propagate = propagate
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,8 +30,11 @@ print("never printed by info")
 @pytest.fixture(autouse=True)
 def _nothing_stays_behind() -> Iterator[None]:
     before = sys.argv, list(sys.path), sys.modules["__main__"]
+    logger = logging.getLogger("headrace")
+    log_before = logger.level, logger.propagate, list(logger.handlers)
     yield
     compat.uninstall()
+    assert (logger.level, logger.propagate, logger.handlers) == log_before
     assert (sys.argv, list(sys.path), sys.modules["__main__"]) == before
     assert StreamExecutionEnvironment.command_line == {}
     assert StreamExecutionEnvironment.instead_of_running is None
