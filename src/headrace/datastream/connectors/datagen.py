@@ -137,9 +137,7 @@ class DataGeneratorSource(Source):
         strategy = self.rate_limiter_strategy or RateLimiterStrategy.no_op()
         limiter = None
         if strategy.records_per_second is not None:
-            limiter = RateLimiter(
-                strategy.records_per_second / context.parallelism, context.now_ms
-            )
+            limiter = RateLimiter(strategy.records_per_second / context.parallelism, context.now_ms)
         return _GeneratorReader(self.generator_function, context, limiter)
 
 

@@ -165,9 +165,7 @@ class RecordBuffer:
         return not self._batches
 
     def _wait_for_room(self) -> None:
-        self._changed.wait_for(
-            lambda: self._size < self._capacity or self._lifted or self._stopped
-        )
+        self._changed.wait_for(lambda: self._size < self._capacity or self._lifted or self._stopped)
         self._check_stopped()
 
     def _check_stopped(self) -> None:

@@ -28,9 +28,9 @@ NOW = 1_709_211_909_000
 
 
 def builder(path: Path) -> Any:
-    return FileSink.for_row_format(
-        str(path), Encoder.simple_string_encoder()
-    ).with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+    return FileSink.for_row_format(str(path), Encoder.simple_string_encoder()).with_bucket_assigner(
+        BucketAssigner.base_path_bucket_assigner()
+    )
 
 
 def writer(sink: FileSink, context: FakeWriterContext | None = None) -> FileWriter:
