@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.graph.ids import CheckpointId
 from headrace.runtime.batch import MAX_TIMESTAMP, MIN_TIMESTAMP, Batch
-from headrace.runtime.failure import UserCodeFailure
+from headrace.runtime.failure import NO_RECORD, UserCodeFailure
 from headrace.runtime.output import OperatorOutput
 from headrace.runtime.state.backend import KeyedStateBackend
+from headrace.runtime.state.operator_state import OperatorStateBackend
 from headrace.runtime.timers import TimerQueue
 
 
@@ -67,22 +69,29 @@ class SubtaskServices:
 class Operator:
     """Base of all operators.
 
-    The subtask calls `setup`, restores state if there is some, then `open`; then batches and marks in
-    order; `end_input` once when nothing follows; `close` at the end, also after a failure.
+    The subtask calls `setup`, restores state if there is some, then `open`; then batches and marks
+    in order; `end_input` once when nothing follows; `close` at the end, also after a failure.
     """
 
     context: OperatorContext
     output: OperatorOutput
+
+    #: The input whose records of an epoch are to come before those of the others, if one is.
+    first_input: int | None = None
 
     def __init__(self) -> None:
         self.watermark = MIN_TIMESTAMP
         self.records_in = 0
         self.event_timers = TimerQueue()
         self.processing_timers = TimerQueue()
+        self.operator_state = OperatorStateBackend()
+        self.restored = False
+        self.restored_checkpoint: CheckpointId | None = None
 
     def setup(self, context: OperatorContext, output: OperatorOutput) -> None:
         self.context = context
         self.output = output
+        self.operator_state.operator = context.uid or context.name
 
     def open(self) -> None:
         """Open user functions."""
@@ -127,14 +136,14 @@ class Operator:
         return self.processing_timers.next_timestamp()
 
     def key_of_timer(self, address: Any) -> Any:
-        """The key that a timer belongs to; operators whose timers have a namespace override this."""
+        """The key that a timer belongs to; operators with namespaces of timers override this."""
         return address
 
     def end_input_of(self, input_index: int) -> None:
         """One of several inputs has ended."""
 
     def end_input(self) -> None:
-        """Nothing follows. The maximum watermark was there before, where the input has event time."""
+        """Nothing follows. With event time, the maximum watermark was there before."""
         self.finish()
         self.output.end()
 
@@ -144,8 +153,11 @@ class Operator:
     def end_epoch(self) -> None:
         """The epoch is over: nothing may stay in buffers that a reader of the output would miss."""
 
+    def before_snapshot(self, checkpoint: int, timestamp: int) -> None:
+        """A barrier: bring state up to date, before any state of the subtask is taken."""
+
     def snapshot(self) -> dict[str, Any]:
-        """State of the operator itself, apart from keyed state: picklable, taken at the barrier."""
+        """State of the operator itself, apart from keyed and operator state: picklable."""
         return {
             "watermark": self.watermark,
             "event_timers": self.event_timers.snapshot(),
@@ -155,7 +167,8 @@ class Operator:
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Take over a snapshot, before `open`.
 
-        Event time goes on where it was, so that a record is late after a recovery if it was late before.
+        Event time goes on where it was, so that a record is late after a recovery if it was late
+        before.
         """
         # The end of time must be told again: those who receive from here are new and wait for it.
         self.watermark = min(snapshot["watermark"], MAX_TIMESTAMP - 1)
@@ -165,8 +178,9 @@ class Operator:
     def notify_checkpoint(self, checkpoint: int, completed: bool) -> None:
         """A checkpoint is complete, or will never be."""
 
-    def failed(self, error: BaseException, *record: Any, where: str = "") -> UserCodeFailure:
+    def failed(
+        self, error: BaseException, record: Any = NO_RECORD, *, where: str = ""
+    ) -> UserCodeFailure:
         """The failure of a user function of this operator."""
-        return UserCodeFailure.of(error, *record, where=where).at(
-            self.context.name, self.context.uid
-        )
+        failure = UserCodeFailure.of(error, record, where)
+        return failure.at(self.context.name, self.context.uid)

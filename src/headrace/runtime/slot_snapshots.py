@@ -1,4 +1,4 @@
-"""Snapshots in a slot: taken at the barrier, written by a forked child while the next epoch runs."""
+"""Snapshots in a slot: taken at the barrier, written by a forked child during the next epoch."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SlotSnapshots:
         read_end, write_end = os.pipe()
         child = os.fork()
         if child == 0:
-            # The child's memory stays as it is at this moment. It ends without running anybody's exit code.
+            # The child's memory stays as it is at this moment. It ends without anybody's exit code.
             try:
                 os.close(read_end)
                 os.write(write_end, pickle.dumps(_written(path, snapshot)))
@@ -48,15 +48,15 @@ class SlotSnapshots:
             path,
             splits=splits,
         )
-        threading.Thread(
-            target=self._await, args=(child, read_end, message), daemon=True
-        ).start()
+        threading.Thread(target=self._await, args=(child, read_end, message), daemon=True).start()
 
     def _await(self, child: int, read_end: int, message: Snapshotted) -> None:
         with os.fdopen(read_end, "rb") as pipe:
             answer = pipe.read()
         os.waitpid(child, 0)
-        size, error = pickle.loads(answer) if answer else (0, "the process that writes it was killed")
+        size, error = (
+            pickle.loads(answer) if answer else (0, "the process that writes it was killed")
+        )
         self._report(
             Snapshotted(
                 message.slot,
@@ -74,7 +74,7 @@ class SlotSnapshots:
         """Give a subtask its share of a checkpoint, before it is opened."""
         operator_ids = [o.context.operator_id for o in subtask.operators.values()]
         paths = sorted({path for i in operator_ids for path in files.get(i, ())})
-        if paths:
+        if files:
             restore_subtask(subtask, [read_snapshot(path) for path in paths])
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from headrace.graph.ids import NodeId
+from headrace.graph.ids import CheckpointId, NodeId
 from headrace.graph.job_graph import ChainedOperator, JobEdge, JobVertex
 from headrace.metrics import MetricGroup
 from headrace.runtime.batch import (
@@ -46,6 +46,7 @@ class Subtask:
         self.task = task
         self.vertex: JobVertex = deployment.unpacked()
         self.finished = False
+        self.last_checkpoint = CheckpointId(0)
         self.accumulators: dict[str, Any] = {}
         self.backends: dict[str, KeyedStateBackend] = {}
         self._deployment = deployment
@@ -149,12 +150,12 @@ class Subtask:
     # Life.
 
     def open(self) -> None:
-        """Open all functions, the last of the chain first, so that a record finds everybody ready."""
+        """Open all functions, the last of the chain first: a record finds everybody ready."""
         for operator in self.operators.values():
             operator.open()
 
     def close(self) -> None:
-        """Close all functions, also when one of them fails; the first failure is raised at the end."""
+        """Close all functions, also when one of them fails; the first failure is then raised."""
         first: BaseException | None = None
         for operator in reversed(self.operators.values()):
             try:
@@ -226,12 +227,27 @@ class Subtask:
 
     def _consume(self, frames: Iterable[bytes]) -> int:
         size = 0
-        for channel, frame in in_channel_order(frames):
+        ordered = in_channel_order(frames)
+        if self.head.first_input is not None:
+            ordered = self._first(self.head.first_input, ordered)
+        for channel, frame in ordered:
             size += len(frame)
             for element in decode_payload(frame):
                 self.take(channel, element)
             self.tick()
         return size
+
+    def _first(
+        self, input_index: int, frames: Iterable[tuple[ChannelKey, bytes]]
+    ) -> Iterator[tuple[ChannelKey, bytes]]:
+        """Frames of one input as they come, then those of the others."""
+        later = []
+        for channel, frame in frames:
+            if self.gate.input_of(channel) == input_index:
+                yield channel, frame
+            else:
+                later.append((channel, frame))
+        yield from later
 
     def take(self, channel: ChannelKey, element: Element) -> None:
         """Process one element of an input channel."""

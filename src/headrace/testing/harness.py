@@ -70,9 +70,7 @@ class OperatorHarness:
     ) -> None:
         check_shippable(spec, spec.kind)
         self._keyed = selectors is not None
-        self._partitionings: list[Partitioning] = (
-            [Keyed(s) for s in selectors] if selectors else [Rebalance()] * self.inputs
-        )
+        self._partitionings = self._inputs(selectors)
         self._spec = cloudpickle.dumps(spec)
         self._kind = spec.kind
         self._convert = None if output_type is None else column_converter(output_type)
@@ -174,7 +172,12 @@ class OperatorHarness:
     @property
     def function(self) -> Any:
         """The function object that works now; the first subtask's where there are several."""
-        return getattr(self._subtasks[0].head, "function", None)
+        return self.functions[0]
+
+    @property
+    def functions(self) -> list[Any]:
+        """The function objects of all subtasks."""
+        return [getattr(s.head, "function", None) for s in self._subtasks]
 
     @property
     def current_watermark(self) -> int:
@@ -207,18 +210,19 @@ class OperatorHarness:
 
     def snapshot(self) -> list[SubtaskSnapshot]:
         """The operator's state as a checkpoint would hold it."""
-        return [snapshot_subtask(s) for s in self._subtasks]
+        snapshots: list[SubtaskSnapshot] = [
+            self._guarded(snapshot_subtask, s) for s in self._subtasks
+        ]
+        return snapshots
 
     def restore(self, snapshot: Sequence[SubtaskSnapshot], parallelism: int | None = None) -> None:
         """Go on with a fresh function object that has the state of a snapshot.
 
         Args:
             snapshot: What `snapshot` gave.
-            parallelism: Spread the keys over so many subtasks; as many as now if left out.
+            parallelism: Spread keys and lists over so many subtasks; as many as now if left out.
         """
         parallelism = parallelism or len(self._subtasks)
-        if not self._keyed and parallelism != len(self._subtasks):
-            raise HeadraceError("only a keyed operator can be restored with another parallelism")
         self._close_subtasks()
         self._start(parallelism, snapshot)
 
@@ -226,7 +230,7 @@ class OperatorHarness:
         """Fail and recover: a fresh function object goes on with the state of the old one.
 
         Args:
-            parallelism: Spread the keys over so many subtasks; as many as now if left out.
+            parallelism: Spread keys and lists over so many subtasks; as many as now if left out.
         """
         self.restore(self.snapshot(), parallelism)
 
@@ -247,6 +251,11 @@ class OperatorHarness:
                 raise
 
     # Inside.
+
+    def _inputs(self, selectors: Sequence[Callable[[Any], Any]] | None) -> list[Partitioning]:
+        if selectors is None:
+            return [Rebalance()] * self.inputs
+        return [Keyed(selector) for selector in selectors]
 
     def _start(self, parallelism: int, snapshot: Sequence[SubtaskSnapshot]) -> None:
         deployment = self._deployment(parallelism)
@@ -346,10 +355,9 @@ class OperatorHarness:
         if not self._subtasks:
             raise HeadraceError("the harness is closed")
 
-    def _guarded(self, call: Callable[..., None], *arguments: Any) -> None:
+    def _guarded(self, call: Callable[..., Any], *arguments: Any) -> Any:
         try:
-            call(*arguments)
-            return
+            return call(*arguments)
         except UserCodeFailure as raised:
             failure = raised
         # Not inside the except clause: a user wants to see the cause alone.

@@ -251,11 +251,13 @@ def test_the_wrong_harness_says_which_one_is_right() -> None:
         h.side_output("late")  # type: ignore[arg-type]
 
 
-def test_an_unkeyed_operator_cannot_change_its_parallelism() -> None:
+def test_an_unkeyed_operator_changes_its_parallelism() -> None:
     with harness(str, "map") as h:
         h.snapshot_and_restore()
-        with pytest.raises(HeadraceError, match="only a keyed operator"):
-            h.snapshot_and_restore(parallelism=2)
+        h.snapshot_and_restore(parallelism=2)
+        assert len(h.functions) == 2
+        h.process_many([1, 2, 3])
+        assert sorted(h.output()) == ["1", "2", "3"]
 
 
 def test_timestamps_must_be_as_many_as_records() -> None:

@@ -245,6 +245,16 @@ class WriterContext(Protocol):
 class SinkWriter(ABC):
     """Writes the records of one subtask."""
 
+    @property
+    def user_function(self) -> Any:
+        """The user's function object behind the writer, if there is one.
+
+        It takes part in checkpoints: if it is a `CheckpointedFunction` or `ListCheckpointed` the
+        runtime gives it its state before `open`, and asks for it at every checkpoint; if it is a
+        `CheckpointListener` it hears how they end.
+        """
+        return None
+
     def open(self) -> None:  # noqa: B027
         """Called once, before the first record."""
 

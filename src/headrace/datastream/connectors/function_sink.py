@@ -47,6 +47,10 @@ class _FunctionWriter(SinkWriter):
         self._takes_context = positional_arguments(function.invoke) != 1
         self._record: Any = None
 
+    @property
+    def user_function(self) -> SinkFunction[Any]:
+        return self._function
+
     def open(self) -> None:
         if isinstance(self._function, RichFunction):
             self._function.set_runtime_context(self._context.runtime_context)

@@ -224,8 +224,7 @@ class ContextOperator(FunctionOperator):
         event_time = domain is TimeDomain.EVENT_TIME
         ctx.domain = domain
         for timestamp, cell.key in queue.pop_due(until):
-            # Records that a processing-time timer emits have no timestamp, as in Flink.
-            ctx.stamp = timestamp if event_time else None
+            ctx.stamp = timestamp
             try:
                 result = on_timer(timestamp, ctx) if on_timer is not None else None
                 if result is not None:
@@ -236,6 +235,7 @@ class ContextOperator(FunctionOperator):
             if len(out) > len(stamps):
                 stamps.extend(repeat(ctx.stamp, len(out) - len(stamps)))
         ctx.domain, ctx.stamp, cell.key = None, None, NO_KEY
+        # Records that a processing-time timer emits have no timestamp, as in Flink.
         self.emit_results(out, stamps if event_time else None)
 
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from itertools import chain, compress, repeat
 from typing import Any
 
-from headrace.datastream.functions import CheckpointListener, FunctionWrapper
+from headrace.datastream.functions import FunctionWrapper
 from headrace.graph.specs import FilterSpec, FlatMapSpec, MapSpec
 from headrace.runtime.batch import Batch
+from headrace.runtime.checkpointed_function import FunctionCheckpoints
 from headrace.runtime.failure import record_at
 from headrace.runtime.operator import Operator
 from headrace.runtime.runtime_context import (
@@ -26,9 +27,11 @@ class FunctionOperator(Operator):
         super().__init__()
         self.function = function
         self.cell = KeyCell()
+        self._checkpoints = FunctionCheckpoints(function, self)
 
     def open(self) -> None:
         context = OperatorRuntimeContext(self.context, self.cell if self.context.keyed else None)
+        self._checkpoints.initialize(context)
         try:
             open_function(self.function, context)
         except Exception as error:
@@ -40,18 +43,14 @@ class FunctionOperator(Operator):
         except Exception as error:
             raise self.failed(error, where="close") from error
 
+    def before_snapshot(self, checkpoint: int, timestamp: int) -> None:
+        self._checkpoints.before_snapshot(checkpoint, timestamp)
+
     def notify_checkpoint(self, checkpoint: int, completed: bool) -> None:
-        if isinstance(self.function, CheckpointListener):
-            try:
-                if completed:
-                    self.function.notify_checkpoint_complete(checkpoint)
-                else:
-                    self.function.notify_checkpoint_aborted(checkpoint)
-            except Exception as error:
-                raise self.failed(error, where="notify_checkpoint") from error
+        self._checkpoints.notify(checkpoint, completed)
 
     def call_each(self, call: Callable[[Any], Any], batch: Batch, where: str) -> list[Any]:
-        """The results of a call for each record, with its key current if the function may ask for it."""
+        """The results of a call for each record, its key current if the function may ask for it."""
         values = batch.values
         rows = iter(values)
         self.records_in += len(values)

@@ -7,6 +7,7 @@ from typing import Any
 from headrace.datastream.connectors.base import SinkWriter
 from headrace.graph.specs import SinkSpec
 from headrace.runtime.batch import Batch
+from headrace.runtime.checkpointed_function import FunctionCheckpoints
 from headrace.runtime.operator import Operator
 from headrace.runtime.runtime_context import OperatorRuntimeContext
 
@@ -18,10 +19,19 @@ class SinkOperator(Operator):
         super().__init__()
         self._sink = spec.sink
         self._writer: SinkWriter
+        self._checkpoints: FunctionCheckpoints
+
+    @property
+    def function(self) -> Any:
+        """The user function that writes, if the sink is made of one."""
+        return self._writer.user_function
 
     def open(self) -> None:
+        context = _WriterContext(self)
         try:
-            self._writer = self._sink.create_writer(_WriterContext(self))
+            self._writer = self._sink.create_writer(context)
+            self._checkpoints = FunctionCheckpoints(self._writer.user_function, self)
+            self._checkpoints.initialize(context.runtime_context)
             self._writer.open()
         except Exception as error:
             raise self.failed(error, where="open of the sink") from error
@@ -60,6 +70,12 @@ class SinkOperator(Operator):
             self._writer.flush(end_of_input)
         except Exception as error:
             raise self.failed(error, where="flushing the sink") from error
+
+    def before_snapshot(self, checkpoint: int, timestamp: int) -> None:
+        self._checkpoints.before_snapshot(checkpoint, timestamp)
+
+    def notify_checkpoint(self, checkpoint: int, completed: bool) -> None:
+        self._checkpoints.notify(checkpoint, completed)
 
     def close(self) -> None:
         if not hasattr(self, "_writer"):
