@@ -6,6 +6,7 @@ window assigners and triggers in `headrace.datastream.window`, sources and sinks
 `headrace.datastream.connectors`.
 """
 
+from headrace.datastream.broadcast import BroadcastConnectedStream, BroadcastStream
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.checkpoint_storage import (
     CheckpointStorage,
@@ -76,7 +77,9 @@ __all__ = [
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
+    "BroadcastConnectedStream",
     "BroadcastProcessFunction",
+    "BroadcastStream",
     "CheckpointConfig",
     "CheckpointStorage",
     "CheckpointingMode",

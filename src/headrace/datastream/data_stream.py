@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.execution_config import ExecutionConfig
@@ -61,7 +61,9 @@ from headrace.graph.transformation import (
 )
 
 if TYPE_CHECKING:
+    from headrace.datastream.broadcast import BroadcastConnectedStream, BroadcastStream
     from headrace.datastream.joins import CoGroupedStreams, IntervalJoin, JoinedStreams
+    from headrace.datastream.state import MapStateDescriptor
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
     from headrace.datastream.windowed_stream import AllWindowedStream, WindowedStream
 
@@ -342,8 +344,24 @@ class DataStream(_Settings, Generic[T]):
         inputs = [self._values(), *(s._values() for s in streams)]
         return DataStream(self._environment, UnionTransformation(self._environment.ids, inputs))
 
-    def connect(self, ds: DataStream[V]) -> ConnectedStreams[T, V]:
-        """This stream and another, of any type, as the two inputs of one function."""
+    @overload
+    def connect(self, ds: DataStream[V]) -> ConnectedStreams[T, V]: ...
+
+    @overload
+    def connect(self, ds: BroadcastStream[V]) -> BroadcastConnectedStream[T, V]: ...
+
+    def connect(
+        self, ds: DataStream[V] | BroadcastStream[V]
+    ) -> ConnectedStreams[T, V] | BroadcastConnectedStream[T, V]:
+        """This stream and another, of any type, as the two inputs of one function.
+
+        The other one may be a stream with broadcast state: `items.connect(rules.broadcast(state))`.
+        """
+        from headrace.datastream.broadcast import BroadcastConnectedStream, BroadcastStream
+
+        if isinstance(ds, BroadcastStream):
+            self._check_same_environment(ds.input_stream, "connect")
+            return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
         self._check_same_environment(ds, "connect")
         return ConnectedStreams(self, ds)
 
@@ -433,13 +451,39 @@ class DataStream(_Settings, Generic[T]):
         """Sends all records to the first subtask."""
         return self._partitioned(p.Global())
 
+    @overload
+    def broadcast(self) -> DataStream[T]: ...
+
+    @overload
     def broadcast(
-        self, broadcast_state_descriptor: Any = None, *other_broadcast_state_descriptors: Any
-    ) -> Any:
-        """Sends each record to every subtask."""
-        if broadcast_state_descriptor is not None:
-            raise GraphError("broadcast state is not there yet: broadcast() takes no descriptor")
-        return self._partitioned(p.Broadcast())
+        self,
+        broadcast_state_descriptor: MapStateDescriptor,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> BroadcastStream[T]: ...
+
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor | None = None,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> DataStream[T] | BroadcastStream[T]:
+        """Sends each record to every subtask.
+
+        Args:
+            broadcast_state_descriptor: The state that is made of the records; the result is then a
+                `BroadcastStream`, to be connected with another stream.
+            *other_broadcast_state_descriptors: More such states.
+
+        Example:
+            >>> rules = rule_stream.broadcast(MapStateDescriptor("rules", Types.STRING()))
+            >>> items.key_by(lambda item: item.colour).connect(rules).process(MatchRules())
+        """
+        stream = self._partitioned(p.Broadcast())
+        if broadcast_state_descriptor is None and not other_broadcast_state_descriptors:
+            return stream
+        from headrace.datastream.broadcast import BroadcastStream
+
+        descriptors = [broadcast_state_descriptor, *other_broadcast_state_descriptors]
+        return BroadcastStream(stream, cast("list[MapStateDescriptor]", descriptors))
 
     def partition_custom(
         self,
@@ -771,7 +815,11 @@ class CloseableIterator(Generic[T]):
 
 
 def __getattr__(name: str) -> Any:
-    """PyFlink has the windowed streams in this module; they live in `windowed_stream`."""
+    """PyFlink has windowed and broadcast streams here too; they have modules of their own."""
+    if name in ("BroadcastStream", "BroadcastConnectedStream"):
+        from headrace.datastream import broadcast
+
+        return getattr(broadcast, name)
     if name in ("WindowedStream", "AllWindowedStream"):
         from headrace.datastream import windowed_stream
 

@@ -102,6 +102,21 @@ class CoProcessSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class BroadcastProcessSpec(OperatorSpec):
+    """A stream, and a broadcast stream as second input, with a (Keyed)BroadcastProcessFunction.
+
+    `descriptors` are those of the broadcast states. With `broadcast_first`, in batch mode, all of
+    the broadcast input comes before the other one.
+    """
+
+    function: Any
+    descriptors: tuple[Any, ...]
+    broadcast_first: bool = False
+
+    kind: ClassVar[str] = "Co-Process-Broadcast"
+
+
+@dataclass(frozen=True)
 class TimestampsSpec(OperatorSpec):
     """Assigns timestamps and makes watermarks in the middle of a stream."""
 

@@ -8,6 +8,7 @@ from typing import Any
 from headrace.common.errors import GraphError
 from headrace.graph import specs
 from headrace.runtime.operator import Operator
+from headrace.runtime.operators.broadcast import BroadcastOperator
 from headrace.runtime.operators.co_process import (
     CoFlatMapOperator,
     CoMapOperator,
@@ -32,6 +33,7 @@ _OPERATORS: dict[type[specs.OperatorSpec], Callable[[Any], Operator]] = {
     specs.CoMapSpec: CoMapOperator,
     specs.CoFlatMapSpec: CoFlatMapOperator,
     specs.CoProcessSpec: CoProcessOperator,
+    specs.BroadcastProcessSpec: BroadcastOperator,
     specs.TimestampsSpec: TimestampsOperator,
     specs.SinkSpec: SinkOperator,
     specs.WindowSpec: build_window_operator,
