@@ -1,7 +1,7 @@
 """Streams: what a program is written with.
 
-A `DataStream` is a description. Each method adds a transformation to the environment and returns the next
-stream; nothing runs before `execute()`.
+A `DataStream` is a description. Each method adds a transformation to the environment and returns
+the next stream; nothing runs before `execute()`.
 """
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ def resolved_type(output_type: Any, operation: str) -> tuple[TypeInformation, bo
         return Types.ROW(output_type), True
     if not isinstance(output_type, TypeInformation):
         raise FunctionTypeError(
-            f"{operation}: output_type must be a TypeInformation such as Types.STRING(), not {output_type!r}"
+            f"{operation}: output_type must be a TypeInformation such as Types.STRING(), "
+            f"not {output_type!r}"
         )
     return output_type, True
 
@@ -105,8 +106,8 @@ class _Settings:
     def _settable(self, what: str) -> Transformation:
         if self._transformation.virtual:
             raise GraphError(
-                f"{what} can only be set on an operator: call it right after the operation that it is for, "
-                f"not after {self._transformation.name.lower()}"
+                f"{what} can only be set on an operator: call it right after the operation that it "
+                f"is for, not after {self._transformation.name.lower()}"
             )
         return self._transformation
 
@@ -204,8 +205,9 @@ def check_parallelism(parallelism: Any) -> int | None:
         return None
     if not 1 <= parallelism <= _MAX_PARALLELISM:
         raise GraphError(
-            "The parallelism of an operator must be at least 1, or ExecutionConfig.PARALLELISM_DEFAULT "
-            f"(use system default), and at most {_MAX_PARALLELISM}; found: {parallelism}"
+            "The parallelism of an operator must be at least 1, or "
+            "ExecutionConfig.PARALLELISM_DEFAULT (use system default), and at most "
+            f"{_MAX_PARALLELISM}; found: {parallelism}"
         )
     return parallelism
 
@@ -232,8 +234,8 @@ class DataStream(_Settings, Generic[T]):
 
     def __reduce__(self) -> Any:
         raise FunctionTypeError(
-            f"a {type(self).__name__} is used inside a function; functions run on the workers, where there are "
-            "records but no streams: use the records that the function is given"
+            f"a {type(self).__name__} is used inside a function; functions run on the workers, "
+            "where there are records but no streams: use the records that the function is given"
         )
 
     # Facts.
@@ -266,7 +268,12 @@ class DataStream(_Settings, Generic[T]):
         inputs: list[Transformation] | None = None,
     ) -> DataStream[Any]:
         transformation = OperatorTransformation(
-            self._environment.ids, name, inputs or [self._transformation], output_type, spec, converts
+            self._environment.ids,
+            name,
+            inputs or [self._transformation],
+            output_type,
+            spec,
+            converts,
         )
         self._environment.register(transformation)
         return DataStream(self._environment, transformation)
@@ -293,7 +300,7 @@ class DataStream(_Settings, Generic[T]):
         func: Callable[[T], Any] | FlatMapFunction[T, U],
         output_type: TypeInformation | None = None,
     ) -> DataStream[U]:
-        """Any number of records for each record: the function returns an iterable or is a generator."""
+        """Any number of records for each: the function returns an iterable or is a generator."""
         function = as_flat_map_function(func)
         check_shippable(function, "flat_map")
         result_type, converts = resolved_type(output_type, "flat_map")
@@ -308,7 +315,10 @@ class DataStream(_Settings, Generic[T]):
     def process(
         self, func: ProcessFunction[T, U], output_type: TypeInformation | None = None
     ) -> DataStream[U]:
-        """Processes each record with its context: timestamps, side outputs and, after key_by, state and timers."""
+        """Processes each record with its context.
+
+        The context has timestamps, side outputs and, after key_by, state and timers.
+        """
         if isinstance(func, KeyedProcessFunction):
             raise FunctionTypeError(
                 "a KeyedProcessFunction needs a keyed stream: call key_by() before process()"
@@ -323,15 +333,19 @@ class DataStream(_Settings, Generic[T]):
         own_type = self.get_type()
         if not isinstance(own_type, TupleTypeInfo):
             raise GraphError(
-                f"Only Tuple DataStreams can be projected: declare Types.TUPLE([...]), this one is {own_type}"
+                "Only Tuple DataStreams can be projected: declare Types.TUPLE([...]), this one is "
+                f"{own_type}"
             )
         types = own_type.get_field_types()
         for index in field_indexes:
             if not isinstance(index, int) or not 0 <= index < len(types):
                 raise GraphError(f"project: there is no field {index!r} in {own_type}")
         projected = Types.TUPLE([types[i] for i in field_indexes])
-        stream = self.map(lambda v: tuple(v[i] for i in field_indexes), projected)
-        return stream.name("Projection")
+
+        def project(value: Any) -> tuple[Any, ...]:
+            return tuple(value[i] for i in field_indexes)
+
+        return self.map(project, projected).name("Projection")
 
     def union(self, *streams: DataStream[T]) -> DataStream[T]:
         """This stream and others of the same type as one."""
@@ -339,7 +353,8 @@ class DataStream(_Settings, Generic[T]):
             self._check_same_environment(stream, "union")
             if stream.get_type() != self.get_type():
                 raise GraphError(
-                    f"Cannot union streams of different types: {self.get_type()} and {stream.get_type()}"
+                    f"Cannot union streams of different types: {self.get_type()} and "
+                    f"{stream.get_type()}"
                 )
         inputs = [self._values(), *(s._values() for s in streams)]
         return DataStream(self._environment, UnionTransformation(self._environment.ids, inputs))
@@ -405,12 +420,15 @@ class DataStream(_Settings, Generic[T]):
     # Partitioning.
 
     def key_by(
-        self, key_selector: Callable[[T], K] | KeySelector[T, K], key_type: TypeInformation | None = None
+        self,
+        key_selector: Callable[[T], K] | KeySelector[T, K],
+        key_type: TypeInformation | None = None,
     ) -> KeyedStream[K, T]:
         """Brings all records of a key to one subtask, where state and timers are scoped to the key.
 
         Args:
-            key_selector: Gives the key of a record: a str, number, tuple, anything that can be pickled.
+            key_selector: Gives the key of a record: a str, number, tuple, anything that can be
+                pickled.
             key_type: Type of the key.
 
         Example:
@@ -580,7 +598,8 @@ class DataStream(_Settings, Generic[T]):
             ...         ...
         """
         collect_id = self._environment.new_collect_id()
-        self._sink("Sink: Collect", CollectSink(collect_id))
+        sink = self._sink("Sink: Collect", CollectSink(collect_id))
+        self._align_with_upstream(sink._transformation)
         iterator: CloseableIterator[T] = self._environment.execute_collecting(
             collect_id, job_execution_name
         )
@@ -590,6 +609,15 @@ class DataStream(_Settings, Generic[T]):
             raise GraphError(f"limit must be a positive int, not {limit!r}")
         with iterator:
             return [record for record, _ in zip(iterator, range(limit), strict=False)]
+
+    def _align_with_upstream(self, sink: Transformation) -> None:
+        """Give a sink the parallelism of the operator before it, so that the order stays."""
+        upstream = self._values()
+        if isinstance(upstream, SideOutputTransformation):
+            upstream = upstream.inputs[0]
+        if not upstream.virtual:
+            sink.parallelism = upstream.parallelism
+            sink.max_parallelism = upstream.max_parallelism
 
 
 class KeyedStream(DataStream[T], Generic[K, T]):
@@ -623,7 +651,7 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         return output_type
 
     def _values(self) -> Transformation:
-        # Partitioning again, a union or a sink on a keyed stream goes on from the records without the key.
+        # Partitioning again, a union or a sink on a keyed stream goes on from records without keys.
         return self._transformation.inputs[0]
 
     def process(  # type: ignore[override]
@@ -700,7 +728,7 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         return IntervalJoin(self, other)
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream[K, T]:
-        """Cuts the records of each key into windows of `size` records, a new one every `slide` records."""
+        """Cuts the records of each key into windows of `size` records, a new one every `slide`."""
         return self.window(_count_assigner(size, slide))
 
     def get_name(self) -> str:
@@ -726,13 +754,16 @@ class ConnectedStreams(Generic[T, V]):
     ) -> ConnectedStreams[T, V]:
         """Keys both streams, so that records with one key meet in one subtask."""
         return ConnectedStreams(
-            self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type)
+            self.stream1.key_by(key_selector1, key_type),
+            self.stream2.key_by(key_selector2, key_type),
         )
 
     def _is_keyed(self) -> bool:
         keyed = [isinstance(s, KeyedStream) for s in (self.stream1, self.stream2)]
         if any(keyed) and not all(keyed):
-            raise GraphError("connect: either both streams are keyed, or none: call key_by() on both")
+            raise GraphError(
+                "connect: either both streams are keyed, or none: call key_by() on both"
+            )
         return all(keyed)
 
     def _apply(
@@ -773,7 +804,8 @@ class ConnectedStreams(Generic[T, V]):
         )
         if isinstance(function, KeyedCoProcessFunction) and not self._is_keyed():
             raise FunctionTypeError(
-                "a KeyedCoProcessFunction needs keyed streams: call key_by() on both before process()"
+                "a KeyedCoProcessFunction needs keyed streams: call key_by() on both before "
+                "process()"
             )
         check_shippable(function, "process of connected streams")
         return self._apply("Co-Process", specs.CoProcessSpec(function), output_type)
