@@ -22,9 +22,7 @@ class Child:
 
     def lines(self, word: str) -> list[str]:
         """The lines of the output that start with a word."""
-        return [
-            line for line in self.log.read_text().splitlines() if line.split(" ", 1)[0] == word
-        ]
+        return [line for line in self.log.read_text().splitlines() if line.split(" ", 1)[0] == word]
 
     def wait_for(self, word: str, count: int = 1) -> str:
         """The line with which a word has come `count` times."""

@@ -1,7 +1,7 @@
 """A job that counts, for tests that kill parts of it.
 
-`python recovery_program.py MASTER CHECKPOINT_DIR RESTORE_PATH`: prints the processes of every attempt as
-`attempt DRIVER SLOT SLOT ...`, and at the end `result` with what the job committed.
+`python recovery_program.py MASTER CHECKPOINT_DIR RESTORE_PATH`: prints the processes of every
+attempt as `attempt DRIVER SLOT SLOT ...`, and at the end `result` with what the job committed.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.faults.processes import LIMIT_S, Child, alive, assert_gone, children_of, descendants_of
 
 PROGRAM = Path(__file__).with_name("programs.py")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.faults.processes import Child, assert_gone, descendants_of
 from tests.faults.recovery_program import KEYS, RECORDS
 

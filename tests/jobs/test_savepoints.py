@@ -1,4 +1,4 @@
-"""Savepoints of a running job: taken from code, restored at another parallelism and by another program."""
+"""Savepoints of a running job: taken from code, restored at another parallelism."""
 
 from __future__ import annotations
 
@@ -94,7 +94,9 @@ def test_a_job_goes_on_at_another_parallelism(
 def test_state_that_nobody_claims_is_refused_by_name(savepoint: Path) -> None:
     env, stream = counting(2, restore=savepoint, uid="renamed")
     stream.print()
-    with pytest.raises(JobExecutionError, match="operators that the program does not have.*counting"):
+    with pytest.raises(
+        JobExecutionError, match=r"operators that the program does not have.*counting"
+    ):
         env.execute()
 
 

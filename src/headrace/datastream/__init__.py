@@ -6,6 +6,7 @@ window assigners and triggers in `headrace.datastream.window`, sources and sinks
 `headrace.datastream.connectors`.
 """
 
+from headrace.datastream.async_data_stream import AsyncDataStream
 from headrace.datastream.broadcast import BroadcastConnectedStream, BroadcastStream
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.checkpoint_storage import (
@@ -74,6 +75,7 @@ from headrace.datastream.windowed_stream import WindowedStream
 
 __all__ = [
     "AggregateFunction",
+    "AsyncDataStream",
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",

@@ -117,6 +117,19 @@ class BroadcastProcessSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class AsyncSpec(OperatorSpec):
+    """Awaits a coroutine for each record, many at once."""
+
+    function: Any
+    timeout_ms: int
+    capacity: int
+    ordered: bool
+    retry: Any
+
+    kind: ClassVar[str] = "Async"
+
+
+@dataclass(frozen=True)
 class TimestampsSpec(OperatorSpec):
     """Assigns timestamps and makes watermarks in the middle of a stream."""
 

@@ -8,6 +8,7 @@ from typing import Any
 from headrace.common.errors import GraphError
 from headrace.graph import specs
 from headrace.runtime.operator import Operator
+from headrace.runtime.operators.asynchronous import AsyncOperator
 from headrace.runtime.operators.broadcast import BroadcastOperator
 from headrace.runtime.operators.co_process import (
     CoFlatMapOperator,
@@ -35,6 +36,7 @@ _OPERATORS: dict[type[specs.OperatorSpec], Callable[[Any], Operator]] = {
     specs.CoProcessSpec: CoProcessOperator,
     specs.BroadcastProcessSpec: BroadcastOperator,
     specs.TimestampsSpec: TimestampsOperator,
+    specs.AsyncSpec: AsyncOperator,
     specs.SinkSpec: SinkOperator,
     specs.WindowSpec: build_window_operator,
     specs.IntervalJoinSpec: IntervalJoinOperator,
