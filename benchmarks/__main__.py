@@ -24,10 +24,12 @@ from types import ModuleType
 from typing import Any
 
 from benchmarks import bare
-from benchmarks.cases import CASES, Settings
+from benchmarks import cases, windows
+from benchmarks.cases import Settings
 from benchmarks.measure import Result
 from benchmarks.peers import environments as peers
 
+CASES = {**cases.CASES, **windows.CASES}
 RESULTS = Path(__file__).parent / "results"
 
 

@@ -52,6 +52,25 @@ def keyed_count(sc: Any, records: int, keys: int, parallelism: int = 2) -> int:
     return sum(source.partitionBy(parallelism, lambda p: p).mapPartitions(count).collect())
 
 
+def tumbling_average(
+    sc: Any, records: int, keys: int, size_ms: int = 10_000, step_ms: int = 10, parallelism: int = 2
+) -> int:
+    """Average for each key and window, record x at x * step_ms; returns the windows."""
+
+    def average(batches: Iterable[tuple[int, bytes]]) -> Iterator[int]:
+        sums: dict[tuple[int, int], tuple[int, int]] = {}
+        for _, payload in batches:
+            for key, value in zip(*pickle.loads(payload), strict=True):
+                at = value * step_ms
+                pane = (key, at - at % size_ms)
+                known = sums.get(pane)
+                sums[pane] = (known[0] + value, known[1] + 1) if known else (value, 1)
+        yield len([total / count for total, count in sums.values()])
+
+    source = sc.range(records, numSlices=parallelism).mapPartitions(_by_key(keys, parallelism))
+    return sum(source.partitionBy(parallelism, lambda p: p).mapPartitions(average).collect())
+
+
 def stateless_chain(sc: Any, records: int, parallelism: int = 2) -> int:
     """A map, a filter and a flat_map in one loop; returns the outputs."""
 

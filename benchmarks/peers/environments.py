@@ -96,7 +96,12 @@ def pyflink_keyed_count(python: Path, records: int, keys: int) -> dict[str, Any]
 
 
 def bytewax_keyed_count(python: Path, records: int, keys: int, processes: int) -> dict[str, Any]:
-    """Bytewax' steady rate of the keyed count.
+    """Bytewax' steady rate of the keyed count."""
+    return _bytewax(python, "bytewax_count:flow", records, keys, processes)
+
+
+def _bytewax(python: Path, flow: str, records: int, keys: int, processes: int) -> dict[str, Any]:
+    """Run a dataflow and read its marks.
 
     One worker has no exchange, but only one core; threads would share Python's lock. Several
     processes send every second record through a socket.
@@ -106,12 +111,27 @@ def bytewax_keyed_count(python: Path, records: int, keys: int, processes: int) -
         command = [str(python), "-m", "bytewax.testing", "-p", str(processes), "-w", "1"]
     with tempfile.TemporaryDirectory() as marks:
         settings = {"RECORDS": str(records), "KEYS": str(keys), "MARKS": marks}
-        _run([*command, "bytewax_count:flow"], settings, 900)
+        _run([*command, flow], settings, 900)
         lines = {
             path.name: [line.split() for line in path.read_text().splitlines()]
             for path in Path(marks).iterdir()
         }
     return _steady(lines, records)
+
+
+def pyflink_windows(python: Path, records: int, keys: int) -> float:
+    """PyFlink's steady rate of the tumbling average in process mode."""
+    settings = {"PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    command = [str(python), "pyflink_window.py", str(records), str(keys)]
+    return float(json.loads(_run(command, settings, 900).splitlines()[-1])["rate"])
+
+
+def bytewax_windows(python: Path, records: int, keys: int) -> float:
+    """Bytewax' steady rate of the tumbling average, the better of one worker and two processes."""
+    return max(
+        _bytewax(python, "bytewax_window:flow", records, keys, processes)["rate"]
+        for processes in (1, 2)
+    )
 
 
 def _steady(lines: dict[str, list[list[str]]], records: int) -> dict[str, Any]:
