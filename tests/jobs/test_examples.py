@@ -78,6 +78,24 @@ def test_text_files(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+def test_shape_rules(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = run_example(capsys, "shape_rules")
+    assert sorted(without_subtask(line) for line in lines) == [
+        "rule 'roof over house': blue triangle 3 and blue square 8",
+        "rule 'roof over house': blue triangle 5 and blue square 8",
+        "rule 'roof over house': red triangle 1 and red square 4",
+        "rule 'twins': blue circle 2 and blue circle 6",
+    ]
+
+
+def test_buffering_sink_loses_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = run_example(capsys, "buffering_sink")
+    assert sum("goes on from a checkpoint" in line for line in lines) == 1
+    assert [line for line in lines if line.startswith("batch")] == [
+        f"batch {n}: {' '.join(str(n * 10 + i) for i in range(10))}" for n in range(10)
+    ]
+
+
 @contextlib.contextmanager
 def server_of(text: str) -> Iterator[int]:
     """A server that sends a text to whoever connects first, and closes."""
