@@ -45,6 +45,7 @@ class JobExecutionResult:
     def __str__(self) -> str:
         """A few lines for people."""
         lines = [
+            "Program execution finished",
             f"Job with JobID {self._job_id} has finished.",
             f"Job Runtime: {self._net_runtime_ms} ms",
         ]

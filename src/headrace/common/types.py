@@ -176,6 +176,10 @@ class Row:
             )
         return row_of(list(args), self._values, self._row_kind)
 
+    def __copy__(self) -> Row:
+        """A row with fields of its own."""
+        return row_of(list(self._values), self._fields, self._row_kind)
+
     def __contains__(self, item: object) -> bool:
         """Whether there is a field of this name; without names, whether there is such a value."""
         return item in (self._values if self._fields is None else self._fields)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.execution_config import ExecutionConfig
-from headrace.common.typeinfo import TupleTypeInfo, TypeInformation, Types
+from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import rolling
 from headrace.datastream.connectors.base import Sink
@@ -247,6 +247,9 @@ class DataStream(_Settings, Generic[T]):
     def get_type(self) -> TypeInformation:
         """The type of the records; pickled Python objects where none was declared."""
         output_type: TypeInformation = self._transformation.output_type
+        if isinstance(output_type, RowTypeInfo):
+            names, types = output_type.get_field_names(), output_type.get_field_types()
+            return Types.ROW_NAMED(names, types)
         return output_type
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
@@ -561,20 +564,20 @@ class DataStream(_Settings, Generic[T]):
             return self.sink_to(sink_func)
         function = as_sink_function(sink_func)
         check_shippable(function, "add_sink")
-        return self._sink("Sink: Unnamed", FunctionSink(function))
+        return self._sink("Unnamed", FunctionSink(function))
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
         """Writes the records to a sink."""
         if not isinstance(sink, Sink):
             raise FunctionTypeError(f"sink_to() takes a Sink, not {sink!r}")
         check_shippable(sink, "sink_to")
-        return self._sink("Sink: Writer", sink.for_type(self._declared_type()))
+        return self._sink("Writer", sink.for_type(self._declared_type()))
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Prints the records in the terminal, as `n> value` when there are several subtasks."""
         declared = self._declared_type()
         sink = PrintSink(sink_identifier or "", declared)
-        return self._sink("Sink: Print to Std. Out", sink)
+        return self._sink("Print to Std. Out", sink)
 
     def _declared_type(self) -> TypeInformation | None:
         own_type = self.get_type()
@@ -598,7 +601,7 @@ class DataStream(_Settings, Generic[T]):
             ...         ...
         """
         collect_id = self._environment.new_collect_id()
-        sink = self._sink("Sink: Collect", CollectSink(collect_id))
+        sink = self._sink("Collect", CollectSink(collect_id))
         self._align_with_upstream(sink._transformation)
         iterator: CloseableIterator[T] = self._environment.execute_collecting(
             collect_id, job_execution_name

@@ -18,7 +18,7 @@ from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_listener import JobListener
 from headrace.common.option_loading import load_configuration
 from headrace.common.time import to_millis
-from headrace.common.typeinfo import TypeInformation, Types
+from headrace.common.typeinfo import BasicTypeInfo, TypeInformation, Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
@@ -450,7 +450,7 @@ class StreamExecutionEnvironment:
         check_shippable((source, strategy), name)
         spec = specs.SourceSpec(source, strategy, self._config.get_auto_watermark_interval())
         transformation = OperatorTransformation(
-            self.ids, f"Source: {name}", [], type_info or Types.PICKLED_BYTE_ARRAY(), spec
+            self.ids, name, [], type_info or Types.PICKLED_BYTE_ARRAY(), spec
         )
         self.register(transformation)
         return DataStream(self, transformation)
@@ -490,6 +490,7 @@ class StreamExecutionEnvironment:
             max_parallelism if max_parallelism > 0 else None,
             self.is_chaining_enabled(),
             self._config.has_auto_generated_uids_enabled(),
+            self.is_batch(),
         )
         graph = build_stream_graph(self._transformations, settings)
         if clear:
@@ -588,5 +589,13 @@ def convert_collection(values: list[Any], type_info: TypeInformation) -> list[An
             "from_collection: type_info must be a TypeInformation such as Types.INT(), "
             f"not {type_info!r}"
         )
+    if isinstance(type_info, BasicTypeInfo):
+        if None in values:
+            raise FunctionTypeError(
+                f"from_collection: element {values.index(None)} is None, which a collection of "
+                f"{type_info} cannot have; leave the type out or filter the elements"
+            )
+        if type_info == Types.STRING():
+            values = [v if isinstance(v, str) else str(v) for v in values]
     convert = column_converter(type_info)
     return values if convert is None else convert(values)

@@ -60,6 +60,7 @@ class JobVertex:
     chained_edges: tuple[ChainedEdge, ...]
     in_edges: tuple[JobEdge, ...]
     out_edges: tuple[JobEdge, ...]
+    batch: bool = False
 
     @property
     def is_source(self) -> bool:
@@ -161,6 +162,7 @@ def _vertex(graph: StreamGraph, chain: list[StreamNode], edges: tuple[JobEdge, .
         chained_edges=chained,
         in_edges=tuple(e for e in edges if e.target_vertex == vertex_id),
         out_edges=tuple(e for e in edges if e.source_vertex == vertex_id),
+        batch=graph.batch,
     )
 
 

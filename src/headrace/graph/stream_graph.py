@@ -79,6 +79,7 @@ class StreamGraph:
     job_name: str
     nodes: dict[NodeId, StreamNode]
     chaining_enabled: bool = True
+    batch: bool = False
     operator_ids: dict[NodeId, OperatorId] = field(default_factory=dict)
 
     @property
@@ -95,6 +96,7 @@ class GraphSettings:
     max_parallelism: int | None = None
     chaining_enabled: bool = True
     auto_generated_uids: bool = True
+    batch: bool = False
 
 
 def build_stream_graph(
@@ -110,7 +112,7 @@ def build_stream_graph(
             "add a source, transformations and a sink before execute()"
         )
     nodes = _topological(builder.nodes)
-    graph = StreamGraph(settings.job_name, nodes, settings.chaining_enabled)
+    graph = StreamGraph(settings.job_name, nodes, settings.chaining_enabled, settings.batch)
     graph.operator_ids = _operator_ids(graph, settings)
     return graph
 
@@ -170,7 +172,7 @@ class _Builder:
             raise GraphError(f"operator {t.name!r}: parallelism {parallelism} is more than 32768")
         node = StreamNode(
             id=t.id,
-            name=t.name,
+            name=_shown_name(t),
             spec=t.spec,
             output_type=t.output_type,
             parallelism=parallelism,
@@ -208,6 +210,13 @@ class _Builder:
         edge = StreamEdge(source.id, target.id, input_index, partitioning, upstream.tag)
         source.out_edges.append(edge)
         target.in_edges.append(edge)
+
+
+def _shown_name(t: OperatorTransformation) -> str:
+    """The name in plans and errors, where Flink says what is a source and what a sink."""
+    if isinstance(t.spec, SourceSpec):
+        return f"Source: {t.name}"
+    return f"Sink: {t.name}" if isinstance(t.spec, SinkSpec) else t.name
 
 
 def _topological(nodes: dict[NodeId, StreamNode]) -> dict[NodeId, StreamNode]:

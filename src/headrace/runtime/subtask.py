@@ -27,8 +27,9 @@ from headrace.runtime.operators import build_operator
 from headrace.runtime.operators.source import SourceOperator
 from headrace.runtime.output import ChannelBuffer, Converter, ExchangeWriter, OperatorOutput
 from headrace.runtime.routing import connected_receivers, connected_senders, make_router
+from headrace.runtime.sorted_input import SortedInput
 from headrace.runtime.state.backend import KeyedStateBackend
-from headrace.runtime.state.hashmap import HashMapStateBackend
+from headrace.runtime.state.factory import StateBackends
 from headrace.runtime.wire import FrameHeader, decode_payload
 
 
@@ -42,6 +43,7 @@ class Subtask:
         services: SubtaskServices,
         clock: Callable[[], int],
         track_changes: bool = False,
+        state_backends: StateBackends | None = None,
     ) -> None:
         self.task = task
         self.vertex: JobVertex = deployment.unpacked()
@@ -53,6 +55,7 @@ class Subtask:
         self._services = services
         self._clock = clock
         self._track_changes = track_changes
+        self._state_backends = state_backends or StateBackends()
         self._send: Callable[[bytes], None] = _refuse
         self._bytes_out = 0
         self._writers: list[ExchangeWriter] = []
@@ -61,6 +64,7 @@ class Subtask:
         self._build()
         self.head = self.operators[self.vertex.operators[0].node]
         self.gate = self._build_gate()
+        self._sorted = SortedInput() if self.vertex.batch and self.head.context.keyed else None
 
     # Building.
 
@@ -73,12 +77,15 @@ class Subtask:
 
     def _context(self, chained: ChainedOperator) -> OperatorContext:
         backend = None
+        metrics = self.metrics.add_group(chained.name)
         if chained.keyed:
-            backend = HashMapStateBackend(
+            backend = self._state_backends.create(
                 self.task.max_parallelism,
                 self._clock,
                 self._track_changes,
                 operator_uid=chained.uid,
+                subtask=self.task.subtask,
+                metrics=metrics,
             )
             self.backends[chained.operator_id] = backend
         return OperatorContext(
@@ -90,7 +97,7 @@ class Subtask:
             clock=self._clock,
             backend=backend,
             accumulators=self.accumulators,
-            metrics=self.metrics.add_group(chained.name),
+            metrics=metrics,
             services=self._services,
         )
 
@@ -253,6 +260,10 @@ class Subtask:
         """Process one element of an input channel."""
         gate, head = self.gate, self.head
         if type(element) is Batch:
+            # Broadcast records have no key, and come before those that are sorted.
+            if self._sorted is not None and element.keys is not None:
+                self._sorted.add(gate.input_of(channel), element)
+                return
             head.process_batch_of(gate.input_of(channel), element)
             for backend in self.backends.values():
                 backend.after_batch(len(element.values))
@@ -267,15 +278,25 @@ class Subtask:
             self._end(*gate.on_end(channel))
 
     def _advance(self, watermark: int | None) -> None:
-        if watermark is not None:
+        if watermark is not None and self._sorted is None:
             self.head.process_watermark(watermark)
 
     def _end(self, input_index: int, input_ended: bool, all_ended: bool) -> None:
         if input_ended:
             self.head.end_input_of(input_index)
         if all_ended and not self.finished:
+            self._give_sorted()
+            # Timers of processing time that are due fire; those of the future end with the job.
+            self.tick()
             self.finished = True
             self.head.end_input()
+
+    def _give_sorted(self) -> None:
+        held, self._sorted = self._sorted, None
+        if held is not None:
+            for input_index, batch in held.drain():
+                self.head.process_batch_of(input_index, batch)
+            self._advance(self.gate.watermark)
 
     def tick(self) -> None:
         """Let processing time pass."""

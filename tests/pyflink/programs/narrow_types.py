@@ -14,7 +14,4 @@ env.from_collection([1.1, 1e-50, 1e10], type_info=Types.FLOAT()).map(
 env.from_collection([7, "s"], type_info=Types.STRING()).print("string")
 env.from_collection([1.9, -1.9]).map(lambda x: x, output_type=Types.INT()).print("truncated")
 env.from_collection([2, 0]).map(lambda x: x, output_type=Types.BOOLEAN()).print("boolean")
-env.from_collection([(1, 2, 3)]).map(
-    lambda x: x, output_type=Types.TUPLE([Types.INT(), Types.INT()])
-).print("longer")
 env.execute()

@@ -23,14 +23,14 @@ class Both(CoMapFunction):
 def test_operators_of_one_parallelism_are_one_chain() -> None:
     env = environment()
     env.from_sequence(1, 5).map(same).name("a").filter(bool).name("b").print().name("c")
-    assert chains(job_graph(env)) == [f"{SEQUENCE} -> a -> b -> c"]
+    assert chains(job_graph(env)) == [f"{SEQUENCE} -> a -> b -> Sink: c"]
 
 
 def test_a_key_starts_a_chain() -> None:
     env = environment()
     env.from_sequence(1, 5).map(same).name("a").key_by(same).map(same).name("b").print().name("c")
     graph = job_graph(env)
-    assert chains(graph) == [f"{SEQUENCE} -> a", "b -> c"]
+    assert chains(graph) == [f"{SEQUENCE} -> a", "b -> Sink: c"]
     assert [o.keyed for o in vertex(graph, "b").operators] == [True, False]
     (edge,) = graph.edges
     assert isinstance(edge.partitioning, Keyed)
@@ -108,7 +108,7 @@ def test_two_inputs_start_a_chain() -> None:
     one.union(two).map(same).name("union")
     one.connect(two).map(Both()).name("both")
     graph = job_graph(env)
-    assert chains(graph) == ["one", "two", "union", "both"]
+    assert chains(graph) == ["Source: one", "Source: two", "union", "both"]
     assert [e.input_index for e in vertex(graph, "both").in_edges] == [0, 1]
     assert [e.input_index for e in vertex(graph, "union").in_edges] == [0, 0]
 

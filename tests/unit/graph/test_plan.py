@@ -19,7 +19,7 @@ def test_the_json_has_flinks_fields() -> None:
         ("Source: Sequence Source", "Data Source"),
         ("a", "Operator"),
         ("b", "Operator"),
-        ("out", "Data Sink"),
+        ("Sink: out", "Data Sink"),
     ]
     assert "predecessors" not in nodes[0]
     by_name = {n["type"]: n for n in nodes}

@@ -30,7 +30,13 @@ class CoMapOperator(_TwoInputOperator):
 
     def callable_for(self, method: str) -> Any:
         call = getattr(self.function, method)
-        return lambda value, ctx: (call(value),)
+
+        def mapped(value: Any, ctx: Any) -> Any:
+            result = call(value)
+            # Unlike map(), a CoMapFunction drops a record by returning None, as in PyFlink.
+            return None if result is None else (result,)
+
+        return mapped
 
 
 class CoFlatMapOperator(_TwoInputOperator):
