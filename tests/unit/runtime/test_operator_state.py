@@ -11,6 +11,7 @@ import pytest
 from headrace.common.errors import FunctionTypeError, StateError, StateMigrationError
 from headrace.common.time import Time
 from headrace.common.typeinfo import Types
+from headrace.datastream.connectors.function_source import FunctionSource
 from headrace.datastream.functions import (
     CheckpointedFunction,
     CheckpointListener,
@@ -23,6 +24,7 @@ from headrace.datastream.functions import (
     RichMapFunction,
     RichSinkFunction,
     SinkFunction,
+    SourceFunction,
 )
 from headrace.datastream.state import (
     ListStateDescriptor,
@@ -408,6 +410,21 @@ class NotAList(MapFunction, ListCheckpointed):
 def test_list_checkpointed_must_return_a_list() -> None:
     with harness(NotAList()) as h, pytest.raises(StateError, match="must return a list, not 5"):
         h.snapshot()
+
+
+class StatefulSource(SourceFunction, CheckpointedFunction):
+    def run(self, ctx: Any) -> None: ...
+
+    def cancel(self) -> None: ...
+
+    def initialize_state(self, context: Any) -> None: ...
+
+    def snapshot_state(self, context: Any) -> None: ...
+
+
+def test_a_source_function_says_how_it_can_keep_state() -> None:
+    with pytest.raises(FunctionTypeError, match=r"StatefulSource .* keep its state as"):
+        FunctionSource(StatefulSource())
 
 
 class HearingSink(RichSinkFunction, CheckpointListener):

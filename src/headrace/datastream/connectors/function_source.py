@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from headrace.common.errors import TypeMismatchError
+from headrace.common.errors import FunctionTypeError, TypeMismatchError
 from headrace.common.watermark_strategy import Watermark
 from headrace.datastream.connectors.base import (
     ReadBatch,
@@ -21,6 +21,7 @@ from headrace.datastream.connectors.base import (
 )
 from headrace.datastream.connectors.threaded_reader import RecordBuffer, ThreadedReader
 from headrace.datastream.functions import (
+    CheckpointedFunction,
     ListCheckpointed,
     ParallelSourceFunction,
     RichFunction,
@@ -39,6 +40,15 @@ class FunctionSource(Source):
     """
 
     function: SourceFunction[Any]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.function, CheckpointedFunction):
+            # Its state would not go where its split goes, and be lost at another parallelism.
+            raise FunctionTypeError(
+                f"the source {type(self.function).__name__} is a CheckpointedFunction, which "
+                "sources cannot be; keep its state as ListCheckpointed (snapshot_state and "
+                "restore_state), or write a Source with splits"
+            )
 
     @property
     def bounded(self) -> bool:
