@@ -246,6 +246,10 @@ LATENCY_TRACK = _option(
     "state.latency-track.keyed-state-enabled", BOOLEAN, False,
     "Measure how long state accesses take.",
 )  # fmt: skip
+LATENCY_TRACK_SAMPLE_INTERVAL = _option(
+    "state.latency-track.sample-interval", INT, 100,
+    "With it, measure one of so many accesses.",
+)  # fmt: skip
 ROCKSDB_LOCALDIR = _option(
     "state.backend.rocksdb.localdir", STRING, None,
     "Local directory of RocksDB's files; a temporary one unless set.",

@@ -57,6 +57,7 @@ from headrace.runtime import messages as m
 from headrace.runtime.deployment import JobSettings, deployment_of
 from headrace.runtime.epoch import EpochPlan, EpochReport
 from headrace.runtime.slot_protocol import now_ms
+from headrace.runtime.state.factory import StateBackendSettings
 
 _log = logging.getLogger(__name__)
 
@@ -70,6 +71,7 @@ class JobMasterOptions:
     slots: SlotEnvironment = field(default_factory=SlotEnvironment)
     job_parameters: dict[str, str] = field(default_factory=dict)
     cached_files: dict[str, str] = field(default_factory=dict)
+    state_backend: StateBackendSettings = field(default_factory=StateBackendSettings)
     checkpoints: CheckpointSettings = field(default_factory=CheckpointSettings)
     restarts: RestartPolicy = field(default_factory=NoRestart)
     restore_path: str | None = None
@@ -334,6 +336,7 @@ class JobMaster:
             attempt=self.restarts,
             job_parameters=self._options.job_parameters,
             cached_files=self._options.cached_files,
+            state_backend=self._options.state_backend,
         )
         attempt.deploy(self._deployment.packed(settings), files)
         self.execution.move_all(ExecutionState.RUNNING)

@@ -12,6 +12,7 @@ import cloudpickle
 from headrace.graph.ids import SlotId, VertexId
 from headrace.graph.job_graph import JobGraph, JobVertex
 from headrace.graph.physical_graph import Location, Partition, PhysicalGraph
+from headrace.runtime.state.factory import StateBackendSettings
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class JobSettings:
     attempt: int = 0
     job_parameters: dict[str, str] = field(default_factory=dict)
     cached_files: dict[str, str] = field(default_factory=dict)
-    state_backend: str = "hashmap"
+    state_backend: StateBackendSettings = field(default_factory=StateBackendSettings)
 
 
 @dataclass(frozen=True)

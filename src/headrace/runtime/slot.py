@@ -36,6 +36,7 @@ from headrace.runtime.failure import FailureReport, report_failure
 from headrace.runtime.operator import SubtaskServices, TaskInfo
 from headrace.runtime.slot_protocol import FAILED, REFUSED, SlotLaunch, TaskRequest, now_ms
 from headrace.runtime.slot_snapshots import SlotSnapshots
+from headrace.runtime.state.factory import StateBackends
 from headrace.runtime.subtask import Subtask
 from headrace.runtime.wire import MessageSocket
 
@@ -246,6 +247,7 @@ class Slot:
         try:
             job: JobDeployment = pickle.loads(message.job)
             install_main_classes(job.main_classes)
+            state_backends = StateBackends(job.settings.state_backend)
             for partition, deployment in job.subtasks_of(self._id):
                 vertex = deployment.vertex
                 task_name, parallelism = vertex.name, vertex.parallelism
@@ -261,7 +263,9 @@ class Slot:
                     job_parameters=job.settings.job_parameters,
                     cached_files=job.settings.cached_files,
                 )
-                subtask = Subtask(deployment, task, self._services, now_ms)
+                subtask = Subtask(
+                    deployment, task, self._services, now_ms, state_backends=state_backends
+                )
                 self._subtasks[partition.vertex, subtask_index] = subtask
                 self._snapshots.restore(subtask, message.restore)
                 subtask.open()

@@ -40,6 +40,7 @@ class SlotSnapshots:
             finally:
                 os._exit(0)
         os.close(write_end)
+        snapshot.release()
         message = Snapshotted(
             self._slot,
             subtask.vertex.id,

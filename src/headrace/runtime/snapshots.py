@@ -40,6 +40,11 @@ class SubtaskSnapshot:
             operator_state.serialized()
         return self
 
+    def release(self) -> None:
+        """A forked child serializes it: free what this process holds for it."""
+        for snapshot in self.keyed.values():
+            snapshot.release()
+
     def take_splits(self) -> list[Any] | None:
         """The source's splits with their positions, for the coordinator; None without a source."""
         for snapshot in self.operators.values():

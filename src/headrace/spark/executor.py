@@ -23,6 +23,7 @@ from headrace.coordination.job_master import (
 from headrace.coordination.outputs import Collector
 from headrace.coordination.restart_policy import restart_policy
 from headrace.graph.job_graph import JobGraph
+from headrace.runtime.state.factory import StateBackendSettings
 from headrace.spark.carrier import SparkCarrier
 from headrace.spark.session import get_or_create_session
 
@@ -67,6 +68,7 @@ def _master_options(
         ),
         job_parameters=dict(get(options.GLOBAL_JOB_PARAMETERS)),
         cached_files=cached_files,
+        state_backend=StateBackendSettings.from_configuration(configuration),
         checkpoints=checkpoints,
         restarts=restart_policy(strategy, checkpoints.enabled),
         restore_path=get(options.SAVEPOINT_PATH),

@@ -33,6 +33,7 @@ __all__ = [
     "address_of",
     "dumps",
     "gone_bytes",
+    "has_address",
     "is_gone",
     "is_record_block",
     "oldest_of",
@@ -118,6 +119,8 @@ def _read_part(data: bytes) -> Any:
 
 def value_bytes(address: Any, stored: Any, namespaced: bool, oldest: int | None = None) -> bytes:
     """The bytes of an entry."""
+    if oldest is None and not namespaced and type(address) in _SELF_DESCRIBING:
+        return dumps(stored) + b"\x00"
     return dumps(stored) + _trailer(address, namespaced, oldest, 0)
 
 
@@ -136,6 +139,11 @@ def _trailer(address: Any, namespaced: bool, oldest: int | None, flags: int) -> 
         flags |= _TIMESTAMP
         trailer += _LONG.pack(oldest)
     return trailer + bytes((flags,))
+
+
+def has_address(value: bytes) -> bool:
+    """Whether the address is kept beside the value."""
+    return bool(value[-1] & _ADDRESS)
 
 
 def value_of(value: bytes) -> Any:

@@ -18,7 +18,15 @@ from headrace.graph.ids import CheckpointId, KeyGroup
 from headrace.runtime.state.declaration import FORMAT_VERSION, StateMeta
 from headrace.runtime.state.entry_codec import dumps, is_record_block, read_block
 
-__all__ = ["SnapshotKind", "StateSnapshot", "TableView", "View", "decode_block"]
+__all__ = [
+    "SnapshotKind",
+    "StateSnapshot",
+    "TableView",
+    "View",
+    "decode_block",
+    "unpicklable",
+    "unreadable",
+]
 
 Block = tuple[dict[Any, Any], list[Any]]
 """Entries that are there, and addresses of entries that are gone since the base."""
@@ -178,13 +186,26 @@ def _encode_block(meta: StateMeta, block: Block) -> bytes:
     try:
         return dumps(block)
     except Exception as error:
-        address, stored = _find_unpicklable(block)
-        raise StateError(
-            f"state {meta.name!r} holds a value that cannot be pickled, so it cannot be saved: "
-            f"{shorten_repr(stored)} at key {shorten_repr(address)} "
-            f"({type(error).__name__}: {error}); keep connections, locks, files and generators out "
-            "of state"
-        ) from error
+        raise unpicklable(meta, *_find_unpicklable(block), error) from error
+
+
+def unpicklable(meta: StateMeta, address: Any, stored: Any, error: Exception) -> StateError:
+    """The error for a value that cannot be saved."""
+    return StateError(
+        f"state {meta.name!r} holds a value that cannot be pickled, so it cannot be saved: "
+        f"{shorten_repr(stored)} at key {shorten_repr(address)} "
+        f"({type(error).__name__}: {error}); keep connections, locks, files and generators out "
+        "of state"
+    )
+
+
+def unreadable(meta: StateMeta, what: str, error: Exception) -> StateError:
+    """The error for saved state that cannot be read."""
+    return StateError(
+        f"{what} of the saved state {meta.name!r} ({meta}) cannot be read: "
+        f"{type(error).__name__}: {error}; keep the classes of saved values importable under "
+        "their names, or fall back to another checkpoint if the file is damaged"
+    )
 
 
 def _find_unpicklable(block: Block) -> tuple[Any, Any]:
@@ -203,9 +224,5 @@ def decode_block(meta: StateMeta, key_group: KeyGroup, data: bytes) -> Block:
             read_block(data, meta.namespaced) if is_record_block(data) else pickle.loads(data)
         )
     except Exception as error:
-        raise StateError(
-            f"key group {key_group} of the saved state {meta.name!r} ({meta}) cannot be read: "
-            f"{type(error).__name__}: {error}; keep the classes of saved values importable under "
-            "their names, or fall back to another checkpoint if the file is damaged"
-        ) from error
+        raise unreadable(meta, f"key group {key_group}", error) from error
     return block

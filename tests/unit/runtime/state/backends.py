@@ -17,13 +17,27 @@ from headrace.datastream.state import (
 from headrace.runtime.state.backend import KeyedStateBackend
 from headrace.runtime.state.hashmap import HashMapStateBackend
 from headrace.runtime.state.key_cell import NO_KEY, KeyCell
+from headrace.runtime.state.rocksdb import RocksDBStateBackend
+from headrace.runtime.state.rocksdb_settings import RocksDBSettings
+from headrace.runtime.state.rocksdb_store import RocksDBResources
 
 MAX_PARALLELISM = 16
 
 BackendFactory = Callable[..., KeyedStateBackend]
 
+
+def small_cache(*args: Any, **kwargs: Any) -> KeyedStateBackend:
+    """RocksDB with so few cached objects that most accesses go to the database."""
+    resources = RocksDBResources(RocksDBSettings(object_cache_size=5))
+    return RocksDBStateBackend(*args, resources=resources, **kwargs)
+
+
 # Add a backend here and every contract and property runs against it.
-BACKENDS: dict[str, BackendFactory] = {"hashmap": HashMapStateBackend}
+BACKENDS: dict[str, BackendFactory] = {
+    "hashmap": HashMapStateBackend,
+    "rocksdb": RocksDBStateBackend,
+    "rocksdb-small-cache": small_cache,
+}
 
 
 class ManualClock:
