@@ -11,6 +11,7 @@ import secrets
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from headrace.runtime.failure import FailureReport
 from headrace.runtime.slot_protocol import SlotLaunch, now_ms
 
 _SLOT_START_S = 120.0
+_SLOT_LOOK_S = 1.0
 _REPORT_WAIT_S = 60.0
 _CLOSE_WAIT_S = 10.0
 
@@ -114,7 +116,7 @@ class JobAttempt:
         ]
         self._check()
         self._carrier.start_slots(launches)
-        self._wait(lambda: len(self._server.hellos) == slots, _SLOT_START_S, "start")
+        self._wait_for_hellos(slots)
         self._server.broadcast(m.Deploy(job, restore))
         self._wait(lambda: len(self._ready) == slots, None, "open their functions")
 
@@ -235,10 +237,36 @@ class JobAttempt:
                 f"the slots of the job did not {what} within {timeout_s:.0f} s{self._slot_logs()}"
             )
 
+    def _wait_for_hellos(self, slots: int) -> None:
+        """Wait until all slots have called; one that wrote an error instead will not any more."""
+        deadline = time.monotonic() + _SLOT_START_S
+        while len(self._server.hellos) < slots:
+            with self._changed:
+                self._changed.wait_for(
+                    lambda: (
+                        len(self._server.hellos) == slots
+                        or self._failure is not None
+                        or self._cancelled
+                    ),
+                    _SLOT_LOOK_S,
+                )
+            self._check()
+            missing = [s for s in range(slots) if s not in self._server.hellos]
+            dead = [s for s in missing if "Error" in self._slot_log(s)]
+            if dead or (missing and time.monotonic() > deadline):
+                raise AttemptFailedError(
+                    f"slot {(dead or missing)[0]} did not start{self._slot_logs()}"
+                )
+
+    def _slot_log(self, slot: int) -> str:
+        """What a slot wrote before it could reach us."""
+        log = Path(self._directory, f"slot-{slot}.log")
+        return log.read_text(errors="replace") if log.exists() else ""
+
     def _slot_logs(self) -> str:
         """The last lines that slots wrote before they could reach us."""
-        logs = [log.read_text(errors="replace") for log in Path(self._directory).glob("*.log")]
-        lines = [line for log in logs for line in log.splitlines()[-5:]]
+        logs = map(self._slot_log, range(self._physical.slots))
+        lines = [line.strip() for log in logs for line in log.splitlines()[-5:]]
         return ": " + " | ".join(lines) if lines else ""
 
     def _check(self) -> None:
