@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.common import options
+from headrace.common.callables import find_callable
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError
 from headrace.common.option_types import BOOLEAN, INT, MEMORY, STRING
-from headrace.datastream.state_backend import find_callable
 
 __all__ = ["RocksDBSettings", "require_rocksdict"]
 
