@@ -23,8 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks import bare
-from benchmarks import cases, windows
+from benchmarks import bare, cases, windows
 from benchmarks.cases import Settings
 from benchmarks.measure import Result
 from benchmarks.peers import environments as peers

@@ -1,4 +1,4 @@
-"""Windows: tumbling averages against the bare loop and the peers, sliding against tumbling, sessions."""
+"""Windows: tumbling against the bare loop and the peers, sliding against tumbling, sessions."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
 Runs in the peer's environment with RECORDS, KEYS and MARKS (a folder) set.
 """
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import bytewax.operators as op
 import bytewax.operators.windowing as win
@@ -15,7 +15,7 @@ from bytewax_count import KEYS, Discard, Sequence, mark
 
 STEP_MS = 10
 SIZE_MS = 10_000
-EPOCH = datetime(2024, 1, 1, tzinfo=timezone.utc)
+EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def add(accumulator, value):

@@ -2,8 +2,8 @@
 
     python pyflink_window.py RECORDS KEYS
 
-Runs in the peer's environment, in process mode with PyFlink's defaults. The aggregate notes the time
-at every hundredth record in a file of its own, so that no start counts.
+Runs in the peer's environment, in process mode with PyFlink's defaults. The aggregate notes the
+time at every hundredth record in a file of its own, so that no start counts.
 """
 
 import json
