@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import logging
 import os
@@ -127,3 +128,6 @@ def _java_output_in_a_file() -> Iterator[None]:
         for descriptor in (*saved, log):
             os.close(descriptor)
     _log.info("Spark's own log is in %s", path)
+    if "HEADRACE_LOG_DIR" not in os.environ:
+        # Nobody looks for it after a clean end; a killed driver leaves it behind.
+        atexit.register(Path(path).unlink, missing_ok=True)
