@@ -78,7 +78,7 @@ def add_program(parser: argparse.ArgumentParser) -> None:
 
 
 def settings_of(options: argparse.Namespace) -> Configuration:
-    """What `-D`, `-p`, `--master` and the `-py...` options set.
+    """What `-D`, `-p`, `-s`, `-n`, `--master` and the `-py...` options set.
 
     Raises:
         ConfigurationError: A setting is not written as key=value, or its value cannot be.
@@ -97,6 +97,10 @@ def settings_of(options: argparse.Namespace) -> Configuration:
         given = getattr(options, name, None)
         if given:
             configuration.set(option, given.split(","))
+    if getattr(options, "fromSavepoint", None):
+        configuration.set(declared.SAVEPOINT_PATH, options.fromSavepoint)
+    if getattr(options, "allowNonRestoredState", False):
+        configuration.set(declared.SAVEPOINT_IGNORE_UNCLAIMED, True)
     if getattr(options, "pyRequirements", None):
         configuration.set(declared.PYTHON_REQUIREMENTS, options.pyRequirements)
     declared.check(configuration)

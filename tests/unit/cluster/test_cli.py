@@ -143,6 +143,19 @@ class TestRun:
             del sys.modules[name]
         assert capsys.readouterr().out == "3\n"
 
+    def test_a_savepoint_to_start_from_reaches_the_environment(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        file = written(
+            tmp_path,
+            "from headrace.datastream import StreamExecutionEnvironment as E\n"
+            "c = E.get_execution_environment().get_configuration().to_dict()\n"
+            "print(c['execution.state-recovery.path'],"
+            " c['execution.state-recovery.ignore-unclaimed-state'])\n",
+        )
+        assert main(["run", "-s", "/kept/savepoint-1", "-n", file]) == 0
+        assert capsys.readouterr().out == "/kept/savepoint-1 true\n"
+
     def test_settings_reach_the_environment(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:

@@ -21,6 +21,7 @@ examples:
   headrace run -p 4 -D execution.runtime-mode=BATCH job.py --input data.txt
   headrace run --pyflink job.py
   headrace run --master spark://host:7077 job.py
+  headrace run -s /savepoints/savepoint-4f2a1c-0b1c2d3e4f5a job.py
 
 {EXPLAINED}"""
 
@@ -28,6 +29,19 @@ examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_program(parser)
+    recovery = parser.add_argument_group("recovery")
+    recovery.add_argument(
+        "-s",
+        "--fromSavepoint",
+        metavar="PATH",
+        help="start from a savepoint or a retained checkpoint",
+    )
+    recovery.add_argument(
+        "-n",
+        "--allowNonRestoredState",
+        action="store_true",
+        help="leave out state that no operator of the program claims",
+    )
     parser.add_argument(
         "--live", action="store_true", help="show rates and watermarks of the job while it runs"
     )
