@@ -16,11 +16,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from outputs import comparable, comparison
-
-from examples import EXAMPLES
+from tests.pyflink.outputs import comparable, comparison
+from tests.pyflink.peer_examples import EXAMPLES
 
 HERE = Path(__file__).parent
 

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+from tests.pyflink.outputs import comparable, comparison
+from tests.pyflink.peer_examples import EXAMPLES, ExamplesUnavailableError, examples_folder
 
-from examples import EXAMPLES, ExamplesUnavailableError, examples_folder  # noqa: E402
-from outputs import comparable, comparison  # noqa: E402
+HERE = Path(__file__).parent
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
