@@ -16,8 +16,8 @@ from zlib import crc32
 from headrace.common.types import Row, field_names_of, values_of
 from headrace.graph.ids import KeyGroup
 
-_MULTIPLIER = 0x9E3779B97F4A7C15
-_MASK = 0xFFFFFFFF
+HASH_MULTIPLIER = 0x9E3779B97F4A7C15
+HASH_MASK = 0xFFFFFFFF
 
 
 class OpaqueKey:
@@ -66,7 +66,7 @@ def stable_hash(key: Any) -> int:
 
 
 def _int_hash(key: int) -> int:
-    return (key * _MULTIPLIER >> 32) & _MASK
+    return (key * HASH_MULTIPLIER >> 32) & HASH_MASK
 
 
 def _whole(key: Any) -> int | None:
@@ -189,7 +189,7 @@ class KeyAssigner:
     def _compute(self, keys: list[Any]) -> list[int]:
         owners, groups, memo = self._owners, self._max_parallelism, self._memo
         if set(map(type, keys)) == {int}:
-            targets = [owners[(k * _MULTIPLIER >> 32 & _MASK) % groups] for k in keys]
+            targets = [owners[(k * HASH_MULTIPLIER >> 32 & HASH_MASK) % groups] for k in keys]
             if len(memo) < self._MEMO_LIMIT:
                 memo.update(zip(keys, targets, strict=True))
             return targets

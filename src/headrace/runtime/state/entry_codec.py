@@ -29,6 +29,8 @@ from headrace.runtime.key_groups import canonical_bytes
 
 __all__ = [
     "BLOCK_MAGIC",
+    "NO_TRAILER",
+    "SELF_DESCRIBING",
     "address_bytes",
     "address_of",
     "dumps",
@@ -45,6 +47,8 @@ __all__ = [
 ]
 
 BLOCK_MAGIC: Final = b"hrb\x01"
+NO_TRAILER: Final = b"\x00"
+"""The flags of a value that is followed by nothing else."""
 
 _ADDRESS, _TIMESTAMP, _GONE = 1, 2, 4
 _LENGTH, _LENGTHS, _LONG, _WINDOW = Struct(">I"), Struct(">II"), Struct(">q"), Struct(">qq")
@@ -83,13 +87,14 @@ def _part_bytes(part: Any) -> bytes:
     return canonical_bytes(part)
 
 
-_SELF_DESCRIBING = frozenset({int, str, bytes, type(None), TimeWindow})
+SELF_DESCRIBING: Final = frozenset({int, str, bytes, type(None), TimeWindow})
+"""Types of addresses that can be read from their bytes alone."""
 
 
 def _is_self_describing(address: Any, namespaced: bool) -> bool:
     if not namespaced:
-        return type(address) in _SELF_DESCRIBING
-    return type(address[0]) in _SELF_DESCRIBING and type(address[1]) in _SELF_DESCRIBING
+        return type(address) in SELF_DESCRIBING
+    return type(address[0]) in SELF_DESCRIBING and type(address[1]) in SELF_DESCRIBING
 
 
 def _read_address(data: bytes, namespaced: bool) -> Any:
@@ -119,8 +124,6 @@ def _read_part(data: bytes) -> Any:
 
 def value_bytes(address: Any, stored: Any, namespaced: bool, oldest: int | None = None) -> bytes:
     """The bytes of an entry."""
-    if oldest is None and not namespaced and type(address) in _SELF_DESCRIBING:
-        return dumps(stored) + b"\x00"
     return dumps(stored) + _trailer(address, namespaced, oldest, 0)
 
 

@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 Entries = MutableMapping[Any, Any]
+"""A table; entries are removed with `pop`, since a table with a cache has no use for `del`."""
 Touch = Callable[[Any], object]
 
 
@@ -59,7 +60,7 @@ class KeyedState:
         """Removes the entry of the current key."""
         key = self._cell.key
         if key in self._entries:
-            del self._entries[key]
+            self._entries.pop(key)
             self._touch(key)
 
     def __repr__(self) -> str:
@@ -166,7 +167,7 @@ class MergingKeyedState(KeyedState):
         if merged is not None:
             entries[goal] = merged
         elif before is not None:
-            del entries[goal]
+            entries.pop(goal)
         self._touch(goal)
 
     def _merged(self, one: Any, other: Any) -> Any:
@@ -269,7 +270,7 @@ class PlainMapState(KeyedState, MapState[Any, Any]):
             return
         del stored[key]
         if not stored:
-            del self._entries[address]
+            self._entries.pop(address)
         self._touch(address)
 
     def contains(self, key: Any) -> bool:

@@ -20,9 +20,11 @@ from zlib import crc32
 
 from headrace.common.errors import StateError, shorten_repr
 from headrace.graph.ids import KeyGroup
-from headrace.runtime.key_groups import stable_hash
+from headrace.runtime.key_groups import HASH_MASK, HASH_MULTIPLIER, stable_hash
 from headrace.runtime.state.declaration import StateKind, StateMeta
 from headrace.runtime.state.entry_codec import (
+    NO_TRAILER,
+    SELF_DESCRIBING,
     address_bytes,
     address_of,
     has_address,
@@ -55,11 +57,12 @@ class TableCodec:
     so a key group is one range.
     """
 
-    __slots__ = ("_groups", "_prefixes", "end", "meta", "namespaced", "start")
+    __slots__ = ("_groups", "_is_plain", "_prefixes", "end", "meta", "namespaced", "start")
 
     def __init__(self, number: int, meta: StateMeta, max_parallelism: int) -> None:
         self.meta = meta
         self.namespaced = meta.namespaced
+        self._is_plain = not meta.namespaced and meta.ttl is None
         self.start = number.to_bytes(2, "big")
         self.end = (number + 1).to_bytes(2, "big")
         self._groups = max_parallelism
@@ -70,8 +73,10 @@ class TableCodec:
         if self.namespaced:
             prefix = self._prefixes[stable_hash(address[0]) % self._groups]
             return prefix + address_bytes(address, True)
+        # The most common types without a call: this is most of what a lookup costs in Python.
         if type(address) is int:
-            return self._prefixes[stable_hash(address) % self._groups] + b"i%d" % address
+            group = (address * HASH_MULTIPLIER >> 32 & HASH_MASK) % self._groups
+            return self._prefixes[group] + b"i%d" % address
         if type(address) is str:
             data = address.encode("utf-8", "surrogatepass")
             return self._prefixes[crc32(data) % self._groups] + b"s" + data
@@ -83,6 +88,11 @@ class TableCodec:
 
     def value(self, address: Any, stored: Any) -> bytes:
         """The value of an entry."""
+        if self._is_plain and type(address) in SELF_DESCRIBING:
+            try:
+                return pickle.dumps(stored, 5) + NO_TRAILER
+            except Exception:
+                pass  # the long way may have more luck, and says what is wrong
         oldest = None if self.meta.ttl is None else _oldest(self.meta.kind, stored)
         try:
             return value_bytes(address, stored, self.namespaced, oldest)
@@ -96,7 +106,7 @@ class TableCodec:
     def stored(self, address: Any, value: bytes) -> Any:
         """The stored object of an entry that was found under an address."""
         try:
-            if has_address(value):
+            if value[-1] and has_address(value):
                 self._require_same(address, address_of(b"", value, self.namespaced))
             return pickle.loads(value)
         except StateError:
@@ -144,7 +154,8 @@ class _Dirty(set[Any]):
 class CachedEntries(dict[Any, Any]):
     """The cached entries of a table, and through them all others.
 
-    `len` and iteration are about the cache. Who writes adds the address to `dirty` afterwards.
+    `len` and iteration are about the cache. Who writes adds the address to `dirty` afterwards; what
+    removes an entry is `pop`, not `del`.
 
     Args:
         codec: Makes keys and values.
@@ -188,8 +199,7 @@ class CachedEntries(dict[Any, Any]):
     def __contains__(self, address: Any) -> bool:
         return self[address] is not None
 
-    def __delitem__(self, address: Any) -> None:
-        self.pop(address)
+    # No `__delitem__`: a class that has one also pays for each `entries[address] = stored`.
 
     def pop(self, address: Any, *default: Any) -> Any:
         """Removes an entry; the cache remembers that it is gone."""

@@ -83,7 +83,7 @@ class _TtlState(KeyedState):
         if stored:
             self._entries[key] = stored
         else:
-            del self._entries[key]
+            self._entries.pop(key)
         self._touch(key)
 
     def _read(self) -> Any:

@@ -98,7 +98,7 @@ class IncrementalCleaner:
             kept = self._trim(stored, horizon)
             if kept is not stored:
                 if kept is None:
-                    del entries[address]
+                    entries.pop(address)
                 else:
                     entries[address] = kept
                 self._touch(address)
