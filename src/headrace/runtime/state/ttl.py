@@ -6,9 +6,9 @@ Adding to a reducing or aggregating state that has expired starts anew, whatever
 
 Clean-up strategies: *full snapshot* leaves expired entries out of full snapshots; *incremental*
 checks some entries on each access (the default in the background) and, if asked for, for every
-record. The *RocksDB compaction filter* has nothing to filter in a dict: a table of the `hashmap`
-backend with that strategy alone is cleaned incrementally, unless clean-up in the background is
-disabled.
+record. The *RocksDB compaction filter* has nothing to filter in a dict, and cannot be reached from
+Python in RocksDB: with that strategy alone, a table of either backend is cleaned incrementally,
+unless clean-up in the background is disabled.
 """
 
 from __future__ import annotations
