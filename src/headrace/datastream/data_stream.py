@@ -101,6 +101,7 @@ def resolved_type(output_type: Any, operation: str) -> tuple[TypeInformation, bo
 class _Settings:
     """Name, uid, parallelism and the like, of a stream's operator or of a sink."""
 
+    _environment: StreamExecutionEnvironment
     _transformation: Transformation
 
     def _settable(self, what: str) -> Transformation:
@@ -122,7 +123,9 @@ class _Settings:
         """Give the operator an id that does not change when the program does, for its state."""
         if not isinstance(uid, str) or not uid:
             raise FunctionTypeError(f"uid() takes a non-empty str, not {uid!r}")
-        self._settable("a uid").uid = uid
+        transformation = self._settable("a uid")
+        self._environment.check_uid(transformation, uid)
+        transformation.uid = uid
         return self
 
     def set_uid_hash(self: S, uid_hash: str) -> S:
@@ -588,7 +591,7 @@ class DataStream(_Settings, Generic[T]):
             self._environment.ids, name, [self._values()], self.get_type(), specs.SinkSpec(sink)
         )
         self._environment.register(transformation)
-        return DataStreamSink(transformation)
+        return DataStreamSink(self._environment, transformation)
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
@@ -817,7 +820,10 @@ class ConnectedStreams(Generic[T, V]):
 class DataStreamSink(_Settings):
     """The end of a stream; its operator can still be named and given a parallelism."""
 
-    def __init__(self, transformation: OperatorTransformation) -> None:
+    def __init__(
+        self, environment: StreamExecutionEnvironment, transformation: OperatorTransformation
+    ) -> None:
+        self._environment = environment
         self._transformation = transformation
 
 

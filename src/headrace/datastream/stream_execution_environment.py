@@ -470,6 +470,15 @@ class StreamExecutionEnvironment:
                 "different type. This is not allowed, side output ids need to be unique."
             )
 
+    def check_uid(self, transformation: Transformation, uid: str) -> None:
+        """A uid belongs to one operator of a program."""
+        for other in self._transformations:
+            if other.uid == uid and other is not transformation:
+                raise GraphError(
+                    f"uid {uid!r} is used by {other.name!r} and by {transformation.name!r}: every "
+                    "operator needs a uid of its own"
+                )
+
     def new_collect_id(self) -> str:
         """A name for a stream of records to this program."""
         from headrace.coordination.outputs import Collector

@@ -187,9 +187,9 @@ def test_a_uid_hash_is_the_id() -> None:
 def test_a_uid_belongs_to_one_operator() -> None:
     env = environment(1)
     stream = env.from_collection([1]).map(same).name("one").uid("twice")
-    stream.map(same).name("two").uid("twice")
+    second = stream.map(same).name("two")
     with pytest.raises(GraphError, match="'twice' is used by 'one' and by 'two'"):
-        stream_graph(env)
+        second.uid("twice")
 
 
 def test_uids_can_be_demanded() -> None:
