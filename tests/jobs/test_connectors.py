@@ -100,7 +100,8 @@ class Forever(SourceFunction):
 
 
 def test_a_function_without_end_is_live_and_can_be_cancelled(env: Any, tmp_path: Path) -> None:
-    rows = env.add_source(Forever(str(tmp_path))).map(lambda sent: sent).execute_and_collect()
+    stream = env.add_source(Forever(str(tmp_path))).map(lambda sent: sent).set_parallelism(1)
+    rows = stream.execute_and_collect()
     first = [next(rows) for _ in range(20)]
     assert first == sorted(first)
     rows.close()

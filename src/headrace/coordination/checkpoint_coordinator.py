@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,12 +73,17 @@ class CheckpointCoordinator:
         job_id: str,
         settings: CheckpointSettings,
         store: CheckpointStore,
+        on_complete: Callable[[CheckpointId], None] = lambda checkpoint: None,
     ) -> None:
         self._job_graph = job_graph
         self._job_id = job_id
         self._settings = settings
         self.store = store
+        self._on_complete = on_complete
         self._lock = threading.Lock()
+        # Held while a checkpoint becomes complete: an attempt that ends meanwhile must see it
+        # either complete, with all that follows from it, or never.
+        self._completing = threading.Lock()
         self._next_id = 1
         self._pending: _Pending | None = None
         self._orders: list[SavepointOrder] = []
@@ -143,6 +149,10 @@ class CheckpointCoordinator:
 
     def on_snapshot(self, part: Snapshotted, now_ms: int) -> CheckpointError | None:
         """A subtask's part arrived. An error if too many checkpoints have failed now."""
+        with self._completing:
+            return self._take_part(part, now_ms)
+
+    def _take_part(self, part: Snapshotted, now_ms: int) -> CheckpointError | None:
         with self._lock:
             pending = self._pending
             if pending is None or pending.checkpoint != part.checkpoint:
@@ -170,6 +180,7 @@ class CheckpointCoordinator:
             self._completed.append(pending.checkpoint)
             self.store.add(completed)
             self._remember(pending, "COMPLETED", completed.size, now_ms)
+        self._on_complete(pending.checkpoint)
         _log.info(
             "checkpoint %s of job %s is complete: %d bytes in %d ms",
             pending.checkpoint,
@@ -225,7 +236,7 @@ class CheckpointCoordinator:
 
     def abort_pending(self, reason: CheckpointFailureReason) -> None:
         """The attempt is over, and with it what was under way."""
-        with self._lock:
+        with self._completing, self._lock:
             pending, self._pending = self._pending, None
             orders, self._orders = self._orders, []
         if pending is not None:

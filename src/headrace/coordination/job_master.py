@@ -141,7 +141,7 @@ class JobMaster:
         directory = Path((settings.directory or self._temporary or "").removeprefix("file://"))
         job = self._id.to_hex_string()
         store = CheckpointStore(directory / job, settings.retained)
-        return CheckpointCoordinator(self.job_graph, job, settings, store)
+        return CheckpointCoordinator(self.job_graph, job, settings, store, self._on_checkpoint)
 
     # JobHandle.
 
@@ -279,6 +279,9 @@ class JobMaster:
             else CheckpointFailureReason.JOB_FAILURE
         )
         self.checkpoints.abort_pending(reason)
+        if error is not None:
+            for collector in self._collectors.values():
+                collector.rewind(self._epoch)
         closed = attempt.close()
         self._sources.close()
         self._accumulators = _merged([a for c in closed for a in c.accumulators])
@@ -309,8 +312,6 @@ class JobMaster:
         self.restarts += 1
         for subtask in self.execution:
             subtask.next_attempt()
-        for collector in self._collectors.values():
-            collector.rewind()
         return True
 
     def _deploy(self, attempt: JobAttempt, restore: CompletedCheckpoint | None) -> None:
@@ -463,11 +464,9 @@ class JobMaster:
         error = self.checkpoints.on_snapshot(part, now_ms())
         if error is not None and self.attempt is not None:
             self.attempt.fail(str(error))
-            return
-        epoch = self._epoch_of.get(part.checkpoint)
-        latest = self.checkpoints.store.latest
-        if epoch is not None and latest is not None and latest.checkpoint == part.checkpoint:
-            self._commit_up_to(epoch)
+
+    def _on_checkpoint(self, checkpoint: CheckpointId) -> None:
+        self._commit_up_to(self._epoch_of[checkpoint])
 
     # Errors.
 

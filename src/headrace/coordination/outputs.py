@@ -77,8 +77,13 @@ class Collector:
             self._waiting += sum(map(len, batches))
         self._changed.notify_all()
 
-    def rewind(self) -> None:
-        """The job goes back to its last checkpoint: what came after it will come again."""
+    def rewind(self, epoch: int) -> None:
+        """The job goes back to its last checkpoint: what came after it will come again.
+
+        The epoch that failed may be committed already, if it failed after its last snapshot.
+        """
+        if self._committed_epoch >= epoch:
+            self.epoch_ended(epoch)
         with self._changed:
             self._uncommitted, self._sealed = [], []
 

@@ -52,7 +52,7 @@ def test_records_that_will_come_again_are_dropped() -> None:
     put(collector, 1, epoch=1)
     put(collector, 2, epoch=2, commit=False)
     collector.put(pickle.dumps([3]))
-    collector.rewind()
+    collector.rewind(3)
     put(collector, 2, epoch=3)
     collector.end()
     assert list(collector) == [1, 2]
@@ -106,3 +106,12 @@ def test_lines_go_where_they_should(capsys: pytest.CaptureFixture[str]) -> None:
     terminal.write("err\n", to_stderr=True)
     assert capsys.readouterr() == ("out\n", "err\n")
     assert sys.stdout is not None
+
+
+def test_an_epoch_that_failed_after_its_checkpoint_was_complete_counts() -> None:
+    collector = Collector()
+    collector.put(pickle.dumps([1]))
+    collector.commit(1)
+    collector.rewind(1)
+    collector.end()
+    assert list(collector) == [1]
