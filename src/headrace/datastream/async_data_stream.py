@@ -9,8 +9,9 @@ from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.time import Duration, Time, to_millis
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.async_retry_strategies import NO_RETRY_STRATEGY
-from headrace.datastream.data_stream import DataStream, resolved_type
+from headrace.datastream.data_stream import DataStream
 from headrace.datastream.functions import AsyncFunction, AsyncRetryStrategy, check_function
+from headrace.datastream.operator_settings import resolved_type
 from headrace.graph import specs
 from headrace.graph.shipping import check_shippable
 

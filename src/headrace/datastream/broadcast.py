@@ -11,12 +11,13 @@ from typing import Any, Generic, TypeVar, cast
 
 from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.typeinfo import TypeInformation
-from headrace.datastream.data_stream import DataStream, KeyedStream, resolved_type
+from headrace.datastream.data_stream import DataStream, KeyedStream
 from headrace.datastream.functions import (
     BroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
     check_function,
 )
+from headrace.datastream.operator_settings import resolved_type
 from headrace.datastream.state import MapStateDescriptor
 from headrace.graph import specs
 from headrace.graph.shipping import check_shippable

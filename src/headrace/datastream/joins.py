@@ -14,7 +14,7 @@ from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.time import to_millis
 from headrace.common.typeinfo import TypeInformation
-from headrace.datastream.data_stream import DataStream, KeyedStream, resolved_type
+from headrace.datastream.data_stream import DataStream, KeyedStream
 from headrace.datastream.functions import (
     CoGroupFunction,
     FlatJoinFunction,
@@ -29,6 +29,7 @@ from headrace.datastream.functions import (
     as_join_function,
     check_function,
 )
+from headrace.datastream.operator_settings import resolved_type
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.window import WindowAssigner
 from headrace.datastream.windowed_stream import WindowSettings

@@ -24,14 +24,10 @@ from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
 from headrace.datastream.connectors.base import Source
 from headrace.datastream.connectors.collection import CollectionSource, NumberSequenceSource
-from headrace.datastream.data_stream import (
-    CloseableIterator,
-    DataStream,
-    check_max_parallelism,
-    check_parallelism,
-)
+from headrace.datastream.data_stream import CloseableIterator, DataStream
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.functions import SourceFunction
+from headrace.datastream.operator_settings import check_max_parallelism, check_parallelism
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.slot_sharing_group import SlotSharingGroup
 from headrace.graph import specs

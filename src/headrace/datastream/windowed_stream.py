@@ -10,7 +10,7 @@ from headrace.common.time import to_millis
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream import rolling
 from headrace.datastream.aggregates import Average, Count
-from headrace.datastream.data_stream import DataStream, KeyedStream, resolved_type
+from headrace.datastream.data_stream import DataStream, KeyedStream
 from headrace.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -22,6 +22,7 @@ from headrace.datastream.functions import (
     as_reduce_function,
     check_function,
 )
+from headrace.datastream.operator_settings import resolved_type
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.window import Evictor, MergingWindowAssigner, Trigger, WindowAssigner
 from headrace.graph import specs
