@@ -150,7 +150,7 @@ EPOCH_TARGET = _option(
 )  # fmt: skip
 EPOCH_MAX_RECORDS = _option(
     "execution.epoch.max-records", LONG, None,
-    "Most records that all sources together read in one epoch; no limit unless set.",
+    "Most records that a source subtask reads in one epoch; no limit unless set.",
 )  # fmt: skip
 SNAPSHOT_COMPRESSION = _option(
     "execution.checkpointing.snapshot-compression", BOOLEAN, False,
