@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from headrace.common.errors import FunctionTypeError, GraphError
+from headrace.common.serializer import SerializedTypeInfo, TypeSerializer
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream.functions.adapters import as_reduce_function, check_function
 from headrace.datastream.functions.basic import AggregateFunction, ReduceFunction
@@ -220,13 +221,17 @@ class StateDescriptor(ABC):  # noqa: B024 - a base, never used itself
 
     Args:
         name: The name, unique among the states of one operator. Restored state is found by it.
-        type_info: Type of the content; without it any picklable Python objects.
+        type_info: Type of the content; without it any picklable Python objects. A `TypeSerializer`
+            in its place writes and reads the content in a form of its own.
     """
 
-    def __init__(self, name: str, type_info: TypeInformation | None = None) -> None:
+    def __init__(
+        self, name: str, type_info: TypeInformation | TypeSerializer[Any] | None = None
+    ) -> None:
         self.name = _checked_name(type(self).__name__, name)
         self.type_info = self._checked_type(type_info)
         self._ttl_config: StateTtlConfig | None = None
+        self._migrations: tuple[tuple[TypeInformation, Callable[[Any], Any]], ...] = ()
 
     def get_name(self) -> str:
         """Returns the name of the state."""
@@ -241,6 +246,39 @@ class StateDescriptor(ABC):  # noqa: B024 - a base, never used itself
             )
         self._ttl_config = ttl_config
 
+    def migrate_from(
+        self, old_type: TypeInformation, function: Callable[[Any], Any]
+    ) -> StateDescriptor:
+        """Says how values of another declared type become values of this one.
+
+        Fields that are added to or removed from a row with names need no migration. Any other
+        change of type needs one. When state that was saved with `old_type` is restored, each value
+        goes through the function once: the value itself, each element of a list, each value of a
+        map, each accumulator.
+
+        Args:
+            old_type: The type that the state was saved with: of the value, of a list's elements, of
+                a map's values, or of an accumulator.
+            function: Takes an old value and returns the new one.
+        """
+        if not isinstance(old_type, TypeInformation):
+            raise FunctionTypeError(
+                f"state {self.name!r}: migrate_from() needs the old type, for example Types.INT(), "
+                f"not {old_type!r}"
+            )
+        if not callable(function):
+            raise FunctionTypeError(
+                f"state {self.name!r}: migrate_from() needs a function from an old value to a new "
+                f"one, not {function!r}"
+            )
+        self._migrations = (*self._migrations, (old_type, function))
+        return self
+
+    @property
+    def migrations(self) -> tuple[tuple[TypeInformation, Callable[[Any], Any]], ...]:
+        """Older types, each with the function that makes today's values of its values."""
+        return self._migrations
+
     @property
     def ttl_config(self) -> StateTtlConfig | None:
         """The time-to-live settings, or None if entries never expire."""
@@ -250,6 +288,8 @@ class StateDescriptor(ABC):  # noqa: B024 - a base, never used itself
     def _checked_type(self, type_info: object) -> TypeInformation:
         if type_info is None:
             return Types.PICKLED_BYTE_ARRAY()
+        if isinstance(type_info, TypeSerializer):
+            return SerializedTypeInfo(type_info)
         if not isinstance(type_info, TypeInformation):
             hint = "call it with ()" if callable(type_info) else "use for example Types.STRING()"
             raise FunctionTypeError(
@@ -291,7 +331,7 @@ class ValueStateDescriptor(StateDescriptor):
     def __init__(
         self,
         name: str,
-        value_type_info: TypeInformation | None = None,
+        value_type_info: TypeInformation | TypeSerializer[Any] | None = None,
         default_value: Any = None,
     ) -> None:
         super().__init__(name, value_type_info)
@@ -310,7 +350,9 @@ class ListStateDescriptor(StateDescriptor):
         elem_type_info: Type of the elements.
     """
 
-    def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
+    def __init__(
+        self, name: str, elem_type_info: TypeInformation | TypeSerializer[Any] | None = None
+    ) -> None:
         super().__init__(name)
         self.elem_type_info = self._checked_type(elem_type_info)
         self.type_info = Types.LIST(self.elem_type_info)
@@ -328,8 +370,8 @@ class MapStateDescriptor(StateDescriptor):
     def __init__(
         self,
         name: str,
-        key_type_info: TypeInformation | None = None,
-        value_type_info: TypeInformation | None = None,
+        key_type_info: TypeInformation | TypeSerializer[Any] | None = None,
+        value_type_info: TypeInformation | TypeSerializer[Any] | None = None,
     ) -> None:
         super().__init__(name)
         self.key_type_info = self._checked_type(key_type_info)
@@ -351,7 +393,7 @@ class ReducingStateDescriptor(StateDescriptor):
         self,
         name: str,
         reduce_function: ReduceFunction[Any] | Callable[[Any, Any], Any],
-        type_info: TypeInformation | None = None,
+        type_info: TypeInformation | TypeSerializer[Any] | None = None,
     ) -> None:
         super().__init__(name, type_info)
         self._reduce_function = as_reduce_function(reduce_function)
@@ -374,7 +416,7 @@ class AggregatingStateDescriptor(StateDescriptor):
         self,
         name: str,
         agg_function: AggregateFunction[Any, Any, Any],
-        state_type_info: TypeInformation | None = None,
+        state_type_info: TypeInformation | TypeSerializer[Any] | None = None,
     ) -> None:
         super().__init__(name, state_type_info)
         self._agg_function: AggregateFunction[Any, Any, Any] = check_function(

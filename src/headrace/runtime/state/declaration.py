@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from headrace.common.errors import StateError, StateMigrationError
+from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.state import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -28,6 +29,7 @@ __all__ = [
     "TtlPolicy",
     "describe",
     "require_compatible",
+    "types_agree",
 ]
 
 FORMAT_VERSION = 1
@@ -92,6 +94,7 @@ class StateMeta:
     namespaced: bool
     ttl: TtlPolicy | None
     version: int = FORMAT_VERSION
+    type_info: TypeInformation | None = None
 
     def __str__(self) -> str:
         scope = " for each key and window" if self.namespaced else ""
@@ -113,16 +116,29 @@ def describe(descriptor: StateDescriptor, namespaced: bool) -> StateMeta:
         type_repr=repr(descriptor.type_info),
         namespaced=namespaced,
         ttl=None if config is None else TtlPolicy.of(config),
+        type_info=descriptor.type_info,
     )
 
 
 def require_compatible(
-    known: StateMeta, declared: StateMeta, operator_uid: str | None, *, restored: bool
+    known: StateMeta,
+    declared: StateMeta,
+    operator_uid: str | None,
+    *,
+    restored: bool,
+    upgradable: bool = False,
 ) -> None:
     """Refuses a declaration that does not fit the entries that are there.
 
     The settings of a time-to-live may change, its presence may not: entries with one carry a
     timestamp. A type may become declared or undeclared, since the stored objects are the same.
+
+    Args:
+        known: What the entries are.
+        declared: What the program says.
+        operator_uid: Names the operator in errors.
+        restored: Whether the entries come from a snapshot.
+        upgradable: Whether there is a way from the known type to the declared one.
 
     Raises:
         StateMigrationError: The entries come from a snapshot.
@@ -131,11 +147,12 @@ def require_compatible(
     owner = "" if operator_uid is None else f" of operator {operator_uid!r}"
     subject = f"state {known.name!r}{owner}"
     same_shape = known.kind is declared.kind and known.namespaced == declared.namespaced
-    if not same_shape or not _types_agree(known.type_repr, declared.type_repr):
+    if not same_shape or not (upgradable or types_agree(known.type_repr, declared.type_repr)):
         if restored:
             raise StateMigrationError(
                 f"{subject} was saved as {known} but is now declared as {declared}; declare it as "
-                "it was saved, or choose a new state name to start empty"
+                "it was saved, say with migrate_from() of the descriptor how old values become new "
+                "ones, or choose a new state name to start empty"
             )
         raise StateError(
             f"{subject} is declared twice, as {known} and as {declared}; one name is one state, so "
@@ -155,7 +172,8 @@ def require_compatible(
         )
 
 
-def _types_agree(one: str, other: str) -> bool:
+def types_agree(one: str, other: str) -> bool:
+    """Whether two types, as they print, hold the same objects."""
     return one == other or _matches(one, other) or _matches(other, one)
 
 

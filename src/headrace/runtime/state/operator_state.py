@@ -36,7 +36,9 @@ from headrace.datastream.state import (
     StateDescriptor,
 )
 from headrace.runtime.state.declaration import StateMeta, describe, require_compatible
+from headrace.runtime.state.evolution import upgrade_of
 from headrace.runtime.state.kinds import checked_elements
+from headrace.runtime.state.serialized import opened, stored_descriptor
 
 __all__ = [
     "OperatorStateBackend",
@@ -287,6 +289,7 @@ class OperatorStateBackend(OperatorStateStore):
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastMap:
         _require_kind(state_descriptor, MapStateDescriptor)
+        _require_no_serializer(state_descriptor)
         entry = self._declared(self._broadcasts, state_descriptor, Redistribution.BROADCAST, {})
         return BroadcastMap(entry.meta.name, entry.content)
 
@@ -296,12 +299,14 @@ class OperatorStateBackend(OperatorStateStore):
     def get_registered_broadcast_state_names(self) -> set[str]:
         return set(self._broadcasts)
 
-    def _list_state(
-        self, descriptor: ListStateDescriptor, mode: Redistribution
-    ) -> OperatorListState:
+    def _list_state(self, descriptor: ListStateDescriptor, mode: Redistribution) -> ListState[Any]:
         _require_kind(descriptor, ListStateDescriptor)
         entry = self._declared(self._lists, descriptor, mode, [])
-        return OperatorListState(entry.meta.name, entry.content)
+        state = OperatorListState(entry.meta.name, entry.content)
+        if stored_descriptor(descriptor) is descriptor:
+            return state
+        serialized: ListState[Any] = opened(descriptor, state)
+        return serialized
 
     def _declared(
         self,
@@ -323,8 +328,17 @@ class OperatorStateBackend(OperatorStateStore):
             entry = known[meta.name] = _Entry(meta, mode, empty, restored=False)
             return entry
         self._require_mode(entry, mode)
-        require_compatible(entry.meta, meta, self.operator, restored=entry.restored)
+        upgrade = upgrade_of(entry.meta, meta, descriptor) if entry.restored else None
+        require_compatible(
+            entry.meta,
+            meta,
+            self.operator,
+            restored=entry.restored,
+            upgradable=upgrade is not None,
+        )
         if entry.restored:
+            if upgrade is not None:
+                entry.content = upgrade(entry.content)
             entry.meta, entry.restored = meta, False
         return entry
 
@@ -382,6 +396,14 @@ class OperatorStateBackend(OperatorStateStore):
 def _require_kind(descriptor: Any, kind: type[StateDescriptor]) -> None:
     if not isinstance(descriptor, kind):
         raise FunctionTypeError(f"a {kind.__name__} is needed here, not {shorten_repr(descriptor)}")
+
+
+def _require_no_serializer(descriptor: MapStateDescriptor) -> None:
+    if stored_descriptor(descriptor) is not descriptor:
+        raise FunctionTypeError(
+            f"broadcast state {descriptor.get_name()!r} takes no TypeSerializer: its entries are "
+            "pickled; give the descriptor types, or none"
+        )
 
 
 def _saved(entry: _Entry) -> SavedOperatorState:

@@ -21,8 +21,10 @@ from headrace.runtime.state.declaration import (
     describe,
     require_compatible,
 )
+from headrace.runtime.state.evolution import Upgrade, upgrade_of
 from headrace.runtime.state.key_cell import KeyCell
 from headrace.runtime.state.kinds import Entries, create_state
+from headrace.runtime.state.serialized import opened, stored_descriptor
 from headrace.runtime.state.snapshot import SnapshotKind, StateSnapshot, View
 from headrace.runtime.state.ttl import Aging, create_ttl_state
 from headrace.runtime.state.ttl_cleanup import IncrementalCleaner, trim_for
@@ -72,6 +74,13 @@ class StateTable(ABC):
     @abstractmethod
     def sync(self) -> None:
         """Tells the tracker of all changes; called before a snapshot."""
+
+    def upgrade(self, upgrade: Upgrade) -> None:
+        """Makes new values of restored ones."""
+        for address in self.addresses():
+            self.entries[address] = upgrade(self.entries.get(address))
+            if self.changed is not None:
+                self.changed.add(address)
 
     def new_cleaner(self, clock: Callable[[], int]) -> IncrementalCleaner:
         """Removes expired entries in small steps."""
@@ -155,20 +164,37 @@ class TableStateBackend(KeyedStateBackend, Generic[T]):
         self, descriptor: StateDescriptor, cell: KeyCell, namespaced: bool = False
     ) -> Any:
         self._require_alive()
-        meta = describe(descriptor, namespaced)
+        table = self._declared(descriptor, describe(descriptor, namespaced))
+        stored = stored_descriptor(descriptor)
+        if table.aging is None:
+            state = create_state(stored, cell, table.entries, table.changed)
+        else:
+            state = create_ttl_state(stored, cell, table.entries, table.changed, table.aging)
+        return state if stored is descriptor else opened(descriptor, state)
+
+    def _declared(self, descriptor: StateDescriptor, meta: StateMeta) -> T:
         table = self._tables.get(meta.name)
+        upgrade = None
         if table is None:
             table = self._tables[meta.name] = self._new_table(meta)
         else:
-            require_compatible(table.meta, meta, self._operator_uid, restored=not table.declared)
+            restored = not table.declared
+            upgrade = upgrade_of(table.meta, meta, descriptor) if restored else None
+            require_compatible(
+                table.meta,
+                meta,
+                self._operator_uid,
+                restored=restored,
+                upgradable=upgrade is not None,
+            )
         if not table.declared:
             table.decode()
+            if upgrade is not None:
+                table.upgrade(upgrade)
             table.declare(meta, self._clock)
             if table.cleaner is not None and meta.ttl and meta.ttl.cleanup_for_every_record:
                 self._record_cleaners.append(table.cleaner)
-        if table.aging is None:
-            return create_state(descriptor, cell, table.entries, table.changed)
-        return create_ttl_state(descriptor, cell, table.entries, table.changed, table.aging)
+        return table
 
     def state_names(self) -> list[str]:
         return list(self._tables)
