@@ -14,7 +14,13 @@ PAGES = sorted(DOCS.rglob("*.md"))
 TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 
 # Pages whose Python blocks are run, here or under tests/jobs.
-RUN = {"README.md", "docs/tutorial.md", "docs/testing.md", "docs/windows.md"}
+RUN = {
+    "README.md",
+    "docs/state-evolution.md",
+    "docs/testing.md",
+    "docs/tutorial.md",
+    "docs/windows.md",
+}
 
 
 def name_of(path: Path) -> str:
@@ -37,7 +43,7 @@ def test_python_blocks_compile(text: Path) -> None:
     compile(program(python_blocks(text)), str(text), "exec")
 
 
-@pytest.mark.parametrize("page", ["testing.md", "windows.md"])
+@pytest.mark.parametrize("page", ["state-evolution.md", "testing.md", "windows.md"])
 def test_pages_that_need_no_spark_show_what_they_print(page: str, tmp_path: Path) -> None:
     check_page(DOCS / page, tmp_path)
 
