@@ -40,6 +40,9 @@ class JobHandle(Protocol):
     def trigger_savepoint(self, savepoint_directory: str | None) -> Future[str]:
         """Takes a savepoint; done, with the path, when it is complete."""
 
+    def rescale(self, parallelism: int) -> Future[None]:
+        """Changes the parallelism; done when the job runs on with the new one."""
+
     def accumulators(self) -> dict[str, Any]:
         """The accumulators so far."""
 
@@ -105,6 +108,20 @@ class JobClient:
             A future with the path of the savepoint.
         """
         return _following(lambda: self._handle.trigger_savepoint(savepoint_directory))
+
+    def rescale(self, parallelism: int) -> CompletableFuture[None]:
+        """Changes the parallelism of the running job at an epoch boundary, without replay.
+
+        Operators whose parallelism the program sets keep it. State, timers and the positions of
+        sources are taken over.
+
+        Args:
+            parallelism: The new parallelism; at most the max parallelism of the operators.
+
+        Returns:
+            A future that is done when the job runs on with the new parallelism.
+        """
+        return _following(lambda: self._handle.rescale(parallelism))
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
         """The accumulators of the job so far, by name."""

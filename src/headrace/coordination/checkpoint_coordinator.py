@@ -46,12 +46,22 @@ class CheckpointSettings:
 
 @dataclass
 class SavepointOrder:
-    """A savepoint that somebody waits for; `stop` says whether the job ends with it."""
+    """A savepoint that somebody waits for, or without a directory an ordinary checkpoint.
 
-    directory: str
+    `stop` says whether the job ends with it, `rescaled` whether it goes on as another graph; that
+    is then `resumed`.
+    """
+
+    directory: str | None
     done: Future[str] = field(default_factory=Future)
     stop: bool = False
     drain: bool = False
+    rescaled: JobGraph | None = None
+    resumed: Future[None] = field(default_factory=Future)
+
+    @property
+    def ends_attempt(self) -> bool:
+        return self.stop or self.rescaled is not None
 
 
 @dataclass
@@ -62,6 +72,11 @@ class _Pending:
     enumerators: dict[VertexId, Any]
     order: SavepointOrder | None
     parts: dict[SubtaskKey, Snapshotted] = field(default_factory=dict)
+
+    @property
+    def savepoint(self) -> bool:
+        """Whether it belongs to the user."""
+        return self.order is not None and self.order.directory is not None
 
 
 class CheckpointCoordinator:
@@ -75,7 +90,7 @@ class CheckpointCoordinator:
         store: CheckpointStore,
         on_complete: Callable[[CheckpointId], None] = lambda checkpoint: None,
     ) -> None:
-        self._job_graph = job_graph
+        self.job_graph = job_graph
         self._job_id = job_id
         self._settings = settings
         self.store = store
@@ -122,7 +137,7 @@ class CheckpointCoordinator:
         self, now_ms: int, enumerators: dict[VertexId, Any]
     ) -> tuple[CheckpointRequest, SavepointOrder | None] | None:
         """Start a checkpoint if one is due: the request for the epoch's plan."""
-        self._expire(now_ms)
+        self.expire(now_ms)
         due = self.next_due(now_ms)
         with self._lock:
             if self._pending is not None or due is None or due > now_ms:
@@ -130,7 +145,7 @@ class CheckpointCoordinator:
             order = self._orders.pop(0) if self._orders else None
             checkpoint = CheckpointId(self._next_id)
             self._next_id += 1
-            if order is not None:
+            if order is not None and order.directory is not None:
                 directory = self.store.savepoint_directory(order.directory, self._job_id)
             else:
                 directory = self.store.directory_of(checkpoint)
@@ -158,12 +173,12 @@ class CheckpointCoordinator:
             if pending is None or pending.checkpoint != part.checkpoint:
                 return None
             pending.parts[part.vertex, part.subtask] = part
-            total = sum(v.parallelism for v in self._job_graph.vertices)
+            total = sum(v.parallelism for v in self.job_graph.vertices)
             if part.error is None and len(pending.parts) < total:
                 return None
             self._pending = None
         if part.error is not None:
-            name = self._job_graph.vertex(part.vertex).name
+            name = self.job_graph.vertex(part.vertex).name
             why = f"subtask {part.subtask} of {name!r} could not write its snapshot: {part.error}"
             return self._give_up(pending, CheckpointFailureReason.IO_ERROR, why)
         return self._complete(pending, now_ms)
@@ -195,7 +210,7 @@ class CheckpointCoordinator:
     def _assemble(self, pending: _Pending, now_ms: int) -> CompletedCheckpoint:
         operators: list[OperatorEntry] = []
         sources: dict[str, SourceEntry] = {}
-        for vertex in self._job_graph.vertices:
+        for vertex in self.job_graph.vertices:
             parts = [pending.parts[vertex.id, i] for i in range(vertex.parallelism)]
             files = tuple(Path(p.path).name for p in parts)
             operators += [
@@ -214,15 +229,29 @@ class CheckpointCoordinator:
             pending.directory,
             self._job_id,
             now_ms,
-            pending.order is not None,
+            pending.savepoint,
             tuple(operators),
             sources,
             sum(p.size for p in pending.parts.values()),
         )
 
+    def progress(self) -> dict[str, int] | None:
+        """How far the checkpoint is that is under way, if one is."""
+        with self._lock:
+            if self._pending is None:
+                return None
+            total = sum(v.parallelism for v in self.job_graph.vertices)
+            return {
+                "checkpoint": self._pending.checkpoint,
+                "subtasks_done": len(self._pending.parts),
+                "subtasks": total,
+                "bytes": sum(p.size for p in self._pending.parts.values()),
+            }
+
     # Giving up.
 
-    def _expire(self, now_ms: int) -> None:
+    def expire(self, now_ms: int) -> None:
+        """Give up what takes too long."""
         with self._lock:
             pending = self._pending
             if pending is None or now_ms < pending.started_ms + self._settings.timeout_ms:
@@ -234,11 +263,12 @@ class CheckpointCoordinator:
             f"it was not complete after {self._settings.timeout_ms} ms",
         )
 
-    def abort_pending(self, reason: CheckpointFailureReason) -> None:
+    def abort_pending(self, reason: CheckpointFailureReason, keep_orders: bool = False) -> None:
         """The attempt is over, and with it what was under way."""
         with self._completing, self._lock:
             pending, self._pending = self._pending, None
-            orders, self._orders = self._orders, []
+            orders = [] if keep_orders else self._orders
+            self._orders = [o for o in self._orders if o not in orders]
         if pending is not None:
             self._give_up(pending, reason, reason.value)
         for order in orders:
@@ -270,7 +300,7 @@ class CheckpointCoordinator:
             {
                 "id": pending.checkpoint,
                 "status": status,
-                "is_savepoint": pending.order is not None,
+                "is_savepoint": pending.savepoint,
                 "trigger_timestamp": pending.started_ms,
                 "end_to_end_duration": now_ms - pending.started_ms,
                 "state_size": size,

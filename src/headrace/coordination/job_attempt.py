@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,18 @@ class JobAttempt:
                     break
                 self._changed.wait(left)
         self._check()
+
+    def wait_for(self, done: Future[Any], until_ms: int | None) -> None:
+        """Sleep until something is done or the time is over; raises if the attempt fails."""
+        done.add_done_callback(lambda _: self._notify())
+        with self._changed:
+            left = None if until_ms is None else max(until_ms - now_ms(), 0) / 1000
+            self._changed.wait_for(lambda: done.done() or self._failure or self._cancelled, left)
+        self._check()
+
+    def _notify(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
 
     def wake(self) -> None:
         """There is something to do."""

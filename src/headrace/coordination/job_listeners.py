@@ -11,7 +11,7 @@ from headrace.common.job_client import JobClient
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_listener import EpochStatistics, JobListener, OperatorStatistics
 from headrace.coordination.job_master import EpochSummary, JobMaster
-from headrace.graph.job_graph import JobGraph, JobVertex
+from headrace.graph.job_graph import JobVertex
 from headrace.runtime.epoch import EpochReport
 
 _log = logging.getLogger(__name__)
@@ -23,11 +23,9 @@ class JobListeners:
     def __init__(
         self,
         listeners: Sequence[JobListener],
-        job_graph: JobGraph,
         on_epoch: Callable[[EpochSummary], None] | None = None,
     ) -> None:
         self._listeners = tuple(listeners)
-        self._job_graph = job_graph
         self._on_epoch = on_epoch
 
     def submitted(self, master: JobMaster) -> None:
@@ -41,7 +39,7 @@ class JobListeners:
         if self._on_epoch is not None:
             self._on_epoch(summary)
         if self._listeners:
-            self._tell("on_epoch", statistics_of(summary, self._job_graph))
+            self._tell("on_epoch", statistics_of(summary))
 
     def _executed(self, future: Future[JobExecutionResult]) -> None:
         error = future.exception()
@@ -56,8 +54,9 @@ class JobListeners:
                 _log.warning("%s of %r raised", what, listener, exc_info=True)
 
 
-def statistics_of(summary: EpochSummary, job_graph: JobGraph) -> EpochStatistics:
+def statistics_of(summary: EpochSummary) -> EpochStatistics:
     """The figures of an epoch by operator, in the order of the graph."""
+    job_graph = summary.job_graph
     by_vertex: dict[str, list[EpochReport]] = {}
     for report in summary.reports:
         by_vertex.setdefault(report.vertex, []).append(report)

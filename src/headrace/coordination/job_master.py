@@ -85,6 +85,7 @@ class EpochSummary:
     epoch: int
     duration_s: float
     reports: tuple[EpochReport, ...]
+    job_graph: JobGraph
 
 
 class JobMaster:
@@ -113,6 +114,8 @@ class JobMaster:
         self._result: Future[JobExecutionResult] = Future()
         self._cancelling = threading.Event()
         self._accumulators: dict[str, Any] = {}
+        # Of attempts that ended without a failure, because the parallelism was changed.
+        self._earlier: list[dict[str, Any]] = []
         self._started = time.monotonic()
         self._epoch = 0
         self._epoch_of: dict[CheckpointId, int] = {}
@@ -125,6 +128,8 @@ class JobMaster:
         self._deployment = deployment_of(job_graph, self.physical)
         self.attempt: JobAttempt | None = None
         self.restarts = 0
+        self._incarnation = 0
+        self._rescaling: SavepointOrder | None = None
         self.failures: list[JobExecutionError] = []
         self.last_epoch: EpochSummary | None = None
 
@@ -175,18 +180,39 @@ class JobMaster:
             stop=True,
             drain=advance_to_end_of_event_time,
         )
-        self._order(order)
         stopped: Future[str] = Future()
 
         def finish(_: Any) -> None:
-            error = self._result.exception() or order.done.exception()
+            error = self._result.exception()
             if error is None:
                 stopped.set_result(order.done.result())
             else:
                 stopped.set_exception(error)
 
-        self._result.add_done_callback(finish)
+        def taken(done: Future[str]) -> None:
+            error = done.exception()
+            if error is None:
+                self._result.add_done_callback(finish)
+            else:
+                stopped.set_exception(error)
+
+        self._order(order).add_done_callback(taken)
         return stopped
+
+    def rescale(self, parallelism: int) -> Future[None]:
+        """Go on at another parallelism from the next epoch boundary on, without replay."""
+        order = SavepointOrder(None, rescaled=self.job_graph.rescaled(parallelism))
+        if _scale(order.rescaled) == _scale(self.job_graph):
+            order.resumed.set_result(None)
+            return order.resumed
+
+        def taken(done: Future[str]) -> None:
+            error = done.exception()
+            if error is not None:
+                order.resumed.set_exception(error)
+
+        self._order(order).add_done_callback(taken)
+        return order.resumed
 
     def _savepoint_directory(self, given: str | None) -> str:
         directory = given or self._options.checkpoints.savepoint_directory
@@ -200,19 +226,22 @@ class JobMaster:
 
     def _order(self, order: SavepointOrder) -> Future[str]:
         if self._status.is_terminal_state():
-            raise CheckpointError(
-                f"no savepoint: the job is {self._status.name}",
-                CheckpointFailureReason.COORDINATOR_SHUTDOWN,
-            )
+            raise self._ended_already()
         self.checkpoints.order(order)
         if self.attempt is not None:
             self.attempt.wake()
         return order.done
 
+    def _ended_already(self) -> CheckpointError:
+        return CheckpointError(
+            f"the job is {self._status.name} already", CheckpointFailureReason.COORDINATOR_SHUTDOWN
+        )
+
     def accumulators(self) -> dict[str, Any]:
-        if self._accumulators or self.attempt is None:
+        if self._result.done() or self.attempt is None:
             return self._accumulators
-        return _merged([r.accumulators for r in self.attempt.reports.values() if r.accumulators])
+        reported = [r.accumulators for r in self.attempt.reports.values() if r.accumulators]
+        return _merged([*self._earlier, *reported])
 
     def result_future(self) -> Future[JobExecutionResult]:
         return self._result
@@ -227,15 +256,20 @@ class JobMaster:
     def _run(self) -> None:
         error: JobExecutionError | None = None
         try:
-            restore = self._first_restore()
+            restore = first = self._first_restore()
             while True:
                 error = self._run_attempt(restore)
-                if error is None or isinstance(error, JobCancelledError):
+                if isinstance(error, JobCancelledError):
                     break
-                self.failures.append(error)
-                if not self._may_restart(error):
+                if error is not None:
+                    self.failures.append(error)
+                    if not self._may_restart(error):
+                        break
+                elif self._rescaling is None:
                     break
-                restore = self.checkpoints.store.latest
+                if self._rescaling is not None:
+                    self._change_graph(self._rescaling)
+                restore = self.checkpoints.store.latest or first
         except BaseException as raised:
             error = self._as_error(raised)
         self._finish(error)
@@ -248,10 +282,22 @@ class JobMaster:
         self.checkpoints.continue_after(checkpoint.checkpoint)
         return checkpoint
 
+    def _change_graph(self, order: SavepointOrder) -> None:
+        """Become the job at another scale; the checkpoint at the boundary is the latest."""
+        graph = order.rescaled
+        assert graph is not None
+        self._set_status(JobStatus.RESTARTING)
+        _log.info("job %s (%s) changes its parallelism", self._id, graph.job_name)
+        self.job_graph = self.checkpoints.job_graph = graph
+        self.physical = build_physical_graph(graph)
+        self.execution = ExecutionGraph(graph)
+        self._deployment = self._deployment.rebuilt(graph, self.physical)
+
     def _run_attempt(self, restore: CompletedCheckpoint | None) -> JobExecutionError | None:
         """Run the job from a checkpoint on; the error that ended it, if one did."""
+        self._incarnation += 1
         attempt = JobAttempt(
-            self.restarts + 1,
+            self._incarnation,
             self.physical,
             self._carrier,
             self._options.slots,
@@ -265,6 +311,9 @@ class JobMaster:
         try:
             self._deploy(attempt, restore)
             self._set_status(JobStatus.RUNNING)
+            if self._rescaling is not None:
+                self._rescaling.resumed.set_result(None)
+                self._rescaling = None
             self._run_epochs(attempt)
         except BaseException as raised:
             error = self._as_error(attempt.reason_of(raised))
@@ -278,13 +327,16 @@ class JobMaster:
             if error is None
             else CheckpointFailureReason.JOB_FAILURE
         )
-        self.checkpoints.abort_pending(reason)
+        self.checkpoints.abort_pending(reason, keep_orders=self._rescaling is not None)
         if error is not None:
             for collector in self._collectors.values():
                 collector.rewind(self._epoch)
         closed = attempt.close()
         self._sources.close()
-        self._accumulators = _merged([a for c in closed for a in c.accumulators])
+        accumulators = [*self._earlier, *(a for c in closed for a in c.accumulators)]
+        self._accumulators = _merged(accumulators)
+        if error is None and self._rescaling is not None:
+            self._earlier = accumulators
         late = next((c.failure for c in closed if c.failure is not None), None)
         if error is None and late is not None:
             error = self._as_error(AttemptFailedError(late))
@@ -357,13 +409,24 @@ class JobMaster:
                 collector.epoch_ended(self._epoch)
             if not self._options.checkpoints.enabled or all(r.finished for r in reports):
                 self._commit_up_to(self._epoch)
-            self._tell(EpochSummary(self._epoch, duration, reports))
-            if order is not None and order.stop:
-                order.done.result()
+            self._tell(EpochSummary(self._epoch, duration, reports, self.job_graph))
+            if order is not None and order.ends_attempt and self._ended_by(order, attempt):
                 return
             if all(r.finished for r in reports):
                 return
             self._wait_for_work(attempt, reports)
+
+    def _ended_by(self, order: SavepointOrder, attempt: JobAttempt) -> bool:
+        """Wait for the snapshot that ends the attempt; one that failed lets the job go on."""
+        while not order.done.done():
+            attempt.wait_for(order.done, self.checkpoints.next_due(now_ms()))
+            self.checkpoints.expire(now_ms())
+        failed = order.done.exception() is not None
+        if failed and order.drain:
+            order.done.result()
+        if not failed and order.rescaled is not None:
+            self._rescaling = order
+        return not failed
 
     def _plan(self, attempt: JobAttempt) -> tuple[EpochPlan, SavepointOrder | None]:
         now = now_ms()
@@ -436,6 +499,8 @@ class JobMaster:
         _log.info("job %s (%s) is %s", self._id, self.job_graph.job_name, status.name)
         for collector in self._collectors.values():
             collector.end(error)
+        if self._rescaling is not None:
+            self._rescaling.resumed.set_exception(error or self._ended_already())
         if error is not None:
             self._result.set_exception(error)
         else:
@@ -499,6 +564,10 @@ class JobMaster:
         )
         error.__cause__ = failure.cause()
         return error
+
+
+def _scale(job_graph: JobGraph | None) -> list[tuple[str, int]]:
+    return [(v.id, v.parallelism) for v in job_graph.vertices] if job_graph else []
 
 
 def _merged(parts: list[dict[str, Any]]) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class SourceCoordinator:
     ) -> dict[SubtaskKey, list[Any]]:
         """Splits to the subtasks that had them; in turn to all if their number has changed."""
         parallelism = self._parallelism[vertex]
-        if max(by_subtask, default=-1) < parallelism:
+        if len(by_subtask) == parallelism:
             return {(vertex, subtask): splits for subtask, splits in by_subtask.items()}
         dealt: dict[SubtaskKey, list[Any]] = {}
         everything = [s for _, splits in sorted(by_subtask.items()) for s in splits]

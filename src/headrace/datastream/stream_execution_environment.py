@@ -551,9 +551,7 @@ class StreamExecutionEnvironment:
 
         collectors, self._collectors = self._collectors, {}
         job_graph = build_job_graph(graph)
-        listeners = JobListeners(
-            [*self.listeners_of_all, *self._job_listeners], job_graph, on_epoch
-        )
+        listeners = JobListeners([*self.listeners_of_all, *self._job_listeners], on_epoch)
         try:
             master = submit(
                 job_graph,

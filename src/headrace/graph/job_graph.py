@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.common.errors import GraphError
 from headrace.graph.ids import NodeId, OperatorId, VertexId
 from headrace.graph.partitioning import Forward, Partitioning
 from headrace.graph.specs import OperatorSpec
-from headrace.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
+from headrace.graph.stream_graph import StreamEdge, StreamGraph, StreamNode, rescaled
 from headrace.graph.transformation import Chaining
 
 
@@ -74,10 +75,22 @@ class JobGraph:
     job_name: str
     vertices: tuple[JobVertex, ...]
     edges: tuple[JobEdge, ...]
+    stream_graph: StreamGraph | None = field(default=None, repr=False, compare=False)
 
     def vertex(self, vertex_id: VertexId) -> JobVertex:
         """The vertex with this id."""
         return next(v for v in self.vertices if v.id == vertex_id)
+
+    def rescaled(self, parallelism: int) -> JobGraph:
+        """The same job at another default parallelism; chains may differ, operator ids do not."""
+        if self.stream_graph is None:
+            raise GraphError(f"job {self.job_name!r} was not built from a program")
+        if self.stream_graph.batch:
+            raise GraphError(
+                f"job {self.job_name!r} runs in batch mode, where there is nothing to go on from: "
+                "run it again with another parallelism"
+            )
+        return build_job_graph(rescaled(self.stream_graph, parallelism))
 
 
 def is_chainable(graph: StreamGraph, edge: StreamEdge) -> bool:
@@ -105,7 +118,7 @@ def build_job_graph(graph: StreamGraph) -> JobGraph:
         members.setdefault(head_of[node.id], []).append(node)
     edges = _job_edges(graph, head_of)
     vertices = tuple(_vertex(graph, chain, edges) for chain in members.values())
-    return JobGraph(graph.job_name, vertices, edges)
+    return JobGraph(graph.job_name, vertices, edges, graph)
 
 
 def _vertex_id(graph: StreamGraph, head: NodeId) -> VertexId:

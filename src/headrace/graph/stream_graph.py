@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.common.errors import GraphError
@@ -30,13 +30,18 @@ DEFAULT_SLOT_SHARING_GROUP = "default"
 
 @dataclass(frozen=True)
 class StreamEdge:
-    """Records of `source` (or of its side output `tag`) go to input `input_index` of `target`."""
+    """Records of `source` (or of its side output `tag`) go to input `input_index` of `target`.
+
+    `asked_for` is the partitioning that the program names; without one it follows from the
+    parallelism of both ends.
+    """
 
     source: NodeId
     target: NodeId
     input_index: int
     partitioning: Partitioning
     tag: Any = None
+    asked_for: Partitioning | None = None
 
 
 @dataclass
@@ -55,6 +60,7 @@ class StreamNode:
     uid_hash: str | None = None
     description: str | None = None
     converts: bool = False
+    parallelism_configured: bool = False
     in_edges: list[StreamEdge] = field(default_factory=list)
     out_edges: list[StreamEdge] = field(default_factory=list)
 
@@ -183,6 +189,7 @@ class _Builder:
             uid_hash=t.uid_hash,
             description=t.description,
             converts=t.converts,
+            parallelism_configured=t.parallelism is not None,
         )
         self.nodes[t.id] = node
         for index, transformation in enumerate(t.inputs):
@@ -199,17 +206,60 @@ class _Builder:
 
     def _add_edge(self, upstream: _Upstream, target: StreamNode, input_index: int) -> None:
         source = self.nodes[upstream.node]
-        same = source.parallelism == target.parallelism
-        partitioning = upstream.partitioning or (Forward() if same else Rebalance())
-        if isinstance(partitioning, Forward) and not same:
-            raise GraphError(
-                f"forward() from {source.name!r} (parallelism {source.parallelism}) to "
-                f"{target.name!r} (parallelism {target.parallelism}): both sides need one "
-                "parallelism; use rebalance() or rescale(), or set the same parallelism"
-            )
-        edge = StreamEdge(source.id, target.id, input_index, partitioning, upstream.tag)
+        edge = _edge(source, target, input_index, upstream.tag, upstream.partitioning)
         source.out_edges.append(edge)
         target.in_edges.append(edge)
+
+
+def _edge(
+    source: StreamNode,
+    target: StreamNode,
+    input_index: int,
+    tag: Any,
+    asked_for: Partitioning | None,
+) -> StreamEdge:
+    same = source.parallelism == target.parallelism
+    partitioning = asked_for or (Forward() if same else Rebalance())
+    if isinstance(partitioning, Forward) and not same:
+        raise GraphError(
+            f"forward() from {source.name!r} (parallelism {source.parallelism}) to "
+            f"{target.name!r} (parallelism {target.parallelism}): both sides need one "
+            "parallelism; use rebalance() or rescale(), or set the same parallelism"
+        )
+    return StreamEdge(source.id, target.id, input_index, partitioning, tag, asked_for)
+
+
+def rescaled(graph: StreamGraph, parallelism: int) -> StreamGraph:
+    """The same program at another default parallelism, with the same operator ids.
+
+    Operators whose parallelism the program sets keep it, and all keep their key groups.
+    """
+    nodes = {
+        node.id: replace(
+            node,
+            parallelism=node.parallelism if node.parallelism_configured else parallelism,
+            in_edges=[],
+            out_edges=[],
+        )
+        for node in graph.nodes.values()
+    }
+    for node in nodes.values():
+        if node.parallelism > node.max_parallelism:
+            raise GraphError(
+                f"operator {node.name!r} has {node.max_parallelism} key groups, so its parallelism "
+                f"cannot become {parallelism}: stay below, or start the job with a higher "
+                "set_max_parallelism() and no state"
+            )
+    changed: dict[int, StreamEdge] = {}
+    for node in graph.nodes.values():
+        for edge in node.in_edges:
+            new = changed[id(edge)] = _edge(
+                nodes[edge.source], nodes[edge.target], edge.input_index, edge.tag, edge.asked_for
+            )
+            nodes[node.id].in_edges.append(new)
+    for node in graph.nodes.values():
+        nodes[node.id].out_edges = [changed[id(edge)] for edge in node.out_edges]
+    return replace(graph, nodes=nodes)
 
 
 def _shown_name(t: OperatorTransformation) -> str:

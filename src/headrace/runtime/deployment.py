@@ -9,7 +9,7 @@ from typing import Any
 
 import cloudpickle
 
-from headrace.graph.ids import SlotId, VertexId
+from headrace.graph.ids import NodeId, SlotId, VertexId
 from headrace.graph.job_graph import JobGraph, JobVertex
 from headrace.graph.physical_graph import Location, Partition, PhysicalGraph
 from headrace.runtime.state.factory import StateBackendSettings
@@ -66,6 +66,15 @@ class JobDeployment:
         """The deployment of one attempt as bytes, the same for all slots."""
         return pickle.dumps(replace(self, settings=settings), 5)
 
+    def rebuilt(self, job_graph: JobGraph, physical: PhysicalGraph) -> JobDeployment:
+        """The same functions, as they were when the job started, for the job at another scale."""
+        specs: dict[NodeId, bytes] = {}
+        for packed in self.vertices.values():
+            known: VertexDeployment = pickle.loads(packed)
+            operators = (o.node for o in known.vertex.operators)
+            specs.update(zip(operators, known.specs, strict=True))
+        return replace(self, vertices=_packed(job_graph, physical, specs), physical=physical)
+
     def subtasks_of(self, slot: SlotId) -> list[tuple[Partition, VertexDeployment]]:
         """What lives in a slot, upstream first."""
         return [
@@ -81,6 +90,15 @@ def pack_job(job_graph: JobGraph, physical: PhysicalGraph, settings: JobSettings
 
 def deployment_of(job_graph: JobGraph, physical: PhysicalGraph) -> JobDeployment:
     """The deployment of a job as it is now; settings come with each attempt."""
+    operators = (o for v in job_graph.vertices for o in v.operators)
+    specs = {o.node: cloudpickle.dumps(o.spec) for o in operators}
+    vertices = _packed(job_graph, physical, specs)
+    return JobDeployment(JobSettings("", ""), vertices, physical, _main_classes())
+
+
+def _packed(
+    job_graph: JobGraph, physical: PhysicalGraph, specs: dict[NodeId, bytes]
+) -> dict[VertexId, bytes]:
     locations = physical.locations()
     parallelism = {v.id: v.parallelism for v in job_graph.vertices}
     vertices = {}
@@ -99,12 +117,12 @@ def deployment_of(job_graph: JobGraph, physical: PhysicalGraph) -> JobDeployment
         vertices[vertex.id] = cloudpickle.dumps(
             VertexDeployment(
                 bare,
-                tuple(cloudpickle.dumps(op.spec) for op in vertex.operators),
+                tuple(specs[op.node] for op in vertex.operators),
                 {e.index: parallelism[e.source_vertex] for e in vertex.in_edges},
                 receivers,
             )
         )
-    return JobDeployment(JobSettings("", ""), vertices, physical, _main_classes())
+    return vertices
 
 
 def _main_classes() -> bytes:

@@ -40,6 +40,12 @@ class FakeJob:
     def trigger_savepoint(self, savepoint_directory: str | None) -> Future[str]:
         raise CheckpointError("no directory")
 
+    def rescale(self, parallelism: int) -> Future[None]:
+        self.calls.append(("rescale", parallelism))
+        done: Future[None] = Future()
+        done.set_result(None)
+        return done
+
     def accumulators(self) -> dict[str, Any]:
         return {"n": 5}
 

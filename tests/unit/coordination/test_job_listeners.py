@@ -46,7 +46,7 @@ def summary_of(job: JobGraph) -> EpochSummary:
                     wake_up_at=None,
                 )
             )
-    return EpochSummary(3, 0.25, tuple(reports))
+    return EpochSummary(3, 0.25, tuple(reports), job)
 
 
 class Noting(JobListener):
@@ -64,7 +64,7 @@ class Broken(JobListener):
 
 def test_reports_of_subtasks_are_added_up_by_operator() -> None:
     job, listener = a_job(), Noting()
-    JobListeners([listener], job).epoch(summary_of(job))
+    JobListeners([listener]).epoch(summary_of(job))
     (told,) = listener.epochs
     assert (told.epoch, told.duration_ms, told.records_read) == (3, 250.0, 10)
     assert told.busy_ms == (2.0, 1.0, 1.0)
@@ -76,7 +76,7 @@ def test_reports_of_subtasks_are_added_up_by_operator() -> None:
 def test_a_broken_listener_disturbs_nobody(caplog: pytest.LogCaptureFixture) -> None:
     job, listener = a_job(), Noting()
     with caplog.at_level(logging.WARNING):
-        JobListeners([Broken(), listener], job).epoch(summary_of(job))
+        JobListeners([Broken(), listener]).epoch(summary_of(job))
     assert len(listener.epochs) == 1
     assert "listener is broken" in caplog.text
 
