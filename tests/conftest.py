@@ -17,6 +17,7 @@ TESTS = Path(__file__).parent
 
 MARKERS_BY_FOLDER = {
     "jobs": ("spark",),
+    "compat": ("spark",),
     "faults": ("spark", "fault"),
     "pyflink": ("spark",),
     "ui": ("browser",),

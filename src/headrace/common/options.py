@@ -206,6 +206,14 @@ SAVEPOINT_DIR = _option(
     "execution.checkpointing.savepoint-dir", STRING, None,
     "Directory of savepoints that are taken without one.",
 )  # fmt: skip
+S3_ENDPOINT = _option(
+    "s3.endpoint", STRING, None,
+    "URL of an S3-compatible server for `s3://` paths. Amazon's unless set; other S3 settings that "
+    "are not set come from the environment and files that AWS tools read.",
+)  # fmt: skip
+S3_REGION = _option("s3.endpoint.region", STRING, None, "Region of the S3 server.")
+S3_ACCESS_KEY = _option("s3.access-key", STRING, None, "Access key for `s3://` paths.")
+S3_SECRET_KEY = _option("s3.secret-key", STRING, None, "Secret key for `s3://` paths.")
 CHECKPOINTS_NUM_RETAINED = _option(
     "execution.checkpointing.num-retained", INT, 1, "How many completed checkpoints are kept."
 )

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from headrace.common.errors import CheckpointError, CheckpointFailureReason
@@ -22,6 +20,7 @@ from headrace.graph.ids import CheckpointId, VertexId
 from headrace.graph.job_graph import JobGraph
 from headrace.runtime.epoch import CheckpointRequest, SubtaskKey
 from headrace.runtime.messages import Snapshotted
+from headrace.runtime.storage import Storages, name_of
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +37,7 @@ class CheckpointSettings:
     directory: str | None = None
     savepoint_directory: str | None = None
     keep_on_cancellation: bool = False
+    storages: Storages = field(default_factory=Storages)
 
     @property
     def enabled(self) -> bool:
@@ -67,12 +67,11 @@ class SavepointOrder:
 @dataclass
 class _Pending:
     checkpoint: CheckpointId
-    directory: Path
+    directory: str
     started_ms: int
     enumerators: dict[VertexId, Any]
     order: SavepointOrder | None
     parts: dict[SubtaskKey, Snapshotted] = field(default_factory=dict)
-    final: bool = False
 
     @property
     def savepoint(self) -> bool:
@@ -89,13 +88,13 @@ class CheckpointCoordinator:
         job_id: str,
         settings: CheckpointSettings,
         store: CheckpointStore,
-        on_end: Callable[[CheckpointId, bool], None] = lambda checkpoint, completed: None,
+        on_complete: Callable[[CheckpointId], None] = lambda checkpoint: None,
     ) -> None:
         self.job_graph = job_graph
         self._job_id = job_id
         self._settings = settings
         self.store = store
-        self._on_end = on_end
+        self._on_complete = on_complete
         self._lock = threading.Lock()
         # Held while a checkpoint becomes complete: an attempt that ends meanwhile must see it
         # either complete, with all that follows from it, or never.
@@ -105,6 +104,8 @@ class CheckpointCoordinator:
         self._orders: list[SavepointOrder] = []
         self._last_start_ms: int | None = None
         self._last_end_ms: int | None = None
+        self._completed: list[CheckpointId] = []
+        self._aborted: list[CheckpointId] = []
         self._failures_in_a_row = 0
         self.history: list[dict[str, Any]] = []
 
@@ -142,38 +143,22 @@ class CheckpointCoordinator:
             if self._pending is not None or due is None or due > now_ms:
                 return None
             order = self._orders.pop(0) if self._orders else None
-            checkpoint = self._next_checkpoint()
+            checkpoint = CheckpointId(self._next_id)
+            self._next_id += 1
             if order is not None and order.directory is not None:
                 directory = self.store.savepoint_directory(order.directory, self._job_id)
             else:
                 directory = self.store.directory_of(checkpoint)
                 self._last_start_ms = now_ms
             self._pending = _Pending(checkpoint, directory, now_ms, enumerators, order)
-            return CheckpointRequest(checkpoint, str(directory)), order
+            return CheckpointRequest(checkpoint, directory), order
 
-    def begin_final(self, now_ms: int, enumerators: dict[VertexId, Any]) -> CheckpointRequest:
-        """Start the checkpoint of a job that has come to its end; none may be under way."""
+    def notifications(self) -> tuple[tuple[CheckpointId, ...], tuple[CheckpointId, ...]]:
+        """Checkpoints completed and given up since this was last asked."""
         with self._lock:
-            checkpoint = self._next_checkpoint()
-            directory = self.store.directory_of(checkpoint)
-            self._pending = _Pending(checkpoint, directory, now_ms, enumerators, None, final=True)
-        return CheckpointRequest(checkpoint, str(directory))
-
-    def begin_commit(self) -> CheckpointId:
-        """A number for what is committed without a checkpoint."""
-        with self._lock:
-            return self._next_checkpoint()
-
-    def _next_checkpoint(self) -> CheckpointId:
-        checkpoint = CheckpointId(self._next_id)
-        self._next_id += 1
-        return checkpoint
-
-    @property
-    def under_way(self) -> bool:
-        """Whether a checkpoint is neither complete nor given up."""
-        with self._lock:
-            return self._pending is not None
+            completed, self._completed = tuple(self._completed), []
+            aborted, self._aborted = tuple(self._aborted), []
+        return completed, aborted
 
     # Parts.
 
@@ -207,9 +192,10 @@ class CheckpointCoordinator:
         with self._lock:
             self._failures_in_a_row = 0
             self._last_end_ms = now_ms
+            self._completed.append(pending.checkpoint)
             self.store.add(completed)
             self._remember(pending, "COMPLETED", completed.size, now_ms)
-        self._on_end(pending.checkpoint, True)
+        self._on_complete(pending.checkpoint)
         _log.info(
             "checkpoint %s of job %s is complete: %d bytes in %d ms",
             pending.checkpoint,
@@ -218,7 +204,7 @@ class CheckpointCoordinator:
             now_ms - pending.started_ms,
         )
         if pending.order is not None:
-            pending.order.done.set_result(str(pending.directory))
+            pending.order.done.set_result(pending.directory)
         return None
 
     def _assemble(self, pending: _Pending, now_ms: int) -> CompletedCheckpoint:
@@ -226,7 +212,7 @@ class CheckpointCoordinator:
         sources: dict[str, SourceEntry] = {}
         for vertex in self.job_graph.vertices:
             parts = [pending.parts[vertex.id, i] for i in range(vertex.parallelism)]
-            files = tuple(Path(p.path).name for p in parts)
+            files = tuple(name_of(p.path) for p in parts)
             operators += [
                 OperatorEntry(
                     o.operator_id, o.uid, o.name, vertex.parallelism, vertex.max_parallelism, files
@@ -247,7 +233,7 @@ class CheckpointCoordinator:
             tuple(operators),
             sources,
             sum(p.size for p in pending.parts.values()),
-            pending.final,
+            self.store.storages,
         )
 
     def progress(self) -> dict[str, int] | None:
@@ -293,18 +279,18 @@ class CheckpointCoordinator:
         self, pending: _Pending, reason: CheckpointFailureReason, why: str
     ) -> CheckpointError | None:
         _log.warning("checkpoint %s of job %s failed: %s", pending.checkpoint, self._job_id, why)
-        shutil.rmtree(pending.directory, ignore_errors=True)
+        self.store.storages.of(pending.directory).delete_directory(pending.directory)
         error = CheckpointError(
             f"checkpoint {pending.checkpoint} failed: {why}",
             reason,
             checkpoint_id=pending.checkpoint,
         )
         with self._lock:
+            self._aborted.append(pending.checkpoint)
             self._remember(pending, "FAILED", 0, pending.started_ms)
             if pending.order is None and reason is not CheckpointFailureReason.JOB_FAILURE:
                 self._failures_in_a_row += 1
             too_many = self._failures_in_a_row > self._settings.tolerable_failures
-        self._on_end(pending.checkpoint, False)
         if pending.order is not None:
             pending.order.done.set_exception(error)
             return None
@@ -319,7 +305,7 @@ class CheckpointCoordinator:
                 "trigger_timestamp": pending.started_ms,
                 "end_to_end_duration": now_ms - pending.started_ms,
                 "state_size": size,
-                "external_path": str(pending.directory),
+                "external_path": pending.directory,
             }
         )
         del self.history[:-100]

@@ -1,4 +1,4 @@
-"""Complete checkpoints and savepoints on disk.
+"""Complete checkpoints and savepoints in storage.
 
 A checkpoint is a directory: one snapshot file for each subtask and `_metadata`, which appears last
 and atomically, so a directory without it is not a checkpoint. Paths in the metadata are relative:
@@ -12,9 +12,7 @@ import json
 import logging
 import pickle
 import secrets
-import shutil
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -22,7 +20,7 @@ import cloudpickle
 from headrace.common.errors import CheckpointError, CheckpointFailureReason
 from headrace.graph.ids import CheckpointId
 from headrace.graph.job_graph import JobGraph, JobVertex
-from headrace.runtime.snapshot_files import write_atomically
+from headrace.runtime.storage import Storages, join, name_of, resolve
 
 _log = logging.getLogger(__name__)
 
@@ -52,17 +50,17 @@ class SourceEntry:
 
 @dataclass(frozen=True)
 class CompletedCheckpoint:
-    """A checkpoint that can be restored; `final` says that the job had come to its end."""
+    """A checkpoint that can be restored."""
 
     checkpoint: CheckpointId
-    directory: Path
+    directory: str
     job_id: str
     timestamp_ms: int
     savepoint: bool
     operators: tuple[OperatorEntry, ...]
     sources: dict[str, SourceEntry] = field(default_factory=dict)
     size: int = 0
-    final: bool = False
+    storages: Storages = field(default_factory=Storages, repr=False, compare=False)
 
     def write_metadata(self) -> None:
         """Make the directory a checkpoint."""
@@ -74,16 +72,17 @@ class CompletedCheckpoint:
             "timestamp_ms": self.timestamp_ms,
             "savepoint": self.savepoint,
             "size": self.size,
-            "final": self.final,
             "operators": [vars(o) | {"files": list(o.files)} for o in self.operators],
             "sources": encoded,
         }
-        write_atomically(self.directory / METADATA, json.dumps(content, indent=1).encode())
+        data = json.dumps(content, indent=1).encode()
+        self.storages.of(self.directory).write(join(self.directory, METADATA), data)
 
     def discard(self) -> None:
         """Delete the checkpoint, metadata first, so that no half of it looks whole."""
-        (self.directory / METADATA).unlink(missing_ok=True)
-        shutil.rmtree(self.directory, ignore_errors=True)
+        storage = self.storages.of(self.directory)
+        storage.delete(join(self.directory, METADATA))
+        storage.delete_directory(self.directory)
 
     def files_for(self, job_graph: JobGraph, allow_unmatched: bool) -> dict[str, list[str]]:
         """The snapshot files of a job's operators; state that no operator claims is refused."""
@@ -109,18 +108,20 @@ class CompletedCheckpoint:
                     CheckpointFailureReason.RESTORE_FAILURE,
                 )
         return {
-            o.operator_id: [str(self.directory / f) for f in o.files]
+            o.operator_id: [resolve(self.directory, f) for f in o.files]
             for o in self.operators
             if o.operator_id in wanted
         }
 
 
-def load_checkpoint(path: str) -> CompletedCheckpoint:
+def load_checkpoint(path: str, storages: Storages | None = None) -> CompletedCheckpoint:
     """Read a checkpoint's metadata; `path` is its directory or the metadata file itself."""
-    directory = Path(path.removeprefix("file://"))
-    directory = directory.parent if directory.name == METADATA else directory
+    storages = storages or Storages()
+    path = path.rstrip("/")
+    directory = resolve(path, "..") if name_of(path) == METADATA else path
+    metadata = join(directory, METADATA)
     try:
-        content = json.loads((directory / METADATA).read_text())
+        content = json.loads(storages.of(directory).read(metadata))
     except FileNotFoundError:
         raise CheckpointError(
             f"there is no checkpoint or savepoint in {directory}: the file {METADATA} is missing",
@@ -128,7 +129,7 @@ def load_checkpoint(path: str) -> CompletedCheckpoint:
         ) from None
     except (OSError, ValueError) as error:
         raise CheckpointError(
-            f"{directory / METADATA} cannot be read: {error}; restore from another checkpoint",
+            f"{metadata} cannot be read: {error}; restore from another checkpoint",
             CheckpointFailureReason.RESTORE_FAILURE,
         ) from error
     if content.get("format") != FORMAT:
@@ -145,27 +146,27 @@ def load_checkpoint(path: str) -> CompletedCheckpoint:
         tuple(OperatorEntry(**{**o, "files": tuple(o["files"])}) for o in content["operators"]),
         pickle.loads(base64.b64decode(content["sources"])),
         content["size"],
-        content.get("final", False),
+        storages,
     )
 
 
 class CheckpointStore:
     """The complete checkpoints of a running job, newest last; those not needed are deleted."""
 
-    def __init__(self, directory: Path, retained: int) -> None:
+    def __init__(self, directory: str, retained: int, storages: Storages | None = None) -> None:
         self._directory = directory
+        self.storages = storages or Storages()
         self._retained = max(retained, 1)
         self.completed: list[CompletedCheckpoint] = []
 
-    def directory_of(self, checkpoint: CheckpointId) -> Path:
+    def directory_of(self, checkpoint: CheckpointId) -> str:
         """Where a checkpoint goes: `chk-<n>`, as in Flink."""
-        return self._directory / f"chk-{checkpoint}"
+        return join(self._directory, f"chk-{checkpoint}")
 
     @staticmethod
-    def savepoint_directory(parent: str, job_id: str) -> Path:
+    def savepoint_directory(parent: str, job_id: str) -> str:
         """Where a savepoint goes: `savepoint-<job>-<random>`, as in Flink."""
-        base = Path(parent.removeprefix("file://"))
-        return base / f"savepoint-{job_id[:6]}-{secrets.token_hex(6)}"
+        return join(parent, f"savepoint-{job_id[:6]}-{secrets.token_hex(6)}")
 
     def add(self, checkpoint: CompletedCheckpoint) -> None:
         """A checkpoint is complete."""
@@ -191,5 +192,4 @@ class CheckpointStore:
             if not checkpoint.savepoint:
                 checkpoint.discard()
         self.completed = []
-        if self._directory.exists() and not any(self._directory.iterdir()):
-            self._directory.rmdir()
+        self.storages.of(self._directory).delete_empty_directory(self._directory)

@@ -13,6 +13,7 @@ from headrace.graph.ids import NodeId, SlotId, VertexId
 from headrace.graph.job_graph import JobGraph, JobVertex
 from headrace.graph.physical_graph import Location, Partition, PhysicalGraph
 from headrace.runtime.state.factory import StateBackendSettings
+from headrace.runtime.storage import Storages
 
 
 @dataclass(frozen=True)
@@ -22,10 +23,10 @@ class JobSettings:
     job_id: str
     job_name: str
     attempt: int = 0
-    checkpointing: bool = False
     job_parameters: dict[str, str] = field(default_factory=dict)
     cached_files: dict[str, str] = field(default_factory=dict)
     state_backend: StateBackendSettings = field(default_factory=StateBackendSettings)
+    storages: Storages = field(default_factory=Storages)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from headrace.runtime.epoch import CheckpointRequest
 from headrace.runtime.messages import Snapshotted
 from headrace.runtime.snapshot_files import read_snapshot, write_snapshot
 from headrace.runtime.snapshots import SubtaskSnapshot, restore_subtask, take_snapshot
+from headrace.runtime.storage import Storage, Storages, join
 from headrace.runtime.subtask import Subtask
 
 
@@ -22,21 +23,25 @@ class SlotSnapshots:
     def __init__(self, slot: SlotId, report: Callable[[Any], None]) -> None:
         self._slot = slot
         self._report = report
+        self._storages = Storages()
+
+    def use(self, storages: Storages) -> None:
+        """Where the job keeps its checkpoints."""
+        self._storages = storages
 
     def take(self, subtask: Subtask, request: CheckpointRequest) -> None:
         """Take a snapshot; it is reported when it is in storage."""
         snapshot = take_snapshot(subtask, request.checkpoint)
         splits = snapshot.take_splits()
-        path = os.path.join(
-            request.directory, f"{subtask.vertex.id}-{subtask.task.subtask}.snapshot"
-        )
+        path = join(request.directory, f"{subtask.vertex.id}-{subtask.task.subtask}.snapshot")
+        storage = self._storages.of(path)
         read_end, write_end = os.pipe()
         child = os.fork()
         if child == 0:
             # The child's memory stays as it is at this moment. It ends without anybody's exit code.
             try:
                 os.close(read_end)
-                os.write(write_end, pickle.dumps(_written(path, snapshot)))
+                os.write(write_end, pickle.dumps(_written(storage, path, snapshot)))
             finally:
                 os._exit(0)
         os.close(write_end)
@@ -76,11 +81,13 @@ class SlotSnapshots:
         operator_ids = [o.context.operator_id for o in subtask.operators.values()]
         paths = sorted({path for i in operator_ids for path in files.get(i, ())})
         if files:
-            restore_subtask(subtask, [read_snapshot(path) for path in paths])
+            restore_subtask(
+                subtask, [read_snapshot(self._storages.of(path), path) for path in paths]
+            )
 
 
-def _written(path: str, snapshot: SubtaskSnapshot) -> tuple[int, str | None]:
+def _written(storage: Storage, path: str, snapshot: SubtaskSnapshot) -> tuple[int, str | None]:
     try:
-        return write_snapshot(path, snapshot.serialized()), None
+        return write_snapshot(storage, path, snapshot.serialized()), None
     except BaseException as error:
         return 0, f"{type(error).__name__}: {error}"

@@ -1,55 +1,34 @@
-"""Snapshots on disk: a file appears whole or not at all, and a damaged one is noticed.
+"""Snapshots in storage: a damaged one is noticed.
 
 A file is a magic line, the CRC-32 of the rest as eight hexadecimal digits, a newline, and a pickle.
 """
 
 from __future__ import annotations
 
-import os
 import pickle
 import zlib
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import cloudpickle
 
 from headrace.common.errors import CheckpointError, CheckpointFailureReason
+from headrace.runtime.storage import Storage
 
 MAGIC = b"headrace snapshot 1\n"
 
 
-def write_atomically(path: str | Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, also after a crash."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_snapshot(
-    path: str | Path,
-    content: Any,
-    write: Callable[[str | Path, bytes], None] = write_atomically,
-) -> int:
+def write_snapshot(storage: Storage, path: str, content: Any) -> int:
     """Write a snapshot; its size in bytes."""
     body = cloudpickle.dumps(content)
     data = MAGIC + b"%08x\n" % zlib.crc32(body) + body
-    write(path, data)
+    storage.write(path, data)
     return len(data)
 
 
-def read_snapshot(path: str | Path) -> Any:
+def read_snapshot(storage: Storage, path: str) -> Any:
     """Read a snapshot back; a missing or damaged file is a `CheckpointError` that says which."""
     try:
-        data = Path(path).read_bytes()
+        data = storage.read(path)
     except OSError as error:
         raise _unusable(path, f"cannot be read ({error.strerror or error})") from error
     if not data.startswith(MAGIC):
@@ -60,7 +39,7 @@ def read_snapshot(path: str | Path) -> Any:
     return pickle.loads(body)
 
 
-def _unusable(path: str | Path, why: str) -> CheckpointError:
+def _unusable(path: str, why: str) -> CheckpointError:
     return CheckpointError(
         f"the snapshot file {path} {why}; restore from another checkpoint or savepoint",
         CheckpointFailureReason.RESTORE_FAILURE,

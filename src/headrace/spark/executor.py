@@ -24,6 +24,7 @@ from headrace.coordination.outputs import Collector
 from headrace.coordination.restart_policy import restart_policy
 from headrace.graph.job_graph import JobGraph
 from headrace.runtime.state.factory import StateBackendSettings
+from headrace.runtime.storage import Storages
 from headrace.spark.carrier import SparkCarrier
 from headrace.spark.session import get_or_create_session
 
@@ -89,4 +90,5 @@ def _checkpoint_settings(configuration: Configuration) -> CheckpointSettings:
         directory=get(options.CHECKPOINTING_DIR),
         savepoint_directory=get(options.SAVEPOINT_DIR),
         keep_on_cancellation=retention.startswith("RETAIN"),
+        storages=Storages.from_configuration(configuration),
     )
