@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import codecs
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from headrace.common.errors import FunctionTypeError, GraphError, TypeMismatchError
 from headrace.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
@@ -50,6 +50,11 @@ class DeserializationSchema:
     def deserialize(self, message: bytes) -> Any:
         """The record in one message; None if the message is to be skipped."""
         raise NotImplementedError(f"{type(self).__name__} does not implement deserialize()")
+
+    def deserialize_many(self, messages: Sequence[bytes]) -> list[Any]:
+        """The records of many messages; those to be skipped are left out."""
+        records = map(self.deserialize, messages)
+        return [record for record in records if record is not None]
 
     def is_end_of_stream(self, next_element: Any) -> bool:
         """Whether this record marks the end of the stream; it is not passed on then."""
@@ -149,6 +154,13 @@ class Encoder(ABC):
         """Writes each record as one line of text."""
         return SimpleStringEncoder(_checked_charset(charset_name))
 
+    @staticmethod
+    def schema_encoder(schema: SerializationSchema, delimiter: bytes = b"\n") -> Encoder:
+        """Writes what a schema makes of each record, such as JSON, and a delimiter after it."""
+        if not isinstance(schema, SerializationSchema):
+            raise FunctionTypeError(f"schema_encoder takes a SerializationSchema, not {schema!r}")
+        return SchemaEncoder(schema, delimiter)
+
 
 @dataclass(frozen=True)
 class SimpleStringEncoder(Encoder):
@@ -166,15 +178,37 @@ class SimpleStringEncoder(Encoder):
         stream.write((self.to_text(element) + "\n").encode(self.charset))
 
 
-class BulkWriter(Protocol):
+@dataclass(frozen=True)
+class SchemaEncoder(Encoder):
+    """What a schema makes of each record, and a delimiter after it."""
+
+    schema: SerializationSchema
+    delimiter: bytes = b"\n"
+
+    def encode(self, element: Any, stream: BinaryIO) -> None:
+        """Writes the record, unless the schema makes nothing of it."""
+        data = self.schema.serialize(element)
+        if data is not None:
+            ended = data.endswith(self.delimiter)
+            stream.write(data if ended else data + self.delimiter)
+
+
+class BulkWriter(ABC):
     """Writes one file in a bulk format."""
 
+    @abstractmethod
     def add_element(self, element: Any) -> None:
         """Takes one record."""
 
-    def flush(self) -> None:
-        """Hands over what is buffered."""
+    def add_elements(self, elements: Sequence[Any]) -> None:
+        """Takes many records."""
+        for element in elements:
+            self.add_element(element)
 
+    def flush(self) -> None:  # noqa: B027
+        """Hands over what is buffered, as far as the format allows it."""
+
+    @abstractmethod
     def finish(self) -> None:
         """Writes what is still missing, such as a footer; does not close the stream."""
 

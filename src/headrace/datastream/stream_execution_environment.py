@@ -400,8 +400,22 @@ class StreamExecutionEnvironment:
     def create_input(
         self, input_format: Any, type_info: TypeInformation | None = None
     ) -> DataStream[Any]:
-        """Refused: input formats are Java's; use a source."""
-        raise HeadraceError("input formats are Java classes; use from_source() with a FileSource")
+        """A stream of the records of an input format that knows its path: `AvroInputFormat`.
+
+        Other input formats are Java's; use `from_source` with a `FileSource`.
+        """
+        from headrace.datastream.connectors.file_system import BulkFormat, FileSource
+
+        path = getattr(input_format, "path", None)
+        if not isinstance(input_format, BulkFormat) or not path:
+            raise HeadraceError(
+                "create_input takes AvroInputFormat(path, schema); use from_source() with a "
+                f"FileSource for other formats, not {input_format!r}"
+            )
+        source = FileSource.for_bulk_file_format(input_format, path).build()
+        return self.from_source(
+            source, WatermarkStrategy.no_watermarks(), "Input Format Source", type_info
+        )
 
     def generate_sequence(self, from_number: int, to_number: int) -> DataStream[int]:
         """The numbers from one to another, both included."""

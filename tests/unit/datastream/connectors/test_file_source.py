@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
 from headrace.common.typeinfo import Types
 from headrace.datastream.connectors.file_system import (
-    BulkFormat,
     FileEnumeratorProvider,
     FileSource,
     FileSplitAssignerProvider,
@@ -226,8 +225,8 @@ def test_errors_while_building(tmp_path: Path) -> None:
         FileSource.for_record_stream_format(text, "s3://bucket/x")
     with pytest.raises(FunctionTypeError):
         FileSource.for_record_stream_format("text", str(tmp_path))  # type: ignore[arg-type]
-    with pytest.raises(HeadraceError, match="not there yet"):
-        FileSource.for_bulk_file_format(BulkFormat(), str(tmp_path))
+    with pytest.raises(FunctionTypeError, match="BulkFormat"):
+        FileSource.for_bulk_file_format(text, str(tmp_path))  # type: ignore[arg-type]
     with pytest.raises(GraphError, match="positive"):
         FileSource.for_record_stream_format(text, str(tmp_path)).monitor_continuously(0)
 

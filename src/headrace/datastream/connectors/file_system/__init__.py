@@ -1,8 +1,7 @@
 """Files as source and sink.
 
-Text is there: `FileSource` with `StreamFormat.text_line_format()`, and `FileSink.for_row_format()`.
-Formats in which records are not written one by one (Parquet, ORC, Avro) are named here as in
-PyFlink, but not there yet.
+`FileSource` reads text, and with the formats of `headrace.datastream.formats` JSON lines, CSV,
+Avro, Parquet and ORC. `FileSink` writes records one by one (`for_row_format`).
 
 Example:
     >>> lines = FileSource.for_record_stream_format(
@@ -24,7 +23,12 @@ from headrace.datastream.connectors.file_system.enumeration import (
 )
 from headrace.datastream.connectors.file_system.file_sink import FileSink, StreamingFileSink
 from headrace.datastream.connectors.file_system.file_source import FileSource, FileSourceBuilder
-from headrace.datastream.connectors.file_system.formats import BulkFormat, StreamFormat
+from headrace.datastream.connectors.file_system.formats import (
+    BulkFormat,
+    FileFormat,
+    SplitRecords,
+    StreamFormat,
+)
 from headrace.datastream.connectors.file_system.output_file import OutputFileConfig
 from headrace.datastream.connectors.file_system.rolling import (
     DefaultRollingPolicy,
@@ -40,6 +44,7 @@ __all__ = [
     "FileCompactStrategy",
     "FileCompactor",
     "FileEnumeratorProvider",
+    "FileFormat",
     "FileSink",
     "FileSource",
     "FileSourceBuilder",
@@ -48,6 +53,7 @@ __all__ = [
     "OutputFileConfig",
     "PartFileInfo",
     "RollingPolicy",
+    "SplitRecords",
     "StreamFormat",
     "StreamingFileSink",
 ]

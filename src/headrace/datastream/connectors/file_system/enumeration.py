@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
 from headrace.datastream.connectors.base import SplitEnumerator
-from headrace.datastream.connectors.file_system.formats import splittable
 
 __all__ = [
     "FileEnumerator",
@@ -55,15 +54,16 @@ class FileSplitAssignerProvider:
 
 @dataclass(frozen=True)
 class FileSplit:
-    """The lines of a file that begin at `start` or later and before `end`.
+    """The records of a file that begin at `start` or later and before `end`.
 
     Attributes:
         split_id: File and start.
         path: The file.
         start: First byte.
-        end: The byte after the last one in which a line of this split may begin; None: to the end
-            of the file.
-        position: The byte at which the next line begins; None as long as nothing was read.
+        end: The byte after the last one in which a record of this split may begin; None: to the
+            end of the file.
+        position: How far reading has come, as the format counts it: the byte at which the next
+            line begins, or the number of rows read. None as long as nothing was read.
     """
 
     split_id: str
@@ -98,8 +98,10 @@ class FileEnumerator(SplitEnumerator):
         parallelism: int,
         split_size: int | None,
         interval_ms: int | None = None,
+        splittable: Callable[[str], bool] = lambda path: True,
     ) -> None:
         self._paths = paths
+        self._splittable = splittable
         self._parallelism = parallelism
         self._split_size = split_size
         self._interval_ms = interval_ms
@@ -132,7 +134,11 @@ class FileEnumerator(SplitEnumerator):
     def _splits(self, file: str) -> Iterator[FileSplit]:
         size = os.path.getsize(file)
         step = self._split_size
-        starts = [0] if step is None or not splittable(file) else list(range(0, max(size, 1), step))
+        starts = (
+            [0]
+            if step is None or not self._splittable(file)
+            else list(range(0, max(size, 1), step))
+        )
         for start, end in zip(starts, [*starts[1:], None], strict=True):
             yield FileSplit(f"{file}:{start}", file, start, end)
 

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
+from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.time import Duration, to_millis
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.connectors.base import (
@@ -22,12 +22,12 @@ from headrace.datastream.connectors.file_system.enumeration import (
     FileSplitAssignerProvider,
     local_path,
 )
+from headrace.datastream.connectors.file_system.file_reader import FileReader
 from headrace.datastream.connectors.file_system.formats import (
     BulkFormat,
+    FileFormat,
     StreamFormat,
-    TextLineFormat,
 )
-from headrace.datastream.connectors.file_system.text_reader import TextFileReader
 
 __all__ = ["FileSource", "FileSourceBuilder"]
 
@@ -36,16 +36,17 @@ __all__ = ["FileSource", "FileSourceBuilder"]
 class FileSource(Source):
     """Reads files: given ones, or all in and below a directory but for hidden ones (`.x`, `_x`).
 
-    Make one with `for_record_stream_format`. Large files are read by several subtasks, each from a
-    line on; those compressed as .gz, .bz2 or .xz by one. A position is a byte, so reading resumes
-    exactly.
+    Make one with `for_record_stream_format` or `for_bulk_file_format`. Large files are read by
+    several subtasks where the format allows it: text and JSON lines from a line on, Avro from a
+    block on, Parquet and ORC from a group of rows on. Text compressed as .gz, .bz2 or .xz is read
+    by one, and so is CSV. Reading resumes exactly where it was.
 
     Example:
         >>> lines = StreamFormat.text_line_format()
         >>> FileSource.for_record_stream_format(lines, "/data/logs").build()
     """
 
-    stream_format: TextLineFormat
+    file_format: FileFormat
     paths: tuple[str, ...]
     interval_ms: int | None = None
     split_size: int | None = SPLIT_SIZE
@@ -53,37 +54,44 @@ class FileSource(Source):
     @staticmethod
     def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
         """A builder of a source that reads records one after the other."""
-        if not isinstance(stream_format, TextLineFormat):
+        if not isinstance(stream_format, StreamFormat):
             raise FunctionTypeError(
-                "for_record_stream_format takes StreamFormat.text_line_format(), not "
-                f"{stream_format!r}"
+                "for_record_stream_format takes a StreamFormat, such as "
+                f"StreamFormat.text_line_format(), not {stream_format!r}"
             )
-        if not paths:
-            raise GraphError("for_record_stream_format needs at least one path")
-        return FileSourceBuilder(FileSource(stream_format, tuple(local_path(p) for p in paths)))
+        return _builder(stream_format, paths, "for_record_stream_format")
 
     @staticmethod
     def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
-        """Not there yet: bulk formats such as Parquet come with their connectors."""
-        raise HeadraceError(
-            "bulk formats (Parquet, ORC, Avro) come with the connectors and are not there yet; "
-            "text is: FileSource.for_record_stream_format(StreamFormat.text_line_format(), ...)"
-        )
+        """A builder of a source that reads many records at a time, such as Parquet."""
+        if not isinstance(bulk_format, BulkFormat):
+            raise FunctionTypeError(
+                "for_bulk_file_format takes a BulkFormat, such as "
+                f"ParquetColumnarRowInputFormat(row_type), not {bulk_format!r}"
+            )
+        return _builder(bulk_format, paths, "for_bulk_file_format")
 
     @property
     def bounded(self) -> bool:
         return self.interval_ms is None
 
     @property
-    def produced_type(self) -> TypeInformation:
-        return self.stream_format.produced_type
+    def produced_type(self) -> TypeInformation | None:
+        return self.file_format.produced_type
 
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
-        split_size = None if self.stream_format.wide else self.split_size
-        return FileEnumerator(self.paths, parallelism, split_size, self.interval_ms)
+        return FileEnumerator(
+            self.paths, parallelism, self.split_size, self.interval_ms, self.file_format.splittable
+        )
 
     def create_reader(self, context: ReaderContext) -> SourceReader:
-        return TextFileReader(self.stream_format)
+        return FileReader(self.file_format)
+
+
+def _builder(file_format: FileFormat, paths: tuple[str, ...], where: str) -> FileSourceBuilder:
+    if not paths:
+        raise GraphError(f"{where} needs at least one path")
+    return FileSourceBuilder(FileSource(file_format, tuple(local_path(p) for p in paths)))
 
 
 class FileSourceBuilder:

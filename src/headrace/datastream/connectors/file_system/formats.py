@@ -6,14 +6,28 @@ import bz2
 import codecs
 import gzip
 import lzma
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
+from headrace.common.serialization import DeserializationSchema
 from headrace.common.typeinfo import TypeInformation, Types
 
-__all__ = ["BulkFormat", "StreamFormat", "TextLineFormat", "open_uncompressed", "splittable"]
+if TYPE_CHECKING:
+    from headrace.datastream.connectors.file_system.enumeration import FileSplit
+
+__all__ = [
+    "BulkFormat",
+    "FileFormat",
+    "LineRecordFormat",
+    "SplitRecords",
+    "StreamFormat",
+    "TextLineFormat",
+    "open_uncompressed",
+    "splittable",
+]
 
 _COMPRESSED: dict[str, Callable[..., Any]] = {
     ".gz": gzip.open,
@@ -21,11 +35,50 @@ _COMPRESSED: dict[str, Callable[..., Any]] = {
     ".bz2": bz2.open,
     ".xz": lzma.open,
 }
+_BUFFER = 256 * 1024
 _NOT_READ = (".zst", ".deflate", ".snappy", ".lz4")
 
 
-class StreamFormat:
-    """A format whose records are read one after the other. Make one with the methods below."""
+class SplitRecords(ABC):
+    """The records of one split, some thousands at a time, and the position after those taken."""
+
+    @abstractmethod
+    def take(self, max_records: int) -> list[Any]:
+        """The next records. None may be there although it is not the end."""
+
+    @abstractmethod
+    def snapshot(self) -> FileSplit:
+        """The split, with the position after the records that were taken."""
+
+    @property
+    @abstractmethod
+    def at_end(self) -> bool:
+        """Whether all records were taken."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the file."""
+
+
+class FileFormat(ABC):
+    """How files are read. Picklable; a format of your own implements what is abstract here."""
+
+    @property
+    def produced_type(self) -> TypeInformation | None:
+        """The type of the records, if the format knows it."""
+        return None
+
+    def splittable(self, path: str) -> bool:
+        """Whether reading may begin in the middle of a file."""
+        return False
+
+    @abstractmethod
+    def read(self, split: FileSplit) -> SplitRecords:
+        """The records of a split, from its position on. Called in the subtask that reads it."""
+
+
+class StreamFormat(FileFormat):
+    """A format whose records are read one after the other."""
 
     @staticmethod
     def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
@@ -37,9 +90,44 @@ class StreamFormat:
         except LookupError:
             raise GraphError(f"there is no character set {charset_name!r}; try 'UTF-8'") from None
 
+    @staticmethod
+    def line_format(deserialization_schema: DeserializationSchema) -> StreamFormat:
+        """A record in each line, such as JSON lines. Empty lines are skipped.
 
-class BulkFormat:
-    """A format whose records are read many at a time, such as Parquet: not there yet."""
+        Args:
+            deserialization_schema: Reads a line, for example a `JsonRowDeserializationSchema`.
+        """
+        if not isinstance(deserialization_schema, DeserializationSchema):
+            raise FunctionTypeError(
+                f"line_format takes a DeserializationSchema, not {deserialization_schema!r}"
+            )
+        return LineRecordFormat(deserialization_schema)
+
+
+class BulkFormat(FileFormat):
+    """A format whose records are read many at a time, such as Parquet."""
+
+
+@dataclass(frozen=True)
+class LineRecordFormat(StreamFormat):
+    """A record in each line."""
+
+    schema: DeserializationSchema
+
+    @property
+    def produced_type(self) -> TypeInformation:
+        """That of the schema."""
+        return self.schema.get_produced_type()
+
+    def splittable(self, path: str) -> bool:
+        """At line ends, unless the file is compressed."""
+        return splittable(path)
+
+    def read(self, split: FileSplit) -> SplitRecords:
+        """The records of a split."""
+        from headrace.datastream.connectors.file_system.text_reader import RecordLines
+
+        return RecordLines(split, self.schema)
 
 
 @dataclass(frozen=True)
@@ -57,6 +145,16 @@ class TextLineFormat(StreamFormat):
     def produced_type(self) -> TypeInformation:
         """Text."""
         return Types.STRING()
+
+    def splittable(self, path: str) -> bool:
+        """At line ends, unless the file is compressed or its bytes must be decoded first."""
+        return not self.wide and splittable(path)
+
+    def read(self, split: FileSplit) -> SplitRecords:
+        """The lines of a split."""
+        from headrace.datastream.connectors.file_system.text_reader import LineChunks
+
+        return LineChunks(split, self)
 
     def open(self, path: str) -> BinaryIO:
         """The file as bytes in which 0x0A is a line end, and decodable with `byte_charset`."""
@@ -96,8 +194,13 @@ class _Utf8View:
         self._stream.close()
 
 
-def open_uncompressed(path: str) -> BinaryIO:
-    """Open a file, through the decompressor that its name asks for."""
+def open_uncompressed(path: str, buffered: bool = False) -> BinaryIO:
+    """Open a file, through the decompressor that its name asks for.
+
+    Args:
+        path: The file.
+        buffered: Whether small pieces will be read; a decompressor has a buffer in any case.
+    """
     suffix = _suffix(path)
     if suffix in _NOT_READ:
         raise HeadraceError(
@@ -105,7 +208,9 @@ def open_uncompressed(path: str) -> BinaryIO:
             ".gz, .bz2 or .xz"
         )
     opener = _COMPRESSED.get(suffix)
-    return cast("BinaryIO", opener(path, "rb")) if opener else open(path, "rb", buffering=0)
+    if opener is None:
+        return open(path, "rb", buffering=_BUFFER if buffered else 0)
+    return cast("BinaryIO", opener(path, "rb"))
 
 
 def splittable(path: str) -> bool:

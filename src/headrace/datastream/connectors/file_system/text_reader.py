@@ -1,27 +1,25 @@
-"""Reads lines of text from pieces of files, in large chunks."""
+"""Reads lines from pieces of files, in large chunks."""
 
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from headrace.common.errors import HeadraceError
-from headrace.datastream.connectors.base import ReadBatch, SourceReader
+from headrace.common.serialization import DeserializationSchema
 from headrace.datastream.connectors.file_system.enumeration import FileSplit
-from headrace.datastream.connectors.file_system.formats import TextLineFormat
+from headrace.datastream.connectors.file_system.formats import SplitRecords, TextLineFormat
 
-__all__ = ["LineChunks", "TextFileReader"]
+__all__ = ["LineChunks", "RecordLines"]
 
 CHUNK = 1024 * 1024
 
 _LINE_END = re.compile(rb"\r\n?|\n")
 
 
-class LineChunks:
-    """The lines of one split, some thousands at a time, and the position after those taken."""
+class LineChunks(SplitRecords):
+    """The lines of one split as text."""
 
     def __init__(self, split: FileSplit, text_format: TextLineFormat, chunk: int = CHUNK) -> None:
         self.split = split
@@ -32,12 +30,12 @@ class LineChunks:
         self._position = split.start
         self._chunk = b""
         self._chunk_at = split.start
-        self._lines: list[str] = []
+        self._lines: list[Any] = []
         self._taken = 0
         self._ended = False
         self._in_last_line = False
 
-    def take(self, max_records: int) -> list[str]:
+    def take(self, max_records: int) -> list[Any]:
         """The next lines; none at the end."""
         while self._taken >= len(self._lines):
             if self._ended:
@@ -144,7 +142,7 @@ class LineChunks:
         self._ended = not data
         return data
 
-    def _decoded(self, chunk: bytes) -> list[str]:
+    def _decoded(self, chunk: bytes) -> list[Any]:
         if not chunk:
             return []
         try:
@@ -175,47 +173,40 @@ def _end_of_lines(chunk: bytes, count: int) -> int:
     return end
 
 
-class TextFileReader(SourceReader):
-    """Reads splits one after the other."""
+class ByteLines(LineChunks):
+    """The lines of one split as bytes, without their line ends; there may be empty ones."""
 
-    def __init__(self, text_format: TextLineFormat) -> None:
-        self._format = text_format
-        self._waiting: deque[FileSplit] = deque()
-        self._current: LineChunks | None = None
-        self._finished: list[str] = []
+    def _decoded(self, chunk: bytes) -> list[Any]:
+        if b"\r" in chunk:
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        lines = chunk.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        return lines
 
-    def add_splits(self, splits: Sequence[FileSplit]) -> None:
-        self._waiting.extend(splits)
 
-    def poll(self, max_records: int) -> ReadBatch | None:
-        while self._current is not None or self._waiting:
-            current = self._current
-            if current is None:
-                current = self._current = LineChunks(self._waiting.popleft(), self._format)
-            lines = current.take(max_records)
-            if current.at_end:
-                self._finish(current)
-            if lines:
-                return ReadBatch(current.split.split_id, lines)
-        return None
+class RecordLines(SplitRecords):
+    """The records in the lines of one split."""
 
-    def _finish(self, split: LineChunks) -> None:
-        split.close()
-        self._finished.append(split.split.split_id)
-        self._current = None
+    def __init__(self, split: FileSplit, schema: DeserializationSchema) -> None:
+        self._lines = ByteLines(split, TextLineFormat("utf-8"))
+        self._schema = schema
+        schema.open()
 
-    def finished_splits(self) -> list[str]:
-        finished, self._finished = self._finished, []
-        return finished
+    def take(self, max_records: int) -> list[Any]:
+        lines = [line for line in self._lines.take(max_records) if line]
+        try:
+            return self._schema.deserialize_many(lines)
+        except HeadraceError as error:
+            split = self._lines.snapshot()
+            raise HeadraceError(f"{split.path}, before byte {split.position}: {error}") from error
 
-    def snapshot(self) -> list[FileSplit]:
-        current = [] if self._current is None else [self._current.snapshot()]
-        return [*current, *self._waiting]
+    def snapshot(self) -> FileSplit:
+        return self._lines.snapshot()
 
     @property
-    def exhausted(self) -> bool:
-        return self._current is None and not self._waiting
+    def at_end(self) -> bool:
+        return self._lines.at_end
 
     def close(self) -> None:
-        if self._current is not None:
-            self._current.close()
+        self._lines.close()

@@ -1,0 +1,430 @@
+"""CSV: a record in each message, and whole files of it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, BinaryIO, TypeVar
+
+from headrace.common.errors import (
+    FunctionTypeError,
+    GraphError,
+    HeadraceError,
+    TypeMismatchError,
+    shorten_repr,
+)
+from headrace.common.serialization import (
+    BulkWriter,
+    BulkWriterFactory,
+    DeserializationSchema,
+    SerializationSchema,
+)
+from headrace.common.typeinfo import RowTypeInfo, TypeInformation
+from headrace.common.types import Row, row_of
+from headrace.datastream.connectors.file_system.enumeration import FileSplit
+from headrace.datastream.connectors.file_system.formats import (
+    SplitRecords,
+    StreamFormat,
+    open_uncompressed,
+)
+from headrace.datastream.formats.csv_schema import CsvSchema, CsvSchemaBuilder
+from headrace.datastream.formats.csv_values import CsvDialect, field_reader, field_writer
+
+__all__ = [
+    "CsvBulkWriters",
+    "CsvReaderFormat",
+    "CsvRowDeserializationSchema",
+    "CsvRowSerializationSchema",
+    "CsvSchema",
+    "CsvSchemaBuilder",
+]
+
+B = TypeVar("B", bound="_DialectBuilder")
+
+
+class _RowReader:
+    """Turns the fields of records into rows."""
+
+    def __init__(self, row_type: RowTypeInfo, dialects: Sequence[CsvDialect]) -> None:
+        self._names = list(row_type.get_field_names())
+        types = row_type.get_field_types()
+        self._readers = [field_reader(t, d) for t, d in zip(types, dialects, strict=True)]
+
+    def row(self, fields: list[str], lenient: bool = False) -> Row:
+        """The row of one record."""
+        names = self._names
+        if len(fields) != len(names) and not (lenient and len(fields) < len(names)):
+            raise ValueError(f"a row has {len(fields)} fields, but {len(names)} are declared")
+        values: list[Any] = [None] * len(names)
+        for i, (text, convert) in enumerate(zip(fields, self._readers, strict=False)):
+            try:
+                values[i] = text if convert is None else convert(text)
+            except (ValueError, ArithmeticError) as error:
+                if not lenient:
+                    raise ValueError(f"field {names[i]!r}: {error}") from error
+        return row_of(values, names)
+
+    def rows(self, records: list[list[str]]) -> list[Row]:
+        """The rows of many records, column by column, which is faster."""
+        names = self._names
+        columns = list(zip(*records, strict=True))
+        if len(columns) != len(names):
+            raise ValueError(f"rows have {len(columns)} fields, but {len(names)} are declared")
+        converted = [
+            column if convert is None else map(convert, column)
+            for column, convert in zip(columns, self._readers, strict=True)
+        ]
+        return [row_of(list(values), names) for values in zip(*converted, strict=True)]
+
+
+# Messages.
+
+
+class _DialectBuilder:
+    def __init__(self, type_info: TypeInformation) -> None:
+        if not isinstance(type_info, RowTypeInfo):
+            raise FunctionTypeError(
+                "the type of the records is a row type, such as Types.ROW_NAMED(...), not "
+                f"{type_info!r}"
+            )
+        self._type_info = type_info
+        self._dialect = CsvDialect()
+
+    def _with(self: B, **changes: Any) -> B:
+        self._dialect = replace(self._dialect, **changes)
+        return self
+
+    def set_array_element_delimiter(self: B, delimiter: str) -> B:
+        """Set what separates the elements of an array; `;` at first."""
+        return self._with(array_delimiter=delimiter)
+
+    def set_quote_character(self: B, c: str) -> B:
+        """Set the character around fields that have special characters; `"` at first."""
+        return self._with(quote=c)
+
+    def set_escape_character(self: B, c: str) -> B:
+        """Set the character before special ones; none at first."""
+        return self._with(escape=c)
+
+
+class CsvRowDeserializationSchema(DeserializationSchema):
+    """Reads a row of CSV from each message. Make one with `CsvRowDeserializationSchema.Builder`.
+
+    Example:
+        >>> row_type = Types.ROW_NAMED(["id", "name"], [Types.INT(), Types.STRING()])
+        >>> CsvRowDeserializationSchema.Builder(row_type).build().deserialize(b"1,Ada")
+        Row(id=1, name='Ada')
+    """
+
+    def __init__(self, type_info: RowTypeInfo, dialect: CsvDialect, ignore_errors: bool) -> None:
+        self._type_info = type_info
+        self._dialect = dialect
+        self._ignore_errors = ignore_errors
+        self._reader = _RowReader(type_info, [dialect] * len(type_info.get_field_types()))
+        self._options = dialect.reader_options()
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._type_info, self._dialect, self._ignore_errors
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.__init__(*state)  # type: ignore[misc]
+
+    def deserialize(self, message: bytes) -> Row | None:
+        """The row in one message; None if it is to be skipped.
+
+        Raises:
+            HeadraceError: The message is not a row of the declared type.
+        """
+        try:
+            text = bytes(message).decode()
+            if self._dialect.comments and text.startswith("#"):
+                return None
+            records = list(csv.reader(text.splitlines(keepends=True), **self._options))
+            if len(records) != 1:
+                raise ValueError("a message holds one row" if records else "the message is empty")
+            return self._reader.row(records[0], self._ignore_errors)
+        except (ValueError, csv.Error) as error:
+            if self._ignore_errors:
+                return None
+            raise HeadraceError(
+                f"a message is not CSV of the declared type: {error}; it is "
+                f"{shorten_repr(bytes(message))}; set_ignore_parse_errors(True) skips such messages"
+            ) from error
+
+    def get_produced_type(self) -> TypeInformation:
+        """The declared type."""
+        return self._type_info
+
+    class Builder(_DialectBuilder):
+        """Builds a `CsvRowDeserializationSchema`; the type is a row type."""
+
+        def __init__(self, type_info: TypeInformation) -> None:
+            super().__init__(type_info)
+            self._ignore_errors = False
+
+        def set_field_delimiter(self, delimiter: str) -> CsvRowDeserializationSchema.Builder:
+            """Set what separates fields; `,` at first."""
+            return self._with(delimiter=delimiter)
+
+        def set_allow_comments(self, allow_comments: bool) -> CsvRowDeserializationSchema.Builder:
+            """Skip messages that begin with `#`."""
+            return self._with(comments=allow_comments)
+
+        def set_null_literal(self, null_literal: str) -> CsvRowDeserializationSchema.Builder:
+            """Set the text that means None."""
+            return self._with(null_literal=null_literal)
+
+        def set_ignore_parse_errors(
+            self, ignore_parse_errors: bool
+        ) -> CsvRowDeserializationSchema.Builder:
+            """Take fields that cannot be read as None, and skip messages that are no CSV."""
+            self._ignore_errors = ignore_parse_errors
+            return self
+
+        def build(self) -> CsvRowDeserializationSchema:
+            """The schema."""
+            return CsvRowDeserializationSchema(self._type_info, self._dialect, self._ignore_errors)
+
+
+class _RowWriter:
+    """Turns rows into lines."""
+
+    def __init__(self, row_type: RowTypeInfo, dialects: Sequence[CsvDialect]) -> None:
+        self._names = list(row_type.get_field_names())
+        types = row_type.get_field_types()
+        self._writers = [field_writer(t, d) for t, d in zip(types, dialects, strict=True)]
+        self._delimiter = dialects[0].delimiter if dialects else ","
+        self._line_end = dialects[0].line_end if dialects else "\n"
+
+    def header(self) -> str:
+        return self._delimiter.join(self._names) + self._line_end
+
+    def line(self, row: Any) -> str:
+        values = row.get_fields_by_names(self._names) if isinstance(row, Row) else row
+        try:
+            fields = [write(v) for write, v in zip(self._writers, values, strict=True)]
+        except (TypeError, ValueError, AttributeError) as error:
+            raise TypeMismatchError(
+                f"a record does not fit the columns {self._names}: {error}; it is "
+                f"{shorten_repr(row)}"
+            ) from error
+        return self._delimiter.join(fields) + self._line_end
+
+
+class CsvRowSerializationSchema(SerializationSchema):
+    r"""Writes rows as lines of CSV. Make one with `CsvRowSerializationSchema.Builder`.
+
+    Example:
+        >>> row_type = Types.ROW_NAMED(["id", "name"], [Types.INT(), Types.STRING()])
+        >>> CsvRowSerializationSchema.Builder(row_type).build().serialize(Row(1, "Lovelace, Ada"))
+        b'1,"Lovelace, Ada"\n'
+    """
+
+    def __init__(self, type_info: RowTypeInfo, dialect: CsvDialect) -> None:
+        self._type_info = type_info
+        self._dialect = dialect
+        self._writer = _RowWriter(type_info, [dialect] * len(type_info.get_field_types()))
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._type_info, self._dialect
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.__init__(*state)  # type: ignore[misc]
+
+    def serialize(self, element: Any) -> bytes:
+        """The line of one row, with its end."""
+        return self._writer.line(element).encode()
+
+    class Builder(_DialectBuilder):
+        """Builds a `CsvRowSerializationSchema`; the type is a row type."""
+
+        def set_field_delimiter(self, c: str) -> CsvRowSerializationSchema.Builder:
+            """Set what separates fields; `,` at first."""
+            return self._with(delimiter=c)
+
+        def set_line_delimiter(self, delimiter: str) -> CsvRowSerializationSchema.Builder:
+            r"""Set what ends a line: `\n` at first, or `\r\n`, `\r` or nothing."""
+            if delimiter not in ("\n", "\r", "\r\n", ""):
+                raise GraphError(f"a line of CSV does not end with {delimiter!r}")
+            return self._with(line_end=delimiter)
+
+        def disable_quote_character(self) -> CsvRowSerializationSchema.Builder:
+            """Quote nothing."""
+            return self._with(quote=None)
+
+        def set_null_literal(self, s: str) -> CsvRowSerializationSchema.Builder:
+            """Set the text that None is written as; nothing at first."""
+            return self._with(null_literal=s)
+
+        def build(self) -> CsvRowSerializationSchema:
+            """The schema."""
+            return CsvRowSerializationSchema(self._type_info, self._dialect)
+
+
+# Files.
+
+
+@dataclass(frozen=True)
+class CsvReaderFormat(StreamFormat):
+    """Reads files of CSV. Make one with `for_schema`. One subtask reads a file to its end.
+
+    Example:
+        >>> schema = CsvSchema.builder().add_number_column("id").add_string_column("name").build()
+        >>> source = FileSource.for_record_stream_format(
+        ...     CsvReaderFormat.for_schema(schema), "/data/people.csv"
+        ... ).build()
+    """
+
+    schema: CsvSchema
+    ignore_errors: bool = False
+
+    @staticmethod
+    def for_schema(schema: CsvSchema) -> CsvReaderFormat:
+        """Reads rows with the columns of a schema."""
+        return CsvReaderFormat(_checked_schema(schema, "CsvReaderFormat.for_schema"))
+
+    def ignore_parse_errors(self) -> CsvReaderFormat:
+        """The same format, which skips lines that are not rows of the schema."""
+        return replace(self, ignore_errors=True)
+
+    @property
+    def produced_type(self) -> TypeInformation:
+        """Rows with the schema's columns."""
+        return self.schema.row_type_info
+
+    def splittable(self, path: str) -> bool:
+        """Never: a line end may be within quotes."""
+        return False
+
+    def read(self, split: FileSplit) -> SplitRecords:
+        """The rows of a file."""
+        return _CsvFile(split, self)
+
+
+class _CsvFile(SplitRecords):
+    """Rows of one file; the position is the byte at which the next one begins."""
+
+    def __init__(self, split: FileSplit, csv_format: CsvReaderFormat) -> None:
+        self._split = split
+        self._schema = csv_format.schema
+        self._ignore_errors = csv_format.ignore_errors
+        self._reader = _RowReader(self._schema.row_type_info, self._schema.dialects)
+        self._stream: BinaryIO | None = None
+        self._records: Iterator[list[str]]
+        self._position = 0
+        self._ended = False
+
+    def take(self, max_records: int) -> list[Row]:
+        try:
+            if self._stream is None:
+                self._open()
+            records = [r for r in islice(self._records, max_records) if r]
+            self._ended = (not records and not self._ignore_errors) or self._at_end()
+        except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+            raise HeadraceError(f"{self._split.path} cannot be read as CSV: {error}") from error
+        try:
+            return self._reader.rows(records) if records else []
+        except (ValueError, ArithmeticError):
+            return list(self._one_by_one(records))
+
+    def _one_by_one(self, records: list[list[str]]) -> Iterator[Row]:
+        for record in records:
+            try:
+                yield self._reader.row(record)
+            except ValueError as error:
+                if not self._ignore_errors:
+                    raise HeadraceError(
+                        f"{self._split.path} has a row that is not of the declared columns: "
+                        f"{error}; it is {shorten_repr(record)}, before byte {self._position}; "
+                        "CsvReaderFormat.ignore_parse_errors() skips such rows"
+                    ) from error
+
+    def _open(self) -> None:
+        self._stream = open_uncompressed(self._split.path, buffered=True)
+        if self._split.position is not None:
+            self._stream.seek(self._split.position)
+            self._position = self._split.position
+        dialect = self._schema.dialect
+        self._records = csv.reader(self._lines(), **dialect.reader_options())
+        if self._split.position is None:
+            self._skip_header()
+
+    def _skip_header(self) -> None:
+        schema = self._schema
+        header = next(self._records, None) if schema.use_header or schema.skip_first_row else None
+        names = list(schema.row_type_info.get_field_names())
+        if header is not None and schema.strict_headers and header != names:
+            raise HeadraceError(
+                f"the header of {self._split.path} is {header}, but the columns are {names}"
+            )
+
+    def _lines(self) -> Iterator[str]:
+        assert self._stream is not None
+        comments = self._schema.dialect.comments
+        for line in self._stream:
+            self._position += len(line)
+            if not (comments and line.startswith(b"#")):
+                yield line.decode()
+
+    def _at_end(self) -> bool:
+        assert self._stream is not None
+        return not self._stream.peek(1)  # type: ignore[attr-defined]
+
+    def snapshot(self) -> FileSplit:
+        return replace(self._split, position=self._position) if self._stream else self._split
+
+    @property
+    def at_end(self) -> bool:
+        return self._ended
+
+    def close(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+
+
+class CsvBulkWriters:
+    """Writes files of CSV."""
+
+    @staticmethod
+    def for_schema(schema: CsvSchema) -> BulkWriterFactory:
+        """Writes rows with the columns of a schema, for `FileSink.for_bulk_format`."""
+        return _CsvWriterFactory(_checked_schema(schema, "CsvBulkWriters.for_schema"))
+
+
+@dataclass(frozen=True)
+class _CsvWriterFactory(BulkWriterFactory):
+    schema: CsvSchema
+
+    def create(self, stream: BinaryIO) -> BulkWriter:
+        return _CsvFileWriter(self.schema, stream)
+
+
+class _CsvFileWriter(BulkWriter):
+    def __init__(self, schema: CsvSchema, stream: BinaryIO) -> None:
+        self._stream = stream
+        writer = _RowWriter(schema.row_type_info, schema.dialects)
+        self._line: Callable[[Any], str] = writer.line
+        if schema.use_header:
+            stream.write(writer.header().encode())
+
+    def add_element(self, element: Any) -> None:
+        self._stream.write(self._line(element).encode())
+
+    def add_elements(self, elements: Sequence[Any]) -> None:
+        self._stream.write("".join(map(self._line, elements)).encode())
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def finish(self) -> None:
+        self._stream.flush()
+
+
+def _checked_schema(schema: Any, where: str) -> CsvSchema:
+    if not isinstance(schema, CsvSchema):
+        raise FunctionTypeError(f"{where} takes a CsvSchema, not {schema!r}")
+    if not len(schema):
+        raise GraphError(f"{where} needs a schema with at least one column")
+    return schema

@@ -1,0 +1,23 @@
+"""Between instants and Python's times in UTC."""
+
+from __future__ import annotations
+
+import datetime
+
+from headrace.common.time import Instant
+
+__all__ = ["instant_of", "utc_time_of"]
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+
+def instant_of(time: datetime.datetime) -> Instant:
+    """The instant of a time; one without a zone is in UTC."""
+    since = (time if time.tzinfo else time.replace(tzinfo=datetime.UTC)) - _EPOCH
+    return Instant(since.days * 86_400 + since.seconds, since.microseconds * 1000)
+
+
+def utc_time_of(instant: Instant) -> datetime.datetime:
+    """The time of an instant in UTC, without its nanoseconds."""
+    micros = instant.seconds * 1_000_000 + instant.nanos // 1000
+    return _EPOCH + datetime.timedelta(microseconds=micros)

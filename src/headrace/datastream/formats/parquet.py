@@ -1,0 +1,255 @@
+"""Parquet files, of rows or of Avro's records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from headrace.common.errors import FunctionTypeError
+from headrace.common.serialization import BulkWriter, BulkWriterFactory
+from headrace.common.typeinfo import TypeInformation
+from headrace.datastream.connectors.file_system.enumeration import FileSplit
+from headrace.datastream.connectors.file_system.formats import (
+    BulkFormat,
+    SplitRecords,
+    StreamFormat,
+)
+from headrace.datastream.formats.arrow import arrow_schema, row_type_of
+from headrace.datastream.formats.avro import AvroSchema, GenericRecordAvroTypeInfo
+from headrace.datastream.formats.avro_arrow import avro_arrow_schema, records_of
+from headrace.datastream.formats.columnar import (
+    ColumnarRecords,
+    ColumnarWriter,
+    cast_columns,
+    group_range,
+    skipping,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "AvroParquetReaders",
+    "AvroParquetWriters",
+    "ParquetBulkWriters",
+    "ParquetColumnarRowInputFormat",
+]
+
+
+@dataclass(frozen=True, init=False)
+class ParquetColumnarRowInputFormat(BulkFormat):
+    """Reads Parquet files into rows of a declared type; only its columns are read.
+
+    Args:
+        row_type: `DataTypes.ROW([...])`, or a `RowTypeInfo`. Columns are found by name.
+        hadoop_config: Accepted as in PyFlink, not needed.
+        batch_size: Rows that are decoded at a time.
+        is_utc_timestamp: Accepted: timestamps are read as they are in the file.
+        is_case_sensitive: Whether the case of column names counts.
+
+    Example:
+        >>> row_type = DataTypes.ROW([DataTypes.FIELD("id", DataTypes.BIGINT())])
+        >>> source = FileSource.for_bulk_file_format(
+        ...     ParquetColumnarRowInputFormat(row_type), "/data/events"
+        ... ).build()
+    """
+
+    row_type: Any
+    batch_size: int
+    is_case_sensitive: bool
+
+    def __init__(
+        self,
+        row_type: Any,
+        hadoop_config: Any = None,
+        batch_size: int = 2048,
+        is_utc_timestamp: bool = False,
+        is_case_sensitive: bool = True,
+    ) -> None:
+        if type(batch_size) is not int or batch_size <= 0:
+            raise FunctionTypeError(f"batch_size is a positive int, not {batch_size!r}")
+        object.__setattr__(self, "row_type", row_type)
+        object.__setattr__(self, "batch_size", batch_size)
+        object.__setattr__(self, "is_case_sensitive", is_case_sensitive)
+        arrow_schema(row_type)
+
+    @property
+    def produced_type(self) -> TypeInformation:
+        """Rows of the declared type."""
+        return row_type_of(arrow_schema(self.row_type))
+
+    def splittable(self, path: str) -> bool:
+        """Between groups of rows."""
+        return True
+
+    def read(self, split: FileSplit) -> SplitRecords:
+        """The rows of a split."""
+        return _ParquetRows(split, self)
+
+
+class _ParquetFile(ColumnarRecords):
+    """Batches of the row groups that begin in a split."""
+
+    batch_size = 2048
+    _file: Any = None
+
+    def open(self, skip: int) -> Iterator[pa.RecordBatch]:
+        import pyarrow.parquet as pq
+
+        self._file = pq.ParquetFile(self._split.path, memory_map=True)
+        metadata = self._file.metadata
+        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+        wanted = group_range([_start(g) for g in groups], self._split)
+        while wanted and skip >= groups[wanted[0]].num_rows:
+            skip -= groups[wanted.pop(0)].num_rows
+        batches = self._file.iter_batches(
+            max(self.batch_size, 2048), row_groups=wanted, columns=self.columns(self._file)
+        )
+        return (self.prepared(b) for b in skipping(batches, skip))
+
+    def columns(self, file: Any) -> list[str] | None:
+        """The columns to read; all without a list."""
+        return None
+
+    def prepared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch as records are made of it."""
+        return batch
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+def _start(group: Any) -> int:
+    """The first byte of a row group."""
+    column = group.column(0)
+    dictionary, data = column.dictionary_page_offset, column.data_page_offset
+    return int(data if dictionary is None or dictionary <= 0 else min(dictionary, data))
+
+
+class _ParquetRows(_ParquetFile):
+    def __init__(self, split: FileSplit, settings: ParquetColumnarRowInputFormat) -> None:
+        super().__init__(split)
+        self._schema = arrow_schema(settings.row_type)
+        self._case_sensitive = settings.is_case_sensitive
+        self.batch_size = settings.batch_size
+
+    def columns(self, file: Any) -> list[str]:
+        """Those declared, in the spelling of the file; a missing one is reported later."""
+        names = file.schema_arrow.names
+        if self._case_sensitive:
+            wanted = set(self._schema.names)
+            return [n for n in names if n in wanted]
+        wanted = {n.lower() for n in self._schema.names}
+        return [n for n in names if n.lower() in wanted]
+
+    def prepared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return cast_columns(batch, self._schema, self._split.path, self._case_sensitive)
+
+
+class ParquetBulkWriters:
+    """Writes Parquet files."""
+
+    @staticmethod
+    def for_row_type(
+        row_type: Any, hadoop_config: Any = None, utc_timestamp: bool = False
+    ) -> BulkWriterFactory:
+        """Writes rows of a declared type, for `FileSink.for_bulk_format`.
+
+        Args:
+            row_type: `DataTypes.ROW([...])`, or a `RowTypeInfo`.
+            hadoop_config: `parquet.compression` is heeded (SNAPPY, GZIP, ZSTD, UNCOMPRESSED).
+            utc_timestamp: Accepted: timestamps are written as they are.
+        """
+        arrow_schema(row_type)
+        return _ParquetWriterFactory(row_type, _compression(hadoop_config))
+
+
+def _compression(hadoop_config: Any) -> str:
+    get = getattr(hadoop_config, "get_string", None)
+    name = "SNAPPY" if get is None else str(get("parquet.compression", "SNAPPY"))
+    return "NONE" if name.upper() == "UNCOMPRESSED" else name.upper()
+
+
+@dataclass(frozen=True)
+class _ParquetWriterFactory(BulkWriterFactory):
+    row_type: Any
+    compression: str = "SNAPPY"
+
+    def create(self, stream: BinaryIO) -> BulkWriter:
+        return _ParquetWriter(arrow_schema(self.row_type), stream, self.compression)
+
+
+class _ParquetWriter(ColumnarWriter):
+    def __init__(self, schema: pa.Schema, stream: BinaryIO, compression: str = "SNAPPY") -> None:
+        import pyarrow.parquet as pq
+
+        super().__init__(schema, stream)
+        self._writer = pq.ParquetWriter(stream, schema, compression=compression)
+
+    def write_group(self, table: pa.Table) -> None:
+        self._writer.write_table(table)
+
+    def close_writer(self) -> None:
+        self._writer.close()
+
+
+# Avro's records in Parquet.
+
+
+class AvroParquetReaders:
+    """Reads Avro's records from Parquet files."""
+
+    @staticmethod
+    def for_generic_record(schema: AvroSchema) -> StreamFormat:
+        """Reads dicts of a schema, for `FileSource.for_record_stream_format`."""
+        if not isinstance(schema, AvroSchema):
+            raise FunctionTypeError(f"for_generic_record takes an AvroSchema, not {schema!r}")
+        return _AvroParquetFormat(schema)
+
+
+@dataclass(frozen=True)
+class _AvroParquetFormat(StreamFormat):
+    schema: AvroSchema
+
+    @property
+    def produced_type(self) -> TypeInformation:
+        return GenericRecordAvroTypeInfo(self.schema)
+
+    def splittable(self, path: str) -> bool:
+        return True
+
+    def read(self, split: FileSplit) -> SplitRecords:
+        return _AvroParquetRecords(split, self.schema)
+
+
+class _AvroParquetRecords(_ParquetFile):
+    def __init__(self, split: FileSplit, schema: AvroSchema) -> None:
+        super().__init__(split)
+        self._schema = avro_arrow_schema(schema)
+
+    def prepared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return cast_columns(batch, self._schema, self._split.path)
+
+    def rows(self, batch: pa.RecordBatch) -> list[Any]:
+        return records_of(batch)
+
+
+class AvroParquetWriters:
+    """Writes Avro's records into Parquet files."""
+
+    @staticmethod
+    def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
+        """Writes dicts of a schema, for `FileSink.for_bulk_format`."""
+        if not isinstance(schema, AvroSchema):
+            raise FunctionTypeError(f"for_generic_record takes an AvroSchema, not {schema!r}")
+        return _AvroParquetWriterFactory(schema)
+
+
+@dataclass(frozen=True)
+class _AvroParquetWriterFactory(BulkWriterFactory):
+    schema: AvroSchema
+
+    def create(self, stream: BinaryIO) -> BulkWriter:
+        return _ParquetWriter(avro_arrow_schema(self.schema), stream)

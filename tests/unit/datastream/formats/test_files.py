@@ -1,0 +1,295 @@
+"""Avro, Parquet and ORC: written, cut into splits, read, and resumed after any record."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import pickle
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError, TypeMismatchError
+from headrace.common.serialization import BulkWriterFactory
+from headrace.common.time import Instant
+from headrace.common.typeinfo import Types
+from headrace.common.types import Row
+from headrace.datastream.connectors.file_system import FileSource
+from headrace.datastream.connectors.file_system.enumeration import FileSplit
+from headrace.datastream.connectors.file_system.formats import FileFormat, StreamFormat
+from headrace.datastream.formats.avro import (
+    AvroBulkWriters,
+    AvroInputFormat,
+    AvroRowDeserializationSchema,
+    AvroRowSerializationSchema,
+    AvroSchema,
+    GenericRecordAvroTypeInfo,
+)
+from headrace.datastream.formats.json import JsonRowDeserializationSchema
+from headrace.datastream.formats.orc import OrcBulkWriters, OrcColumnarRowInputFormat
+from headrace.datastream.formats.parquet import (
+    AvroParquetReaders,
+    AvroParquetWriters,
+    ParquetBulkWriters,
+    ParquetColumnarRowInputFormat,
+)
+from tests.unit.datastream.connectors.reading import drain, opened, resumed
+
+ROW = Types.ROW_NAMED(["id", "name", "x"], [Types.LONG(), Types.STRING(), Types.DOUBLE()])
+AVRO = AvroSchema.parse_string(
+    """{"type": "record", "name": "R", "fields": [
+    {"name": "id", "type": "long"},
+    {"name": "name", "type": ["null", "string"]},
+    {"name": "tags", "type": {"type": "map", "values": "int"}},
+    {"name": "inner", "type": {"type": "record", "name": "I", "fields": [
+        {"name": "y", "type": {"type": "array", "items": "double"}}]}}]}"""
+)
+
+
+def rows(count: int) -> list[Row]:
+    return [Row(id=i, name=f"n{i}" if i % 3 else None, x=i / 2) for i in range(count)]
+
+
+def records(count: int) -> list[dict[str, Any]]:
+    return [
+        {"id": i, "name": f"n{i}" if i % 3 else None, "tags": {"t": i}, "inner": {"y": [0.5, i]}}
+        for i in range(count)
+    ]
+
+
+def json_lines(path: Path, values: list[Row], group: int) -> None:
+    import json
+
+    path.write_text("".join(json.dumps(v.as_dict()) + "\n\n" for v in values))
+
+
+def bulk_file(factory: BulkWriterFactory) -> Callable[[Path, list[Any], int], None]:
+    """Writes a file in groups of some records."""
+
+    def write(path: Path, values: list[Any], group: int) -> None:
+        with path.open("wb") as stream:
+            writer = pickle.loads(pickle.dumps(factory)).create(stream)
+            for start in range(0, len(values), group):
+                writer.add_elements(values[start : start + group])
+                writer.flush()
+                if hasattr(writer, "_write"):
+                    writer._write()
+            writer.finish()
+
+    return write
+
+
+CASES = {
+    "json": (
+        json_lines,
+        StreamFormat.line_format(JsonRowDeserializationSchema.builder().type_info(ROW).build()),
+        rows,
+    ),
+    "avro": (
+        bulk_file(AvroBulkWriters.for_generic_record(AVRO)),
+        AvroInputFormat("", AVRO),
+        records,
+    ),
+    "parquet": (
+        bulk_file(ParquetBulkWriters.for_row_type(ROW)),
+        ParquetColumnarRowInputFormat(ROW),
+        rows,
+    ),
+    "avro in parquet": (
+        bulk_file(AvroParquetWriters.for_generic_record(AVRO)),
+        AvroParquetReaders.for_generic_record(AVRO),
+        records,
+    ),
+    "orc": (
+        bulk_file(OrcBulkWriters.for_row_type(ROW)),
+        OrcColumnarRowInputFormat(ROW),
+        rows,
+    ),
+}
+
+
+@pytest.fixture(params=list(CASES))
+def case(request: pytest.FixtureRequest) -> Any:
+    return CASES[request.param]
+
+
+def source(file_format: FileFormat, path: Path) -> FileSource:
+    make = (
+        FileSource.for_record_stream_format
+        if isinstance(file_format, StreamFormat)
+        else FileSource.for_bulk_file_format
+    )
+    return make(pickle.loads(pickle.dumps(file_format)), str(path)).build()
+
+
+def test_what_was_written_is_read(case: Any, tmp_path: Path) -> None:
+    write, file_format, make = case
+    write(tmp_path / "a", make(50), 20)
+    write(tmp_path / "b", [], 20)
+    assert drain(opened(source(file_format, tmp_path)), 7) == make(50)
+
+
+def test_every_record_is_in_one_split(case: Any, tmp_path: Path) -> None:
+    write, file_format, make = case
+    path = tmp_path / "a"
+    write(path, make(200), 20)
+    size = path.stat().st_size
+    for step in (1 + size // 2, 1 + size // 5, 1 + size // 20, 64):
+        read = []
+        for start in range(0, size, step):
+            end = start + step if start + step < size else None
+            reader = file_format.read(FileSplit(f"{start}", str(path), start, end))
+            while not reader.at_end:
+                read += reader.take(13)
+            reader.close()
+        assert read == make(200)
+
+
+def test_reading_resumes_after_any_record(case: Any, tmp_path: Path) -> None:
+    write, file_format, make = case
+    write(tmp_path / "a", make(60), 20)
+    files = source(file_format, tmp_path)
+    for cut in (1, 19, 20, 21, 40, 59):
+        reader = opened(files)
+        read: list[Any] = []
+        while len(read) < cut:
+            batch = reader.poll(cut - len(read))
+            assert batch is not None
+            read += batch.values
+        reader.close()
+        assert read + drain(resumed(files, reader), 11) == make(60)
+
+
+def test_a_file_in_another_format_is_named(case: Any, tmp_path: Path) -> None:
+    _, file_format, _ = case
+    (tmp_path / "bad").write_bytes(b"nothing that anybody reads")
+    with pytest.raises(HeadraceError, match=r"bad"):
+        drain(opened(source(file_format, tmp_path)))
+
+
+def test_a_file_that_is_gone_is_named(case: Any, tmp_path: Path) -> None:
+    write, file_format, make = case
+    write(tmp_path / "a", make(3), 20)
+    files = source(file_format, tmp_path)
+    reader = files.create_reader(None)  # type: ignore[arg-type]
+    reader.add_splits([FileSplit("gone", str(tmp_path / "gone"), 0, None)])
+    with pytest.raises(HeadraceError, match="gone"):
+        reader.poll(10)
+
+
+ALL_TYPES = Types.ROW_NAMED(
+    ["int", "text", "list", "map", "row", "decimal", "bytes", "date", "stamp", "instant"],
+    [
+        Types.INT(),
+        Types.STRING(),
+        Types.LIST(Types.INT()),
+        Types.MAP(Types.STRING(), Types.DOUBLE()),
+        Types.ROW_NAMED(["x"], [Types.SQL_TIMESTAMP()]),
+        Types.BIG_DEC(),
+        Types.PRIMITIVE_ARRAY(Types.BYTE()),
+        Types.SQL_DATE(),
+        Types.SQL_TIMESTAMP(),
+        Types.INSTANT(),
+    ],
+)
+STAMP = dt.datetime(2024, 2, 29, 13, 5, 9, 123456)
+FULL = Row(
+    int=1,
+    text="ä",
+    list=[1, None],
+    map={"k": 1.5},
+    row=Row(x=STAMP),
+    decimal=Decimal("1.500000000000000000"),
+    bytes=b"hi",
+    date=STAMP.date(),
+    stamp=STAMP,
+    instant=Instant(1_709_211_909, 123_456_000),
+)
+EMPTY = Row(**dict.fromkeys(FULL.as_dict()))
+
+
+@pytest.mark.parametrize(
+    ("writers", "reader"),
+    [
+        (ParquetBulkWriters, ParquetColumnarRowInputFormat),
+        (OrcBulkWriters, OrcColumnarRowInputFormat),
+    ],
+)
+def test_all_types_survive(writers: Any, reader: Any, tmp_path: Path) -> None:
+    bulk_file(writers.for_row_type(ALL_TYPES))(tmp_path / "a", [FULL, EMPTY], 10)
+    assert drain(opened(source(reader(ALL_TYPES), tmp_path))) == [FULL, EMPTY]
+
+
+def test_columns_are_found_by_name_and_converted(tmp_path: Path) -> None:
+    bulk_file(ParquetBulkWriters.for_row_type(ROW))(tmp_path / "a", rows(3), 10)
+    some = Types.ROW_NAMED(["x", "ID"], [Types.FLOAT(), Types.INT()])
+    loose = ParquetColumnarRowInputFormat(some, is_case_sensitive=False)
+    assert drain(opened(source(loose, tmp_path)))[2] == Row(x=1.0, ID=2)
+    with pytest.raises(HeadraceError, match=r"no column 'ID'; its columns are \['x'\]"):
+        drain(opened(source(ParquetColumnarRowInputFormat(some), tmp_path)))
+    wrong = ParquetColumnarRowInputFormat(Types.ROW_NAMED(["name"], [Types.INT()]))
+    with pytest.raises(HeadraceError, match="cannot be read as int32"):
+        drain(opened(source(wrong, tmp_path)))
+
+
+@pytest.mark.parametrize(
+    "factory", [ParquetBulkWriters.for_row_type(ROW), OrcBulkWriters.for_row_type(ROW)]
+)
+def test_a_record_that_does_not_fit_says_so(factory: BulkWriterFactory) -> None:
+    writer = factory.create(io.BytesIO())
+    writer.add_element(Row(1, 2, "three"))
+    with pytest.raises(TypeMismatchError, match=r"column 'name' .* to 2"):
+        writer.flush()
+    with pytest.raises(TypeMismatchError, match="2 fields"):
+        factory.create(io.BytesIO()).add_elements([Row(1, 2)] * 10_000)
+
+
+def test_avro_records_that_do_not_fit_say_so() -> None:
+    writer = AvroBulkWriters.for_generic_record(AVRO).create(io.BytesIO())
+    with pytest.raises(TypeMismatchError, match="Avro schema"):
+        writer.add_element({"id": "one"})
+
+
+def test_avro_messages() -> None:
+    text = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'
+    writer = pickle.loads(pickle.dumps(AvroRowSerializationSchema(avro_schema_string=text)))
+    reader = pickle.loads(pickle.dumps(AvroRowDeserializationSchema(avro_schema_string=text)))
+    assert writer.serialize(Row(5)) == writer.serialize({"a": 5}) == b"\n"
+    assert reader.deserialize(b"\n") == Row(a=5)
+    for bad in (b"", b"\n\n"):
+        with pytest.raises(HeadraceError, match="not Avro"):
+            reader.deserialize(bad)
+    with pytest.raises(TypeMismatchError):
+        writer.serialize(Row("x"))
+    with pytest.raises(GraphError, match="Java"):
+        AvroRowSerializationSchema(record_class="org.example.Record")
+    with pytest.raises(FunctionTypeError):
+        AvroRowDeserializationSchema()
+
+
+def test_avro_schemas(tmp_path: Path) -> None:
+    file = tmp_path / "a.avsc"
+    file.write_text(str(AVRO))
+    assert AvroSchema.parse_file(str(file)) == AVRO
+    assert pickle.loads(pickle.dumps(AVRO)) == AVRO
+    assert "GenericRecord" in repr(GenericRecordAvroTypeInfo(AVRO))
+    with pytest.raises(GraphError, match="no Avro schema"):
+        AvroSchema.parse_string('{"type": "nonsense"}')
+    with pytest.raises(GraphError, match="cannot be read"):
+        AvroSchema.parse_file(str(tmp_path / "missing"))
+
+
+def test_errors_while_building() -> None:
+    with pytest.raises(GraphError, match="row type"):
+        ParquetColumnarRowInputFormat(Types.INT())
+    with pytest.raises(GraphError, match="time of day"):
+        OrcBulkWriters.for_row_type(Types.ROW_NAMED(["t"], [Types.SQL_TIME()]))
+    with pytest.raises(FunctionTypeError):
+        OrcBulkWriters.for_row_type("row")
+    with pytest.raises(FunctionTypeError):
+        AvroParquetReaders.for_generic_record("schema")  # type: ignore[arg-type]
+    with pytest.raises(FunctionTypeError):
+        StreamFormat.line_format("json")  # type: ignore[arg-type]
