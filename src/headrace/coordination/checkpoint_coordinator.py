@@ -72,6 +72,7 @@ class _Pending:
     enumerators: dict[VertexId, Any]
     order: SavepointOrder | None
     parts: dict[SubtaskKey, Snapshotted] = field(default_factory=dict)
+    final: bool = False
 
     @property
     def savepoint(self) -> bool:
@@ -88,13 +89,13 @@ class CheckpointCoordinator:
         job_id: str,
         settings: CheckpointSettings,
         store: CheckpointStore,
-        on_complete: Callable[[CheckpointId], None] = lambda checkpoint: None,
+        on_end: Callable[[CheckpointId, bool], None] = lambda checkpoint, completed: None,
     ) -> None:
         self.job_graph = job_graph
         self._job_id = job_id
         self._settings = settings
         self.store = store
-        self._on_complete = on_complete
+        self._on_end = on_end
         self._lock = threading.Lock()
         # Held while a checkpoint becomes complete: an attempt that ends meanwhile must see it
         # either complete, with all that follows from it, or never.
@@ -104,8 +105,6 @@ class CheckpointCoordinator:
         self._orders: list[SavepointOrder] = []
         self._last_start_ms: int | None = None
         self._last_end_ms: int | None = None
-        self._completed: list[CheckpointId] = []
-        self._aborted: list[CheckpointId] = []
         self._failures_in_a_row = 0
         self.history: list[dict[str, Any]] = []
 
@@ -143,8 +142,7 @@ class CheckpointCoordinator:
             if self._pending is not None or due is None or due > now_ms:
                 return None
             order = self._orders.pop(0) if self._orders else None
-            checkpoint = CheckpointId(self._next_id)
-            self._next_id += 1
+            checkpoint = self._next_checkpoint()
             if order is not None and order.directory is not None:
                 directory = self.store.savepoint_directory(order.directory, self._job_id)
             else:
@@ -153,12 +151,29 @@ class CheckpointCoordinator:
             self._pending = _Pending(checkpoint, directory, now_ms, enumerators, order)
             return CheckpointRequest(checkpoint, directory), order
 
-    def notifications(self) -> tuple[tuple[CheckpointId, ...], tuple[CheckpointId, ...]]:
-        """Checkpoints completed and given up since this was last asked."""
+    def begin_final(self, now_ms: int, enumerators: dict[VertexId, Any]) -> CheckpointRequest:
+        """Start the checkpoint of a job that has come to its end; none may be under way."""
         with self._lock:
-            completed, self._completed = tuple(self._completed), []
-            aborted, self._aborted = tuple(self._aborted), []
-        return completed, aborted
+            checkpoint = self._next_checkpoint()
+            directory = self.store.directory_of(checkpoint)
+            self._pending = _Pending(checkpoint, directory, now_ms, enumerators, None, final=True)
+        return CheckpointRequest(checkpoint, directory)
+
+    def begin_commit(self) -> CheckpointId:
+        """A number for what is committed without a checkpoint."""
+        with self._lock:
+            return self._next_checkpoint()
+
+    def _next_checkpoint(self) -> CheckpointId:
+        checkpoint = CheckpointId(self._next_id)
+        self._next_id += 1
+        return checkpoint
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a checkpoint is neither complete nor given up."""
+        with self._lock:
+            return self._pending is not None
 
     # Parts.
 
@@ -192,10 +207,9 @@ class CheckpointCoordinator:
         with self._lock:
             self._failures_in_a_row = 0
             self._last_end_ms = now_ms
-            self._completed.append(pending.checkpoint)
             self.store.add(completed)
             self._remember(pending, "COMPLETED", completed.size, now_ms)
-        self._on_complete(pending.checkpoint)
+        self._on_end(pending.checkpoint, True)
         _log.info(
             "checkpoint %s of job %s is complete: %d bytes in %d ms",
             pending.checkpoint,
@@ -233,6 +247,7 @@ class CheckpointCoordinator:
             tuple(operators),
             sources,
             sum(p.size for p in pending.parts.values()),
+            pending.final,
             self.store.storages,
         )
 
@@ -286,11 +301,11 @@ class CheckpointCoordinator:
             checkpoint_id=pending.checkpoint,
         )
         with self._lock:
-            self._aborted.append(pending.checkpoint)
             self._remember(pending, "FAILED", 0, pending.started_ms)
             if pending.order is None and reason is not CheckpointFailureReason.JOB_FAILURE:
                 self._failures_in_a_row += 1
             too_many = self._failures_in_a_row > self._settings.tolerable_failures
+        self._on_end(pending.checkpoint, False)
         if pending.order is not None:
             pending.order.done.set_exception(error)
             return None

@@ -50,7 +50,7 @@ class SourceEntry:
 
 @dataclass(frozen=True)
 class CompletedCheckpoint:
-    """A checkpoint that can be restored."""
+    """A checkpoint that can be restored; `final` says that the job had come to its end."""
 
     checkpoint: CheckpointId
     directory: str
@@ -60,6 +60,7 @@ class CompletedCheckpoint:
     operators: tuple[OperatorEntry, ...]
     sources: dict[str, SourceEntry] = field(default_factory=dict)
     size: int = 0
+    final: bool = False
     storages: Storages = field(default_factory=Storages, repr=False, compare=False)
 
     def write_metadata(self) -> None:
@@ -72,6 +73,7 @@ class CompletedCheckpoint:
             "timestamp_ms": self.timestamp_ms,
             "savepoint": self.savepoint,
             "size": self.size,
+            "final": self.final,
             "operators": [vars(o) | {"files": list(o.files)} for o in self.operators],
             "sources": encoded,
         }
@@ -146,6 +148,7 @@ def load_checkpoint(path: str, storages: Storages | None = None) -> CompletedChe
         tuple(OperatorEntry(**{**o, "files": tuple(o["files"])}) for o in content["operators"]),
         pickle.loads(base64.b64decode(content["sources"])),
         content["size"],
+        content.get("final", False),
         storages,
     )
 

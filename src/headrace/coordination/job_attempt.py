@@ -21,10 +21,10 @@ from typing import Any
 from headrace.common.errors import HeadraceError
 from headrace.coordination.carrier import Carrier, EpochRun, PartitionRun
 from headrace.coordination.control import ControlServer
-from headrace.graph.ids import SlotId
+from headrace.graph.ids import CheckpointId, SlotId
 from headrace.graph.physical_graph import PhysicalGraph
 from headrace.runtime import messages as m
-from headrace.runtime.epoch import EpochPlan, EpochReport, SubtaskKey
+from headrace.runtime.epoch import CheckpointRequest, EpochPlan, EpochReport, SubtaskKey
 from headrace.runtime.failure import FailureReport
 from headrace.runtime.slot_protocol import SlotLaunch, now_ms
 
@@ -70,6 +70,7 @@ class JobAttempt:
         environment: SlotEnvironment,
         on_output: Callable[[m.Printed | m.Collected], None],
         on_snapshot: Callable[[m.Snapshotted], None],
+        on_committed: Callable[[CheckpointId], None] = lambda checkpoint: None,
     ) -> None:
         self.incarnation = incarnation
         self._physical = physical
@@ -77,6 +78,8 @@ class JobAttempt:
         self._environment = environment
         self._on_output = on_output
         self._on_snapshot = on_snapshot
+        self._on_committed = on_committed
+        self._committed: dict[SlotId, CheckpointId] = {}
         self._changed = threading.Condition()
         self._failure: Failure | None = None
         self._cancelled = False
@@ -146,6 +149,42 @@ class JobAttempt:
         )
         return tuple(self.reports.values())
 
+    def take_snapshots(self, request: CheckpointRequest) -> None:
+        """Have all subtasks take a snapshot, between two epochs."""
+        self._server.broadcast(m.TakeSnapshot(request))
+
+    def checkpoint_ended(self, checkpoint: CheckpointId, completed: bool) -> None:
+        """Tell the slots at once what became of a checkpoint: sinks commit it if it is complete.
+
+        Called by any thread.
+        """
+        ended = (checkpoint,)
+        self._server.broadcast(
+            m.CheckpointsEnded(completed=ended) if completed else m.CheckpointsEnded(aborted=ended)
+        )
+
+    def commit(self, number: CheckpointId) -> None:
+        """Have sinks commit an epoch that succeeded, of a job without checkpoints."""
+        self._server.broadcast(m.Commit(number))
+
+    def wait_for_commit(self, checkpoint: CheckpointId) -> None:
+        """Wait until a completed checkpoint is committed in all slots."""
+        self._wait(lambda: self._committed_everywhere >= checkpoint, None, "commit")
+
+    def wait_until(self, condition: Callable[[], bool], timeout_s: float | None) -> bool:
+        """Wait for something that a message of a slot brings about; whether it came in time."""
+        with self._changed:
+            done = self._changed.wait_for(
+                lambda: condition() or self._failure is not None or self._cancelled, timeout_s
+            )
+        self._check()
+        return done
+
+    @property
+    def _committed_everywhere(self) -> int:
+        slots = map(SlotId, range(self._physical.slots))
+        return min((self._committed.get(slot, 0) for slot in slots), default=0)
+
     def wait(self, until_ms: int | None) -> None:
         """Sleep until a time, or until somebody calls `wake`, or the attempt fails."""
         with self._changed:
@@ -212,6 +251,11 @@ class JobAttempt:
             return
         if isinstance(message, m.Snapshotted):
             self._on_snapshot(message)
+            with self._changed:
+                self._changed.notify_all()
+            return
+        if isinstance(message, m.Committed):
+            self._take_commit(message)
             return
         if isinstance(message, m.Failed):
             self.fail(message.failure)
@@ -228,6 +272,16 @@ class JobAttempt:
                 self._closed[message.slot] = message
             self._changed.notify_all()
 
+    def _take_commit(self, message: m.Committed) -> None:
+        with self._changed:
+            before = self._committed_everywhere
+            self._committed[message.slot] = message.checkpoint
+            now = self._committed_everywhere
+        if now > before:
+            self._on_committed(CheckpointId(now))
+        with self._changed:
+            self._changed.notify_all()
+
     def _on_lost(self, slot: SlotId) -> None:
         hello = self._server.hellos[slot]
         with self._changed:
@@ -240,12 +294,7 @@ class JobAttempt:
     # Waiting and failing.
 
     def _wait(self, condition: Callable[[], bool], timeout_s: float | None, what: str) -> None:
-        with self._changed:
-            done = self._changed.wait_for(
-                lambda: condition() or self._failure is not None or self._cancelled, timeout_s
-            )
-        self._check()
-        if not done:
+        if not self.wait_until(condition, timeout_s):
             raise AttemptFailedError(
                 f"the slots of the job did not {what} within {timeout_s:.0f} s{self._slot_logs()}"
             )

@@ -61,6 +61,8 @@ from headrace.runtime.storage import join, shared
 
 _log = logging.getLogger(__name__)
 
+_LOOK_S = 1.0
+
 
 @dataclass(frozen=True)
 class JobMasterOptions:
@@ -146,7 +148,7 @@ class JobMaster:
         directory = shared(settings.directory or self._temporary or "")
         job = self._id.to_hex_string()
         store = CheckpointStore(join(directory, job), settings.retained, settings.storages)
-        return CheckpointCoordinator(self.job_graph, job, settings, store, self._on_checkpoint)
+        return CheckpointCoordinator(self.job_graph, job, settings, store, self._on_checkpoint_end)
 
     # JobHandle.
 
@@ -314,7 +316,9 @@ class JobMaster:
             if self._rescaling is not None:
                 self._rescaling.resumed.set_result(None)
                 self._rescaling = None
-            self._run_epochs(attempt)
+            # Restored from its last checkpoint a job has nothing left to do: sinks have committed.
+            if restore is None or not restore.final:
+                self._run_epochs(attempt)
         except BaseException as raised:
             error = self._as_error(attempt.reason_of(raised))
             if isinstance(raised, CheckpointError) and restore is not None:
@@ -387,6 +391,7 @@ class JobMaster:
             self._id.to_hex_string(),
             self.job_graph.job_name,
             attempt=self.restarts,
+            checkpointing=self._options.checkpoints.enabled,
             job_parameters=self._options.job_parameters,
             cached_files=self._options.cached_files,
             state_backend=self._options.state_backend,
@@ -408,12 +413,20 @@ class JobMaster:
             )
             for collector in self._collectors.values():
                 collector.epoch_ended(self._epoch)
-            if not self._options.checkpoints.enabled or all(r.finished for r in reports):
+            finished = all(r.finished for r in reports)
+            if not self._options.checkpoints.enabled:
                 self._commit_up_to(self._epoch)
+            if plan.commit is not None and any(r.committables for r in reports):
+                attempt.commit(plan.commit)
+                if finished:
+                    attempt.wait_for_commit(plan.commit)
             self._tell(EpochSummary(self._epoch, duration, reports, self.job_graph))
             if order is not None and order.ends_attempt and self._ended_by(order, attempt):
+                assert plan.checkpoint is not None
+                attempt.wait_for_commit(plan.checkpoint.checkpoint)
                 return
-            if all(r.finished for r in reports):
+            if finished:
+                self._take_final_checkpoint(attempt)
                 return
             self._wait_for_work(attempt, reports)
 
@@ -429,6 +442,22 @@ class JobMaster:
             self._rescaling = order
         return not failed
 
+    def _take_final_checkpoint(self, attempt: JobAttempt) -> None:
+        """Nothing follows: have a last checkpoint taken, and end when its sinks have committed."""
+        checkpoints = self.checkpoints
+        if not self._options.checkpoints.enabled:
+            return
+        while True:
+            while not attempt.wait_until(lambda: not checkpoints.under_way, _LOOK_S):
+                checkpoints.expire(now_ms())
+            latest = checkpoints.store.latest
+            if latest is not None and latest.final:
+                attempt.wait_for_commit(latest.checkpoint)
+                return
+            request = checkpoints.begin_final(now_ms(), self._sources.snapshot())
+            self._epoch_of[request.checkpoint] = self._epoch
+            attempt.take_snapshots(request)
+
     def _plan(self, attempt: JobAttempt) -> tuple[EpochPlan, SavepointOrder | None]:
         now = now_ms()
         splits = self._sources.discover(now)
@@ -436,7 +465,7 @@ class JobMaster:
         request, order = begun if begun is not None else (None, None)
         if request is not None:
             self._epoch_of[request.checkpoint] = self._epoch
-        completed, aborted = self.checkpoints.notifications()
+        uncovered = request is None and not self._options.checkpoints.enabled
         plan = EpochPlan(
             EpochId(self._epoch),
             attempt.incarnation,
@@ -445,8 +474,7 @@ class JobMaster:
             splits,
             self._sources.finished_vertices,
             request,
-            completed,
-            aborted,
+            self.checkpoints.begin_commit() if uncovered else None,
             drain=order is not None and order.drain,
             max_watermarks=self._alignment.limits(now),
         )
@@ -531,8 +559,11 @@ class JobMaster:
         if error is not None and self.attempt is not None:
             self.attempt.fail(str(error))
 
-    def _on_checkpoint(self, checkpoint: CheckpointId) -> None:
-        self._commit_up_to(self._epoch_of[checkpoint])
+    def _on_checkpoint_end(self, checkpoint: CheckpointId, completed: bool) -> None:
+        if completed:
+            self._commit_up_to(self._epoch_of[checkpoint])
+        if self.attempt is not None:
+            self.attempt.checkpoint_ended(checkpoint, completed)
 
     # Errors.
 

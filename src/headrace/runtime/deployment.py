@@ -23,6 +23,7 @@ class JobSettings:
     job_id: str
     job_name: str
     attempt: int = 0
+    checkpointing: bool = False
     job_parameters: dict[str, str] = field(default_factory=dict)
     cached_files: dict[str, str] = field(default_factory=dict)
     state_backend: StateBackendSettings = field(default_factory=StateBackendSettings)

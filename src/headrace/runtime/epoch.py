@@ -20,7 +20,10 @@ class CheckpointRequest:
 
 @dataclass(frozen=True)
 class EpochPlan:
-    """Everything that a slot must know to run its part of an epoch."""
+    """Everything that a slot must know to run its part of an epoch.
+
+    `commit` is the number under which sinks commit the epoch without a checkpoint, if they do.
+    """
 
     epoch: EpochId
     incarnation: int
@@ -29,8 +32,7 @@ class EpochPlan:
     splits: dict[SubtaskKey, list[Any]] = field(default_factory=dict)
     no_more_splits: frozenset[VertexId] = frozenset()
     checkpoint: CheckpointRequest | None = None
-    completed: tuple[CheckpointId, ...] = ()
-    aborted: tuple[CheckpointId, ...] = ()
+    commit: CheckpointId | None = None
     drain: bool = False
     max_watermarks: dict[VertexId, int] = field(default_factory=dict)
 
@@ -61,6 +63,7 @@ class EpochReport:
     busy_ms: float
     watermark: int
     wake_up_at: int | None
+    committables: int = 0
     aligned_watermark: int | None = None
     accumulators: dict[str, Any] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)

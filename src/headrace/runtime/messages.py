@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.graph.ids import CheckpointId, SlotId, VertexId
-from headrace.runtime.epoch import EpochPlan, EpochReport
+from headrace.runtime.epoch import CheckpointRequest, EpochPlan, EpochReport
 from headrace.runtime.failure import FailureReport
 
 # From the coordinator to a slot.
@@ -25,6 +25,28 @@ class BeginEpoch:
     """An epoch starts; tasks will connect for each of your subtasks."""
 
     plan: EpochPlan
+
+
+@dataclass(frozen=True)
+class TakeSnapshot:
+    """A checkpoint between two epochs, at the end of the job."""
+
+    request: CheckpointRequest
+
+
+@dataclass(frozen=True)
+class CheckpointsEnded:
+    """Checkpoints are complete, so that sinks commit them, or will never be."""
+
+    completed: tuple[CheckpointId, ...] = ()
+    aborted: tuple[CheckpointId, ...] = ()
+
+
+@dataclass(frozen=True)
+class Commit:
+    """Sinks commit an epoch that succeeded, of a job without checkpoints."""
+
+    number: CheckpointId
 
 
 @dataclass(frozen=True)
@@ -73,6 +95,14 @@ class Snapshotted:
     size: int = 0
     splits: list[Any] | None = None
     error: str | None = None
+
+
+@dataclass(frozen=True)
+class Committed:
+    """Everything of a completed checkpoint is committed in this slot."""
+
+    slot: SlotId
+    checkpoint: CheckpointId
 
 
 @dataclass(frozen=True)

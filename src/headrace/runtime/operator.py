@@ -26,6 +26,8 @@ class TaskInfo:
     parallelism: int
     max_parallelism: int
     attempt: int = 0
+    incarnation: int = 1
+    checkpointing: bool = False
     job_parameters: dict[str, str] = field(default_factory=dict)
     cached_files: dict[str, str] = field(default_factory=dict)
 
@@ -152,6 +154,17 @@ class Operator:
 
     def end_epoch(self) -> None:
         """The epoch is over: nothing may stay in buffers that a reader of the output would miss."""
+
+    def prepare_commit(self, checkpoint: int) -> None:
+        """The epoch is to be committed under this number; sinks get ready."""
+
+    def commit(self, checkpoint: int) -> None:
+        """Everything prepared up to this number counts; sinks commit it."""
+
+    @property
+    def committables(self) -> int:
+        """How many things wait to be committed."""
+        return 0
 
     def before_snapshot(self, checkpoint: int, timestamp: int) -> None:
         """A barrier: bring state up to date, before any state of the subtask is taken."""

@@ -21,7 +21,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from multiprocessing.connection import Client, Connection
 from typing import Any, cast
@@ -238,6 +238,13 @@ class Slot:
             self._busy = True
             if isinstance(message, m.Deploy):
                 self._deploy(message)
+            elif isinstance(message, m.CheckpointsEnded):
+                self._checkpoints_ended(message)
+            elif isinstance(message, m.Commit):
+                if self._each(partial(Subtask.commit, number=message.number)):
+                    self._control.send(m.Committed(self._id, message.number))
+            elif isinstance(message, m.TakeSnapshot):
+                self._each(partial(self._snapshots.take, request=message.request))
             else:
                 self._serve_task(message)
             self._busy = False
@@ -261,6 +268,8 @@ class Slot:
                     parallelism=vertex.parallelism,
                     max_parallelism=vertex.max_parallelism,
                     attempt=job.settings.attempt,
+                    incarnation=self._launch.incarnation,
+                    checkpointing=job.settings.checkpointing,
                     job_parameters=job.settings.job_parameters,
                     cached_files=job.settings.cached_files,
                 )
@@ -278,6 +287,35 @@ class Slot:
             self._control.send(m.Failed(self._id, failure))
             return
         self._control.send(m.Ready(self._id))
+
+    def _checkpoints_ended(self, message: m.CheckpointsEnded) -> None:
+        for checkpoint in message.aborted:
+            self._each(partial(Subtask.checkpoint_ended, checkpoint=checkpoint, completed=False))
+        for checkpoint in message.completed:
+            told = partial(Subtask.checkpoint_ended, checkpoint=checkpoint, completed=True)
+            if self._each(told):
+                self._control.send(m.Committed(self._id, checkpoint))
+
+    def _each(self, call: Callable[[Subtask], None]) -> bool:
+        """Call something for each subtask between epochs; whether all went well."""
+        for subtask in self._subtasks.values():
+            if self._broken:
+                return False
+            try:
+                call(subtask)
+            except (Exception, SystemExit) as error:
+                self._fail(error, subtask)
+        return not self._broken
+
+    def _fail(self, error: BaseException, subtask: Subtask) -> None:
+        self._broken = True
+        failure = report_failure(
+            error,
+            vertex_name=subtask.vertex.name,
+            subtask=subtask.task.subtask,
+            parallelism=subtask.task.parallelism,
+        )
+        self._control.send(m.Failed(self._id, failure))
 
     def _serve_task(self, connection: socket.socket) -> None:
         channel = MessageSocket(connection)
@@ -329,14 +367,7 @@ class Slot:
         except (OSError, EOFError):
             raise
         except (Exception, SystemExit) as error:
-            self._broken = True
-            failure = report_failure(
-                error,
-                vertex_name=subtask.vertex.name,
-                subtask=subtask.task.subtask,
-                parallelism=subtask.task.parallelism,
-            )
-            self._control.send(m.Failed(self._id, failure))
+            self._fail(error, subtask)
             return (FAILED,)
         self._control.send(m.Reported(self._id, report))
         return pending

@@ -186,7 +186,6 @@ class Subtask:
         self._send, self._bytes_out, bytes_in, read_before = send, 0, 0, self.head.records_in
         for writer in self._writers:
             writer.start_epoch()
-        self._notify(plan)
         self.tick()
         if isinstance(self.head, SourceOperator):
             self._read(self.head, plan)
@@ -199,24 +198,30 @@ class Subtask:
             writer.flush()
         if plan.checkpoint is not None and at_barrier is not None:
             at_barrier(plan.checkpoint)
+        elif plan.commit is not None:
+            self.last_checkpoint = plan.commit
+            for operator in reversed(self.operators.values()):
+                operator.prepare_commit(plan.commit)
         for backend in self.backends.values():
             backend.epoch_end()
         self._send = _refuse
         busy_ms = (time.perf_counter() - started) * 1000
         return self._report(plan, busy_ms, bytes_in, self.head.records_in - read_before)
 
-    def _notify(self, plan: EpochPlan) -> None:
-        """Tell backends and functions what became of earlier checkpoints."""
-        for checkpoint in plan.completed:
-            for backend in self.backends.values():
+    def commit(self, number: CheckpointId) -> None:
+        """Have the sinks commit an epoch that succeeded everywhere."""
+        for operator in self.operators.values():
+            operator.commit(number)
+
+    def checkpoint_ended(self, checkpoint: CheckpointId, completed: bool) -> None:
+        """Tell backends and functions what became of a checkpoint, between two epochs."""
+        for backend in self.backends.values():
+            if completed:
                 backend.notify_checkpoint_complete(checkpoint)
-            for operator in self.operators.values():
-                operator.notify_checkpoint(checkpoint, completed=True)
-        for checkpoint in plan.aborted:
-            for backend in self.backends.values():
+            else:
                 backend.notify_checkpoint_aborted(checkpoint)
-            for operator in self.operators.values():
-                operator.notify_checkpoint(checkpoint, completed=False)
+        for operator in self.operators.values():
+            operator.notify_checkpoint(checkpoint, completed)
 
     def _read(self, source: SourceOperator, plan: EpochPlan) -> None:
         if self.finished:
@@ -338,6 +343,7 @@ class Subtask:
             busy_ms=busy_ms,
             watermark=self.head.watermark,
             wake_up_at=self.wake_up_at(),
+            committables=sum(o.committables for o in operators),
             aligned_watermark=self._aligned_watermark(),
             accumulators=dict(self.accumulators),
         )

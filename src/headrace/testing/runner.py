@@ -12,7 +12,7 @@ from typing import Any
 
 from headrace.common.errors import HeadraceError, JobExecutionError
 from headrace.common.job_id import JobID
-from headrace.graph.ids import EpochId, SlotId
+from headrace.graph.ids import CheckpointId, EpochId, SlotId
 from headrace.graph.job_graph import JobGraph
 from headrace.graph.physical_graph import build_physical_graph
 from headrace.runtime.deployment import JobDeployment, JobSettings, VertexDeployment, pack_job
@@ -92,6 +92,8 @@ class MiniRunner:
         self._subtasks: dict[SubtaskKey, Subtask] = {}
         self._sources: Any = None
         self._alignment: Any = None
+        self._incarnation = 1
+        self._checkpointing = False
 
     @property
     def clock(self) -> Callable[[], int]:
@@ -125,6 +127,7 @@ class MiniRunner:
             _READ_MS,
             self._sources.discover(self._clock()),
             self._sources.finished_vertices,
+            commit=CheckpointId(self.epochs),
             max_watermarks=self._alignment.limits(self._clock()),
         )
         inputs: list[list[list[bytes]]] = [[[] for _ in level] for level in self._physical.levels]
@@ -144,6 +147,8 @@ class MiniRunner:
                 self.reports[partition.vertex, partition.subtask] = report
                 read += report.records_read if report.source else 0
         self.records_per_epoch.append(read)
+        for subtask in self._subtasks.values():
+            self._guarded(subtask, subtask.commit, CheckpointId(self.epochs))
         self._alignment.observe(self.reports.values())
         if isinstance(self._clock, ManualClock):
             self._clock.advance(self._epoch_ms)
@@ -155,6 +160,7 @@ class MiniRunner:
             max_epochs: End the job after so many epochs.
             restore_after: Numbers of epochs after which the job fails and goes on from its state.
         """
+        self._checkpointing = bool(restore_after)
         try:
             self.open()
             while not self.finished and (max_epochs is None or self.epochs < max_epochs):
@@ -190,6 +196,7 @@ class MiniRunner:
     def restore(self, snapshot: JobSnapshot) -> None:
         """Go on with fresh subtasks and function objects that have the state of a snapshot."""
         self.close()
+        self._incarnation += 1
         self.reports = {}
         self._deploy(snapshot)
 
@@ -252,6 +259,9 @@ class MiniRunner:
             subtask=index,
             parallelism=vertex.parallelism,
             max_parallelism=vertex.max_parallelism,
+            attempt=self._incarnation - 1,
+            incarnation=self._incarnation,
+            checkpointing=self._checkpointing,
             job_parameters=settings.job_parameters,
             cached_files=settings.cached_files,
         )

@@ -2,7 +2,8 @@
 
 A source is an *enumerator*, which lives with the coordinator, finds splits and gives them to
 subtasks, and *readers*, one in each subtask, which read their splits from a position and remember
-how far they came. A sink is *writers*, one in each subtask. All of it works on batches of records.
+how far they came. A sink is *writers*, one in each subtask, and, where nothing may be seen before
+it counts, *committers* beside them. All of it works on batches of records.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from headrace.common.errors import HeadraceError
 from headrace.common.typeinfo import TypeInformation
 
 __all__ = [
+    "Committer",
     "DeliveryGuarantee",
     "ReadBatch",
     "ReaderContext",
+    "RetriableCommitError",
     "Sink",
     "SinkWriter",
     "Source",
@@ -210,8 +214,15 @@ class Source(ABC):
         """Called in each subtask, once."""
 
 
+class RetriableCommitError(HeadraceError):
+    """A commit did not succeed now but may do so later, for example because a server is away.
+
+    It is repeated after a while, several times, before the job fails.
+    """
+
+
 class WriterContext(Protocol):
-    """What a writer may use."""
+    """What a writer and a committer may use."""
 
     @property
     def subtask(self) -> int:
@@ -229,6 +240,34 @@ class WriterContext(Protocol):
     def job_id(self) -> str:
         """Id of the job."""
 
+    @property
+    def operator_id(self) -> str:
+        """Id of the sink's operator, the same after every restore of the job."""
+
+    @property
+    def incarnation(self) -> int:
+        """Rises whenever the subtasks of a job are started anew, after a failure for instance."""
+
+    @property
+    def checkpointing(self) -> bool:
+        """Whether the job takes checkpoints; if not, every epoch is committed when it is over."""
+
+    @property
+    def restored_checkpoint(self) -> int | None:
+        """Number of the checkpoint that the job goes on from, if it does."""
+
+    @property
+    def restored_state(self) -> Sequence[Any]:
+        """What `SinkWriter.snapshot` of earlier writers gave; at another parallelism, a share."""
+
+    @property
+    def restored_committables(self) -> Sequence[Any]:
+        """All that the restored checkpoint was to commit, whichever subtask wrote it.
+
+        A writer that cleans up what failed attempts left behind must leave these alone: those of
+        other subtasks may not be committed yet.
+        """
+
     def now_ms(self) -> int:
         """Processing time."""
 
@@ -243,7 +282,11 @@ class WriterContext(Protocol):
 
 
 class SinkWriter(ABC):
-    """Writes the records of one subtask."""
+    """Writes the records of one subtask.
+
+    At the end of every epoch `flush` is called. At a checkpoint `prepare_commit` and `snapshot`
+    follow; in a job without checkpoints `prepare_commit` follows in every epoch.
+    """
 
     @property
     def user_function(self) -> Any:
@@ -276,6 +319,45 @@ class SinkWriter(ABC):
         """When `flush` should be called again although no record comes; None if it need not."""
         return None
 
+    def prepare_commit(self, checkpoint: int, end_of_input: bool) -> list[Any]:
+        """What is to be committed with a checkpoint: everything written and not handed over before.
+
+        The objects must be picklable: they are part of the checkpoint, and reach the committer when
+        it is complete. Called after `flush`, at the barrier. A checkpoint may be given up later;
+        what it was to commit is then committed with the next one.
+
+        Args:
+            checkpoint: Number of the checkpoint; it only rises.
+            end_of_input: Whether no further record will come.
+        """
+        return []
+
+    def snapshot(self) -> list[Any]:
+        """State of the writer, in picklable pieces: `WriterContext.restored_state` after a restore.
+
+        Called after `prepare_commit`, at the barrier.
+        """
+        return []
+
+    def close(self) -> None:  # noqa: B027
+        """Called once, also after a failure. What is not committed must not appear."""
+
+
+class Committer(ABC):
+    """Makes visible what a writer has prepared, once the checkpoint that has it is complete."""
+
+    @abstractmethod
+    def commit(self, committables: list[Any]) -> None:
+        """Commit what `prepare_commit` of this subtask's writer gave, in that order.
+
+        After a recovery it is called again for everything that the restored checkpoint contains,
+        before a writer is created. What is committed already must be left as it is.
+
+        Raises:
+            RetriableCommitError: To be called again a little later with the same objects. Any other
+                exception fails the job, and so it is called again after the recovery.
+        """
+
     def close(self) -> None:  # noqa: B027
         """Called once, also after a failure."""
 
@@ -290,3 +372,7 @@ class Sink(ABC):
     @abstractmethod
     def create_writer(self, context: WriterContext) -> SinkWriter:
         """Called in each subtask, once."""
+
+    def create_committer(self, context: WriterContext) -> Committer | None:
+        """Called in each subtask, once, before `create_writer`; None if nothing is committed."""
+        return None

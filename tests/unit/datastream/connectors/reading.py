@@ -30,6 +30,12 @@ class FakeWriterContext:
         self.parallelism = parallelism
         self.runtime_context = None
         self.job_id = "job"
+        self.operator_id = "operator"
+        self.incarnation = 1
+        self.checkpointing = False
+        self.restored_checkpoint: int | None = None
+        self.restored_state: list[Any] = []
+        self.restored_committables: list[Any] = []
         self.now = now
 
     def now_ms(self) -> int:

@@ -20,7 +20,7 @@ from headrace.datastream.connectors.file_system import (
     RollingPolicy,
     StreamingFileSink,
 )
-from headrace.datastream.connectors.file_system.file_writer import FileWriter
+from headrace.datastream.connectors.file_system.file_writer import FileCommitter, FileWriter
 from tests.unit.datastream.connectors.reading import FakeWriterContext
 
 # 2024-02-29 13:05:09 UTC
@@ -37,6 +37,12 @@ def writer(sink: FileSink, context: FakeWriterContext | None = None) -> FileWrit
     made = pickle.loads(pickle.dumps(sink)).create_writer(context or FakeWriterContext())
     made.open()
     return made
+
+
+def end_epoch(sink: FileWriter, end_of_input: bool) -> None:
+    """Flush and commit."""
+    sink.flush(end_of_input)
+    FileCommitter().commit(sink.prepare_commit(1, end_of_input))
 
 
 def visible(path: Path) -> dict[str, str]:
@@ -56,12 +62,12 @@ def hidden(path: Path) -> list[str]:
 def test_files_are_hidden_until_the_input_has_ended(tmp_path: Path) -> None:
     sink = writer(builder(tmp_path).build())
     sink.write(["a", 1, None], None)
-    sink.flush(False)
+    end_epoch(sink, False)
     assert visible(tmp_path) == {}
     (name,) = hidden(tmp_path)
     assert re.fullmatch(r"\.part-[0-9a-f-]{36}-0\.inprogress\.[0-9a-f-]{36}", name)
     sink.write(["b"], None)
-    sink.flush(True)
+    end_epoch(sink, True)
     assert visible(tmp_path) == {"part-ID-0": "a\n1\nNone\nb\n"}
     sink.close()
     assert hidden(tmp_path) == []
@@ -70,7 +76,7 @@ def test_files_are_hidden_until_the_input_has_ended(tmp_path: Path) -> None:
 def test_a_subtask_without_records_writes_no_file(tmp_path: Path) -> None:
     sink = writer(builder(tmp_path).build())
     sink.write([], None)
-    sink.flush(True)
+    end_epoch(sink, True)
     sink.close()
     assert list(tmp_path.iterdir()) == []
 
@@ -87,7 +93,7 @@ def test_names_by_output_file_config(tmp_path: Path) -> None:
     assert (config.get_part_prefix(), config.get_part_suffix()) == ("pre", ".txt")
     sink = writer(builder(tmp_path).with_output_file_config(config).build())
     sink.write(["a"], None)
-    sink.flush(True)
+    end_epoch(sink, True)
     assert visible(tmp_path) == {"pre-ID-0.txt": "a\n"}
 
 
@@ -98,10 +104,10 @@ def test_files_are_rolled_by_size_record_by_record(tmp_path: Path, one_batch: bo
     records = ["1234"] * 5
     for batch in [records] if one_batch else [[r] for r in records]:
         sink.write(batch, None)
-    sink.flush(False)
+    end_epoch(sink, False)
     # A file is rolled when it is larger than the size, which the second record makes it.
     assert visible(tmp_path) == {"part-ID-0": "1234\n1234\n", "part-ID-1": "1234\n1234\n"}
-    sink.flush(True)
+    end_epoch(sink, True)
     assert visible(tmp_path)["part-ID-2"] == "1234\n"
 
 
@@ -112,15 +118,15 @@ def test_files_are_rolled_by_age_and_inactivity_without_records(tmp_path: Path) 
     sink = writer(described.build(), context)
     assert sink.flush_at(0) is None
     sink.write(["a"], None)
-    sink.flush(False)
+    end_epoch(sink, False)
     assert sink.flush_at(0) == 4000
     for context.now in (3000, 6000, 9000):
         sink.write(["b"], None)
-        sink.flush(False)
+        end_epoch(sink, False)
         assert visible(tmp_path) == {}
     assert sink.flush_at(9000) == 10_000
     context.now = 10_000
-    sink.flush(False)
+    end_epoch(sink, False)
     assert visible(tmp_path) == {"part-ID-0": "a\nb\nb\nb\n"}
     assert sink.flush_at(10_000) is None
 
@@ -131,7 +137,7 @@ def test_on_checkpoint_rolling_never_rolls_by_size_or_time(tmp_path: Path) -> No
     sink = writer(builder(tmp_path).with_rolling_policy(policy).build(), context)
     sink.write(["a" * 1000] * 100, None)
     context.now = 10**9
-    sink.flush(False)
+    end_epoch(sink, False)
     assert visible(tmp_path) == {}
     assert sink.flush_at(0) is None
     assert policy.should_roll_on_checkpoint(None)  # type: ignore[arg-type]
@@ -153,7 +159,7 @@ def test_buckets_by_time(tmp_path: Path, pattern: str, zone: str, expected: str)
         builder(tmp_path).with_bucket_assigner(assigner).build(), FakeWriterContext(now=NOW)
     )
     sink.write(["a"], None)
-    sink.flush(True)
+    end_epoch(sink, True)
     assert visible(tmp_path) == {f"{expected}/part-ID-0": "a\n"}
 
 
@@ -161,7 +167,7 @@ def test_buckets_by_hour_are_the_default(tmp_path: Path) -> None:
     sink = FileSink.for_row_format(str(tmp_path), Encoder.simple_string_encoder()).build()
     made = writer(sink, FakeWriterContext(now=NOW))
     made.write(["a"], None)
-    made.flush(True)
+    end_epoch(made, True)
     (bucket,) = tmp_path.iterdir()
     assert re.fullmatch(r"2024-0[23]-\d\d--\d\d", bucket.name)
 
@@ -175,7 +181,7 @@ def test_buckets_by_record(tmp_path: Path) -> None:
     sink = builder(tmp_path).with_bucket_assigner(ByFirstLetter()).build()
     made = FileWriter(sink.settings, FakeWriterContext())
     made.write(["a1", "b1", "a2"], [5, 5, 5])
-    made.flush(True)
+    end_epoch(made, True)
     assert sorted(visible(tmp_path).values()) == ["a1\na2\n", "b1\n"]
     assert {Path(p).parent.as_posix() for p in visible(tmp_path)} == {"a/5-7", "b/5-7"}
 
@@ -201,7 +207,7 @@ def test_an_encoder_of_the_user(tmp_path: Path) -> None:
     sink = FileSink.for_row_format(str(tmp_path), Hex()).with_rolling_policy(policy).build()
     made = FileWriter(sink.settings, FakeWriterContext(now=NOW))
     made.write([10, 11, 255, 1], None)
-    made.flush(True)
+    end_epoch(made, True)
     assert sorted(visible(tmp_path).values()) == ["1;", "a;b;ff;"]
 
 
@@ -209,7 +215,7 @@ def test_a_declared_type_is_written_as_flink_does(tmp_path: Path) -> None:
     sink = builder(tmp_path).build()
     typed = writer(sink.for_type(Types.TUPLE([Types.STRING(), Types.BOOLEAN()])))
     typed.write([("a", True)], None)
-    typed.flush(True)
+    end_epoch(typed, True)
     assert list(visible(tmp_path).values()) == ["(a,true)\n"]
 
 
@@ -217,15 +223,15 @@ def test_a_pending_file_can_be_finished_twice(tmp_path: Path) -> None:
     made = writer(builder(tmp_path).build())
     made.write(["a"], None)
     made._roll("")
-    pending = pickle.loads(pickle.dumps(made.prepare_commit()))
+    pending = pickle.loads(pickle.dumps(made.prepare_commit(1, False)))
     assert visible(tmp_path) == {}
-    FileWriter.finish(pending)
-    FileWriter.finish(pending)
+    FileCommitter().commit(pending)
+    FileCommitter().commit(pending)
     assert visible(tmp_path) == {"part-ID-0": "a\n"}
     (file,) = tmp_path.iterdir()
     file.unlink()
     with pytest.raises(HeadraceError, match="lost a file"):
-        FileWriter.finish(pending)
+        FileCommitter().commit(pending)
 
 
 def test_a_directory_that_cannot_be_written(tmp_path: Path) -> None:

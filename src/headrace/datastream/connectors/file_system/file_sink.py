@@ -9,14 +9,18 @@ from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
 from headrace.common.serialization import Encoder, SimpleStringEncoder
 from headrace.common.time import to_millis
 from headrace.common.typeinfo import TypeInformation
-from headrace.datastream.connectors.base import Sink, SinkWriter, WriterContext
+from headrace.datastream.connectors.base import Committer, Sink, SinkWriter, WriterContext
 from headrace.datastream.connectors.file_system.buckets import BucketAssigner
 from headrace.datastream.connectors.file_system.compaction import (
     FileCompactor,
     FileCompactStrategy,
 )
 from headrace.datastream.connectors.file_system.enumeration import local_path
-from headrace.datastream.connectors.file_system.file_writer import FileWriter, FileWriterSettings
+from headrace.datastream.connectors.file_system.file_writer import (
+    FileCommitter,
+    FileWriter,
+    FileWriterSettings,
+)
 from headrace.datastream.connectors.file_system.output_file import OutputFileConfig
 from headrace.datastream.connectors.file_system.rolling import RollingPolicy
 
@@ -71,8 +75,8 @@ class FileSink(Sink):
     """Writes records into files below a directory. Make one with `for_row_format`.
 
     Each subtask writes files of its own: `<bucket>/part-<id>-<n>`. A file that is being written is
-    hidden; it gets its final name when the rolling policy says so, when the input has ended, or
-    when the job is over.
+    hidden. When the rolling policy says so or the input has ended it is complete, and it gets its
+    final name with the next checkpoint; in a job without checkpoints, at the end of the epoch.
 
     Example:
         >>> sink = (
@@ -113,6 +117,10 @@ class FileSink(Sink):
             typed = replace(encoder, to_text=formatter(self.type_info))
             settings = replace(settings, encoder=typed)
         return FileWriter(settings, context)
+
+    def create_committer(self, context: WriterContext) -> Committer:
+        """Called in each subtask."""
+        return FileCommitter()
 
     class BaseBuilder(_Builder):
         """What the builders of all formats have."""

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
+import sys
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any
 
 from headrace.common.errors import HeadraceError, TypeMismatchError
 from headrace.common.serialization import Encoder
-from headrace.datastream.connectors.base import SinkWriter, WriterContext
+from headrace.datastream.connectors.base import Committer, SinkWriter, WriterContext
 from headrace.datastream.connectors.file_system.buckets import BucketAssigner
 from headrace.datastream.connectors.file_system.output_file import OutputFileConfig
 from headrace.datastream.connectors.file_system.part_file import (
     PartFile,
     PendingFile,
+    UnfinishedFile,
     encode_lines,
 )
 from headrace.datastream.connectors.file_system.rolling import (
@@ -25,7 +28,7 @@ from headrace.datastream.connectors.file_system.rolling import (
     RollingPolicy,
 )
 
-__all__ = ["FileWriter", "FileWriterSettings"]
+__all__ = ["FileCommitter", "FileWriter", "FileWriterSettings"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,31 @@ class FileWriterSettings:
     rolling_policy: RollingPolicy
     output_file: OutputFileConfig
     check_interval_ms: int
+
+
+@dataclass(frozen=True)
+class _Names:
+    """Who writes: the names of files begin alike only for one writer in one incarnation."""
+
+    job_id: str
+    operator_id: str
+    subtask: int
+    incarnation: int
+
+    @property
+    def id(self) -> str:
+        """What comes after the prefix in the names of the writer's files."""
+        text = f"{self.job_id}/{self.operator_id}/{self.subtask}/{self.incarnation}"
+        return str(uuid.uuid5(uuid.NAMESPACE_OID, text))
+
+
+@dataclass(frozen=True)
+class _Saved:
+    """The state of a writer: files from `next_number` on were begun after the checkpoint."""
+
+    names: _Names
+    next_number: int
+    files: tuple[UnfinishedFile, ...]
 
 
 class _BucketContext(BucketAssigner.Context):
@@ -58,9 +86,9 @@ class _BucketContext(BucketAssigner.Context):
 class FileWriter(SinkWriter):
     """Writes records into part files.
 
-    A file that the policy rolls becomes pending; `prepare_commit` gives the pending files, `finish`
-    gives them their final names. Without checkpoints that happens at the end of each epoch, and for
-    all files when the input has ended or the job is over.
+    A file that the policy rolls becomes pending. Pending files are what is committed: the committer
+    gives them their final names. A file that goes on over a checkpoint is cut back to its length at
+    the checkpoint when the job is restored.
     """
 
     def __init__(self, settings: FileWriterSettings, context: WriterContext) -> None:
@@ -69,9 +97,35 @@ class FileWriter(SinkWriter):
         self._bucket_context = _BucketContext(context)
         self._files: dict[str, PartFile] = {}
         self._pending: list[PendingFile] = []
-        self._id = str(uuid.uuid4())
+        self._names = _Names(
+            context.job_id, context.operator_id, context.subtask, context.incarnation
+        )
+        self._id = self._names.id
         self._next_number = 0
         self._check_at: int | None = None
+
+    def open(self) -> None:
+        """Go on with the files of the checkpoint, and delete what failed attempts left behind."""
+        saved: list[_Saved] = list(self._context.restored_state)
+        for state in saved:
+            for unfinished in state.files:
+                file = PartFile.resume(unfinished)
+                if self._files.setdefault(file.bucket_id, file) is not file:
+                    # Another writer's file for the same bucket, after a change of parallelism.
+                    self._pending.append(file.close())
+        leftovers = {state.names.id: state.next_number for state in saved}
+        if saved or self._context.restored_checkpoint is None:
+            # Those of this job that never came to a checkpoint.
+            first = 1 + max((s.names.incarnation for s in saved if self._is_own(s)), default=0)
+            for incarnation in range(first, self._context.incarnation):
+                leftovers[replace(self._names, incarnation=incarnation).id] = 0
+        if leftovers:
+            delete_leftovers(self._settings, leftovers)
+        if self._files:
+            self._check_at = self._context.now_ms()
+
+    def _is_own(self, saved: _Saved) -> bool:
+        return saved.names.job_id == self._names.job_id
 
     def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
         if not values:
@@ -140,10 +194,9 @@ class FileWriter(SinkWriter):
             else:
                 file.flush()
         self._check_at = now_ms + self._settings.check_interval_ms if self._files else None
-        self.finish(self.prepare_commit())
 
     def flush_at(self, now_ms: int) -> int | None:
-        if self._check_at is None:
+        if self._check_at is None or not self._files:
             return None
         known = [self._settings.rolling_policy.roll_at(f) for f in self._files.values()]
         if all(at is not None for at in known):
@@ -152,22 +205,50 @@ class FileWriter(SinkWriter):
         never = isinstance(self._settings.rolling_policy, OnCheckpointRollingPolicy)
         return None if never else self._check_at
 
-    def prepare_commit(self) -> list[PendingFile]:
-        """Hand over the files that are complete; they stay hidden until `finish`."""
+    def prepare_commit(self, checkpoint: int, end_of_input: bool) -> list[PendingFile]:
+        """Hand over the files that are complete; they stay hidden until they are committed."""
+        policy = self._settings.rolling_policy
+        for bucket, file in list(self._files.items()):
+            at_checkpoint = self._context.checkpointing and policy.should_roll_on_checkpoint(file)
+            if end_of_input or at_checkpoint:
+                self._roll(bucket)
         pending, self._pending = self._pending, []
         return pending
 
-    @staticmethod
-    def finish(pending: Sequence[PendingFile]) -> None:
-        """Give files their final names."""
-        for file in pending:
-            file.finish()
+    def snapshot(self) -> list[_Saved]:
+        """The files that go on, and how many there were."""
+        files = tuple(file.save() for file in self._files.values())
+        return [_Saved(self._names, self._next_number, files)]
 
     def close(self) -> None:
-        """Finish what is open: the job is over, by its end or by a cancellation."""
-        for bucket in list(self._files):
-            self._roll(bucket)
-        self.finish(self.prepare_commit())
+        """Leave files as they are, hidden; without checkpoints nobody would ever finish them."""
+        for bucket, file in list(self._files.items()):
+            if self._context.checkpointing or file.saved:
+                file.abandon()
+            else:
+                self._roll(bucket)
+        if not self._context.checkpointing:
+            FileCommitter().commit(self._pending)
+
+
+class FileCommitter(Committer):
+    """Gives files their final names."""
+
+    def commit(self, committables: list[PendingFile]) -> None:
+        """Finish files; those that are finished already stay as they are."""
+        for file in committables:
+            file.finish()
+
+
+def delete_leftovers(settings: FileWriterSettings, leftovers: dict[str, int]) -> None:
+    """Delete hidden files by the id of their writer, from a number on."""
+    prefix = re.escape(settings.output_file.part_prefix)
+    name = re.compile(rf"\.{prefix}-([0-9a-f-]{{36}})-(\d+).*\.inprogress\.[0-9a-f-]{{36}}")
+    for directory, _, files in os.walk(settings.base_path):
+        for file in files:
+            match = name.fullmatch(file)
+            if match and int(match[2]) >= leftovers.get(match[1], sys.maxsize):
+                os.unlink(os.path.join(directory, file))
 
 
 def _fits(policy: RollingPolicy, file: PartFile, size: int) -> bool:

@@ -15,7 +15,21 @@ from typing import Any, BinaryIO
 from headrace.common.errors import HeadraceError
 from headrace.common.serialization import Encoder, SimpleStringEncoder
 
-__all__ = ["PartFile", "PendingFile"]
+__all__ = ["PartFile", "PendingFile", "UnfinishedFile"]
+
+_BUFFER = 256 * 1024
+
+
+@dataclass(frozen=True)
+class UnfinishedFile:
+    """A file that was being written at a checkpoint: what is behind `size` does not count."""
+
+    hidden_path: str
+    final_path: str
+    bucket_id: str
+    size: int
+    creation_time: int
+    last_update_time: int
 
 
 @dataclass(frozen=True)
@@ -38,7 +52,9 @@ class PendingFile:
 
 
 class PartFile:
-    """A file that is being written."""
+    """A file that is being written; `saved` if a checkpoint knows it."""
+
+    saved = False
 
     def __init__(self, directory: str, name: str, bucket_id: str, now_ms: int) -> None:
         self.bucket_id = bucket_id
@@ -48,9 +64,46 @@ class PartFile:
         self._hidden_path = os.path.join(directory, f".{name}.inprogress.{uuid.uuid4()}")
         try:
             os.makedirs(directory, exist_ok=True)
-            self._stream: BinaryIO = open(self._hidden_path, "xb", buffering=256 * 1024)  # noqa: SIM115
+            self._stream: BinaryIO = open(self._hidden_path, "xb", buffering=_BUFFER)  # noqa: SIM115
         except OSError as error:
             raise HeadraceError(f"the file sink cannot write to {directory}: {error}") from error
+
+    @classmethod
+    def resume(cls, saved: UnfinishedFile) -> PartFile:
+        """Go on with a file of a checkpoint, without what was written after it."""
+        file = cls.__new__(cls)
+        file.bucket_id = saved.bucket_id
+        file.creation_time, file.last_update_time = saved.creation_time, saved.last_update_time
+        file._hidden_path, file._final_path = saved.hidden_path, saved.final_path
+        try:
+            file._stream = open(saved.hidden_path, "r+b", buffering=_BUFFER)  # noqa: SIM115
+            if os.path.getsize(saved.hidden_path) < saved.size:
+                raise OSError(f"it is shorter than the {saved.size} bytes of the checkpoint")
+            file._stream.truncate(saved.size)
+            file._stream.seek(saved.size)
+        except OSError as error:
+            raise HeadraceError(
+                f"the file sink cannot go on with {saved.hidden_path}, which the checkpoint knows: "
+                f"{error}; restore from another checkpoint"
+            ) from error
+        return file
+
+    def save(self) -> UnfinishedFile:
+        """What is there now, for a checkpoint."""
+        self._to_disk()
+        self.saved = True
+        return UnfinishedFile(
+            self._hidden_path,
+            self._final_path,
+            self.bucket_id,
+            self.size,
+            self.creation_time,
+            self.last_update_time,
+        )
+
+    def _to_disk(self) -> None:
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
 
     @property
     def size(self) -> int:
@@ -73,8 +126,13 @@ class PartFile:
 
     def close(self) -> PendingFile:
         """Close the file; it is complete now."""
+        self._to_disk()
         self._stream.close()
         return PendingFile(self._hidden_path, self._final_path)
+
+    def abandon(self) -> None:
+        """Close the file as it is: it stays hidden, and a recovery may go on with it."""
+        self._stream.close()
 
 
 def encode_lines(elements: list[Any], encoder: Encoder) -> bytes | None:
