@@ -11,7 +11,7 @@ export SPARK_LOCAL_IP ?= 127.0.0.1
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-quick lint format types bench docs coverage-page clean java
+.PHONY: help setup demo test test-quick kafka lint format types bench docs coverage-page clean java
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -42,6 +42,9 @@ test: $(VENV)/.stamp-dev java ## Run every test, those that start Spark and kill
 
 test-quick: $(VENV)/.stamp-dev ## Run the tests that need no Spark
 	$(BIN)/python -m pytest $(wildcard tests/unit tests/property)
+
+kafka: $(VENV)/.stamp-dev java ## Run a Kafka broker on loopback until Ctrl+C, with its address printed
+	@$(BIN)/python tools/kafka_broker.py
 
 lint: $(VENV)/.stamp-dev ## Check style and formatting
 	$(BIN)/ruff check .

@@ -6,9 +6,13 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from tests.kafka.broker import Kafka
 
 # Before anything starts a JVM: Spark must not bind to whatever the host's name resolves to.
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -48,3 +52,17 @@ def _spark_ends_with_the_tests() -> Iterator[None]:
         session = SparkSession.getActiveSession()
         if session is not None:
             session.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[Kafka]:
+    """A real broker that all tests share; each takes topics of its own."""
+    pytest.importorskip("confluent_kafka", reason="pip install 'headrace[kafka]'")
+    from tests.kafka.broker import Kafka
+    from tools.kafka_broker import KafkaUnavailableError, running_broker
+
+    try:
+        with running_broker() as broker:
+            yield Kafka(broker)
+    except KafkaUnavailableError as error:
+        pytest.skip(str(error))

@@ -114,6 +114,12 @@ class SourceReader(ABC):
     def snapshot(self) -> list[Any]:
         """The splits that are not finished, with positions after the last record polled."""
 
+    def on_checkpoint(self, checkpoint: int) -> None:  # noqa: B027
+        """A checkpoint is taken: `snapshot` is called next."""
+
+    def on_checkpoint_complete(self, checkpoint: int) -> None:  # noqa: B027
+        """The checkpoint is complete: what was read before it is never read again."""
+
     def available_at(self, now_ms: int) -> int | None:
         """When `poll` may give records again, after it gave None.
 
@@ -204,6 +210,15 @@ class Source(ABC):
     def produced_type(self) -> TypeInformation | None:
         """The type of the records, if the source knows it; the program may declare another one."""
         return None
+
+    @property
+    def reads_splits_together(self) -> bool:
+        """Whether a reader reads all of its splits at the same time.
+
+        The watermark then waits for each of them from the moment it is assigned, and not only from
+        its first record.
+        """
+        return False
 
     @abstractmethod
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:

@@ -50,6 +50,7 @@ class SourceOperator(Operator):
         if self._strategy.idle_timeout_ms is not None:
             # Without a split there is no tracker that would find out about idleness.
             self._idle_at = self.context.clock() + self._strategy.idle_timeout_ms
+        self._track(self._restored_splits)
 
     def close(self) -> None:
         if hasattr(self, "_reader"):
@@ -62,7 +63,14 @@ class SourceOperator(Operator):
                 self._reader.add_splits(splits)
             except Exception as error:
                 raise self.failed(error, where="adding splits to the source") from error
+            self._track(splits)
         self._no_more_splits = no_more
+
+    def _track(self, splits: Sequence[Any]) -> None:
+        """Splits that are read together hold the watermark back before their first record."""
+        if self._source.reads_splits_together and not self._plain:
+            for split in splits:
+                self._tracker(split.split_id)
 
     def read(
         self,
@@ -221,6 +229,17 @@ class SourceOperator(Operator):
         if watermark > self.watermark:
             self.watermark = watermark
             self.output.watermark(watermark)
+
+    def before_snapshot(self, checkpoint: int, timestamp: int) -> None:
+        self._reader.on_checkpoint(checkpoint)
+
+    def notify_checkpoint(self, checkpoint: int, completed: bool) -> None:
+        if not completed:
+            return
+        try:
+            self._reader.on_checkpoint_complete(checkpoint)
+        except Exception as error:
+            raise self.failed(error, where="a checkpoint's completion") from error
 
     def snapshot(self) -> dict[str, Any]:
         return {**super().snapshot(), "splits": self._reader.snapshot()}

@@ -1,0 +1,214 @@
+"""Clients of Kafka: the library behind them, their settings, and what they say of an outage.
+
+Programs give the settings of Kafka's Java clients, as Flink's do. The client here is librdkafka,
+through confluent-kafka. Most names are the same; the others are translated, and a setting that
+means nothing to it, such as the class of a deserializer, is left out.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headrace.common.errors import ConfigurationError, FunctionTypeError, GraphError, HeadraceError
+
+__all__ = ["KafkaError", "Outage", "client_settings", "confluent", "is_outage"]
+
+_log = logging.getLogger(__name__)
+
+_LEFT_OUT = frozenset(
+    {
+        "client.dns.lookup.timeout.ms",
+        "client.id.prefix",
+        "commit.offsets.on.checkpoint",
+        "default.api.timeout.ms",
+        "interceptor.classes",
+        "key.deserializer",
+        "key.serializer",
+        "max.block.ms",
+        "max.poll.records",
+        "metric.reporters",
+        "partition.discovery.interval.ms",
+        "partitioner.class",
+        "register.consumer.metrics",
+        "register.producer.metrics",
+        "sasl.client.callback.handler.class",
+        "sasl.jaas.config",
+        "value.deserializer",
+        "value.serializer",
+    }
+)
+
+_RENAMED = {
+    "fetch.max.wait.ms": "fetch.wait.max.ms",
+    "max.request.size": "message.max.bytes",
+    "receive.buffer.bytes": "socket.receive.buffer.bytes",
+    "send.buffer.bytes": "socket.send.buffer.bytes",
+    "ssl.truststore.certificates": "ssl.ca.pem",
+    "ssl.keystore.certificate.chain": "ssl.certificate.pem",
+    "ssl.keystore.key": "ssl.key.pem",
+}
+
+_JAAS_FIELD = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
+
+
+class KafkaError(HeadraceError):
+    """Kafka refused something, or has not got what the program asks for."""
+
+
+def confluent() -> Any:
+    """The module `confluent_kafka`."""
+    try:
+        import confluent_kafka
+    except ImportError as error:
+        raise ConfigurationError(
+            "Kafka needs the package confluent-kafka: pip install 'headrace[kafka]'"
+        ) from error
+    return confluent_kafka
+
+
+def checked_properties(properties: Any) -> dict[str, str]:
+    """Settings that a user gave, as text."""
+    if not isinstance(properties, Mapping):
+        raise FunctionTypeError(f"properties are a dict of str, not {properties!r}")
+    return {checked_text(k, "the name of a property"): _text(v) for k, v in properties.items()}
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def checked_text(value: Any, what: str) -> str:
+    """A text that must not be empty."""
+    if not isinstance(value, str) or not value:
+        raise FunctionTypeError(f"{what} is a str that is not empty, not {value!r}")
+    return value
+
+
+def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
+    """The settings of librdkafka for those of a Java client."""
+    settings: dict[str, Any] = {}
+    for key, value in properties.items():
+        if key in _LEFT_OUT or key.startswith("flink."):
+            continue
+        if key == "buffer.memory":
+            settings["queue.buffering.max.kbytes"] = max(int(value) // 1024, 1)
+        elif key == "ssl.truststore.location":
+            settings["ssl.ca.location"] = _pem(value)
+        elif key != "ssl.truststore.type":
+            settings[_RENAMED.get(key, key)] = value
+    if "sasl.jaas.config" in properties:
+        settings.update(_credentials(properties["sasl.jaas.config"]))
+    return settings
+
+
+def _pem(location: str) -> str:
+    if location.endswith((".jks", ".p12", ".pfx")):
+        raise GraphError(
+            f"ssl.truststore.location is {location!r}, but the client reads certificates as PEM: "
+            "export them to a .pem file and name that"
+        )
+    return location
+
+
+def _credentials(jaas: str) -> dict[str, str]:
+    fields = dict(_JAAS_FIELD.findall(jaas))
+    if "username" not in fields or "password" not in fields:
+        raise GraphError(
+            "sasl.jaas.config has no username and password; for other mechanisms give the "
+            "settings of librdkafka, such as sasl.oauthbearer.config"
+        )
+    return {"sasl.username": fields["username"], "sasl.password": fields["password"]}
+
+
+def check_settings(kind: str, settings: Mapping[str, Any]) -> None:
+    """Find a wrong setting where it was given: a client that connects to nobody is made of them."""
+    trial = {k: v for k, v in settings.items() if k != "bootstrap.servers"}
+    trial.pop("transactional.id", None)
+    trial["log_level"] = 0
+    if kind == "Consumer":
+        trial.setdefault("group.id", "headrace")
+    library = confluent()
+    try:
+        client = getattr(library, kind)(trial)
+    except library.KafkaException as error:
+        raise GraphError(
+            f"Kafka's client refuses a property: {error.args[0].str()}; names and values are those "
+            "of librdkafka where they differ from the Java client's"
+        ) from error
+    if kind == "Consumer":
+        client.close()
+
+
+def is_outage(error: Any) -> bool:
+    """Whether an error only says that brokers cannot be reached now."""
+    codes = confluent().KafkaError
+    return error.code() in {
+        codes._ALL_BROKERS_DOWN,
+        codes._TRANSPORT,
+        codes._TIMED_OUT,
+        codes._TIMED_OUT_QUEUE,
+        codes._WAIT_COORD,
+        codes._RESOLVE,
+        codes.COORDINATOR_NOT_AVAILABLE,
+        codes.COORDINATOR_LOAD_IN_PROGRESS,
+        codes.NOT_COORDINATOR,
+        codes.LEADER_NOT_AVAILABLE,
+        codes.NOT_LEADER_FOR_PARTITION,
+        codes.REQUEST_TIMED_OUT,
+        codes.NETWORK_EXCEPTION,
+        codes.BROKER_NOT_AVAILABLE,
+    }
+
+
+class Outage:
+    """Says once that brokers are away, and once that they are back.
+
+    Its settings make a client tell it of errors; the client's own log is left out, which has a
+    line for every attempt to connect.
+    """
+
+    def __init__(self, servers: str, what: str, say: Callable[[str], None] | None = None) -> None:
+        self._servers = servers
+        self._what = what
+        self._say = say or _log.warning
+        self._away = False
+        self.refused: Any = None
+        """An error that waiting does not help against."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What to give to the client."""
+        return {"error_cb": self.on_error, "log_level": 2, "log.connection.close": "false"}
+
+    def on_error(self, error: Any) -> None:
+        """Called by the client, from a poll."""
+        codes = confluent().KafkaError
+        if error.code() == codes._AUTHENTICATION or error.fatal():
+            self.refused = error
+        elif error.code() == codes._ALL_BROKERS_DOWN or (
+            error.code() == codes._RESOLVE or error.code() == codes._TRANSPORT
+        ):
+            self.away(error)
+
+    def away(self, error: Any) -> None:
+        """Brokers cannot be reached."""
+        if not self._away:
+            self._away = True
+            self._say(
+                f"{self._what}: Kafka at {self._servers} cannot be reached and is waited for "
+                f"({error.str()})"
+            )
+
+    def over(self) -> None:
+        """A broker has answered."""
+        if self._away:
+            self._away = False
+            self._say(f"{self._what}: Kafka at {self._servers} is there again")
+
+    def check(self) -> None:
+        """Raise what waiting does not help against."""
+        if self.refused is not None:
+            raise KafkaError(f"{self._what}: Kafka at {self._servers}: {self.refused.str()}")

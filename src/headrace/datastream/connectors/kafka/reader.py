@@ -1,0 +1,350 @@
+"""Reads partitions in a subtask.
+
+What the client has fetched is taken by the subtask's own thread, in batches and without waiting.
+When there is nothing, a thread waits for the next message and wakes the coordinator; the two never
+read at the same time, so that the order of a partition is kept.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from headrace.datastream.connectors.base import ReadBatch, ReaderContext, SourceReader
+from headrace.datastream.connectors.kafka.client import KafkaError, Outage, confluent
+from headrace.datastream.connectors.kafka.records import (
+    KafkaRecordDeserializationSchema,
+    ValueOnlySchema,
+    consumer_record,
+)
+from headrace.datastream.connectors.kafka.splits import KafkaSplit
+
+__all__ = ["KafkaReader"]
+
+_log = logging.getLogger(__name__)
+
+_MOST_MESSAGES = 10_000
+_WAIT_S = 0.2
+_LINGER_S = 0.005
+
+
+class MessageFetcher:
+    """The messages of a consumer, for somebody who never waits."""
+
+    def __init__(self, consumer: Any, wake: Callable[[], None]) -> None:
+        self._consumer = consumer
+        self._wake = wake
+        self._lock = threading.Lock()
+        self._left = threading.Condition(self._lock)
+        self._closed = False
+        self._wanted = threading.Event()
+        self._interrupted = threading.Event()
+        self._waiting = False
+        self._held: list[Any] = []
+        self._flowing = False
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._wait, daemon=True, name="headrace-kafka")
+        self._thread.start()
+
+    def take(self, most: int) -> list[Any]:
+        """At most so many messages that are there."""
+        with self._lock:
+            if self._waiting:
+                return []
+            held, self._held = self._held, []
+            error, self._error = self._error, None
+        if error is not None:
+            raise error
+        # In the middle of a backlog the next fetch is about to come.
+        linger = _LINGER_S if self._flowing else 0.0
+        taken = (
+            held + self._consumer.consume(most - len(held), linger) if most > len(held) else held
+        )
+        self._flowing = bool(taken)
+        if not taken:
+            self._waiting = True
+            self._wanted.set()
+        return taken
+
+    def _wait(self) -> None:
+        while self._wanted.wait() and not self._closed:
+            self._wanted.clear()
+            messages: list[Any] = []
+            error: BaseException | None = None
+            try:
+                while not messages and not self._interrupted.is_set():
+                    messages = self._consumer.consume(1, _WAIT_S)
+            except BaseException as raised:
+                error = raised
+            with self._left:
+                self._held, self._error, self._waiting = messages, error, False
+                self._left.notify_all()
+            if not self._interrupted.is_set():
+                self._wake()
+
+    def interrupt(self) -> None:
+        """Make the thread leave the client; the next `take` may send it back.
+
+        The client blocks for ever when its assignment is changed while another thread reads.
+        """
+        self._interrupted.set()
+        with self._left:
+            self._left.wait_for(lambda: not self._waiting)
+        self._interrupted.clear()
+
+    def close(self) -> None:
+        """End the thread."""
+        self.interrupt()
+        self._closed = True
+        self._wanted.set()
+        self._thread.join()
+
+
+class KafkaReader(SourceReader):
+    """Reads its partitions together, each from its offset."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        schema: KafkaRecordDeserializationSchema,
+        context: ReaderContext,
+        commits: bool,
+        reset: str,
+    ) -> None:
+        self._settings = settings
+        self._schema = schema
+        self._context = context
+        self._commits = commits
+        self._reset = reset
+        self._outage = Outage(
+            settings["bootstrap.servers"], f"reader {context.subtask}", print_warning
+        )
+        self._message = confluent().Message
+        self._consumer: Any = None
+        self._fetcher: MessageFetcher
+        self._splits: dict[str, KafkaSplit] = {}
+        self._fetched: deque[tuple[str, list[Any]]] = deque()
+        self._ended_at: dict[str, int] = {}
+        self._finished: list[str] = []
+        self._checkpoints: dict[int, list[KafkaSplit]] = {}
+
+    def open(self) -> None:
+        self._schema.open()
+        settings = {**self._settings, **self._outage.settings, "on_commit": self._committed}
+        self._consumer = confluent().Consumer(settings)
+        self._fetcher = MessageFetcher(self._consumer, self._context.data_available)
+
+    def close(self) -> None:
+        if self._consumer is not None:
+            if hasattr(self, "_fetcher"):
+                self._fetcher.close()
+            self._consumer.close()
+
+    # Splits.
+
+    def add_splits(self, splits: Sequence[KafkaSplit]) -> None:
+        for split in splits:
+            self._splits[split.split_id] = split
+        at_end = [s.split_id for s in splits if s.stop is not None and s.offset >= s.stop]
+        for split_id in at_end:
+            del self._splits[split_id]
+            self._finished.append(split_id)
+        self._assign([s for s in splits if s.split_id in self._splits])
+
+    def _assign(self, splits: Sequence[KafkaSplit]) -> None:
+        if splits:
+            self._fetcher.interrupt()
+            partition = confluent().TopicPartition
+            self._consumer.incremental_assign(
+                [partition(s.topic, s.partition, s.offset) for s in splits]
+            )
+
+    def _finish(self, split: KafkaSplit) -> None:
+        del self._splits[split.split_id]
+        self._finished.append(split.split_id)
+        self._fetcher.interrupt()
+        self._consumer.incremental_unassign(
+            [confluent().TopicPartition(split.topic, split.partition)]
+        )
+
+    def finished_splits(self) -> list[str]:
+        finished, self._finished = self._finished, []
+        return finished
+
+    @property
+    def exhausted(self) -> bool:
+        return not self._splits
+
+    def snapshot(self) -> list[KafkaSplit]:
+        return [replace(split, reset=self._reset) for split in self._splits.values()]
+
+    # Reading.
+
+    def poll(self, max_records: int) -> ReadBatch | None:
+        while True:
+            if not self._fetched:
+                if not self._fetch(max_records):
+                    return None
+                continue
+            split_id, messages = self._fetched.popleft()
+            if len(messages) > max_records:
+                self._fetched.appendleft((split_id, messages[max_records:]))
+                messages = messages[:max_records]
+            split = self._splits.get(split_id)
+            batch = None if split is None else self._read(split, messages)
+            if batch is not None:
+                return batch
+
+    def _fetch(self, most: int) -> bool:
+        """Take messages from the client and sort them by partition."""
+        if not self._splits:
+            return False
+        messages = self._fetcher.take(min(most, _MOST_MESSAGES))
+        if not messages:
+            self._outage.check()
+            return False
+        self._outage.over()
+        errors = [m for m in messages if m.error() is not None]
+        if errors:
+            messages = [m for m in messages if m.error() is None]
+        by_split: dict[str, list[Any]] = {}
+        partitions = list(map(self._message.partition, messages))
+        topics = {s.topic for s in self._splits.values()}
+        if len(topics) == 1 and len(set(partitions)) <= 1:
+            if messages:
+                by_split[f"{messages[0].topic()}-{partitions[0]}"] = messages
+        else:
+            for message, partition in zip(messages, partitions, strict=True):
+                by_split.setdefault(f"{message.topic()}-{partition}", []).append(message)
+        self._fetched.extend(by_split.items())
+        for message in errors:
+            self._on_error(message)
+        return True
+
+    def _read(self, split: KafkaSplit, messages: list[Any]) -> ReadBatch | None:
+        """The records of messages of one partition; the position is then after them."""
+        if not messages:
+            self._at_end(split)
+            return None
+        end = messages[-1].offset() + 1
+        stop = split.stop
+        if stop is not None and end > stop:
+            messages = [m for m in messages if m.offset() < stop]
+        values, timestamps = self._deserialized(messages)
+        split = self._splits[split.split_id] = replace(split, offset=end)
+        if stop is not None and end >= stop:
+            self._finish(split)
+        return ReadBatch(split.split_id, values, timestamps) if values else None
+
+    def _at_end(self, split: KafkaSplit) -> None:
+        """The end of a partition: behind its last record there may be marks of transactions."""
+        offset = max(split.offset, self._ended_at.pop(split.split_id, 0))
+        split = self._splits[split.split_id] = replace(split, offset=offset)
+        if split.stop is not None and offset >= split.stop:
+            self._finish(split)
+
+    def _deserialized(self, messages: list[Any]) -> tuple[list[Any], list[int]]:
+        timestamps = [m.timestamp()[1] for m in messages]
+        if not isinstance(self._schema, ValueOnlySchema):
+            return self._record_by_record(messages)
+        try:
+            values = list(map(self._schema.of_value, map(self._message.value, messages)))
+        except Exception:
+            return self._record_by_record(messages)
+        if None in values:
+            kept = [(v, t) for v, t in zip(values, timestamps, strict=True) if v is not None]
+            return [v for v, _ in kept], [t for _, t in kept]
+        return values, timestamps
+
+    def _record_by_record(self, messages: list[Any]) -> tuple[list[Any], list[int]]:
+        values: list[Any] = []
+        timestamps: list[int] = []
+        for message in messages:
+            record = consumer_record(message)
+            try:
+                found = list(self._schema.deserialize(record))
+            except Exception as error:
+                raise KafkaError(
+                    f"the message at offset {record.offset} of partition {record.partition} of "
+                    f"topic {record.topic!r} cannot be deserialized: {type(error).__name__}: "
+                    f"{error}. Its value is {_shown(record.value)}. Make the deserializer return "
+                    "None to skip such messages, or correct them"
+                ) from error
+            values += found
+            timestamps += [record.timestamp] * len(found)
+        return values, timestamps
+
+    # Errors that the client hands over in place of a message.
+
+    def _on_error(self, message: Any) -> None:
+        error, codes = message.error(), confluent().KafkaError
+        split_id = f"{message.topic()}-{message.partition()}"
+        if error.code() == codes._PARTITION_EOF:
+            self._ended_at[split_id] = message.offset()
+            self._fetched.append((split_id, []))
+        elif error.code() == codes._AUTO_OFFSET_RESET:
+            self._out_of_range(self._splits[split_id], error)
+        elif error.code() in (codes.UNKNOWN_TOPIC_OR_PART, codes._UNKNOWN_TOPIC):
+            raise KafkaError(
+                f"partition {split_id} is not there any more: its topic was deleted. Create the "
+                "topic again, or start the job without the state of this source"
+            )
+        elif error.fatal() or error.code() == codes.TOPIC_AUTHORIZATION_FAILED:
+            raise KafkaError(f"partition {split_id} cannot be read: {error.str()}")
+        else:
+            self._outage.away(error)
+
+    def _out_of_range(self, split: KafkaSplit, error: Any) -> None:
+        there = confluent().TopicPartition(split.topic, split.partition)
+        low, high = self._consumer.get_watermark_offsets(there, timeout=10.0)
+        if split.reset == "none":
+            raise KafkaError(
+                f"partition {split.split_id} is to be read from offset {split.offset}, but the "
+                f"broker has {low} to {high}: the records were deleted by retention before they "
+                "were read. Start from a newer savepoint; or set the property auto.offset.reset "
+                "to 'earliest' to go on with the oldest record left, and lose those between"
+            )
+        offset = low if split.reset == "earliest" else high
+        print_warning(
+            f"partition {split.split_id}: offset {split.offset} is not there, reading goes on at "
+            f"{offset} ({split.reset})"
+        )
+        moved = self._splits[split.split_id] = replace(split, offset=offset, reset=self._reset)
+        partition = confluent().TopicPartition(moved.topic, moved.partition, offset)
+        self._consumer.incremental_unassign([partition])
+        self._assign([moved])
+
+    # Checkpoints.
+
+    def on_checkpoint(self, checkpoint: int) -> None:
+        if self._commits:
+            self._checkpoints[checkpoint] = self.snapshot()
+
+    def on_checkpoint_complete(self, checkpoint: int) -> None:
+        splits = self._checkpoints.pop(checkpoint, None)
+        for older in [c for c in self._checkpoints if c < checkpoint]:
+            del self._checkpoints[older]
+        if splits:
+            partition = confluent().TopicPartition
+            offsets = [partition(s.topic, s.partition, s.offset) for s in splits]
+            self._consumer.commit(offsets=offsets, asynchronous=True)
+
+    def _committed(self, error: Any, partitions: list[Any]) -> None:
+        if error is not None:
+            # The checkpoint has the positions; those of the group are for people who look on.
+            print_warning(f"offsets were not committed to Kafka: {error.str()}")
+
+
+def print_warning(text: str) -> None:
+    """Tell whoever reads the log of the job."""
+    _log.warning("%s", text)
+
+
+def _shown(value: bytes | None) -> str:
+    if value is None:
+        return "null (a tombstone)"
+    return repr(value if len(value) <= 100 else value[:100] + b"...")
