@@ -76,7 +76,7 @@ def check_page(page: Path, directory: Path) -> None:
     done = subprocess.run(
         [sys.executable, script.name],
         cwd=directory,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        env={**os.environ, "PYTHONUNBUFFERED": "1", "PYSPARK_PYTHON": sys.executable},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

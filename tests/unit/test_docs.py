@@ -17,6 +17,7 @@ TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG
 RUN = {
     "README.md",
     "docs/state-evolution.md",
+    "docs/state-processor.md",
     "docs/testing.md",
     "docs/tutorial.md",
     "docs/windows.md",

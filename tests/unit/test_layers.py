@@ -44,7 +44,8 @@ ALLOWED: dict[str, frozenset[str]] = {
     "sql": FOUNDATION | {"graph"},
     "table": FOUNDATION | {"datastream", "graph", "sql"},
     "coordination": FOUNDATION | {"datastream.connectors.base", "graph", "runtime"},
-    "spark": FOUNDATION | {"coordination", "datastream", "graph", "runtime"},
+    "spark": FOUNDATION | {"coordination", "datastream", "graph", "runtime", "state_processor"},
+    "state_processor": FOUNDATION | {"coordination", "datastream", "graph", "runtime"},
     "testing": FOUNDATION | {"datastream", "graph", "runtime"},
     "compat": FOUNDATION | {"cluster", "datastream"},
     "cluster": FOUNDATION
@@ -56,6 +57,7 @@ ALLOWED: dict[str, frozenset[str]] = {
 # program loads neither.
 ALLOWED_LATE: dict[str, frozenset[str]] = {
     "datastream": frozenset({"coordination", "runtime", "spark"}),
+    "state_processor": frozenset({"spark"}),
     "testing": frozenset({"coordination", "spark"}),
 }
 

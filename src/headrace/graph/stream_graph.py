@@ -292,7 +292,7 @@ def _operator_ids(graph: StreamGraph, settings: GraphSettings) -> dict[NodeId, O
         if node.uid_hash is not None:
             operator_id = OperatorId(node.uid_hash)
         elif node.uid is not None:
-            operator_id = _hash("uid", node.uid)
+            operator_id = operator_id_of(node.uid)
         elif not settings.auto_generated_uids:
             raise GraphError(
                 f"operator {node.name!r} has no uid, and auto-generated uids are disabled: "
@@ -310,6 +310,11 @@ def _operator_ids(graph: StreamGraph, settings: GraphSettings) -> dict[NodeId, O
         owners[operator_id] = node
         ids[node.id] = operator_id
     return ids
+
+
+def operator_id_of(uid: str) -> OperatorId:
+    """The id of the operator with a uid, in every program."""
+    return _hash("uid", uid)
 
 
 def _hash(*parts: str) -> OperatorId:

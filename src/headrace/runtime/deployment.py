@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pickle
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import cloudpickle
 
-from headrace.graph.ids import NodeId, SlotId, VertexId
-from headrace.graph.job_graph import JobGraph, JobVertex
+from headrace.graph.ids import NodeId, OperatorId, SlotId, VertexId
+from headrace.graph.job_graph import ChainedOperator, JobEdge, JobGraph, JobVertex
+from headrace.graph.partitioning import Partitioning
 from headrace.graph.physical_graph import Location, Partition, PhysicalGraph
 from headrace.runtime.state.factory import StateBackendSettings
 from headrace.runtime.storage import Storages
@@ -54,6 +56,49 @@ class VertexDeployment:
             for op, spec in zip(self.vertex.operators, self.specs, strict=True)
         )
         return replace(self.vertex, operators=operators)
+
+
+def single_operator(
+    spec: bytes,
+    kind: str,
+    partitionings: Sequence[Partitioning],
+    *,
+    keyed: bool,
+    parallelism: int,
+    max_parallelism: int,
+    operator_id: OperatorId,
+) -> VertexDeployment:
+    """A vertex of one operator outside of any job: records come from a single sender."""
+    vertex = VertexId(operator_id)
+    operator = ChainedOperator(
+        NodeId(1),
+        operator_id,
+        None,
+        kind,
+        None,  # type: ignore[arg-type]
+        None,
+        keyed,
+    )
+    edges = tuple(
+        JobEdge(index, VertexId("outside"), NodeId(0), vertex, index, partitioning)
+        for index, partitioning in enumerate(partitionings)
+    )
+    return VertexDeployment(
+        JobVertex(
+            id=vertex,
+            name=kind,
+            parallelism=parallelism,
+            max_parallelism=max_parallelism,
+            slot_sharing_group="default",
+            operators=(operator,),
+            chained_edges=(),
+            in_edges=edges,
+            out_edges=(),
+        ),
+        (spec,),
+        {edge.index: 1 for edge in edges},
+        {},
+    )
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,13 @@ from headrace.common.errors import FunctionTypeError, HeadraceError
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.time_domain import TimeDomain
-from headrace.graph.ids import NodeId, OperatorId, VertexId
-from headrace.graph.job_graph import ChainedOperator, JobEdge, JobVertex
+from headrace.graph.ids import OperatorId
 from headrace.graph.partitioning import Keyed, Partitioning, Rebalance
 from headrace.graph.shipping import check_shippable
 from headrace.graph.specs import OperatorSpec
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch, Element, EndMark, StatusMark, WatermarkMark
 from headrace.runtime.conversion import column_converter
-from headrace.runtime.deployment import VertexDeployment
+from headrace.runtime.deployment import VertexDeployment, single_operator
 from headrace.runtime.failure import UserCodeFailure
 from headrace.runtime.key_groups import OpaqueKey
 from headrace.runtime.operator import TaskInfo
@@ -31,7 +30,6 @@ from headrace.testing.state_view import remember_descriptors, state_of
 
 __all__ = ["OperatorHarness", "TimerInfo", "TwoInputHarness"]
 
-_NODE = NodeId(1)
 _MAX_PARALLELISM = 128
 
 Timestamps = Iterable[int | None] | Callable[[Any], int | None] | None
@@ -287,35 +285,14 @@ class OperatorHarness:
                 subtask.gate.on_watermark((index, 0), timestamp)
 
     def _deployment(self, parallelism: int) -> VertexDeployment:
-        vertex = VertexId("harness")
-        operator = ChainedOperator(
-            _NODE,
-            OperatorId("harness"),
-            None,
+        return single_operator(
+            self._spec,
             self._kind,
-            None,  # type: ignore[arg-type]
-            None,
-            self._keyed,
-        )
-        edges = tuple(
-            JobEdge(index, VertexId("test"), NodeId(0), vertex, index, partitioning)
-            for index, partitioning in enumerate(self._partitionings)
-        )
-        return VertexDeployment(
-            JobVertex(
-                id=vertex,
-                name=self._kind,
-                parallelism=parallelism,
-                max_parallelism=self._max_parallelism,
-                slot_sharing_group="default",
-                operators=(operator,),
-                chained_edges=(),
-                in_edges=edges,
-                out_edges=(),
-            ),
-            (self._spec,),
-            {edge.index: 1 for edge in edges},
-            {},
+            self._partitionings,
+            keyed=self._keyed,
+            parallelism=parallelism,
+            max_parallelism=self._max_parallelism,
+            operator_id=OperatorId("harness"),
         )
 
     def _take_batch(self, index: int, values: list[Any], ts: Timestamps) -> None:

@@ -213,6 +213,11 @@ class TableStateBackend(KeyedStateBackend, Generic[T]):
             raise StateError(f"state {state_name!r} has no namespaces; ask for its keys()")
         return list(table.addresses())
 
+    def stored(self, state_name: str) -> Iterator[tuple[Any, Any]]:
+        """Address and what is stored there, for all entries of a state."""
+        table = self._existing(state_name)
+        return ((address, table.entries.get(address)) for address in table.addresses())
+
     def apply_to_all_keys(
         self,
         descriptor: StateDescriptor,
