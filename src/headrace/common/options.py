@@ -169,7 +169,7 @@ CHECKPOINTING_MODE = _option(
 )  # fmt: skip
 CHECKPOINTING_TIMEOUT = _option(
     "execution.checkpointing.timeout", DURATION, "10 min",
-    "A checkpoint that takes longer is given up.",
+    "A checkpoint that takes longer is given up, which counts as a failed one.",
 )  # fmt: skip
 CHECKPOINTING_MIN_PAUSE = _option(
     "execution.checkpointing.min-pause", DURATION, "0 ms",
@@ -177,7 +177,7 @@ CHECKPOINTING_MIN_PAUSE = _option(
 )  # fmt: skip
 CHECKPOINTING_MAX_CONCURRENT = _option(
     "execution.checkpointing.max-concurrent-checkpoints", INT, 1,
-    "How many checkpoints may be under way at once.",
+    "How many checkpoints may be under way at once; one with a minimum pause between them.",
 )  # fmt: skip
 CHECKPOINTING_TOLERABLE_FAILURES = _option(
     "execution.checkpointing.tolerable-failed-checkpoints", INT, 0,
@@ -233,7 +233,11 @@ LOCAL_RECOVERY = _option(
     "Keep a copy of the state beside the slot, for a quicker restore on the same host.",
 )  # fmt: skip
 SAVEPOINT_PATH = _option(
-    "execution.state-recovery.path", STRING, None, "Savepoint or checkpoint to start from."
+    "execution.state-recovery.path",
+    STRING,
+    None,
+    "Savepoint or checkpoint to start from, or the directory of a job's checkpoints, which stands "
+    "for the newest that can be read.",
 )
 SAVEPOINT_IGNORE_UNCLAIMED = _option(
     "execution.state-recovery.ignore-unclaimed-state", BOOLEAN, False,
@@ -291,6 +295,17 @@ ROCKSDB_BLOOM_FILTER = _option(
 ROCKSDB_CACHE_OBJECTS = _option(
     "state.backend.rocksdb.object-cache.size", INT, 100_000,
     "How many decoded values are kept in front of RocksDB, for each slot.",
+)  # fmt: skip
+
+# -- Heartbeats
+
+HEARTBEAT_INTERVAL = _option(
+    "heartbeat.interval", DURATION, "10 s", "How often slots are asked for a sign of life."
+)
+HEARTBEAT_TIMEOUT = _option(
+    "heartbeat.timeout", DURATION, "50 s",
+    "A slot that is silent for longer counts as lost, and the job goes back to its last "
+    "checkpoint. A killed one is noticed at once.",
 )  # fmt: skip
 
 # -- Restart strategies

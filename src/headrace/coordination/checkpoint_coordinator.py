@@ -9,8 +9,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.common.crash_points import crash_point
 from headrace.common.errors import CheckpointError, CheckpointFailureReason
+from headrace.coordination.checkpoint_failures import ToleratedFailures
 from headrace.coordination.checkpoint_store import (
+    METADATA,
     CheckpointStore,
     CompletedCheckpoint,
     OperatorEntry,
@@ -20,7 +23,7 @@ from headrace.graph.ids import CheckpointId, VertexId
 from headrace.graph.job_graph import JobGraph
 from headrace.runtime.epoch import CheckpointRequest, SubtaskKey
 from headrace.runtime.messages import Snapshotted
-from headrace.runtime.storage import Storages, name_of
+from headrace.runtime.storage import Storages, join, name_of, resolve
 
 _log = logging.getLogger(__name__)
 
@@ -32,6 +35,7 @@ class CheckpointSettings:
     interval_ms: int | None = None
     min_pause_ms: int = 0
     timeout_ms: int = 600_000
+    max_concurrent: int = 1
     tolerable_failures: int = 0
     retained: int = 1
     directory: str | None = None
@@ -42,6 +46,11 @@ class CheckpointSettings:
     @property
     def enabled(self) -> bool:
         return self.interval_ms is not None
+
+    @property
+    def limit(self) -> int:
+        """How many may be under way; a minimum pause between them leaves one, as in Flink."""
+        return 1 if self.min_pause_ms > 0 else max(self.max_concurrent, 1)
 
 
 @dataclass
@@ -79,6 +88,15 @@ class _Pending:
         """Whether it belongs to the user."""
         return self.order is not None and self.order.directory is not None
 
+    @property
+    def binding(self) -> bool:
+        """Whether it counts for the job: recovery may go back to it, and sinks commit with it.
+
+        As in Flink a savepoint that the job goes on after does neither: its files are the user's,
+        who may move or delete them.
+        """
+        return not self.savepoint or (self.order is not None and self.order.stop)
+
 
 class CheckpointCoordinator:
     """Checkpoints of one job, over all its attempts. Parts arrive on other threads."""
@@ -101,11 +119,11 @@ class CheckpointCoordinator:
         # either complete, with all that follows from it, or never.
         self._completing = threading.Lock()
         self._next_id = 1
-        self._pending: _Pending | None = None
+        self._pending: dict[CheckpointId, _Pending] = {}
         self._orders: list[SavepointOrder] = []
         self._last_start_ms: int | None = None
         self._last_end_ms: int | None = None
-        self._failures_in_a_row = 0
+        self._failures = ToleratedFailures(settings.tolerable_failures)
         self.history: list[dict[str, Any]] = []
 
     # When.
@@ -116,30 +134,34 @@ class CheckpointCoordinator:
             self._orders.append(order)
 
     def next_due(self, now_ms: int) -> int | None:
-        """When the next checkpoint should start; None if none is wanted or one is under way."""
+        """When there is something to do next: a checkpoint to start, or one to give up."""
         with self._lock:
-            if self._pending is not None:
-                return self._pending.started_ms + self._settings.timeout_ms
-            if self._orders:
-                return now_ms
-            if self._settings.interval_ms is None:
-                return None
-            start = self._last_start_ms if self._last_start_ms is not None else now_ms
-            if self._last_start_ms is None:
-                self._last_start_ms = now_ms
-            due = start + self._settings.interval_ms
-            if self._last_end_ms is not None:
-                due = max(due, self._last_end_ms + self._settings.min_pause_ms)
-            return due
+            expiry = [p.started_ms + self._settings.timeout_ms for p in self._pending.values()]
+            start = self._next_start(now_ms)
+        return min((*expiry, *([] if start is None else [start])), default=None)
+
+    def _next_start(self, now_ms: int) -> int | None:
+        """When the next checkpoint may start; None if none is wanted or enough are under way."""
+        if len(self._pending) >= self._settings.limit:
+            return None
+        if self._orders:
+            return now_ms
+        if self._settings.interval_ms is None:
+            return None
+        if self._last_start_ms is None:
+            self._last_start_ms = now_ms
+        due = self._last_start_ms + self._settings.interval_ms
+        if self._last_end_ms is not None:
+            due = max(due, self._last_end_ms + self._settings.min_pause_ms)
+        return due
 
     def begin(
         self, now_ms: int, enumerators: dict[VertexId, Any]
     ) -> tuple[CheckpointRequest, SavepointOrder | None] | None:
         """Start a checkpoint if one is due: the request for the epoch's plan."""
-        self.expire(now_ms)
-        due = self.next_due(now_ms)
         with self._lock:
-            if self._pending is not None or due is None or due > now_ms:
+            due = self._next_start(now_ms)
+            if due is None or due > now_ms:
                 return None
             order = self._orders.pop(0) if self._orders else None
             checkpoint = self._next_checkpoint()
@@ -148,15 +170,17 @@ class CheckpointCoordinator:
             else:
                 directory = self.store.directory_of(checkpoint)
                 self._last_start_ms = now_ms
-            self._pending = _Pending(checkpoint, directory, now_ms, enumerators, order)
-            return CheckpointRequest(checkpoint, directory), order
+            self._pending[checkpoint] = _Pending(checkpoint, directory, now_ms, enumerators, order)
+        crash_point("checkpoint-begun")
+        return CheckpointRequest(checkpoint, directory), order
 
     def begin_final(self, now_ms: int, enumerators: dict[VertexId, Any]) -> CheckpointRequest:
         """Start the checkpoint of a job that has come to its end; none may be under way."""
         with self._lock:
             checkpoint = self._next_checkpoint()
             directory = self.store.directory_of(checkpoint)
-            self._pending = _Pending(checkpoint, directory, now_ms, enumerators, None, final=True)
+            pending = _Pending(checkpoint, directory, now_ms, enumerators, None, final=True)
+            self._pending[checkpoint] = pending
         return CheckpointRequest(checkpoint, directory)
 
     def begin_commit(self) -> CheckpointId:
@@ -173,7 +197,7 @@ class CheckpointCoordinator:
     def under_way(self) -> bool:
         """Whether a checkpoint is neither complete nor given up."""
         with self._lock:
-            return self._pending is not None
+            return bool(self._pending)
 
     # Parts.
 
@@ -184,32 +208,49 @@ class CheckpointCoordinator:
 
     def _take_part(self, part: Snapshotted, now_ms: int) -> CheckpointError | None:
         with self._lock:
-            pending = self._pending
-            if pending is None or pending.checkpoint != part.checkpoint:
-                return None
-            pending.parts[part.vertex, part.subtask] = part
-            total = sum(v.parallelism for v in self.job_graph.vertices)
-            if part.error is None and len(pending.parts) < total:
-                return None
-            self._pending = None
+            pending = self._pending.get(part.checkpoint)
+            if pending is not None:
+                pending.parts[part.vertex, part.subtask] = part
+                total = sum(v.parallelism for v in self.job_graph.vertices)
+                if part.error is None and len(pending.parts) < total:
+                    return None
+                del self._pending[part.checkpoint]
+        if pending is None:
+            self._drop_late(part)
+            return None
         if part.error is not None:
             name = self.job_graph.vertex(part.vertex).name
             why = f"subtask {part.subtask} of {name!r} could not write its snapshot: {part.error}"
             return self._give_up(pending, CheckpointFailureReason.IO_ERROR, why)
         return self._complete(pending, now_ms)
 
+    def _drop_late(self, part: Snapshotted) -> None:
+        """A part of a checkpoint that was given up meanwhile: nobody else would delete it."""
+        directory = resolve(part.path, "..")
+        storage = self.store.storages.of(directory)
+        if not storage.exists(join(directory, METADATA)):
+            storage.delete_directory(directory)
+
     def _complete(self, pending: _Pending, now_ms: int) -> CheckpointError | None:
         completed = self._assemble(pending, now_ms)
+        crash_point("metadata-begun")
         try:
             completed.write_metadata()
         except OSError as error:
             return self._give_up(pending, CheckpointFailureReason.FINALIZE_FAILURE, str(error))
+        crash_point("metadata-written")
+        subsumed: list[_Pending] = []
         with self._lock:
-            self._failures_in_a_row = 0
+            self._failures.succeeded()
             self._last_end_ms = now_ms
-            self.store.add(completed)
             self._remember(pending, "COMPLETED", completed.size, now_ms)
-        self._on_end(pending.checkpoint, True)
+            if pending.binding:
+                self.store.add(completed)
+                older = [c for c, p in self._pending.items() if c < pending.checkpoint]
+                subsumed = [self._pending.pop(c) for c in older if not self._pending[c].order]
+        if pending.binding:
+            self._on_end(pending.checkpoint, True)
+        crash_point("checkpoint-announced")
         _log.info(
             "checkpoint %s of job %s is complete: %d bytes in %d ms",
             pending.checkpoint,
@@ -217,6 +258,9 @@ class CheckpointCoordinator:
             completed.size,
             now_ms - pending.started_ms,
         )
+        for older_pending in subsumed:
+            reason = CheckpointFailureReason.SUBSUMED
+            self._give_up(older_pending, reason, f"checkpoint {pending.checkpoint} came before it")
         if pending.order is not None:
             pending.order.done.set_result(pending.directory)
         return None
@@ -252,47 +296,53 @@ class CheckpointCoordinator:
         )
 
     def progress(self) -> dict[str, int] | None:
-        """How far the checkpoint is that is under way, if one is."""
+        """How far the newest checkpoint is that is under way, if one is."""
         with self._lock:
-            if self._pending is None:
+            if not self._pending:
                 return None
-            total = sum(v.parallelism for v in self.job_graph.vertices)
+            newest = self._pending[max(self._pending)]
             return {
-                "checkpoint": self._pending.checkpoint,
-                "subtasks_done": len(self._pending.parts),
-                "subtasks": total,
-                "bytes": sum(p.size for p in self._pending.parts.values()),
+                "checkpoint": newest.checkpoint,
+                "subtasks_done": len(newest.parts),
+                "subtasks": sum(v.parallelism for v in self.job_graph.vertices),
+                "bytes": sum(p.size for p in newest.parts.values()),
             }
 
     # Giving up.
 
-    def expire(self, now_ms: int) -> None:
-        """Give up what takes too long."""
-        with self._lock:
-            pending = self._pending
-            if pending is None or now_ms < pending.started_ms + self._settings.timeout_ms:
-                return
-            self._pending = None
-        self._give_up(
-            pending,
-            CheckpointFailureReason.EXPIRED,
-            f"it was not complete after {self._settings.timeout_ms} ms",
-        )
+    def expire(self, now_ms: int) -> CheckpointError | None:
+        """Give up what has taken too long. An error if too many checkpoints have failed now."""
+        timeout_ms = self._settings.timeout_ms
+        with self._completing:
+            with self._lock:
+                late = [p for p in self._pending.values() if now_ms >= p.started_ms + timeout_ms]
+                for pending in late:
+                    del self._pending[pending.checkpoint]
+            verdicts = [
+                self._give_up(
+                    pending,
+                    CheckpointFailureReason.EXPIRED,
+                    f"it was not complete after {timeout_ms} ms (execution.checkpointing.timeout)",
+                )
+                for pending in late
+            ]
+        return next((verdict for verdict in verdicts if verdict is not None), None)
 
     def abort_pending(self, reason: CheckpointFailureReason, keep_orders: bool = False) -> None:
         """The attempt is over, and with it what was under way."""
         with self._completing, self._lock:
-            pending, self._pending = self._pending, None
+            pending, self._pending = list(self._pending.values()), {}
             orders = [] if keep_orders else self._orders
             self._orders = [o for o in self._orders if o not in orders]
-        if pending is not None:
-            self._give_up(pending, reason, reason.value)
+        for given_up in pending:
+            self._give_up(given_up, reason, reason.value)
         for order in orders:
             order.done.set_exception(CheckpointError(f"no savepoint: {reason.value}", reason))
 
     def _give_up(
         self, pending: _Pending, reason: CheckpointFailureReason, why: str
     ) -> CheckpointError | None:
+        """Forget a checkpoint; an error if that was one too many."""
         _log.warning("checkpoint %s of job %s failed: %s", pending.checkpoint, self._job_id, why)
         self.store.storages.of(pending.directory).delete_directory(pending.directory)
         error = CheckpointError(
@@ -301,17 +351,16 @@ class CheckpointCoordinator:
             checkpoint_id=pending.checkpoint,
         )
         with self._lock:
-            self._remember(pending, "FAILED", 0, pending.started_ms)
-            if pending.order is None and reason is not CheckpointFailureReason.JOB_FAILURE:
-                self._failures_in_a_row += 1
-            too_many = self._failures_in_a_row > self._settings.tolerable_failures
+            self._remember(pending, "FAILED", 0, pending.started_ms, why)
+            verdict = self._failures.failed(error) if pending.order is None else None
         self._on_end(pending.checkpoint, False)
         if pending.order is not None:
             pending.order.done.set_exception(error)
-            return None
-        return error if too_many and reason is not CheckpointFailureReason.JOB_FAILURE else None
+        return verdict
 
-    def _remember(self, pending: _Pending, status: str, size: int, now_ms: int) -> None:
+    def _remember(
+        self, pending: _Pending, status: str, size: int, now_ms: int, why: str | None = None
+    ) -> None:
         self.history.append(
             {
                 "id": pending.checkpoint,
@@ -321,6 +370,7 @@ class CheckpointCoordinator:
                 "end_to_end_duration": now_ms - pending.started_ms,
                 "state_size": size,
                 "external_path": pending.directory,
+                "failure_message": why,
             }
         )
         del self.history[:-100]

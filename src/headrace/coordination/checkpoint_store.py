@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import json
-import logging
 import pickle
 import secrets
 from dataclasses import dataclass, field
@@ -21,8 +20,6 @@ from headrace.common.errors import CheckpointError, CheckpointFailureReason
 from headrace.graph.ids import CheckpointId
 from headrace.graph.job_graph import JobGraph, JobVertex
 from headrace.runtime.storage import Storages, join, name_of, resolve
-
-_log = logging.getLogger(__name__)
 
 METADATA = "_metadata"
 FORMAT = 1
@@ -98,7 +95,7 @@ class CompletedCheckpoint:
                 f"{self.directory} has state of operators that the program does not have: {names}; "
                 "give the operators their uid() back, or allow it to be left out (-n, "
                 "execution.state-recovery.ignore-unclaimed-state)",
-                CheckpointFailureReason.RESTORE_FAILURE,
+                CheckpointFailureReason.STATE_MISMATCH,
             )
         for entry in self.operators:
             vertex = wanted.get(entry.operator_id)
@@ -107,7 +104,7 @@ class CompletedCheckpoint:
                     f"operator {entry.name!r} was saved with max parallelism "
                     f"{entry.max_parallelism} but has {vertex.max_parallelism} now: call "
                     f"set_max_parallelism({entry.max_parallelism})",
-                    CheckpointFailureReason.RESTORE_FAILURE,
+                    CheckpointFailureReason.STATE_MISMATCH,
                 )
         return {
             o.operator_id: [resolve(self.directory, f) for f in o.files]
@@ -137,7 +134,7 @@ def load_checkpoint(path: str, storages: Storages | None = None) -> CompletedChe
     if content.get("format") != FORMAT:
         raise CheckpointError(
             f"{directory} has format {content.get('format')!r}; this version reads format {FORMAT}",
-            CheckpointFailureReason.RESTORE_FAILURE,
+            CheckpointFailureReason.STATE_MISMATCH,
         )
     return CompletedCheckpoint(
         CheckpointId(content["checkpoint"]),
@@ -161,6 +158,7 @@ class CheckpointStore:
         self.storages = storages or Storages()
         self._retained = max(retained, 1)
         self.completed: list[CompletedCheckpoint] = []
+        self._dropped: list[CompletedCheckpoint] = []
 
     def directory_of(self, checkpoint: CheckpointId) -> str:
         """Where a checkpoint goes: `chk-<n>`, as in Flink."""
@@ -174,25 +172,35 @@ class CheckpointStore:
     def add(self, checkpoint: CompletedCheckpoint) -> None:
         """A checkpoint is complete."""
         self.completed.append(checkpoint)
-        own = [c for c in self.completed if not c.savepoint]
-        for old in own[: -self._retained]:
+        for old in self.completed[: -self._retained]:
             self.completed.remove(old)
-            old.discard()
+            if self._owns(old):
+                old.discard()
+
+    def adopt(self, checkpoint: CompletedCheckpoint) -> None:
+        """A checkpoint that the job starts from: it can go back to it, but never deletes it."""
+        self.completed.append(checkpoint)
+
+    def _owns(self, checkpoint: CompletedCheckpoint) -> bool:
+        return not checkpoint.savepoint and resolve(checkpoint.directory, "..") == self._directory
 
     @property
     def latest(self) -> CompletedCheckpoint | None:
         """What to go back to."""
         return self.completed[-1] if self.completed else None
 
-    def drop(self, checkpoint: CompletedCheckpoint, why: str) -> None:
-        """A checkpoint turned out to be unusable: the one before it is next."""
-        _log.warning("checkpoint %s cannot be used: %s", checkpoint.checkpoint, why)
+    def drop(self, checkpoint: CompletedCheckpoint) -> None:
+        """A checkpoint turned out to be unusable: the one before it is next.
+
+        What is left of its files stays until the job is over, for whoever looks for the cause.
+        """
         self.completed.remove(checkpoint)
+        self._dropped.append(checkpoint)
 
     def clear(self) -> None:
         """Delete all checkpoints; savepoints belong to the user."""
-        for checkpoint in self.completed:
-            if not checkpoint.savepoint:
+        for checkpoint in (*self.completed, *self._dropped):
+            if self._owns(checkpoint):
                 checkpoint.discard()
-        self.completed = []
+        self.completed, self._dropped = [], []
         self.storages.of(self._directory).delete_empty_directory(self._directory)

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import pickle
+import socket
 import threading
 from collections.abc import Callable
 from multiprocessing.connection import Connection, Listener
@@ -64,8 +65,7 @@ class ControlServer:
         with contextlib.suppress(OSError):
             self._listener.close()
         for connection in list(self._slots.values()):
-            with contextlib.suppress(OSError):
-                connection.close()
+            _end(connection)
         if isinstance(address, str):
             with contextlib.suppress(OSError):
                 os.unlink(address)
@@ -100,5 +100,16 @@ class ControlServer:
                 ended = ended or isinstance(message, m.Closed)
                 self._on_message(message)
         except (EOFError, OSError):
+            connection.close()
             if slot is not None and not ended and not self._closed:
                 self._on_lost(slot)
+
+
+def _end(connection: Connection) -> None:
+    """Let the thread that reads from a connection find its end and close it.
+
+    Closing it from here would give the number of its file to whoever opens the next one, while that
+    thread may still be about to read from it.
+    """
+    with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as shared:
+        shared.shutdown(socket.SHUT_RDWR)

@@ -21,6 +21,7 @@ from typing import Any
 from headrace.common.errors import HeadraceError
 from headrace.coordination.carrier import Carrier, EpochRun, PartitionRun
 from headrace.coordination.control import ControlServer
+from headrace.coordination.heartbeats import Heartbeats, HeartbeatSettings
 from headrace.graph.ids import CheckpointId, SlotId
 from headrace.graph.physical_graph import PhysicalGraph
 from headrace.runtime import messages as m
@@ -71,6 +72,8 @@ class JobAttempt:
         on_output: Callable[[m.Printed | m.Collected], None],
         on_snapshot: Callable[[m.Snapshotted], None],
         on_committed: Callable[[CheckpointId], None] = lambda checkpoint: None,
+        heartbeats: HeartbeatSettings | None = None,
+        on_tick: Callable[[], None] = lambda: None,
     ) -> None:
         self.incarnation = incarnation
         self._physical = physical
@@ -82,6 +85,7 @@ class JobAttempt:
         self._committed: dict[SlotId, CheckpointId] = {}
         self._changed = threading.Condition()
         self._failure: Failure | None = None
+        self._failed_slot: SlotId | None = None
         self._cancelled = False
         self._woken = False
         self._ready: set[SlotId] = set()
@@ -93,11 +97,33 @@ class JobAttempt:
         self._server = ControlServer(
             address, self._token, incarnation, self._on_message, self._on_lost
         )
+        self._heartbeats = Heartbeats(
+            heartbeats or HeartbeatSettings(),
+            lambda: self._server.broadcast(m.Ping()),
+            self._on_silent,
+            on_tick,
+        )
 
     @property
     def slot_pids(self) -> list[int]:
         """The processes of the slots."""
         return [hello.pid for hello in self._server.hellos.values()]
+
+    @property
+    def failed_task(self) -> str | None:
+        """The subtask that failed, if it was one: `name (1/2)`, as Flink writes it."""
+        failure = self._failure
+        if not isinstance(failure, FailureReport) or failure.subtask is None:
+            return None
+        return f"{failure.vertex_name} ({failure.subtask + 1}/{failure.parallelism})"
+
+    @property
+    def failed_location(self) -> str | None:
+        """The process in which the attempt failed, as `host:process id`, if it was a slot's."""
+        if self._failed_slot is None:
+            return None
+        hello = self._server.hellos[self._failed_slot]
+        return f"{hello.host}:{hello.pid}"
 
     # Life.
 
@@ -122,6 +148,7 @@ class JobAttempt:
         self._carrier.start_slots(launches)
         self._wait_for_hellos(slots)
         self._server.broadcast(m.Deploy(job, restore))
+        self._heartbeats.start()
         self._wait(lambda: len(self._ready) == slots, None, "open their functions")
 
     def run_epoch(self, plan: EpochPlan) -> tuple[EpochReport, ...]:
@@ -220,11 +247,11 @@ class JobAttempt:
             self._changed.notify_all()
         self._end_what_runs()
 
-    def fail(self, failure: Failure) -> None:
+    def fail(self, failure: Failure, slot: SlotId | None = None) -> None:
         """Something went wrong: the first failure is the one that counts."""
         with self._changed:
             if self._failure is None:
-                self._failure = failure
+                self._failure, self._failed_slot = failure, slot
             self._changed.notify_all()
         self._end_what_runs()
 
@@ -235,6 +262,7 @@ class JobAttempt:
 
     def close(self) -> list[m.Closed]:
         """Close the functions and let the slots go; their last words."""
+        self._heartbeats.stop()
         self._server.broadcast(m.Close())
         with self._changed:
             expected = set(self._server.hellos)
@@ -246,6 +274,7 @@ class JobAttempt:
     # Messages of slots, on the threads of their connections.
 
     def _on_message(self, message: Any) -> None:
+        self._heartbeats.heard(message.slot)
         if isinstance(message, m.Printed | m.Collected):
             self._on_output(message)
             return
@@ -258,7 +287,7 @@ class JobAttempt:
             self._take_commit(message)
             return
         if isinstance(message, m.Failed):
-            self.fail(message.failure)
+            self.fail(message.failure, message.slot)
             return
         with self._changed:
             if isinstance(message, m.Ready):
@@ -288,7 +317,18 @@ class JobAttempt:
             self._closed.setdefault(slot, m.Closed(slot))
         self.fail(
             f"slot {slot} (process {hello.pid} on {hello.host}) ended unexpectedly: it was killed, "
-            "ran out of memory, or its executor is gone; the cluster's logs tell more"
+            "ran out of memory, or its executor is gone; the cluster's logs tell more",
+            slot,
+        )
+
+    def _on_silent(self, slot: SlotId, silence_s: float) -> None:
+        hello = self._server.hellos[slot]
+        with self._changed:
+            self._closed.setdefault(slot, m.Closed(slot))
+        self.fail(
+            f"slot {slot} (process {hello.pid} on {hello.host}) has not answered for "
+            f"{silence_s:.0f} s: it hangs or its host cannot be reached (heartbeat.timeout)",
+            slot,
         )
 
     # Waiting and failing.

@@ -32,20 +32,20 @@ from headrace.coordination.checkpoint_coordinator import (
     CheckpointSettings,
     SavepointOrder,
 )
-from headrace.coordination.checkpoint_store import (
-    CheckpointStore,
-    CompletedCheckpoint,
-    load_checkpoint,
-)
+from headrace.coordination.checkpoint_store import CheckpointStore, CompletedCheckpoint
 from headrace.coordination.epoch_pacer import EpochPacer
+from headrace.coordination.heartbeats import HeartbeatSettings
 from headrace.coordination.job_attempt import (
     AttemptCancelledError,
     AttemptFailedError,
     JobAttempt,
     SlotEnvironment,
 )
-from headrace.coordination.outputs import Collector, Terminal
+from headrace.coordination.job_errors import checkpoint_failure, job_error
+from headrace.coordination.job_history import JobHistory
+from headrace.coordination.outputs import CollectedOutput, Collector, Terminal
 from headrace.coordination.restart_policy import NoRestart, RestartPolicy
+from headrace.coordination.restore_points import RestorePoints
 from headrace.coordination.source_coordinator import SourceCoordinator
 from headrace.coordination.watermark_alignment import WatermarkAligner
 from headrace.graph.execution_graph import ExecutionGraph, ExecutionState
@@ -71,6 +71,7 @@ class JobMasterOptions:
     epoch_target_s: float = 1.0
     epoch_max_records: int | None = None
     slots: SlotEnvironment = field(default_factory=SlotEnvironment)
+    heartbeats: HeartbeatSettings = field(default_factory=HeartbeatSettings)
     job_parameters: dict[str, str] = field(default_factory=dict)
     cached_files: dict[str, str] = field(default_factory=dict)
     state_backend: StateBackendSettings = field(default_factory=StateBackendSettings)
@@ -109,10 +110,13 @@ class JobMaster:
         self._carrier = carrier
         self._options = options
         self._terminal = terminal or Terminal()
-        self._collectors = collectors or {}
+        self._collected = CollectedOutput(
+            collectors or {},
+            remember=options.checkpoints.retained > 1 or options.restore_path is not None,
+        )
         self._on_epoch = on_epoch
-        self._status = JobStatus.CREATED
-        self.status_since: dict[JobStatus, float] = {JobStatus.CREATED: time.time()}
+        self.history = JobHistory()
+        self._restart_in_s: float | None = None
         self._result: Future[JobExecutionResult] = Future()
         self._cancelling = threading.Event()
         self._accumulators: dict[str, Any] = {}
@@ -120,19 +124,18 @@ class JobMaster:
         self._earlier: list[dict[str, Any]] = []
         self._started = time.monotonic()
         self._epoch = 0
-        self._epoch_of: dict[CheckpointId, int] = {}
         self._temporary: str | None = None
         self._pacer = EpochPacer(self._target_s(), options.epoch_max_records)
         self._sources = SourceCoordinator(job_graph)
         self._alignment = WatermarkAligner(job_graph)
         self.checkpoints = self._checkpoint_coordinator()
+        self._restore_points = RestorePoints(self.checkpoints.store)
         # On the caller's thread, so that what the program changes afterwards is not in it.
         self._deployment = deployment_of(job_graph, self.physical)
         self.attempt: JobAttempt | None = None
         self.restarts = 0
         self._incarnation = 0
         self._rescaling: SavepointOrder | None = None
-        self.failures: list[JobExecutionError] = []
         self.last_epoch: EpochSummary | None = None
 
     def _target_s(self) -> float:
@@ -157,12 +160,11 @@ class JobMaster:
         return self._id
 
     def status(self) -> JobStatus:
-        return self._status
+        return self.history.status
 
     def cancel(self) -> Future[None]:
         """Cancel the job; what runs is ended, functions are closed."""
-        if not self._status.is_terminal_state():
-            self._set_status(JobStatus.CANCELLING)
+        self.history.move_to(JobStatus.CANCELLING)
         self._cancelling.set()
         attempt = self.attempt
         if attempt is not None:
@@ -227,7 +229,7 @@ class JobMaster:
         return shared(directory)
 
     def _order(self, order: SavepointOrder) -> Future[str]:
-        if self._status.is_terminal_state():
+        if self.status().is_terminal_state():
             raise self._ended_already()
         self.checkpoints.order(order)
         if self.attempt is not None:
@@ -236,7 +238,7 @@ class JobMaster:
 
     def _ended_already(self) -> CheckpointError:
         return CheckpointError(
-            f"the job is {self._status.name} already", CheckpointFailureReason.COORDINATOR_SHUTDOWN
+            f"the job is {self.status().name} already", CheckpointFailureReason.COORDINATOR_SHUTDOWN
         )
 
     def accumulators(self) -> dict[str, Any]:
@@ -258,42 +260,59 @@ class JobMaster:
     def _run(self) -> None:
         error: JobExecutionError | None = None
         try:
-            restore = first = self._first_restore()
+            restore = self._first_restore()
             while True:
                 error = self._run_attempt(restore)
-                if isinstance(error, JobCancelledError):
+                if error is None and self._rescaling is None:
                     break
-                if error is not None:
-                    self.failures.append(error)
-                    if not self._may_restart(error):
-                        break
-                elif self._rescaling is None:
+                unusable = checkpoint_failure(error)
+                if unusable is not None and restore is not None:
+                    restore = self._fall_back(restore, unusable)
+                elif error is None or self._may_restart(error):
+                    restore = self._restore_points.latest
+                else:
                     break
                 if self._rescaling is not None:
                     self._change_graph(self._rescaling)
-                restore = self.checkpoints.store.latest or first
+                if error is not None:
+                    self._next_attempt()
         except BaseException as raised:
             error = self._as_error(raised)
+            if not isinstance(error, JobCancelledError):
+                self._note_failure(error, None)
         self._finish(error)
 
     def _first_restore(self) -> CompletedCheckpoint | None:
         path = self._options.restore_path
         if path is None:
             return None
-        checkpoint = load_checkpoint(shared(path), self._options.checkpoints.storages)
-        self.checkpoints.continue_after(checkpoint.checkpoint)
+        checkpoint = self._restore_points.start_from(shared(path))
+        self.checkpoints.continue_after(self._restore_points.highest)
         return checkpoint
 
     def _change_graph(self, order: SavepointOrder) -> None:
         """Become the job at another scale; the checkpoint at the boundary is the latest."""
         graph = order.rescaled
         assert graph is not None
-        self._set_status(JobStatus.RESTARTING)
+        self.history.move_to(JobStatus.RESTARTING)
         _log.info("job %s (%s) changes its parallelism", self._id, graph.job_name)
         self.job_graph = self.checkpoints.job_graph = graph
         self.physical = build_physical_graph(graph)
         self.execution = ExecutionGraph(graph)
         self._deployment = self._deployment.rebuilt(graph, self.physical)
+
+    def _fall_back(self, restore: CompletedCheckpoint, why: CheckpointError) -> CompletedCheckpoint:
+        """Go on from an older checkpoint at once: the restart strategy has nothing to wait for."""
+        before = self._restore_points.fall_back(restore, why)
+        note = (
+            f"checkpoint {restore.checkpoint} cannot be restored, the job goes back to checkpoint "
+            f"{before.checkpoint} in {before.directory}; what sinks committed with later "
+            "checkpoints is processed again"
+        )
+        _log.warning("job %s (%s): %s", self._id, self.job_graph.job_name, note)
+        self.history.annotate(note)
+        self._collected.fall_back(before.checkpoint)
+        return before
 
     def _run_attempt(self, restore: CompletedCheckpoint | None) -> JobExecutionError | None:
         """Run the job from a checkpoint on; the error that ended it, if one did."""
@@ -305,6 +324,8 @@ class JobMaster:
             self._options.slots,
             self._on_output,
             self._on_snapshot,
+            heartbeats=self._options.heartbeats,
+            on_tick=lambda: self._expire(now_ms()),
         )
         self.attempt = attempt
         if self._cancelling.is_set():
@@ -312,7 +333,7 @@ class JobMaster:
         error: JobExecutionError | None = None
         try:
             self._deploy(attempt, restore)
-            self._set_status(JobStatus.RUNNING)
+            self.history.move_to(JobStatus.RUNNING)
             if self._rescaling is not None:
                 self._rescaling.resumed.set_result(None)
                 self._rescaling = None
@@ -321,11 +342,7 @@ class JobMaster:
                 self._run_epochs(attempt)
         except BaseException as raised:
             error = self._as_error(attempt.reason_of(raised))
-            if isinstance(raised, CheckpointError) and restore is not None:
-                self._forget(restore, raised)
-            failed = not isinstance(error, JobCancelledError)
-            self._set_status(JobStatus.FAILING if failed else JobStatus.CANCELLING)
-            self.execution.move_all(ExecutionState.FAILED if failed else ExecutionState.CANCELING)
+            self._decide(error, attempt, restore)
         reason = (
             CheckpointFailureReason.COORDINATOR_SHUTDOWN
             if error is None
@@ -333,8 +350,7 @@ class JobMaster:
         )
         self.checkpoints.abort_pending(reason, keep_orders=self._rescaling is not None)
         if error is not None:
-            for collector in self._collectors.values():
-                collector.rewind(self._epoch)
+            self._collected.attempt_failed(self._epoch)
         closed = attempt.close()
         self._sources.close()
         accumulators = [*self._earlier, *(a for c in closed for a in c.accumulators)]
@@ -344,18 +360,44 @@ class JobMaster:
         late = next((c.failure for c in closed if c.failure is not None), None)
         if error is None and late is not None:
             error = self._as_error(AttemptFailedError(late))
+            self._decide(error, attempt, restore)
         return error
 
-    def _forget(self, restore: CompletedCheckpoint, why: CheckpointError) -> None:
-        """A checkpoint that cannot be restored: the one before it may be."""
-        if restore in self.checkpoints.store.completed:
-            self.checkpoints.store.drop(restore, str(why))
+    def _decide(
+        self, error: JobExecutionError, attempt: JobAttempt, restore: CompletedCheckpoint | None
+    ) -> None:
+        """What follows the end of an attempt: shown before its slots are let go."""
+        self._restart_in_s = None
+        if isinstance(error, JobCancelledError):
+            self.history.move_to(JobStatus.CANCELLING)
+            self.execution.move_all(ExecutionState.CANCELING)
+            return
+        self._note_failure(error, attempt, restore)
+        self.execution.move_all(ExecutionState.FAILED)
+        falls_back = restore is not None and checkpoint_failure(error) is not None
+        if not falls_back and not self._cancelling.is_set():
+            self._restart_in_s = self._options.restarts.delay_s(time.monotonic())
+        restarts = falls_back or self._restart_in_s is not None
+        self.history.move_to(JobStatus.RESTARTING if restarts else JobStatus.FAILING)
+
+    def _note_failure(
+        self,
+        error: JobExecutionError,
+        attempt: JobAttempt | None,
+        restore: CompletedCheckpoint | None = None,
+    ) -> None:
+        self.history.failed(
+            error,
+            self.restarts,
+            attempt.failed_task if attempt is not None else None,
+            attempt.failed_location if attempt is not None else None,
+            restore.checkpoint if restore is not None else None,
+        )
 
     def _may_restart(self, error: JobExecutionError) -> bool:
-        delay_s = self._options.restarts.delay_s(time.monotonic())
-        if delay_s is None or self._cancelling.is_set():
+        delay_s = self._restart_in_s
+        if delay_s is None:
             return False
-        self._set_status(JobStatus.RESTARTING)
         _log.warning(
             "job %s (%s) failed and starts again in %.1f s: %s",
             self._id,
@@ -364,11 +406,13 @@ class JobMaster:
             error.message,
         )
         if self._cancelling.wait(delay_s):
-            return False
+            raise AttemptCancelledError("the job was cancelled")
+        return True
+
+    def _next_attempt(self) -> None:
         self.restarts += 1
         for subtask in self.execution:
             subtask.next_attempt()
-        return True
 
     def _deploy(self, attempt: JobAttempt, restore: CompletedCheckpoint | None) -> None:
         self.execution.move_all(ExecutionState.SCHEDULED, ExecutionState.DEPLOYING)
@@ -411,11 +455,8 @@ class JobMaster:
             self._pacer.observe(
                 self._work_s(attempt), max(r.records_read for r in reports if r.source)
             )
-            for collector in self._collectors.values():
-                collector.epoch_ended(self._epoch)
             finished = all(r.finished for r in reports)
-            if not self._options.checkpoints.enabled:
-                self._commit_up_to(self._epoch)
+            self._collected.epoch_ended(self._epoch, final=not self._options.checkpoints.enabled)
             if plan.commit is not None and any(r.committables for r in reports):
                 attempt.commit(plan.commit)
                 if finished:
@@ -434,7 +475,7 @@ class JobMaster:
         """Wait for the snapshot that ends the attempt; one that failed lets the job go on."""
         while not order.done.done():
             attempt.wait_for(order.done, self.checkpoints.next_due(now_ms()))
-            self.checkpoints.expire(now_ms())
+            self._expire(now_ms())
         failed = order.done.exception() is not None
         if failed and order.drain:
             order.done.result()
@@ -449,22 +490,23 @@ class JobMaster:
             return
         while True:
             while not attempt.wait_until(lambda: not checkpoints.under_way, _LOOK_S):
-                checkpoints.expire(now_ms())
+                self._expire(now_ms())
             latest = checkpoints.store.latest
             if latest is not None and latest.final:
                 attempt.wait_for_commit(latest.checkpoint)
                 return
             request = checkpoints.begin_final(now_ms(), self._sources.snapshot())
-            self._epoch_of[request.checkpoint] = self._epoch
+            self._collected.planned(request.checkpoint, self._epoch)
             attempt.take_snapshots(request)
 
     def _plan(self, attempt: JobAttempt) -> tuple[EpochPlan, SavepointOrder | None]:
         now = now_ms()
+        self._expire(now)
         splits = self._sources.discover(now)
         begun = self.checkpoints.begin(now, self._sources.snapshot())
         request, order = begun if begun is not None else (None, None)
         if request is not None:
-            self._epoch_of[request.checkpoint] = self._epoch
+            self._collected.planned(request.checkpoint, self._epoch)
         uncovered = request is None and not self._options.checkpoints.enabled
         plan = EpochPlan(
             EpochId(self._epoch),
@@ -479,11 +521,6 @@ class JobMaster:
             max_watermarks=self._alignment.limits(now),
         )
         return plan, order
-
-    def _commit_up_to(self, epoch: int) -> None:
-        """What was collected up to an epoch will not come again."""
-        for collector in self._collectors.values():
-            collector.commit(epoch)
 
     def _tell(self, summary: EpochSummary) -> None:
         self.last_epoch = summary
@@ -507,9 +544,7 @@ class JobMaster:
 
     def _wait_for_work(self, attempt: JobAttempt, reports: tuple[EpochReport, ...]) -> None:
         """Sleep until there is something to do; no Spark job runs meanwhile."""
-        for collector in self._collectors.values():
-            while collector.full and not self._cancelling.is_set():
-                collector.wait_while_full(0.5)
+        self._collected.wait_while_full(self._cancelling)
         now = now_ms()
         due = [r.wake_up_at for r in reports if not r.finished]
         due += [self._sources.next_discovery(now), self.checkpoints.next_due(now)]
@@ -524,10 +559,11 @@ class JobMaster:
             ExecutionState.FINISHED if error is None else ExecutionState.CANCELED
         )
         self._clean_up(status)
-        self._set_status(status)
+        if status is JobStatus.FAILED:
+            self.history.move_to(JobStatus.FAILING)
+        self.history.move_to(status)
         _log.info("job %s (%s) is %s", self._id, self.job_graph.job_name, status.name)
-        for collector in self._collectors.values():
-            collector.end(error)
+        self._collected.end(error)
         if self._rescaling is not None:
             self._rescaling.resumed.set_exception(error or self._ended_already())
         if error is not None:
@@ -552,50 +588,30 @@ class JobMaster:
         if isinstance(message, m.Printed):
             self._terminal.write(message.text, message.to_stderr)
         else:
-            self._collectors[message.collect_id].put(message.payload)
+            self._collected.put(message)
 
     def _on_snapshot(self, part: m.Snapshotted) -> None:
         error = self.checkpoints.on_snapshot(part, now_ms())
         if error is not None and self.attempt is not None:
             self.attempt.fail(str(error))
 
+    def _expire(self, now: int) -> None:
+        """Give up checkpoints that take too long, and with too many of them the attempt."""
+        error = self.checkpoints.expire(now)
+        if error is not None and self.attempt is not None:
+            self.attempt.fail(str(error))
+
     def _on_checkpoint_end(self, checkpoint: CheckpointId, completed: bool) -> None:
         if completed:
-            self._commit_up_to(self._epoch_of[checkpoint])
+            oldest = self.checkpoints.store.completed[0].checkpoint
+            self._collected.checkpoint_completed(checkpoint, oldest)
         if self.attempt is not None:
             self.attempt.checkpoint_ended(checkpoint, completed)
 
     # Errors.
 
-    def _set_status(self, status: JobStatus) -> None:
-        if not self._status.is_terminal_state():
-            self._status = status
-            self.status_since[status] = time.time()
-
     def _as_error(self, raised: BaseException) -> JobExecutionError:
-        job_id, job_name = self._id.to_hex_string(), self.job_graph.job_name
-        if isinstance(raised, JobExecutionError):
-            return raised
-        if isinstance(raised, AttemptCancelledError):
-            return JobCancelledError("the job was cancelled", job_id=job_id, job_name=job_name)
-        failure = raised.failure if isinstance(raised, AttemptFailedError) else None
-        if failure is None or isinstance(failure, str):
-            text = failure or f"{type(raised).__name__}: {raised}"
-            error = JobExecutionError(text, job_id=job_id, job_name=job_name)
-            error.__cause__ = None if failure else raised
-            return error
-        error = JobExecutionError(
-            failure.message + (f" (in {failure.where})" if failure.where else ""),
-            operator_name=failure.operator_name or failure.vertex_name,
-            operator_uid=failure.operator_uid,
-            subtask=failure.subtask,
-            record=failure.record,
-            user_traceback=failure.user_traceback,
-            job_id=job_id,
-            job_name=job_name,
-        )
-        error.__cause__ = failure.cause()
-        return error
+        return job_error(raised, self._id.to_hex_string(), self.job_graph.job_name)
 
 
 def _scale(job_graph: JobGraph | None) -> list[tuple[str, int]]:

@@ -50,6 +50,11 @@ class Commit:
 
 
 @dataclass(frozen=True)
+class Ping:
+    """Say that you are alive."""
+
+
+@dataclass(frozen=True)
 class Close:
     """Close the functions and end."""
 
@@ -66,6 +71,13 @@ class Hello:
     pid: int
     host: str
     data_address: str
+
+
+@dataclass(frozen=True)
+class Pong:
+    """The slot lives, whatever its functions are at."""
+
+    slot: SlotId
 
 
 @dataclass(frozen=True)

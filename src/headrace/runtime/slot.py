@@ -192,6 +192,8 @@ class Slot:
                 message = self._control.receive()
                 if isinstance(message, m.BeginEpoch):
                     self._plans.put(message.plan)
+                elif isinstance(message, m.Ping):
+                    self._control.send(m.Pong(self._id))
                 elif isinstance(message, m.Close):
                     self._interrupt()
                 else:

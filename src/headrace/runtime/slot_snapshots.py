@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from headrace.common.crash_points import crash_point
 from headrace.graph.ids import SlotId
 from headrace.runtime.epoch import CheckpointRequest
 from headrace.runtime.messages import Snapshotted
@@ -31,6 +32,7 @@ class SlotSnapshots:
 
     def take(self, subtask: Subtask, request: CheckpointRequest) -> None:
         """Take a snapshot; it is reported when it is in storage."""
+        crash_point("barrier-reached")
         snapshot = take_snapshot(subtask, request.checkpoint)
         splits = snapshot.take_splits()
         path = join(request.directory, f"{subtask.vertex.id}-{subtask.task.subtask}.snapshot")
@@ -45,6 +47,7 @@ class SlotSnapshots:
             finally:
                 os._exit(0)
         os.close(write_end)
+        crash_point("snapshot-taken")
         snapshot.release()
         message = Snapshotted(
             self._slot,
@@ -81,13 +84,18 @@ class SlotSnapshots:
         operator_ids = [o.context.operator_id for o in subtask.operators.values()]
         paths = sorted({path for i in operator_ids for path in files.get(i, ())})
         if files:
+            crash_point("restore-begun")
             restore_subtask(
                 subtask, [read_snapshot(self._storages.of(path), path) for path in paths]
             )
+            crash_point("restore-done")
 
 
 def _written(storage: Storage, path: str, snapshot: SubtaskSnapshot) -> tuple[int, str | None]:
     try:
-        return write_snapshot(storage, path, snapshot.serialized()), None
+        crash_point("part-begun")
+        size = write_snapshot(storage, path, snapshot.serialized())
+        crash_point("part-written")
+        return size, None
     except BaseException as error:
         return 0, f"{type(error).__name__}: {error}"

@@ -29,8 +29,14 @@ def read_snapshot(storage: Storage, path: str) -> Any:
     """Read a snapshot back; a missing or damaged file is a `CheckpointError` that says which."""
     try:
         data = storage.read(path)
+    except FileNotFoundError as error:
+        raise _unusable(path, "is missing") from error
     except OSError as error:
-        raise _unusable(path, f"cannot be read ({error.strerror or error})") from error
+        # The storage cannot be reached now: that says nothing about the file.
+        raise CheckpointError(
+            f"the snapshot file {path} cannot be read now: {error.strerror or error}",
+            CheckpointFailureReason.IO_ERROR,
+        ) from error
     if not data.startswith(MAGIC):
         raise _unusable(path, "is not a snapshot of a format that this version knows")
     checksum, _, body = data[len(MAGIC) :].partition(b"\n")

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from headrace.common.crash_points import crash_point
 from headrace.graph.ids import CheckpointId, NodeId
 from headrace.graph.job_graph import ChainedOperator, JobEdge, JobVertex
 from headrace.metrics import MetricGroup
@@ -184,6 +185,7 @@ class Subtask:
         """Take part in an epoch; `at_barrier` is called at its end if a checkpoint is due."""
         started = time.perf_counter()
         self._send, self._bytes_out, bytes_in, read_before = send, 0, 0, self.head.records_in
+        crash_point("epoch-begun")
         for writer in self._writers:
             writer.start_epoch()
         self.tick()
@@ -222,6 +224,7 @@ class Subtask:
                 backend.notify_checkpoint_aborted(checkpoint)
         for operator in self.operators.values():
             operator.notify_checkpoint(checkpoint, completed)
+        crash_point("functions-notified")
 
     def _read(self, source: SourceOperator, plan: EpochPlan) -> None:
         if self.finished:

@@ -13,6 +13,7 @@ from headrace.common.restart_strategy import RestartStrategies
 from headrace.common.time import to_millis
 from headrace.coordination.checkpoint_coordinator import CheckpointSettings
 from headrace.coordination.dependencies import PythonDependencies, prepare
+from headrace.coordination.heartbeats import HeartbeatSettings
 from headrace.coordination.job_attempt import SlotEnvironment
 from headrace.coordination.job_master import (
     EpochSummary,
@@ -61,6 +62,10 @@ def _master_options(
     return JobMasterOptions(
         epoch_target_s=to_millis(get(options.EPOCH_TARGET)) / 1000,
         epoch_max_records=get(options.EPOCH_MAX_RECORDS),
+        heartbeats=HeartbeatSettings(
+            to_millis(get(options.HEARTBEAT_INTERVAL)) / 1000,
+            to_millis(get(options.HEARTBEAT_TIMEOUT)) / 1000,
+        ),
         slots=SlotEnvironment(
             python_path=(*python_path(), *dependencies.last_python_path),
             preload=tuple(get(options.PYTHON_PRELOAD)),
@@ -85,6 +90,7 @@ def _checkpoint_settings(configuration: Configuration) -> CheckpointSettings:
         interval_ms=None if interval is None else to_millis(interval),
         min_pause_ms=to_millis(get(options.CHECKPOINTING_MIN_PAUSE)),
         timeout_ms=to_millis(get(options.CHECKPOINTING_TIMEOUT)),
+        max_concurrent=get(options.CHECKPOINTING_MAX_CONCURRENT),
         tolerable_failures=get(options.CHECKPOINTING_TOLERABLE_FAILURES),
         retained=get(options.CHECKPOINTS_NUM_RETAINED),
         directory=get(options.CHECKPOINTING_DIR),

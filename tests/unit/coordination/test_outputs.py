@@ -115,3 +115,31 @@ def test_an_epoch_that_failed_after_its_checkpoint_was_complete_counts() -> None
     collector.rewind(1)
     collector.end()
     assert list(collector) == [1]
+
+
+def test_what_was_handed_over_is_left_out_after_going_back_further() -> None:
+    collector = Collector(remember=True)
+    put(collector, "a", ["not", "hashable"], epoch=1)
+    collector.forget(0)
+    put(collector, "b", epoch=2)
+    put(collector, "c", epoch=3, commit=False)
+    collector.rewind(4)
+    collector.fall_back(0)
+    put(collector, "b", "a", epoch=5)
+    # A second time, in the middle: what came again counts as handed over, too.
+    collector.rewind(6)
+    collector.fall_back(0)
+    put(collector, "a", "b", "c", ["not", "hashable"], "d", epoch=7)
+    collector.end()
+    assert list(collector) == ["a", ["not", "hashable"], "b", "c", "d"]
+
+
+def test_nothing_is_kept_of_what_the_job_cannot_go_back_to() -> None:
+    collector = Collector(remember=True)
+    put(collector, "a", epoch=1)
+    put(collector, "b", epoch=2)
+    collector.forget(1)
+    collector.fall_back(1)
+    put(collector, "b", "a", epoch=3)
+    collector.end()
+    assert list(collector) == ["a", "b", "a"]

@@ -1,0 +1,112 @@
+"""A checkpoint that cannot be read: the job goes back to the one before it, and says so."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headrace.common.errors import JobExecutionError
+from headrace.coordination.checkpoint_store import CompletedCheckpoint
+from tests.faults.counting_job import CountingJob
+
+RETAINED = 3
+
+
+def truncate(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-10])
+
+
+def corrupt(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+DAMAGES: list[tuple[Callable[[Path], None], str]] = [
+    (truncate, "damaged"),
+    (corrupt, "damaged"),
+    (Path.unlink, "missing"),
+]
+
+
+def kill_a_slot(job: CountingJob) -> None:
+    """Kill, and wait until no checkpoint can come any more: the job pauses before its restart."""
+    os.kill(job.slots()[0], signal.SIGKILL)
+    job.wait_for(lambda: job.master.status().name == "RESTARTING", "the pause")
+    attempt = job.master.attempt
+    job.wait_for(lambda: not Path(attempt._directory).exists(), "the end of the attempt")
+
+
+def state_file(checkpoint: CompletedCheckpoint) -> Path:
+    """One with the keyed state."""
+    return max(Path(checkpoint.directory).glob("*.snapshot"), key=lambda f: f.stat().st_size)
+
+
+def test_a_damaged_checkpoint_is_replaced_by_the_one_before(tmp_path: Path) -> None:
+    settings = {
+        "execution.checkpointing.num-retained": str(RETAINED),
+        "restart-strategy.fixed-delay.delay": "1 s",
+    }
+    with CountingJob(tmp_path, settings) as job:
+        store = job.master.checkpoints.store
+        for damage, word in DAMAGES:
+            job.wait_for_checkpoints(RETAINED)
+            job.wait_for_rows(50)
+            kill_a_slot(job)
+            *_, before, newest = store.completed
+            damage(state_file(newest))
+            restarts = job.master.restarts
+            job.wait_for_restarts(restarts + 2)
+            entry = job.master.history.root_failure
+            assert entry is not None
+            assert entry.exception_name == "CheckpointError"
+            assert word in entry.message
+            assert entry.checkpoint == newest.checkpoint
+            assert f"goes back to checkpoint {before.checkpoint}" in (entry.note or "")
+            assert newest not in store.completed
+        job.wait_for_rows(50)
+        # Now all of them.
+        job.wait_for_checkpoints(RETAINED)
+        committed = len(job.rows)
+        kill_a_slot(job)
+        for checkpoint in store.completed:
+            state_file(checkpoint).unlink()
+        with pytest.raises(JobExecutionError, match="no checkpoint is left") as failed:
+            job.master.result_future().result(60)
+        assert str(failed.value).count("is missing") >= RETAINED
+        assert "begin anew" in str(failed.value)
+        assert [s.status.name for s in job.master.history.states][-2:] == ["FAILING", "FAILED"]
+        assert len(job.rows) >= committed
+
+
+def test_a_named_checkpoint_that_is_damaged_is_an_error_and_its_job_is_not(
+    tmp_path: Path,
+) -> None:
+    keep = {
+        "execution.checkpointing.num-retained": str(RETAINED),
+        "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
+    }
+    with CountingJob(tmp_path / "first", keep) as job:
+        job.wait_for_checkpoints(RETAINED)
+        job.wait_for_rows(20)
+        job.master.cancel().result(60)
+        *_, before, newest = job.master.checkpoints.store.completed
+    truncate(state_file(newest))
+    from_one = keep | {"execution.state-recovery.path": newest.directory}
+    with CountingJob(tmp_path / "second", from_one) as job:
+        with pytest.raises(JobExecutionError, match="damaged") as failed:
+            job.master.result_future().result(60)
+        assert before.directory in str(failed.value), "it says what else there is"
+    from_job = keep | {"execution.state-recovery.path": str(Path(newest.directory).parent)}
+    with CountingJob(tmp_path / "third", from_job) as job:
+        job.wait_for_rows(20)
+        entry = job.master.history.root_failure
+        assert entry is not None
+        assert f"goes back to checkpoint {before.checkpoint}" in (entry.note or "")
+        new = job.master.checkpoints.store.latest
+        assert new is not None
+        assert new.checkpoint > newest.checkpoint, "ids go on rising"

@@ -1,0 +1,194 @@
+"""When checkpoints start, and what becomes of those that fail, are late, or are overtaken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.common.errors import CheckpointError, CheckpointFailureReason
+from headrace.coordination.checkpoint_coordinator import (
+    CheckpointCoordinator,
+    CheckpointSettings,
+    SavepointOrder,
+)
+from headrace.coordination.checkpoint_store import CheckpointStore
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.graph.ids import SlotId
+from headrace.graph.job_graph import JobGraph, build_job_graph
+from headrace.runtime.epoch import CheckpointRequest
+from headrace.runtime.messages import Snapshotted
+
+
+@pytest.fixture(scope="module")
+def job_graph() -> JobGraph:
+    environment = StreamExecutionEnvironment.get_execution_environment()
+    environment.set_parallelism(1)
+    environment.from_collection([1, 2]).map(str).print()
+    return build_job_graph(environment.get_stream_graph())
+
+
+class Checkpoints:
+    """A coordinator whose parts are written by the test."""
+
+    def __init__(self, job_graph: JobGraph, directory: Path, **settings: Any) -> None:
+        self.vertices = [v.id for v in job_graph.vertices]
+        self.store = CheckpointStore(str(directory / "job"), settings.get("retained", 1))
+        self.completed: list[int] = []
+        self.aborted: list[int] = []
+        self.coordinator = CheckpointCoordinator(
+            job_graph,
+            "0f" * 16,
+            CheckpointSettings(**{"interval_ms": 100} | settings),
+            self.store,
+            self._ended,
+        )
+        self.coordinator.next_due(0)
+
+    def _ended(self, checkpoint: int, completed: bool) -> None:
+        (self.completed if completed else self.aborted).append(checkpoint)
+
+    def begin(self, now_ms: int) -> CheckpointRequest | None:
+        begun = self.coordinator.begin(now_ms, {})
+        return None if begun is None else begun[0]
+
+    def started(self, now_ms: int) -> CheckpointRequest:
+        request = self.begin(now_ms)
+        assert request is not None
+        return request
+
+    def answer(
+        self, request: CheckpointRequest, now_ms: int, error: str | None = None
+    ) -> CheckpointError | None:
+        verdict = None
+        for vertex in self.vertices:
+            path = Path(request.directory, f"{vertex}-0.snapshot")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"x")
+            part = Snapshotted(SlotId(0), vertex, 0, request.checkpoint, str(path), 1, error=error)
+            verdict = verdict or self.coordinator.on_snapshot(part, now_ms)
+        return verdict
+
+    def complete(self, now_ms: int) -> CheckpointRequest:
+        request = self.started(now_ms)
+        assert self.answer(request, now_ms) is None
+        return request
+
+
+@pytest.fixture
+def make(job_graph: JobGraph, tmp_path: Path) -> Any:
+    return lambda **settings: Checkpoints(job_graph, tmp_path, **settings)
+
+
+def test_one_is_started_each_interval(make: Any) -> None:
+    checkpoints = make(interval_ms=100)
+    assert checkpoints.begin(99) is None
+    assert checkpoints.complete(100).checkpoint == 1
+    assert checkpoints.begin(199) is None
+    assert checkpoints.complete(205).checkpoint == 2
+    assert checkpoints.coordinator.next_due(210) == 305
+
+
+def test_the_minimum_pause_counts_from_the_end_of_the_last_one(make: Any) -> None:
+    checkpoints = make(interval_ms=100, min_pause_ms=80, max_concurrent=5)
+    request = checkpoints.started(100)
+    assert checkpoints.begin(200) is None, "with a pause there is one at a time"
+    checkpoints.answer(request, 190)
+    assert checkpoints.begin(269) is None
+    assert checkpoints.begin(270) is not None
+
+
+def test_several_may_be_under_way_and_a_newer_one_overtakes(make: Any) -> None:
+    checkpoints = make(max_concurrent=2)
+    first, second = checkpoints.started(100), checkpoints.started(200)
+    assert checkpoints.begin(300) is None
+    checkpoints.answer(second, 310)
+    assert checkpoints.completed == [2]
+    assert checkpoints.aborted == [1]
+    assert checkpoints.answer(first, 320) is None
+    assert not Path(first.directory).exists(), "what comes late is not left behind"
+    assert [c.checkpoint for c in checkpoints.store.completed] == [2]
+    assert checkpoints.started(320).checkpoint == 3
+
+
+def test_a_failure_beyond_the_tolerated_ones_fails_the_job(make: Any) -> None:
+    checkpoints = make(tolerable_failures=1)
+    assert checkpoints.answer(checkpoints.started(100), 110, "disk full") is None
+    verdict = checkpoints.answer(checkpoints.started(200), 210, "disk full")
+    assert verdict.reason is CheckpointFailureReason.TOO_MANY_FAILURES
+    assert "2 checkpoints in a row failed and 1 are tolerated" in str(verdict)
+    assert "disk full" in str(verdict)
+    # The job has failed for these: the next attempt starts to count anew.
+    assert checkpoints.answer(checkpoints.started(300), 310, "disk full") is None
+
+
+def test_a_complete_one_ends_the_row_of_failures(make: Any) -> None:
+    checkpoints = make(tolerable_failures=1)
+    for now in range(100, 1000, 200):
+        assert checkpoints.answer(checkpoints.started(now), now, "disk full") is None
+        checkpoints.complete(now + 100)
+
+
+def test_one_that_takes_too_long_is_given_up_and_counted(make: Any) -> None:
+    checkpoints = make(timeout_ms=500)
+    request = checkpoints.started(100)
+    assert checkpoints.coordinator.next_due(110) == 600
+    assert checkpoints.coordinator.expire(599) is None
+    verdict = checkpoints.coordinator.expire(600)
+    assert verdict.reason is CheckpointFailureReason.TOO_MANY_FAILURES
+    assert "not complete after 500 ms" in str(verdict)
+    assert checkpoints.aborted == [1]
+    checkpoints.answer(request, 610)
+    assert checkpoints.completed == []
+    assert not Path(request.directory).exists()
+    assert checkpoints.coordinator.history[-1]["status"] == "FAILED"
+
+
+def test_metadata_that_cannot_be_written_fails_the_checkpoint(make: Any) -> None:
+    checkpoints = make()
+    request = checkpoints.started(100)
+    Path(request.directory, "_metadata").mkdir(parents=True)
+    verdict = checkpoints.answer(request, 110)
+    assert verdict is not None
+    assert checkpoints.completed == []
+
+
+def test_the_end_of_an_attempt_is_nobodys_failure(make: Any) -> None:
+    checkpoints = make()
+    for now in range(100, 500, 100):
+        checkpoints.started(now)
+        checkpoints.coordinator.abort_pending(CheckpointFailureReason.JOB_FAILURE)
+    assert checkpoints.complete(500).checkpoint == 5
+
+
+def test_as_many_are_kept_as_wanted(make: Any) -> None:
+    checkpoints = make(retained=2)
+    directories = [Path(checkpoints.complete(now).directory) for now in range(100, 500, 100)]
+    assert [d.exists() for d in directories] == [False, False, True, True]
+
+
+def test_a_savepoint_that_the_job_goes_on_after_is_the_users(make: Any, tmp_path: Path) -> None:
+    checkpoints = make()
+    checkpoints.complete(100)
+    order = SavepointOrder(str(tmp_path / "savepoints"))
+    checkpoints.coordinator.order(order)
+    checkpoints.complete(110)
+    assert Path(order.done.result(0), "_metadata").exists()
+    assert checkpoints.store.latest.checkpoint == 1, "recovery does not depend on it"
+    assert checkpoints.completed == [1], "and sinks do not commit with it"
+
+
+def test_a_savepoint_that_fails_does_not_fail_the_job(make: Any, tmp_path: Path) -> None:
+    checkpoints = make()
+    order = SavepointOrder(str(tmp_path / "savepoints"))
+    checkpoints.coordinator.order(order)
+    assert checkpoints.answer(checkpoints.started(10), 20, "disk full") is None
+    with pytest.raises(CheckpointError, match="disk full"):
+        order.done.result(0)
+
+
+def test_ids_go_on_rising_after_those_of_another_run(make: Any) -> None:
+    checkpoints = make()
+    checkpoints.coordinator.continue_after(41)
+    assert checkpoints.complete(100).checkpoint == 42
