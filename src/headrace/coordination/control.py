@@ -60,8 +60,12 @@ class ControlServer:
 
     def close(self) -> None:
         """Cut all connections: slots end by themselves."""
+        if self._closed:
+            return
         self._closed = True
         address = self._listener.address
+        with contextlib.suppress(OSError):
+            _call(address)  # the thread that accepts would sleep for ever
         with contextlib.suppress(OSError):
             self._listener.close()
         for connection in list(self._slots.values()):
@@ -113,3 +117,9 @@ def _end(connection: Connection) -> None:
     """
     with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as shared:
         shared.shutdown(socket.SHUT_RDWR)
+
+
+def _call(address: str | tuple[str, int]) -> None:
+    family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+    with socket.socket(family) as sock:
+        sock.connect(address)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _FIRST_RECORDS = 2_000
-_MOST_GROWTH = 100.0
+_MOST_GROWTH = 1000.0
 _LEAST_SHRINK = 0.1
 _CATCHING_UP = 5.0
 """An epoch that is not the last one of a backlog may take this many times the target: the cost of
@@ -13,13 +13,22 @@ an epoch is fixed, and nobody waits for the newest record yet."""
 class EpochPacer:
     """Follows the measured rate: short epochs when a source is live, long ones when it catches up.
 
-    The first epoch is small, because nothing is known of how slow the program is.
+    The first epoch is small, because nothing is known of how slow the program is. Without an
+    exchange a source waits for the whole chain before it reads on, so the time alone counts.
+
+    Args:
+        target_s: How long an epoch should take.
+        max_records: A limit that the user set.
+        exchanges: Whether records leave the source's chain.
     """
 
-    def __init__(self, target_s: float, max_records: int | None = None) -> None:
+    def __init__(
+        self, target_s: float, max_records: int | None = None, *, exchanges: bool = True
+    ) -> None:
         self._target_s = max(target_s, 0.05)
         self._limit = max_records or 1 << 40
-        self.max_records = min(_FIRST_RECORDS, self._limit)
+        self._exchanges = exchanges
+        self.max_records = min(_FIRST_RECORDS, self._limit) if exchanges else self._limit
 
     @property
     def max_read_ms(self) -> int:
@@ -34,7 +43,7 @@ class EpochPacer:
                 start tasks.
             most_read: The most records that one source subtask read.
         """
-        if most_read == 0:
+        if most_read == 0 or not self._exchanges:
             return
         exhausted = most_read >= self.max_records
         target_s = self._target_s * _CATCHING_UP if exhausted else self._target_s

@@ -125,7 +125,9 @@ class JobMaster:
         self._started = time.monotonic()
         self._epoch = 0
         self._temporary: str | None = None
-        self._pacer = EpochPacer(self._target_s(), options.epoch_max_records)
+        self._pacer = EpochPacer(
+            self._target_s(), options.epoch_max_records, exchanges=len(self.physical.levels) > 1
+        )
         self._sources = SourceCoordinator(job_graph)
         self._alignment = WatermarkAligner(job_graph)
         self.checkpoints = self._checkpoint_coordinator()

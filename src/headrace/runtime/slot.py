@@ -395,8 +395,12 @@ def _frames(channel: MessageSocket) -> Iterator[bytes]:
 
 
 def main() -> None:
-    """Entry point of the process."""
-    launch = SlotLaunch.from_json(sys.stdin.readline())
+    """Entry point of a process that starts as a slot."""
+    run(SlotLaunch.from_json(sys.stdin.readline()))
+
+
+def run(launch: SlotLaunch) -> None:
+    """Be the slot of a launch until the end of the process."""
     for path in launch.python_path:
         if path not in sys.path:
             sys.path.append(path)

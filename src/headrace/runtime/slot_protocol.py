@@ -6,6 +6,7 @@ It is light, because every Spark worker imports it.
 from __future__ import annotations
 
 import json
+import os
 import time
 from dataclasses import asdict, dataclass
 
@@ -30,6 +31,11 @@ class SlotLaunch:
     executor_pid: int | None = None
     first_python_path: tuple[str, ...] = ()
     working_directory: str | None = None
+
+    @property
+    def log_path(self) -> str:
+        """Where the slot writes what nobody forwards, such as why it could not start."""
+        return os.path.join(self.socket_dir, f"slot-{self.slot}.log")
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+from dataclasses import replace
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -11,7 +12,9 @@ from pyspark import RDD, SparkContext
 
 from headrace.common.errors import HeadraceError
 from headrace.coordination.carrier import EpochRun
+from headrace.coordination.slot_zygote import slot_zygote
 from headrace.runtime.slot_protocol import SlotLaunch
+from headrace.spark.session import is_this_process
 from headrace.spark.tasks import LevelTask, partition_number, start_slots
 
 
@@ -29,6 +32,12 @@ class SparkCarrier:
         return (host or "127.0.0.1", 0)
 
     def start_slots(self, launches: list[SlotLaunch]) -> None:
+        if is_this_process(self._context.master or ""):
+            # Driver and executor are one: a Spark job would only find this machine.
+            java = getattr(self._context._gateway, "proc", None)
+            for launch in launches:
+                slot_zygote().fork(replace(launch, executor_pid=java and java.pid))
+            return
         self._name_jobs("start slots")
         started = self._context.parallelize(launches, len(launches)).mapPartitions(start_slots)
         self._run(started)

@@ -18,6 +18,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from headrace.common.errors import ConfigurationError
+from headrace.coordination.slot_zygote import slot_zygote
 
 _log = logging.getLogger(__name__)
 _lock = threading.Lock()
@@ -34,6 +35,8 @@ _ALWAYS = {
 _ON_THIS_MACHINE = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    # Nothing crosses a network, so squeezing the data only costs time.
+    "spark.shuffle.compress": "false",
 }
 
 
@@ -65,10 +68,18 @@ def get_or_create_session(settings: Mapping[str, str]) -> SparkSession:
         if logging.getLogger("py4j").level == logging.NOTSET:
             # It logs every connection, which a program that shows all logs does not want to see.
             logging.getLogger("py4j").setLevel(logging.WARNING)
+        if is_this_process(master):
+            # It gets ready while Spark does.
+            slot_zygote()
         with _java_output_in_a_file():
             session = builder.getOrCreate()
         _log.info("Spark %s on %s", session.version, master)
         return session
+
+
+def is_this_process(master: str) -> bool:
+    """Whether the driver's JVM is the executor as well."""
+    return re.fullmatch(r"local(\[.*\])?", master) is not None
 
 
 def check_java() -> None:

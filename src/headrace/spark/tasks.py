@@ -25,14 +25,13 @@ def start_slot(launch: SlotLaunch) -> None:
     It is nobody's child: only the executor's end or the coordinator ends it.
     """
     launch = replace(launch, executor_pid=os.getppid())
-    log = os.path.join(launch.socket_dir, f"slot-{launch.slot}.log")
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             os.setsid()
             if os.fork() == 0:
-                out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+                out = os.open(launch.log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
                 os.dup2(read_end, 0)
                 os.dup2(out, 1)
                 os.dup2(out, 2)

@@ -58,7 +58,7 @@ def test_the_budget_settles_at_the_rate_of_the_program(rate: int) -> None:
 def test_one_epoch_changes_the_budget_by_no_more_than_a_factor() -> None:
     pacer = EpochPacer(1.0)
     pacer.observe(1e-9, 2_000)
-    assert pacer.max_records <= 2_000 * 100
+    assert pacer.max_records <= 2_000 * 1_000
     pacer = EpochPacer(1.0)
     pacer.observe(1e9, 2_000)
     assert pacer.max_records >= 2_000 / 10
@@ -67,3 +67,11 @@ def test_one_epoch_changes_the_budget_by_no_more_than_a_factor() -> None:
 def test_a_source_reads_for_the_target_at_most() -> None:
     assert EpochPacer(0.25).max_read_ms == 250
     assert EpochPacer(0.0).max_read_ms == 50
+
+
+def test_without_an_exchange_only_time_limits_an_epoch() -> None:
+    pacer = EpochPacer(1.0, exchanges=False)
+    before = pacer.max_records
+    pacer.observe(50.0, 2_000)
+    assert pacer.max_records == before >= 1_000_000_000
+    assert EpochPacer(1.0, 10, exchanges=False).max_records == 10

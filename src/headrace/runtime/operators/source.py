@@ -13,6 +13,7 @@ from headrace.graph.specs import SourceSpec
 from headrace.runtime.alignment import ReadLimit
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.runtime.operator import Operator
+from headrace.runtime.poll_size import PollSize
 from headrace.runtime.runtime_context import OperatorRuntimeContext
 from headrace.runtime.watermarks import WatermarkTracker
 
@@ -28,6 +29,7 @@ class SourceOperator(Operator):
         )
         self._interval_ms = spec.watermark_interval_ms
         self._plain = self._strategy.kind == "none" and not self._strategy.timestamp_assigner
+        self._poll_size = PollSize()
         self._trackers: dict[str, WatermarkTracker] = {}
         self._finished: set[str] = set()
         self._idle_at: int | None = None
@@ -89,11 +91,12 @@ class SourceOperator(Operator):
         """
         left, limit = max_records, ReadLimit(max_watermark)
         self._hold(False)
+        now = time.monotonic()
         while left > 0:
             if limit.reached(self.watermark):
                 self._hold(True)
                 break
-            batch = self._poll(min(left, limit.batch_size))
+            batch = self._poll(min(left, limit.batch_size, self._poll_size.records))
             if batch is None:
                 self.more_now = False
                 break
@@ -107,7 +110,9 @@ class SourceOperator(Operator):
             if limit.aligned:
                 self._emit_watermarks()
                 limit.moved(before, self.watermark)
-            if time.monotonic() > deadline:
+            began, now = now, time.monotonic()
+            self._poll_size.observe(len(batch.values), now - began)
+            if now > deadline:
                 break
         self._forget_finished()
         if self._reader.exhausted and self._no_more_splits:
