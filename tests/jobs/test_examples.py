@@ -127,3 +127,12 @@ def test_sensor_alarms_ends_with_a_summary(capsys: pytest.CaptureFixture[str]) -
     assert re.search(r"^rising alarms +\d+$", text, re.MULTILINE)
     assert re.search(r"^hot readings +\d+$", text, re.MULTILINE)
     assert any("records/s" in line and "watermark" in line for line in lines)
+
+
+def test_top_sensors(capsys: pytest.CaptureFixture[str]) -> None:
+    assert sorted(run_example(capsys, "top_sensors")) == [
+        "second 10: a 6, b 5, c 2",
+        "second 15: a 4, d 3, b 2",
+        "second 20: d 3",
+        "second 5: b 3, a 2, c 1",
+    ]
