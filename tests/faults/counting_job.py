@@ -18,6 +18,7 @@ from headrace.graph.job_graph import build_job_graph
 from headrace.spark.executor import _master_options
 from tests.faults.counting import PARALLELISM, Row, assert_exactly_once, counts
 from tests.faults.process_carrier import ProcessCarrier
+from tests.faults.row_files import RowFiles, committed_rows
 
 WAIT_S = 60.0
 
@@ -38,18 +39,23 @@ class CountingJob:
         directory: Path,
         settings: dict[str, str] | None = None,
         change: Callable[[DataStream[Row]], DataStream[Row]] = lambda stream: stream,
+        keep_end: bool = False,
     ) -> None:
         directory.mkdir(exist_ok=True)
         self.checkpoints = directory / "checkpoints"
+        self.files = directory / "rows"
         self._end = directory / "end"
-        self._end.unlink(missing_ok=True)
+        if not keep_end:
+            self._end.unlink(missing_ok=True)
         configuration = Configuration.from_dict(
             SETTINGS | {"execution.checkpointing.dir": str(self.checkpoints)} | (settings or {})
         )
         environment = StreamExecutionEnvironment.get_execution_environment(configuration)
         environment.set_parallelism(PARALLELISM)
         collect_id = environment.new_collect_id()
-        change(counts(environment, self._end)).sink_to(CollectSink(collect_id))
+        rows = change(counts(environment, self._end))
+        rows.sink_to(CollectSink(collect_id))
+        rows.sink_to(RowFiles(self.files))
         collectors, environment._collectors = environment._collectors, {}
         self.carrier = ProcessCarrier()
         dependencies = prepare(configuration)
@@ -121,3 +127,8 @@ class CountingJob:
         self._reader.join(WAIT_S)
         assert_exactly_once(self.rows)
         return self.rows
+
+    def finish_with_files(self) -> None:
+        """The same, where no commit is repeated because the job went back beyond it."""
+        collected = self.finish()
+        assert sorted(committed_rows(self.files)) == sorted(collected)

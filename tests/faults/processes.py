@@ -13,11 +13,12 @@ LIMIT_S = 240.0
 class Child:
     """A program in a process of its own, with its output in a file."""
 
-    def __init__(self, program: Path, arguments: list[str], log: Path) -> None:
+    def __init__(self, program: Path | str, arguments: list[str], log: Path) -> None:
         self.log = log
         self._out = log.open("w")
+        command = ["-m", program] if isinstance(program, str) else [str(program)]
         self.process = subprocess.Popen(
-            [sys.executable, str(program), *arguments], stdout=self._out, stderr=subprocess.STDOUT
+            [sys.executable, *command, *arguments], stdout=self._out, stderr=subprocess.STDOUT
         )
 
     def lines(self, word: str) -> list[str]:

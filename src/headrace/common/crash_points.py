@@ -20,6 +20,8 @@ POINTS: dict[str, str] = {
     "snapshot-taken": "slot: the child that writes the snapshot is on its own",
     "part-begun": "writer: the snapshot is not serialized yet",
     "part-written": "writer: the file is there, nobody knows",
+    "commit-begun": "slot: sinks have something to commit",
+    "commit-done": "slot: sinks have committed, nobody knows",
     "functions-notified": "slot: functions know that a checkpoint is complete",
     "restore-begun": "slot: nothing of the checkpoint is read yet",
     "restore-done": "slot: the state is there, the functions are not open",

@@ -237,7 +237,8 @@ class CheckpointCoordinator:
         try:
             completed.write_metadata()
         except OSError as error:
-            return self._give_up(pending, CheckpointFailureReason.FINALIZE_FAILURE, str(error))
+            why = f"its metadata could not be written: {error}"
+            return self._give_up(pending, CheckpointFailureReason.FINALIZE_FAILURE, why)
         crash_point("metadata-written")
         subsumed: list[_Pending] = []
         with self._lock:

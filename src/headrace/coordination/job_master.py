@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from headrace.common.errors import (
@@ -324,12 +325,13 @@ class JobMaster:
             self.physical,
             self._carrier,
             self._options.slots,
-            self._on_output,
+            partial(self._on_output, self._incarnation),
             self._on_snapshot,
             heartbeats=self._options.heartbeats,
             on_tick=lambda: self._expire(now_ms()),
         )
         self.attempt = attempt
+        self._collected.attempt_started(self._incarnation)
         if self._cancelling.is_set():
             attempt.cancel()
         error: JobExecutionError | None = None
@@ -586,11 +588,11 @@ class JobMaster:
 
     # Messages of slots, on other threads.
 
-    def _on_output(self, message: m.Printed | m.Collected) -> None:
+    def _on_output(self, incarnation: int, message: m.Printed | m.Collected) -> None:
         if isinstance(message, m.Printed):
             self._terminal.write(message.text, message.to_stderr)
         else:
-            self._collected.put(message)
+            self._collected.put(incarnation, message)
 
     def _on_snapshot(self, part: m.Snapshotted) -> None:
         error = self.checkpoints.on_snapshot(part, now_ms())

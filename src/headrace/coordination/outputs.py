@@ -196,12 +196,24 @@ class CollectedOutput:
     def __init__(self, collectors: dict[str, Collector], remember: bool) -> None:
         self._collectors = collectors
         self._epoch_of: dict[CheckpointId, int] = {}
+        self._lock = threading.Lock()
+        self._incarnation: int | None = None
         for collector in collectors.values():
             collector.remember = remember
 
-    def put(self, message: Collected) -> None:
-        """A slot sent records of the epoch that runs."""
-        self._collectors[message.collect_id].put(message.payload)
+    def attempt_started(self, incarnation: int) -> None:
+        """From now on records are those of another attempt."""
+        with self._lock:
+            self._incarnation = incarnation
+
+    def put(self, incarnation: int, message: Collected) -> None:
+        """A slot sent records of the epoch that runs.
+
+        One of an attempt that has failed may still do so until it notices: they do not count.
+        """
+        with self._lock:
+            if incarnation == self._incarnation:
+                self._collectors[message.collect_id].put(message.payload)
 
     def planned(self, checkpoint: CheckpointId, epoch: int) -> None:
         """A checkpoint is taken at the end of an epoch."""
@@ -225,8 +237,10 @@ class CollectedOutput:
 
     def attempt_failed(self, epoch: int) -> None:
         """The job goes back to its last checkpoint."""
-        for collector in self._collectors.values():
-            collector.rewind(epoch)
+        with self._lock:
+            self._incarnation = None
+            for collector in self._collectors.values():
+                collector.rewind(epoch)
 
     def fall_back(self, checkpoint: CheckpointId) -> None:
         """The job goes back to an older checkpoint; one of an earlier process comes before all."""

@@ -8,7 +8,9 @@ import threading
 
 import pytest
 
-from headrace.coordination.outputs import Collector, Terminal
+from headrace.coordination.outputs import CollectedOutput, Collector, Terminal
+from headrace.graph.ids import SlotId
+from headrace.runtime.messages import Collected
 
 
 def put(collector: Collector, *values: object, epoch: int = 1, commit: bool = True) -> None:
@@ -143,3 +145,22 @@ def test_nothing_is_kept_of_what_the_job_cannot_go_back_to() -> None:
     put(collector, "b", "a", epoch=3)
     collector.end()
     assert list(collector) == ["a", "b", "a"]
+
+
+def test_records_of_an_attempt_that_has_failed_do_not_count() -> None:
+    collector = Collector()
+    output = CollectedOutput({"id": collector}, remember=False)
+
+    def send(incarnation: int, value: str) -> None:
+        output.put(incarnation, Collected(SlotId(0), "id", pickle.dumps([value]), 1))
+
+    output.attempt_started(1)
+    send(1, "lost")
+    output.attempt_failed(1)
+    send(1, "late")
+    output.attempt_started(2)
+    send(1, "later")
+    send(2, "kept")
+    output.epoch_ended(2, final=True)
+    output.end(None)
+    assert list(collector) == ["kept"]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.common.crash_points import crash_point
 from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.base import Committer, RetriableCommitError, SinkWriter
 from headrace.datastream.state import ListStateDescriptor
@@ -180,6 +181,7 @@ class SinkOperator(Operator):
                     "no committer; restore it with the sink that wrote it"
                 )
             )
+        crash_point("commit-begun")
         for attempt in range(1, _COMMIT_ATTEMPTS + 1):
             try:
                 self._committer.commit(due)
@@ -190,6 +192,7 @@ class SinkOperator(Operator):
                 self._wait_after(attempt, checkpoint, error)
             except Exception as error:
                 raise self.failed(error, where=f"commit of checkpoint {checkpoint}") from error
+        crash_point("commit-done")
         self._prepared = [p for p in self._prepared if p.checkpoint > checkpoint]
 
     def _wait_after(self, attempt: int, checkpoint: int, error: RetriableCommitError) -> None:

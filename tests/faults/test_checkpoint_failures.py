@@ -1,0 +1,167 @@
+"""Checkpoints that fail, take too long or find the disk full; functions and slots that fail."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.counting_job import CountingJob
+from tests.faults.fragile import Fragile
+from tests.faults.processes import alive
+
+PARTS = 4
+"""Files of a checkpoint beside its metadata: two vertices with two subtasks."""
+PAGE = 4096
+
+Start = Callable[..., CountingJob]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    started: list[CountingJob] = []
+
+    def run(**settings: str) -> CountingJob:
+        given = {f"execution.checkpointing.{k.replace('_', '-')}": v for k, v in settings.items()}
+        job = CountingJob(tmp_path, given, lambda rows: rows.map(Fragile(tmp_path)))
+        started.append(job)
+        return job
+
+    yield run
+    for job in started:
+        (tmp_path / "slow").unlink(missing_ok=True)
+        job.__exit__()
+
+
+def statuses(job: CountingJob) -> list[str]:
+    return [entry["status"] for entry in job.master.checkpoints.history]
+
+
+def test_failures_that_are_tolerated_and_those_that_are_not(start: Start, tmp_path: Path) -> None:
+    job = start(tolerable_failed_checkpoints="2", timeout="1 s")
+    job.wait_for_rows(1)
+
+    # A part that cannot be written: up to two in a row are tolerated.
+    (tmp_path / "unwritable").touch()
+    job.wait_for(lambda: "FAILED" in statuses(job), "a failed checkpoint")
+    (tmp_path / "unwritable").unlink()
+    job.wait_for_rows(1)
+    failed = [e for e in job.master.checkpoints.history if e["status"] == "FAILED"]
+    assert "cannot be written" in failed[-1]["failure_message"]
+    assert job.master.restarts == 0
+
+    # One that takes too long, again and again: the job fails over.
+    restarts = job.master.restarts
+    (tmp_path / "slow").touch()
+    job.wait_for(lambda: job.master.restarts > restarts, "a restart")
+    (tmp_path / "slow").unlink()
+    failure = job.master.history.root_failure
+    assert failure is not None
+    assert "3 checkpoints in a row failed and 2 are tolerated" in failure.message
+    assert "not complete after 1000 ms" in failure.message
+    job.wait_for_rows(1)
+
+    # An exception in snapshot_state fails the task, tolerance or not, as in Flink.
+    restarts = job.master.restarts
+    (tmp_path / "refuse").touch()
+    job.wait_for(lambda: job.master.restarts > restarts, "a restart")
+    failure = job.master.history.root_failure
+    assert failure is not None
+    assert failure.exception_name == "ValueError"
+    assert "no snapshot now" in failure.message
+    assert "(in snapshot_state)" in failure.message
+    job.wait_for_rows(1)
+
+    # An exception in a function: task and process are known afterwards.
+    restarts = job.master.restarts
+    (tmp_path / "raise").touch()
+    job.wait_for(lambda: job.master.restarts > restarts, "a restart")
+    failure = job.master.history.root_failure
+    assert failure is not None
+    assert "was one too many" in failure.message
+    assert "fragile.py" in failure.stacktrace, "the user's own trace"
+    assert failure.task_name is not None
+    assert failure.task_name.endswith(("(1/2)", "(2/2)"))
+    assert failure.location is not None
+    job.wait_for_rows(1)
+    job.finish_with_files()
+
+    heard = [line.split() for line in (tmp_path / "heard").read_text().splitlines()]
+    assert {"completed", "aborted"} == {what for what, _ in heard}
+    ids = [entry["id"] for entry in job.master.checkpoints.history]
+    assert ids == sorted(set(ids)), "ids rise, also over restarts"
+    states = [change.status.name for change in job.master.history.states]
+    assert states[:3] == ["CREATED", "RUNNING", "RESTARTING"]
+    assert states[-2:] == ["RUNNING", "FINISHED"]
+    assert "FAILING" not in states
+
+
+def test_a_stale_slot_that_wakes_up_late_does_no_harm(start: Start, tmp_path: Path) -> None:
+    settings = {"heartbeat.interval": "200 ms", "heartbeat.timeout": "2 s"}
+    with CountingJob(tmp_path / "stale", settings) as job:
+        job.wait_for_rows(1)
+        stale = job.slots()
+        for slot in stale:
+            os.kill(slot, signal.SIGSTOP)
+        try:
+            job.wait_for_restarts(1)
+            job.wait_for_rows(20)
+            failure = job.master.history.root_failure
+            assert failure is not None
+            assert "has not answered" in failure.message
+            assert all(map(alive, stale)), "they are still there, asleep"
+        finally:
+            for slot in stale:
+                os.kill(slot, signal.SIGCONT)
+        job.wait_for(lambda: not any(map(alive, stale)), "their end")
+        job.wait_for_rows(20)
+        assert job.master.restarts == 1
+        job.finish_with_files()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own, of one megabyte."""
+    directory = tmp_path / "disk"
+    directory.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "headrace-test", str(directory)]
+    try:
+        mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("there is no mount command to make a small disk with")
+    if mounted.returncode != 0:
+        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
+    yield directory
+    subprocess.run(["umount", "--lazy", str(directory)], check=True)
+
+
+def fill(directory: Path, leave: int) -> Path:
+    """Take all but so many pages of a disk."""
+    filler = directory / "filler"
+    with filler.open("wb", buffering=0) as file:
+        while (free := os.statvfs(directory).f_bavail) > leave:
+            file.write(b"x" * PAGE * min(free - leave, 16))
+    return filler
+
+
+def test_a_full_disk_during_a_snapshot_and_during_metadata(start: Start, small_disk: Path) -> None:
+    job = start(tolerable_failed_checkpoints="1000", dir=str(small_disk / "checkpoints"))
+    job.wait_for_rows(1)
+    reasons: dict[str, str] = {}
+    for leave, what in ((0, "snapshot"), (PARTS, "metadata")):
+        # The disk is filled between two checkpoints, else it is not clear what is left.
+        failed = statuses(job).count("FAILED")
+        filler = fill(small_disk, leave)
+        job.wait_for(lambda n=failed: statuses(job).count("FAILED") > n + 1, f"failures of {what}")
+        reasons[what] = job.master.checkpoints.history[-1]["failure_message"]
+        filler.unlink()
+        job.wait_for_rows(1)
+    assert all("No space left" in reason for reason in reasons.values()), reasons
+    assert "could not write its snapshot" in reasons["snapshot"]
+    assert "its metadata could not be written" in reasons["metadata"]
+    assert job.master.restarts == 0
+    job.finish_with_files()
