@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any
 
 from headrace.common.errors import HeadraceError
 from headrace.coordination.carrier import EpochRun
+from headrace.coordination.slot_zygote import SlotZygote
 from headrace.runtime.slot_protocol import SlotLaunch
 from headrace.spark.tasks import LevelTask
 
-_ENTRY = "from headrace.runtime.slot import main; main()"
 _LOOK_S = 0.2
 
 Pairs = list[tuple[int, bytes]]
 
 
 class ProcessCarrier:
-    """Starts slots as children of this process, and carries frames between them."""
+    """Starts slots on this machine, and carries frames between them."""
 
     def __init__(self) -> None:
-        self.slots: list[subprocess.Popen[str]] = []
+        # One of its own, so that slots have the environment of now.
+        self._zygote = SlotZygote()
         self._cancelled = threading.Event()
 
     def control_address(self) -> None:
@@ -31,15 +30,8 @@ class ProcessCarrier:
 
     def start_slots(self, launches: list[SlotLaunch]) -> None:
         self._cancelled.clear()
-        self._reap()
         for launch in launches:
-            slot = subprocess.Popen(
-                [sys.executable, "-c", _ENTRY], stdin=subprocess.PIPE, text=True
-            )
-            assert slot.stdin is not None
-            slot.stdin.write(launch.to_json() + "\n")
-            slot.stdin.close()
-            self.slots.append(slot)
+            self._zygote.fork(launch)
 
     def run_epoch(self, run: EpochRun) -> None:
         waiting: dict[int, Pairs] = {}
@@ -65,15 +57,9 @@ class ProcessCarrier:
     def cancel(self) -> None:
         self._cancelled.set()
 
-    def _reap(self) -> None:
-        self.slots = [slot for slot in self.slots if slot.poll() is None]
-
     def end(self) -> None:
-        """Leave nobody behind."""
-        for slot in self.slots:
-            if slot.poll() is None:
-                slot.kill()
-            slot.wait(30)
+        """Let the zygote go; slots end with their job."""
+        self._zygote.close()
 
 
 def _in_thread(task: LevelTask, index: int, pairs: Pairs) -> Future[Pairs]:

@@ -90,19 +90,19 @@ def test_a_named_checkpoint_that_is_damaged_is_an_error_and_its_job_is_not(
         "execution.checkpointing.num-retained": str(RETAINED),
         "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
     }
-    with CountingJob(tmp_path / "first", keep) as job:
+    with CountingJob(tmp_path, keep) as job:
         job.wait_for_checkpoints(RETAINED)
         job.wait_for_rows(20)
         job.master.cancel().result(60)
         *_, before, newest = job.master.checkpoints.store.completed
     truncate(state_file(newest))
     from_one = keep | {"execution.state-recovery.path": newest.directory}
-    with CountingJob(tmp_path / "second", from_one) as job:
+    with CountingJob(tmp_path, from_one) as job:
         with pytest.raises(JobExecutionError, match="damaged") as failed:
             job.master.result_future().result(60)
         assert before.directory in str(failed.value), "it says what else there is"
     from_job = keep | {"execution.state-recovery.path": str(Path(newest.directory).parent)}
-    with CountingJob(tmp_path / "third", from_job) as job:
+    with CountingJob(tmp_path, from_job) as job:
         job.wait_for_rows(20)
         entry = job.master.history.root_failure
         assert entry is not None
