@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
+from headrace.runtime.epoch import SubtaskKey
 from headrace.runtime.slot_protocol import SlotLaunch
 
 
@@ -25,6 +27,8 @@ class EpochRun:
     incarnation: int
     token: str
     levels: tuple[tuple[PartitionRun, ...], ...]
+    splits: Mapping[SubtaskKey, Sequence[Any]] = field(default_factory=dict)
+    """What sources were given to read; the carrier itself reads those that it can."""
 
 
 class Carrier(Protocol):

@@ -164,7 +164,9 @@ class JobAttempt:
             for partitions in self._physical.levels
         )
         self._check()
-        self._carrier.run_epoch(EpochRun(plan.epoch, self.incarnation, self._token, levels))
+        self._carrier.run_epoch(
+            EpochRun(plan.epoch, self.incarnation, self._token, levels, plan.splits)
+        )
         expected = sum(map(len, levels))
         self._wait(
             lambda: (

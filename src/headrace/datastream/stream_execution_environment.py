@@ -377,6 +377,29 @@ class StreamExecutionEnvironment:
             stream.force_non_parallel()
         return stream
 
+    def from_data_frame(
+        self,
+        data_frame: Any,
+        watermark_strategy: WatermarkStrategy | None = None,
+        source_name: str = "DataFrame Source",
+        type_info: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        """A stream of the rows of a Spark DataFrame, which Spark reads inside the epochs' jobs.
+
+        See `headrace.datastream.connectors.spark_source.SparkSource`, also for other records than
+        rows, and for files.
+        """
+        from headrace.datastream.connectors.spark_source import SparkSource
+
+        strategy = watermark_strategy or WatermarkStrategy.no_watermarks()
+        return self.from_source(SparkSource.of(data_frame), strategy, source_name, type_info)
+
+    def get_spark_session(self) -> Any:
+        """The Spark session that jobs of this environment run in; it is started if need be."""
+        from headrace.spark.session import get_or_create_session
+
+        return get_or_create_session(options.spark_properties(self._configuration))
+
     def add_source(
         self,
         source_func: SourceFunction[Any],

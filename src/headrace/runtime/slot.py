@@ -9,6 +9,7 @@ ends when it is told to, when the control connection is lost, or when its execut
 from __future__ import annotations
 
 import contextlib
+import gc
 import hmac
 import importlib
 import io
@@ -42,6 +43,7 @@ from headrace.runtime.wire import MessageSocket
 
 _CANCEL_GRACE_S = 5.0
 _PLAN_WAIT_S = 60.0
+_GC_THRESHOLD = 100_000
 
 
 class _Control:
@@ -361,8 +363,10 @@ class Slot:
         pending: list[bytes] = []
         send = pending.append
         if subtask.vertex.is_source:
-            # There is no input, so the output can stream out while it is produced.
-            next(frames, None)
+            # Nothing waits for the input of a source to end, so its output can stream out. Only
+            # what Spark reads comes as input, from a task that sends and receives at a time.
+            if not subtask.fed:
+                next(frames, None)
             send = channel.send
         try:
             report = subtask.run_epoch(plan, frames, send, partial(self._snapshots.take, subtask))
@@ -410,6 +414,9 @@ def run(launch: SlotLaunch) -> None:
         os.chdir(launch.working_directory)
     for module in launch.preload:
         importlib.import_module(module)
+    # Records are many, and seldom in cycles: with Python's own threshold the collector would take
+    # most of the time of a program whose records are rows or tuples.
+    gc.set_threshold(_GC_THRESHOLD, 20, 50)
     Slot(launch).run()
     os._exit(0)
 

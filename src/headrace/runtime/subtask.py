@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -155,6 +157,11 @@ class Subtask:
                 gate.add_channel((edge.index, sender), edge.input_index)
         return gate
 
+    @property
+    def fed(self) -> bool:
+        """Whether this is a source whose records Spark reads."""
+        return isinstance(self.head, SourceOperator) and self.head.fed
+
     # Life.
 
     def open(self) -> None:
@@ -190,7 +197,7 @@ class Subtask:
             writer.start_epoch()
         self.tick()
         if isinstance(self.head, SourceOperator):
-            self._read(self.head, plan)
+            self._read(self.head, plan, frames)
         else:
             bytes_in = self._consume(frames)
         self.tick()
@@ -226,7 +233,7 @@ class Subtask:
             operator.notify_checkpoint(checkpoint, completed)
         crash_point("functions-notified")
 
-    def _read(self, source: SourceOperator, plan: EpochPlan) -> None:
+    def _read(self, source: SourceOperator, plan: EpochPlan, frames: Iterable[bytes]) -> None:
         if self.finished:
             return
         if plan.drain:
@@ -235,9 +242,14 @@ class Subtask:
             return
         key = (self.vertex.id, self.task.subtask)
         source.add_splits(plan.splits.get(key, ()), self.vertex.id in plan.no_more_splits)
-        deadline = time.monotonic() + plan.max_read_ms / 1000
-        limit = plan.max_watermarks.get(self.vertex.id)
-        source.read(plan.max_records, deadline, self.tick, limit)
+        if source.fed:
+            # The splits of this epoch are its length: what they have is taken now.
+            source.feed(iter(frames))
+            source.read(sys.maxsize, math.inf, self.tick)
+        else:
+            deadline = time.monotonic() + plan.max_read_ms / 1000
+            limit = plan.max_watermarks.get(self.vertex.id)
+            source.read(plan.max_records, deadline, self.tick, limit)
         self.finished = source.ended
 
     def _consume(self, frames: Iterable[bytes]) -> int:

@@ -6,12 +6,15 @@ receiving slot opens.
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import socket
 import struct
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
+from headrace.common.types import Row, RowKind, field_names_of, row_of, values_of
 from headrace.runtime.batch import Batch, Element, EndMark, StatusMark, WatermarkMark
 
 _HEADER = struct.Struct("<HIHII")
@@ -19,7 +22,9 @@ _LENGTH = struct.Struct("<I")
 
 HEADER_SIZE = _HEADER.size
 
-_BATCH, _WATERMARK, _STATUS, _END = range(4)
+_BATCH, _WATERMARK, _STATUS, _END, _ROWS = range(5)
+
+_kind_of = attrgetter("_row_kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,8 @@ def decode_payload(frame: bytes) -> list[Element]:
 
 def _pack(element: Element) -> tuple[Any, ...]:
     if type(element) is Batch:
+        if element.values and type(element.values[0]) is Row:
+            return _pack_rows(element)
         return (_BATCH, element.values, element.timestamps, element.keys)
     if type(element) is WatermarkMark:
         return (_WATERMARK, element.timestamp)
@@ -103,10 +110,32 @@ def _pack(element: Element) -> tuple[Any, ...]:
     return (_END,)
 
 
+def _pack_rows(batch: Batch) -> tuple[Any, ...]:
+    """Rows of the same names and kind without their shells: each would cost a call of Python."""
+    rows: list[Any] = batch.values
+    alike = (
+        len(set(map(type, rows))) == 1
+        and len(set(map(id, map(field_names_of, rows)))) == 1
+        and len(set(map(_kind_of, rows))) == 1
+    )
+    if not alike:
+        return (_BATCH, rows, batch.timestamps, batch.keys)
+    names, kind = field_names_of(rows[0]), rows[0].get_row_kind()
+    return (_ROWS, list(map(values_of, rows)), batch.timestamps, batch.keys, names, kind.value)
+
+
+def _unpack_rows(packed: tuple[Any, ...]) -> Batch:
+    _, rows, timestamps, keys, names, kind_value = packed
+    kind = RowKind(kind_value)
+    return Batch([row_of(values, names, kind) for values in rows], timestamps, keys)
+
+
 def _unpack(packed: tuple[Any, ...]) -> Element:
     kind = packed[0]
     if kind == _BATCH:
         return Batch(packed[1], packed[2], packed[3])
+    if kind == _ROWS:
+        return _unpack_rows(packed)
     if kind == _WATERMARK:
         return WatermarkMark(packed[1])
     return StatusMark(packed[1]) if kind == _STATUS else EndMark()
@@ -141,6 +170,11 @@ class MessageSocket:
         if len(message) < length:
             raise EOFError("the connection was closed inside a message")
         return message
+
+    def shut_down(self) -> None:
+        """Have all that wait for this connection, on either side, find its end."""
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         self._reader.close()

@@ -14,6 +14,7 @@ from headrace.common.errors import HeadraceError
 from headrace.coordination.carrier import EpochRun
 from headrace.coordination.slot_zygote import slot_zygote
 from headrace.runtime.slot_protocol import SlotLaunch
+from headrace.spark.feeds import fed_partitions, payloads_of, spark_failure
 from headrace.spark.session import is_this_process
 from headrace.spark.tasks import LevelTask, partition_number, start_slots
 
@@ -44,10 +45,10 @@ class SparkCarrier:
 
     def run_epoch(self, run: EpochRun) -> None:
         self._name_jobs(f"epoch {run.epoch}")
-        # The first level reads nothing from Spark: its partitions are only numbers.
-        count = len(run.levels[0])
-        sources: RDD[Any] = self._context.parallelize(range(count), count)
-        data: RDD[tuple[int, bytes]] = sources.mapPartitionsWithIndex(LevelTask(run, 0))
+        fed = fed_partitions(run)
+        sources = payloads_of(self._context, fed, len(run.levels[0]))
+        first = LevelTask(run, 0, frozenset(fed))
+        data: RDD[tuple[int, bytes]] = sources.mapPartitionsWithIndex(first)
         for level in range(1, len(run.levels)):
             shuffled = data.partitionBy(len(run.levels[level]), partition_number)
             data = shuffled.mapPartitionsWithIndex(LevelTask(run, level))
@@ -68,12 +69,5 @@ class SparkCarrier:
             rdd.collect()
         except Py4JError as error:
             raise HeadraceError(
-                f"Spark could not run a part of the job: {_first_line(error)}"
+                f"Spark could not run a part of the job: {spark_failure(error)}"
             ) from None
-
-
-def _first_line(error: Py4JError) -> str:
-    """What Spark says, without the Java trace."""
-    java = getattr(error, "java_exception", None)
-    text = str(java.getMessage()) if java is not None else str(error)
-    return text.split("\n", 1)[0][:500]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import cast
 
 from headrace.coordination.carrier import EpochRun
 from headrace.runtime.slot_protocol import FAILED, SlotLaunch, TaskRequest
@@ -54,12 +56,13 @@ def start_slots(launches: Iterable[SlotLaunch]) -> Iterator[None]:
 class LevelTask:
     """The function of one stage of an epoch: partition i serves subtask i of the level."""
 
-    def __init__(self, run: EpochRun, level: int) -> None:
+    def __init__(self, run: EpochRun, level: int, fed: frozenset[int] = frozenset()) -> None:
         self._epoch = run.epoch
         self._incarnation = run.incarnation
         self._token = run.token
         self._level = level
         self._partitions = run.levels[level]
+        self._fed = fed
         last = level + 1 == len(run.levels)
         self._next_size = 1 if last else len(run.levels[level + 1])
 
@@ -75,6 +78,9 @@ class LevelTask:
         channel = MessageSocket(sock)
         try:
             channel.send(request.to_json())
+            if index in self._fed:
+                yield from self._while_feeding(channel, cast("Iterable[bytes]", pairs))
+                return
             if self._level > 0:
                 for _, frame in pairs:
                     level, target = destination(frame)
@@ -86,6 +92,30 @@ class LevelTask:
             yield from self._answers(channel)
         finally:
             channel.close()
+
+    def _while_feeding(
+        self, channel: MessageSocket, payloads: Iterable[bytes]
+    ) -> Iterator[tuple[int, bytes]]:
+        """Send what Spark reads, on a thread, and meanwhile pass on what comes back."""
+        failures: list[BaseException] = []
+
+        def feed() -> None:
+            try:
+                for payload in payloads:
+                    channel.send(payload)
+                channel.send_end()
+            except BaseException as error:
+                failures.append(error)
+                channel.shut_down()
+
+        feeder = threading.Thread(target=feed, name="feed", daemon=True)
+        feeder.start()
+        try:
+            yield from self._answers(channel)
+        except (OSError, EOFError) as error:
+            feeder.join()
+            raise failures[0] if failures else error from None
+        feeder.join()
 
     def _answers(self, channel: MessageSocket) -> Iterator[tuple[int, bytes]]:
         size, next_level = self._next_size, self._level + 1

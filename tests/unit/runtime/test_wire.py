@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import socket
 import threading
+from typing import Any
 
 import pytest
 
 from headrace.common.errors import HeadraceError
+from headrace.common.types import Row, RowKind
 from headrace.runtime.batch import (
     MAX_TIMESTAMP,
     MIN_TIMESTAMP,
@@ -28,6 +30,7 @@ from headrace.runtime.wire import (
     read_header,
 )
 
+Template = Row("a", "b")
 HEADER = FrameHeader(level=3, partition=70_000, edge=9, sender=40_000, sequence=1 << 20)
 
 
@@ -61,6 +64,27 @@ def test_a_frame_carries_its_header_and_elements() -> None:
 
 def test_a_frame_is_longer_than_any_short_answer() -> None:
     assert len(encode_frame(HEADER, [EndMark()])) > HEADER_SIZE
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [Row(a=1, b="x"), Row(a=2, b=None)],
+        [Row(1, "x"), Row(2, [Row(3)])],
+        [Row.of_kind(RowKind.DELETE, 1), Row.of_kind(RowKind.DELETE, 2)],
+        [Row.of_kind(RowKind.DELETE, 1), Row(2)],
+        [Row(a=1), Row(2), None, "text"],
+        [Template(1, "x"), Template(2, "y")],
+    ],
+)
+def test_rows_keep_names_and_kinds(rows: list[Any]) -> None:
+    (batch,) = decode_payload(encode_frame(HEADER, [Batch(rows, [1] * len(rows), ["k"])]))
+    assert isinstance(batch, Batch)
+    assert batch.values == rows
+    assert [getattr(row, "_fields", 0) for row in batch.values] == [
+        getattr(row, "_fields", 0) for row in rows
+    ]
+    assert (batch.timestamps, batch.keys) == ([1] * len(rows), ["k"])
 
 
 def test_a_class_of_a_function_travels() -> None:

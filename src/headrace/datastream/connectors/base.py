@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -120,6 +120,13 @@ class SourceReader(ABC):
     def on_checkpoint_complete(self, checkpoint: int) -> None:  # noqa: B027
         """The checkpoint is complete: what was read before it is never read again."""
 
+    def feed(self, payloads: Iterator[bytes]) -> None:
+        """Take what Spark reads in this epoch; `poll` is then called until it gives None.
+
+        Only called if `Source.fed_by_spark`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} is not fed by Spark")
+
     def available_at(self, now_ms: int) -> int | None:
         """When `poll` may give records again, after it gave None.
 
@@ -205,6 +212,15 @@ class Source(ABC):
     def max_parallel_readers(self) -> int | None:
         """The highest parallelism that makes sense; 1 for a source that cannot be split."""
         return None
+
+    @property
+    def fed_by_spark(self) -> bool:
+        """Whether Spark reads the splits, as part of the epoch's job, and not the readers.
+
+        Those splits that the enumerator gives out for an epoch are read to their end in it, so it
+        decides how long the epoch is. See `headrace.datastream.connectors.spark_source`.
+        """
+        return False
 
     @property
     def produced_type(self) -> TypeInformation | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from headrace.common.watermark_strategy import WatermarkStrategy
@@ -73,6 +73,15 @@ class SourceOperator(Operator):
         if self._source.reads_splits_together and not self._plain:
             for split in splits:
                 self._tracker(split.split_id)
+
+    @property
+    def fed(self) -> bool:
+        """Whether records come with the epoch's job, all of them to be taken in it."""
+        return bool(self._source.fed_by_spark)
+
+    def feed(self, payloads: Iterator[bytes]) -> None:
+        """Take what comes with the epoch's job."""
+        self._reader.feed(payloads)
 
     def read(
         self,
