@@ -188,3 +188,11 @@ def test_errors_while_building(spark: Any, tmp_path: Path) -> None:
         SparkSource.of(spark.range(1)).monitor_continuously(5)
     with pytest.raises(FunctionTypeError, match="function of a list"):
         SparkSource.of_files("json", str(tmp_path))  # type: ignore[arg-type]
+
+
+def test_a_shuffle_inside_the_data_frame_serves_all_epochs(spark: Any) -> None:
+    env = environment()
+    counts = spark.range(0, 1000, 1, 4).selectExpr("id % 10 as k").groupBy("k").count()
+    stream = env.from_data_frame(counts.repartition(10)).key_by(lambda row: row.k % 2)
+    rows = collect(stream.map(lambda row: (row.k, row["count"])), on="spark")
+    assert sorted(rows) == [(k, 100) for k in range(10)]

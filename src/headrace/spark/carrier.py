@@ -49,13 +49,24 @@ class SparkCarrier:
         sources = payloads_of(self._context, fed, len(run.levels[0]))
         first = LevelTask(run, 0, frozenset(fed))
         data: RDD[tuple[int, bytes]] = sources.mapPartitionsWithIndex(first)
+        shuffles: list[RDD[Any]] = []
         for level in range(1, len(run.levels)):
-            shuffled = data.partitionBy(len(run.levels[level]), partition_number)
-            data = shuffled.mapPartitionsWithIndex(LevelTask(run, level))
+            shuffles.append(data.partitionBy(len(run.levels[level]), partition_number))
+            data = shuffles[-1].mapPartitionsWithIndex(LevelTask(run, level))
         self._run(data)
-        if len(run.levels) > 1:
-            # Spark would keep the shuffle's files until the JVM collects garbage.
-            data._jrdd.rdd().cleanShuffleDependencies(False)
+        self._forget(shuffles)
+
+    def _forget(self, shuffles: list[RDD[Any]]) -> None:
+        """Delete the files of shuffles, which Spark would keep until the JVM collects garbage.
+
+        One by one: those inside a DataFrame that is read are needed again.
+        """
+        cleaner = self._context._jsc.sc().cleaner() if shuffles else None
+        if cleaner is None or not cleaner.isDefined():
+            return
+        for shuffle in shuffles:
+            shuffled = shuffle._jrdd.rdd().dependencies().head().rdd()
+            cleaner.get().doCleanupShuffle(shuffled.dependencies().head().shuffleId(), False)
 
     def cancel(self) -> None:
         with contextlib.suppress(Exception):
