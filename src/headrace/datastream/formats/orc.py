@@ -116,17 +116,49 @@ class _OrcWriter(ColumnarWriter):
         import pyarrow.orc as orc
 
         super().__init__(schema, stream)
-        self._writer = orc.ORCWriter(stream, compression=compression)
+        self._stream = _PatientStream(stream)
+        self._writer = orc.ORCWriter(self._stream, compression=compression)
         self._written = False
 
     def write_group(self, table: pa.Table) -> None:
         self._writer.write(table)
+        self._stream.check()
         self._written = True
 
     def close_writer(self) -> None:
         if not self._written:
             self._writer.write(self.schema.empty_table())
         self._writer.close()
+        self._stream.check()
+
+
+class _PatientStream:
+    """A stream that keeps what goes wrong for later: the library would end the process."""
+
+    closed = False
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._failure: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        if self._failure is None:
+            try:
+                self._stream.write(data)
+            except OSError as error:
+                self._failure = error
+        return len(data)
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def check(self) -> None:
+        """Raise what went wrong."""
+        if self._failure is not None:
+            raise self._failure
 
 
 def _checked(schema: pa.Schema) -> pa.Schema:

@@ -1,7 +1,8 @@
 """Files as source and sink.
 
 `FileSource` reads text, and with the formats of `headrace.datastream.formats` JSON lines, CSV,
-Avro, Parquet and ORC. `FileSink` writes records one by one (`for_row_format`).
+Avro, Parquet and ORC. `FileSink` writes records one by one (`for_row_format`) or in one of those
+formats (`for_bulk_format`).
 
 Example:
     >>> lines = FileSource.for_record_stream_format(
@@ -31,6 +32,7 @@ from headrace.datastream.connectors.file_system.formats import (
 )
 from headrace.datastream.connectors.file_system.output_file import OutputFileConfig
 from headrace.datastream.connectors.file_system.rolling import (
+    CheckpointRollingPolicy,
     DefaultRollingPolicy,
     OnCheckpointRollingPolicy,
     PartFileInfo,
@@ -40,6 +42,7 @@ from headrace.datastream.connectors.file_system.rolling import (
 __all__ = [
     "BucketAssigner",
     "BulkFormat",
+    "CheckpointRollingPolicy",
     "DefaultRollingPolicy",
     "FileCompactStrategy",
     "FileCompactor",

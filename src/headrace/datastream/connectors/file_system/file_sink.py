@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
-from headrace.common.serialization import Encoder, SimpleStringEncoder
+from headrace.common.serialization import BulkWriterFactory, Encoder, SimpleStringEncoder
 from headrace.common.time import to_millis
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.connectors.base import Committer, Sink, SinkWriter, WriterContext
@@ -22,19 +22,14 @@ from headrace.datastream.connectors.file_system.file_writer import (
     FileWriterSettings,
 )
 from headrace.datastream.connectors.file_system.output_file import OutputFileConfig
-from headrace.datastream.connectors.file_system.rolling import RollingPolicy
+from headrace.datastream.connectors.file_system.rolling import (
+    CheckpointRollingPolicy,
+    RollingPolicy,
+)
 
 __all__ = ["FileSink", "StreamingFileSink"]
 
 B = TypeVar("B", bound="_Builder")
-
-
-def _no_bulk(instead: str) -> HeadraceError:
-    return HeadraceError(
-        "bulk formats (Parquet, ORC, Avro) come with the connectors and are not there yet; "
-        f"records are written one by one with {instead}.for_row_format(base_path, "
-        "Encoder.simple_string_encoder())"
-    )
 
 
 class _Builder:
@@ -67,12 +62,22 @@ class _Builder:
     def _set_rolling_policy(self, policy: RollingPolicy) -> None:
         if not isinstance(policy, RollingPolicy):
             raise FunctionTypeError(f"a RollingPolicy is needed, not {policy!r}")
+        bulk = isinstance(self._settings.encoder, BulkWriterFactory)
+        if bulk and not isinstance(policy, CheckpointRollingPolicy):
+            raise GraphError(
+                "a bulk format needs a CheckpointRollingPolicy, such as "
+                "RollingPolicy.on_checkpoint_rolling_policy(): its files cannot be continued after "
+                "a checkpoint"
+            )
         self._settings = replace(self._settings, rolling_policy=policy)
 
 
 @dataclass(frozen=True)
 class FileSink(Sink):
-    """Writes records into files below a directory. Make one with `for_row_format`.
+    """Writes records into files below a directory.
+
+    Make one with `for_row_format` for records that are written one by one, or `for_bulk_format`
+    for Parquet, ORC, Avro and CSV.
 
     Each subtask writes files of its own: `<bucket>/part-<id>-<n>`. A file that is being written is
     hidden. When the rolling policy says so or the input has ended it is complete, and it gets its
@@ -97,8 +102,11 @@ class FileSink(Sink):
 
     @staticmethod
     def for_bulk_format(base_path: str, writer_factory: Any) -> FileSink.BulkFormatBuilder:
-        """Not there yet: bulk formats such as Parquet come with their connectors."""
-        raise _no_bulk("FileSink")
+        """A builder of a sink in a bulk format, such as `ParquetBulkWriters.for_row_type(...)`.
+
+        Files are finished at each checkpoint, and at the end.
+        """
+        return FileSink.BulkFormatBuilder(_bulk_settings(base_path, writer_factory), FileSink)
 
     def get_transformer(self) -> None:
         """Nothing: records need no change before they are written."""
@@ -149,7 +157,7 @@ class FileSink(Sink):
         """Builds a sink that writes records one by one."""
 
     class BulkFormatBuilder(BaseBuilder):
-        """Builds a sink in a bulk format: not there yet."""
+        """Builds a sink in a bulk format."""
 
 
 class StreamingFileSink(FileSink):
@@ -163,8 +171,9 @@ class StreamingFileSink(FileSink):
 
     @staticmethod
     def for_bulk_format(base_path: str, writer_factory: Any) -> Any:
-        """Not there yet: bulk formats such as Parquet come with their connectors."""
-        raise _no_bulk("StreamingFileSink")
+        """A builder of a sink in a bulk format."""
+        settings = _bulk_settings(base_path, writer_factory)
+        return StreamingFileSink.DefaultBulkFormatBuilder(settings, StreamingFileSink)
 
     class BaseBuilder(_Builder):
         """What the builders of all formats have."""
@@ -182,7 +191,23 @@ class StreamingFileSink(FileSink):
         """Builds a sink that writes records one by one."""
 
     class DefaultBulkFormatBuilder(BaseBuilder):
-        """Builds a sink in a bulk format: not there yet."""
+        """Builds a sink in a bulk format."""
+
+
+def _bulk_settings(base_path: str, writer_factory: Any) -> FileWriterSettings:
+    if not isinstance(writer_factory, BulkWriterFactory):
+        raise FunctionTypeError(
+            "for_bulk_format takes a BulkWriterFactory, such as "
+            f"ParquetBulkWriters.for_row_type(row_type), not {writer_factory!r}"
+        )
+    return FileWriterSettings(
+        local_path(base_path),
+        writer_factory,
+        BucketAssigner.date_time_bucket_assigner(),
+        RollingPolicy.on_checkpoint_rolling_policy(),
+        OutputFileConfig.builder().build(),
+        60_000,
+    )
 
 
 def _settings(base_path: str, encoder: Encoder) -> FileWriterSettings:

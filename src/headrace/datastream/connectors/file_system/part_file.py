@@ -7,15 +7,17 @@ failure: if it was finished before, nothing happens.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from headrace.common.errors import HeadraceError
-from headrace.common.serialization import Encoder, SimpleStringEncoder
+from headrace.common.serialization import BulkWriterFactory, Encoder, SimpleStringEncoder
 
-__all__ = ["PartFile", "PendingFile", "UnfinishedFile"]
+__all__ = ["BulkFile", "PartFile", "PendingFile", "UnfinishedFile"]
 
 _BUFFER = 256 * 1024
 
@@ -112,30 +114,87 @@ class PartFile:
 
     def write(self, element: Any, encoder: Encoder, now_ms: int) -> None:
         """Write one record."""
-        encoder.encode(element, self._stream)
+        with self._named_failures():
+            encoder.encode(element, self._stream)
         self.last_update_time = now_ms
 
     def write_bytes(self, data: bytes, now_ms: int) -> None:
         """Write records that are encoded already."""
-        self._stream.write(data)
+        with self._named_failures():
+            self._stream.write(data)
         self.last_update_time = now_ms
 
     def flush(self) -> None:
         """Hand what is buffered to the operating system."""
-        self._stream.flush()
+        with self._named_failures():
+            self._stream.flush()
+
+    @contextlib.contextmanager
+    def _named_failures(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise HeadraceError(
+                f"the file sink cannot write {self._final_path}: {error}; records since the last "
+                "checkpoint are written again when the job is restarted"
+            ) from error
 
     def close(self) -> PendingFile:
         """Close the file; it is complete now."""
-        self._to_disk()
-        self._stream.close()
+        with self._named_failures():
+            self._to_disk()
+            self._stream.close()
         return PendingFile(self._hidden_path, self._final_path)
 
     def abandon(self) -> None:
         """Close the file as it is: it stays hidden, and a recovery may go on with it."""
-        self._stream.close()
+        with contextlib.suppress(OSError):
+            self._stream.close()
 
 
-def encode_lines(elements: list[Any], encoder: Encoder) -> bytes | None:
+class BulkFile(PartFile):
+    """A file in a bulk format. It is complete only when it is closed, so it cannot be resumed."""
+
+    def __init__(
+        self, directory: str, name: str, bucket_id: str, now_ms: int, factory: BulkWriterFactory
+    ) -> None:
+        super().__init__(directory, name, bucket_id, now_ms)
+        with self._named_failures():
+            self._writer = factory.create(self._stream)
+
+    def write(self, element: Any, encoder: Any, now_ms: int) -> None:
+        """Write one record."""
+        with self._named_failures():
+            self._writer.add_element(element)
+        self.last_update_time = now_ms
+
+    def write_all(self, elements: list[Any], now_ms: int) -> None:
+        """Write many records."""
+        with self._named_failures():
+            self._writer.add_elements(elements)
+        self.last_update_time = now_ms
+
+    def flush(self) -> None:
+        """Hand over what the format can."""
+        with self._named_failures():
+            self._writer.flush()
+            self._stream.flush()
+
+    def close(self) -> PendingFile:
+        """Complete the file and close it."""
+        with self._named_failures():
+            self._writer.finish()
+        return super().close()
+
+    def abandon(self) -> None:
+        """Close the file; a recovery deletes it."""
+        # A writer that is not finished would complain when it is collected.
+        with contextlib.suppress(Exception):
+            self._writer.finish()
+        super().abandon()
+
+
+def encode_lines(elements: list[Any], encoder: Any) -> bytes | None:
     """Many records at once, where the encoder is known; None if it has to write them one by one."""
     if type(encoder) is not SimpleStringEncoder:
         return None

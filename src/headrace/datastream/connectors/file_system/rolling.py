@@ -8,7 +8,13 @@ from typing import Any, Protocol
 
 from headrace.common.errors import FunctionTypeError, GraphError
 
-__all__ = ["DefaultRollingPolicy", "OnCheckpointRollingPolicy", "PartFileInfo", "RollingPolicy"]
+__all__ = [
+    "CheckpointRollingPolicy",
+    "DefaultRollingPolicy",
+    "OnCheckpointRollingPolicy",
+    "PartFileInfo",
+    "RollingPolicy",
+]
 
 
 class PartFileInfo(Protocol):
@@ -108,13 +114,20 @@ class DefaultRollingPolicy(RollingPolicy):
         )
 
 
-@dataclass(frozen=True)
-class OnCheckpointRollingPolicy(RollingPolicy):
-    """At each checkpoint."""
+class CheckpointRollingPolicy(RollingPolicy):
+    """At each checkpoint, and possibly before: what bulk formats need.
+
+    A file in a bulk format cannot be continued after a restore.
+    """
 
     def should_roll_on_checkpoint(self, part_file: PartFileInfo) -> bool:
         """Always."""
         return True
+
+
+@dataclass(frozen=True)
+class OnCheckpointRollingPolicy(CheckpointRollingPolicy):
+    """At each checkpoint, and only then."""
 
     def should_roll_on_event(self, part_file: PartFileInfo, element: Any) -> bool:
         """Never."""
