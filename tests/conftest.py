@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 # Before anything starts a JVM: Spark must not bind to whatever the host's name resolves to.
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+
+# Jobs of tests are not listed among those of the person who runs the tests.
+_RUN_DIRECTORY = tempfile.TemporaryDirectory(prefix="headrace-tests-")
+os.environ["HEADRACE_RUN_DIR"] = _RUN_DIRECTORY.name
 
 TESTS = Path(__file__).parent
 

@@ -109,6 +109,16 @@ def test_unclaimed_state_may_be_left_out(savepoint: Path) -> None:
     assert 0 < sum(counts.values()) < RECORDS
 
 
+def test_an_operator_may_be_added(savepoint: Path) -> None:
+    # The sink has no uid: with another operator above it, it is another sink.
+    allow = {"execution.state-recovery.ignore-unclaimed-state": "true"}
+    _, stream = counting(1, restore=savepoint, **allow)
+    added = stream.key_by(lambda row: row[0]).reduce(lambda a, b: (a[0], -1)).uid("added")
+    with added.execute_and_collect() as results:
+        # Each key came once, with the count that went on: the new operator's state was empty.
+        assert sorted(results) == expected()
+
+
 def test_a_damaged_savepoint_is_named(savepoint: Path, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged"
     shutil.copytree(savepoint, damaged)

@@ -47,6 +47,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "spark": FOUNDATION | {"coordination", "datastream", "graph", "runtime", "state_processor"},
     "state_processor": FOUNDATION | {"coordination", "datastream", "graph", "runtime"},
     "testing": FOUNDATION | {"datastream", "graph", "runtime"},
+    "queryablestate": FOUNDATION | {"coordination", "datastream"},
     "compat": FOUNDATION | {"cluster", "datastream"},
     "cluster": FOUNDATION
     | {"compat", "coordination", "datastream", "graph", "runtime", "spark", "sql", "table"},

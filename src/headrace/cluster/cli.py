@@ -15,7 +15,7 @@ import headrace
 from headrace.cluster.commands import COMMANDS
 from headrace.cluster.errors import UsageError, show_error
 from headrace.cluster.exit_codes import EXPLAINED, ExitCode
-from headrace.common.errors import ConfigurationError
+from headrace.common.errors import ConfigurationError, HeadraceError, UnknownJobError
 
 _DESCRIPTION = """\
 Stateful stream processing with the model of Apache Flink, carried by Apache Spark."""
@@ -26,6 +26,8 @@ examples:
   headrace run job.py                   run a program
   headrace run --pyflink job.py         run a PyFlink program unchanged
   headrace info job.py                  show how it will run, without running it
+  headrace list                         show running jobs
+  headrace stop JOB -p DIRECTORY        end a job with a savepoint; run -s goes on from it
   headrace COMMAND --help               all about a command
 
 {EXPLAINED}"""
@@ -98,6 +100,14 @@ def _guarded(options: argparse.Namespace) -> int:
             show_error(error, verbose=True)
         print(f"headrace {options.command}: {error}", file=sys.stderr)
         return ExitCode.USAGE
+    except UnknownJobError as error:
+        print(f"headrace {options.command}: {error}", file=sys.stderr)
+        return ExitCode.NO_JOB
+    except HeadraceError as error:
+        if options.verbose:
+            show_error(error, verbose=True)
+        print(f"headrace {options.command}: {error}", file=sys.stderr)
+        return ExitCode.FAILED
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return ExitCode.INTERRUPTED

@@ -11,13 +11,15 @@ class ExitCode(IntEnum):
     OK = 0
     FAILED = 1
     USAGE = 2
+    NO_JOB = 3
     INTERRUPTED = 130
 
 
 EXPLAINED = """\
 exit codes:
   0    all went well
-  1    the job or the program failed
+  1    the job or the program failed, or what was asked of a job
   2    the command was used wrongly (unknown option, missing file, bad setting)
+  3    there is no such running job: unknown, ended meanwhile, or its name means several
   130  interrupted (Ctrl-C); a running job was cancelled
 A program that calls sys.exit() itself decides its own code."""

@@ -101,6 +101,8 @@ def settings_of(options: argparse.Namespace) -> Configuration:
         configuration.set(declared.SAVEPOINT_PATH, options.fromSavepoint)
     if getattr(options, "allowNonRestoredState", False):
         configuration.set(declared.SAVEPOINT_IGNORE_UNCLAIMED, True)
+    if getattr(options, "claimMode", None):
+        configuration.set(declared.RESTORE_MODE, options.claimMode.upper())
     if getattr(options, "pyRequirements", None):
         configuration.set(declared.PYTHON_REQUIREMENTS, options.pyRequirements)
     declared.check(configuration)

@@ -93,6 +93,18 @@ class StateError(HeadraceError):
     """State could not be declared, read, written or restored."""
 
 
+class UnknownJobError(HeadraceError):
+    """There is no such job, it has ended, or its name means several."""
+
+
+class UnknownStateError(StateError):
+    """A running job has no queryable state of that name."""
+
+
+class UnknownKeyError(StateError):
+    """A queryable state has nothing for the key that was asked for."""
+
+
 class StateMigrationError(StateError):
     """Saved state cannot be read as the type it is now declared with."""
 

@@ -158,6 +158,7 @@ class CheckpointStore:
         self.storages = storages or Storages()
         self._retained = max(retained, 1)
         self.completed: list[CompletedCheckpoint] = []
+        self._claimed: set[str] = set()
         self._dropped: list[CompletedCheckpoint] = []
 
     def directory_of(self, checkpoint: CheckpointId) -> str:
@@ -177,11 +178,18 @@ class CheckpointStore:
             if self._owns(old):
                 old.discard()
 
-    def adopt(self, checkpoint: CompletedCheckpoint) -> None:
-        """A checkpoint that the job starts from: it can go back to it, but never deletes it."""
+    def adopt(self, checkpoint: CompletedCheckpoint, *, claim: bool = False) -> None:
+        """A checkpoint that the job starts from: it can go back to it, but never deletes it.
+
+        One that it claims is treated as its own.
+        """
         self.completed.append(checkpoint)
+        if claim:
+            self._claimed.add(checkpoint.directory)
 
     def _owns(self, checkpoint: CompletedCheckpoint) -> bool:
+        if checkpoint.directory in self._claimed:
+            return True
         return not checkpoint.savepoint and resolve(checkpoint.directory, "..") == self._directory
 
     @property

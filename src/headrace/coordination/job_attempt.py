@@ -22,6 +22,7 @@ from headrace.common.errors import HeadraceError
 from headrace.coordination.carrier import Carrier, EpochRun, PartitionRun
 from headrace.coordination.control import ControlServer
 from headrace.coordination.heartbeats import Heartbeats, HeartbeatSettings
+from headrace.coordination.state_queries import StateQueries
 from headrace.graph.ids import CheckpointId, SlotId
 from headrace.graph.physical_graph import PhysicalGraph
 from headrace.runtime import messages as m
@@ -103,6 +104,7 @@ class JobAttempt:
             self._on_silent,
             on_tick,
         )
+        self.queries = StateQueries(physical, self._server.send)
 
     @property
     def slot_pids(self) -> list[int]:
@@ -265,6 +267,7 @@ class JobAttempt:
     def close(self) -> list[m.Closed]:
         """Close the functions and let the slots go; their last words."""
         self._heartbeats.stop()
+        self.queries.close()
         self._server.broadcast(m.Close())
         with self._changed:
             expected = set(self._server.hellos)
@@ -287,6 +290,9 @@ class JobAttempt:
             return
         if isinstance(message, m.Committed):
             self._take_commit(message)
+            return
+        if isinstance(message, m.StateRead):
+            self.queries.answered(message)
             return
         if isinstance(message, m.Failed):
             self.fail(message.failure, message.slot)

@@ -23,6 +23,7 @@ from headrace.common.errors import (
     CheckpointFailureReason,
     JobCancelledError,
     JobExecutionError,
+    StateError,
 )
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
@@ -48,6 +49,7 @@ from headrace.coordination.outputs import CollectedOutput, Collector, Terminal
 from headrace.coordination.restart_policy import NoRestart, RestartPolicy
 from headrace.coordination.restore_points import RestorePoints
 from headrace.coordination.source_coordinator import SourceCoordinator
+from headrace.coordination.state_queries import QueriedState
 from headrace.coordination.watermark_alignment import WatermarkAligner
 from headrace.graph.execution_graph import ExecutionGraph, ExecutionState
 from headrace.graph.ids import CheckpointId, EpochId, SubtaskIndex
@@ -80,6 +82,7 @@ class JobMasterOptions:
     restarts: RestartPolicy = field(default_factory=NoRestart)
     restore_path: str | None = None
     allow_unmatched_state: bool = False
+    claim_restored: bool = False
 
 
 @dataclass(frozen=True)
@@ -250,6 +253,12 @@ class JobMaster:
         reported = [r.accumulators for r in self.attempt.reports.values() if r.accumulators]
         return _merged([*self._earlier, *reported])
 
+    def query_state(self, name: str, key: Any) -> Future[QueriedState]:
+        """The state of a key, by its queryable name, as it is between two epochs."""
+        if self.attempt is None or self.status() is not JobStatus.RUNNING:
+            raise StateError(f"the job is {self.status().name}: its state cannot be read now")
+        return self.attempt.queries.ask(self.job_graph, name, key)
+
     def result_future(self) -> Future[JobExecutionResult]:
         return self._result
 
@@ -289,7 +298,9 @@ class JobMaster:
         path = self._options.restore_path
         if path is None:
             return None
-        checkpoint = self._restore_points.start_from(shared(path))
+        checkpoint = self._restore_points.start_from(
+            shared(path), claim=self._options.claim_restored
+        )
         self.checkpoints.continue_after(self._restore_points.highest)
         return checkpoint
 

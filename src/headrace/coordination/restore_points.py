@@ -35,11 +35,14 @@ class RestorePoints:
         self.highest = CheckpointId(0)
         """The largest id that was ever used, whether that checkpoint can be read or not."""
 
-    def start_from(self, path: str) -> CompletedCheckpoint:
-        """The checkpoint or savepoint at a path; those that can replace it are remembered."""
+    def start_from(self, path: str, *, claim: bool = False) -> CompletedCheckpoint:
+        """The checkpoint or savepoint at a path; those that can replace it are remembered.
+
+        With `claim` they are the job's own from now on.
+        """
         self._path = path
         for checkpoint in self._found(path):
-            self._store.adopt(checkpoint)
+            self._store.adopt(checkpoint, claim=claim)
             self.highest = max(self.highest, checkpoint.checkpoint)
         if self._store.latest is None:
             raise self._none_left()

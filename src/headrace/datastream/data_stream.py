@@ -43,6 +43,12 @@ from headrace.datastream.functions import (
 )
 from headrace.datastream.operator_settings import OperatorSettings, resolved_type
 from headrace.datastream.output_tag import OutputTag
+from headrace.datastream.queryable_state import (
+    KeepQueryable,
+    QueryableStateStream,
+    queryable_descriptor,
+)
+from headrace.datastream.state import StateDescriptor
 from headrace.datastream.window import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
@@ -540,6 +546,21 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         spec = specs.ReduceSpec(function, self._environment.is_batch())
         converts = self._declared_type() is not None
         return self._apply("Reduce", spec, self.get_type(), converts)
+
+    def as_queryable_state(
+        self, queryable_state_name: str, state_descriptor: StateDescriptor | None = None
+    ) -> QueryableStateStream:
+        """Keeps the last record of each key for a `QueryableStateClient` to read.
+
+        Args:
+            queryable_state_name: The name to ask for, unique in the job.
+            state_descriptor: A `ReducingStateDescriptor` to keep the records reduced to one, or a
+                `ValueStateDescriptor` to name and type the state.
+        """
+        descriptor = queryable_descriptor(queryable_state_name, state_descriptor)
+        kept = self.process(KeepQueryable(descriptor))
+        kept.name(f"Queryable state: {queryable_state_name}")
+        return QueryableStateStream(descriptor)
 
     def _rolling(self, kind: type[Any], position: int | str) -> DataStream[T]:
         rolling.check_position(position)

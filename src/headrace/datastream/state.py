@@ -231,6 +231,7 @@ class StateDescriptor(ABC):  # noqa: B024 - a base, never used itself
         self.name = _checked_name(type(self).__name__, name)
         self.type_info = self._checked_type(type_info)
         self._ttl_config: StateTtlConfig | None = None
+        self._queryable_name: str | None = None
         self._migrations: tuple[tuple[TypeInformation, Callable[[Any], Any]], ...] = ()
 
     def get_name(self) -> str:
@@ -284,6 +285,22 @@ class StateDescriptor(ABC):  # noqa: B024 - a base, never used itself
         """The time-to-live settings, or None if entries never expire."""
         config = self._ttl_config
         return config if config is not None and config.is_enabled() else None
+
+    def set_queryable(self, queryable_state_name: str) -> None:
+        """Lets a `QueryableStateClient` read the state while the job runs.
+
+        Args:
+            queryable_state_name: The name to ask for, unique in the job.
+        """
+        self._queryable_name = _checked_name("queryable state", queryable_state_name)
+
+    def is_queryable(self) -> bool:
+        """Returns whether the state can be read from outside of the job."""
+        return self._queryable_name is not None
+
+    def get_queryable_state_name(self) -> str:
+        """Returns the name under which it can be read; the empty string without one."""
+        return self._queryable_name or ""
 
     def _checked_type(self, type_info: object) -> TypeInformation:
         if type_info is None:

@@ -59,6 +59,17 @@ class Close:
     """Close the functions and end."""
 
 
+@dataclass(frozen=True)
+class QueryState:
+    """Read the state of a key for somebody outside; it is answered between two tasks."""
+
+    request: int
+    vertex: VertexId
+    subtask: int
+    name: str
+    key: bytes
+
+
 # From a slot to the coordinator.
 
 
@@ -142,6 +153,18 @@ class Collected:
     collect_id: str
     payload: bytes
     count: int
+
+
+@dataclass(frozen=True)
+class StateRead:
+    """The answer to a query: content if the key has some, else the names that are known here."""
+
+    slot: SlotId
+    request: int
+    kind: str = ""
+    content: bytes | None = None
+    names: tuple[str, ...] = ()
+    error: str | None = None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.datastream.state import StateDescriptor
 from headrace.graph.ids import CheckpointId
 from headrace.runtime.batch import MAX_TIMESTAMP, MIN_TIMESTAMP, Batch
 from headrace.runtime.failure import NO_RECORD, UserCodeFailure
@@ -50,6 +51,7 @@ class OperatorContext:
     accumulators: dict[str, Any]
     metrics: Any
     services: SubtaskServices
+    queryable: dict[str, StateDescriptor] = field(default_factory=dict)
 
 
 class SubtaskServices:

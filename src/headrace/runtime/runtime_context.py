@@ -105,6 +105,8 @@ class OperatorRuntimeContext(RuntimeContext):
                 f"state {descriptor.get_name()!r} of operator {self._context.name!r} is keyed "
                 "state, but the stream is not keyed: call key_by() before this operation"
             )
+        if descriptor.is_queryable():
+            self._context.queryable[descriptor.get_queryable_state_name()] = descriptor
         return self._context.backend.get_or_create(descriptor, self._cell)
 
     def add_accumulator(self, name: str, accumulator: Accumulator[Any, Any]) -> None:

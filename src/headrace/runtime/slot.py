@@ -35,6 +35,7 @@ from headrace.runtime.deployment import JobDeployment, install_main_classes
 from headrace.runtime.epoch import EpochPlan, SubtaskKey
 from headrace.runtime.failure import FailureReport, report_failure
 from headrace.runtime.operator import SubtaskServices, TaskInfo
+from headrace.runtime.queryable import answer_query
 from headrace.runtime.slot_protocol import FAILED, REFUSED, SlotLaunch, TaskRequest, now_ms
 from headrace.runtime.slot_snapshots import SlotSnapshots
 from headrace.runtime.state.factory import StateBackends
@@ -249,6 +250,10 @@ class Slot:
                     self._control.send(m.Committed(self._id, message.number))
             elif isinstance(message, m.TakeSnapshot):
                 self._each(partial(self._snapshots.take, request=message.request))
+            elif isinstance(message, m.QueryState):
+                subtask = self._subtasks.get((message.vertex, message.subtask))
+                operators = subtask.operators.values() if subtask else ()
+                self._control.send(answer_query(self._id, message, operators))
             else:
                 self._serve_task(message)
             self._busy = False

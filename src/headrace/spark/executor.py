@@ -15,6 +15,7 @@ from headrace.coordination.checkpoint_coordinator import CheckpointSettings
 from headrace.coordination.dependencies import PythonDependencies, prepare
 from headrace.coordination.heartbeats import HeartbeatSettings
 from headrace.coordination.job_attempt import SlotEnvironment
+from headrace.coordination.job_control import publish
 from headrace.coordination.job_master import (
     EpochSummary,
     JobMaster,
@@ -49,6 +50,7 @@ def submit(
         on_epoch=on_epoch,
     )
     master.result_future().add_done_callback(lambda _: dependencies.close())
+    publish(master)
     master.start()
     return master
 
@@ -79,6 +81,7 @@ def _master_options(
         restarts=restart_policy(strategy, checkpoints.enabled),
         restore_path=get(options.SAVEPOINT_PATH),
         allow_unmatched_state=get(options.SAVEPOINT_IGNORE_UNCLAIMED),
+        claim_restored=get(options.RESTORE_MODE) == "CLAIM",
     )
 
 

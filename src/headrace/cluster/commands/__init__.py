@@ -5,7 +5,19 @@ from __future__ import annotations
 import argparse
 from typing import Protocol
 
-from headrace.cluster.commands import config, example, info, run, version
+from headrace.cluster.commands import (
+    cancel,
+    config,
+    example,
+    info,
+    list_jobs,
+    query,
+    rescale,
+    run,
+    savepoint,
+    stop,
+    version,
+)
 
 
 class Command(Protocol):
@@ -23,7 +35,19 @@ class Command(Protocol):
         """Do it; the exit code."""
 
 
-COMMANDS: tuple[Command, ...] = (run, info, example, config, version)
+COMMANDS: tuple[Command, ...] = (
+    run,
+    info,
+    list_jobs,
+    savepoint,
+    stop,
+    cancel,
+    rescale,
+    query,
+    example,
+    config,
+    version,
+)
 """In the order in which the help lists them."""
 
 __all__ = ["COMMANDS", "Command"]

@@ -42,6 +42,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out state that no operator of the program claims",
     )
+    recovery.add_argument(
+        "-cm",
+        "--claimMode",
+        "-rm",
+        "--restoreMode",
+        type=str.lower,
+        choices=("no_claim", "claim"),
+        help="claim: the savepoint is the job's own from now on, which deletes it when newer "
+        "checkpoints replace it; no_claim (default): it stays yours",
+    )
     parser.add_argument(
         "--live", action="store_true", help="show rates and watermarks of the job while it runs"
     )

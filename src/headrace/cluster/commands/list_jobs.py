@@ -1,0 +1,73 @@
+"""`headrace list`: shows running and ended jobs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from datetime import datetime
+from typing import Any
+
+from headrace.cluster.exit_codes import ExitCode
+from headrace.cluster.jobs import jobs_of
+
+NAME = "list"
+USAGE = "[options]"
+SUMMARY = "show running jobs, and those that ended lately"
+EPILOG = """\
+Jobs of the same user on this host are found wherever they were started.
+
+examples:
+  headrace list
+  headrace list -r --json"""
+
+_WAITING = ("CREATED", "INITIALIZING")
+_ENDED = ("FINISHED", "CANCELED", "FAILED")
+_ENDED_SHOWN = 5
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("-a", "--all", action="store_true", help="all jobs that are remembered")
+    which.add_argument("-r", "--running", action="store_true", help="only running jobs")
+    which.add_argument(
+        "-s", "--scheduled", action="store_true", help="only jobs that have not started yet"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, as Flink's /jobs/overview")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the jobs."""
+    jobs = jobs_of(options).overview()
+    ended = [job for job in jobs if job["state"] in _ENDED]
+    running = [job for job in jobs if job["state"] not in _ENDED]
+    if options.running or options.scheduled:
+        shown = [j for j in running if (j["state"] in _WAITING) == options.scheduled]
+    else:
+        shown = running + (ended if options.all else ended[:_ENDED_SHOWN])
+    if options.json:
+        print(json.dumps({"jobs": shown}, indent=2))
+    elif not shown:
+        print("no jobs")
+    else:
+        print(f"{'job id':32}  {'state':10}  {'started':19}  {'running for':>11}  name")
+        for job in shown:
+            print(_line(job))
+    return ExitCode.OK
+
+
+def _line(job: dict[str, Any]) -> str:
+    started = datetime.fromtimestamp(job["start-time"] / 1000)
+    return (
+        f"{job['jid']:32}  {job['state']:10}  {started:%Y-%m-%d %H:%M:%S}  "
+        f"{_duration(job['duration']):>11}  {job['name']}"
+    )
+
+
+def _duration(ms: int) -> str:
+    seconds = ms // 1000
+    if seconds < 60:
+        return f"{ms / 1000:.1f} s"
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {seconds:02} s"

@@ -1,0 +1,46 @@
+"""`headrace rescale`: changes the parallelism of a running job."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from headrace.cluster.errors import UsageError
+from headrace.cluster.exit_codes import EXPLAINED, ExitCode
+from headrace.cluster.jobs import Progress, add_job, jobs_of
+
+NAME = "rescale"
+USAGE = "[options] JOB -p N"
+SUMMARY = "change the parallelism of a running job"
+EPILOG = f"""\
+The job pauses between two epochs, takes a checkpoint, and goes on from it with N subtasks for each
+operator. No record is read twice. Operators whose parallelism the program sets keep it, and no
+operator can get more subtasks than it has key groups (its max parallelism).
+
+examples:
+  headrace rescale 4f2a1c -p 8
+
+{EXPLAINED}"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument(
+        "-p", "--parallelism", type=int, metavar="N", required=True, help="the new parallelism"
+    )
+    add_job(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Change the parallelism."""
+    if options.parallelism < 1:
+        raise UsageError(f"-p takes a number of at least 1, not {options.parallelism}")
+    progress = Progress("changing the parallelism")
+    try:
+        job = jobs_of(options).rescale(options.job, options.parallelism, progress)
+    finally:
+        progress.end()
+    done = {"job": job, "parallelism": options.parallelism}
+    text = f"job {job} goes on with parallelism {options.parallelism}"
+    print(json.dumps(done) if options.json else text)
+    return ExitCode.OK

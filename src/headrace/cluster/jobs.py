@@ -1,0 +1,146 @@
+"""The jobs that commands act upon, wherever they run, and the options that say which."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import base64
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import cloudpickle
+
+from headrace.coordination.control_client import call, find_job
+from headrace.coordination.job_registry import JobEntry, JobRegistry
+
+__all__ = ["Jobs", "LocalJobs", "Progress", "add_job", "jobs_of"]
+
+OnProgress = Callable[[dict[str, Any]], None]
+
+
+class Jobs(Protocol):
+    """What can be done with jobs. A job is an id, the beginning of one, or a name."""
+
+    def overview(self) -> list[dict[str, Any]]:
+        """All jobs, the newest first, each as in Flink's `/jobs/overview`."""
+
+    def savepoint(self, job: str, directory: str | None, on_progress: OnProgress) -> str:
+        """Take a savepoint; its path."""
+
+    def stop(self, job: str, drain: bool, directory: str | None, on_progress: OnProgress) -> str:
+        """Take a savepoint and end the job; its path."""
+
+    def cancel(self, job: str) -> str:
+        """Cancel a job; its id."""
+
+    def rescale(self, job: str, parallelism: int, on_progress: OnProgress) -> str:
+        """Change the parallelism of a job; its id."""
+
+    def query(self, job: str, name: str, key: Any) -> dict[str, Any]:
+        """Read the state of a key."""
+
+
+class LocalJobs:
+    """Jobs of this user on this host, through their control sockets."""
+
+    def overview(self) -> list[dict[str, Any]]:
+        return [_overview(entry) for entry in JobRegistry().entries()]
+
+    def savepoint(self, job: str, directory: str | None, on_progress: OnProgress) -> str:
+        path: str = call(find_job(job), "savepoint", on_progress, directory=_absolute(directory))
+        return path
+
+    def stop(self, job: str, drain: bool, directory: str | None, on_progress: OnProgress) -> str:
+        entry = find_job(job)
+        path: str = call(entry, "stop", on_progress, drain=drain, directory=_absolute(directory))
+        return path
+
+    def cancel(self, job: str) -> str:
+        entry = find_job(job)
+        call(entry, "cancel")
+        return entry.job_id
+
+    def rescale(self, job: str, parallelism: int, on_progress: OnProgress) -> str:
+        entry = find_job(job)
+        call(entry, "rescale", on_progress, parallelism=parallelism)
+        return entry.job_id
+
+    def query(self, job: str, name: str, key: Any) -> dict[str, Any]:
+        packed = base64.b64encode(cloudpickle.dumps(key)).decode()
+        answer: dict[str, Any] = call(find_job(job), "query", name=name, key=packed)
+        return answer
+
+
+def jobs_of(options: argparse.Namespace) -> Jobs:
+    """The jobs that the options mean."""
+    return LocalJobs()
+
+
+def add_job(parser: argparse.ArgumentParser) -> None:
+    """The argument that says which job, and how to answer."""
+    parser.add_argument(
+        "job", metavar="JOB", help="the job: its id, the first digits of it, or its name"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def literal(text: str) -> Any:
+    """A Python literal, or the text itself where it is none."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+class Progress:
+    """Shows how far something is, on a terminal only: in one line that is written over."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._shown = ""
+
+    def __call__(self, progress: dict[str, Any]) -> None:
+        if not sys.stderr.isatty():
+            return
+        text = f"{self._what} ..."
+        if progress.get("subtasks"):
+            text += (
+                f" {progress['subtasks_done']} of {progress['subtasks']} subtasks, "
+                f"{progress['bytes']:,} bytes"
+            )
+        self._write(text)
+
+    def end(self) -> None:
+        """Clear the line."""
+        if self._shown:
+            self._write("")
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write("\r" + text.ljust(len(self._shown)) + ("" if text else "\r"))
+        sys.stderr.flush()
+        self._shown = text
+
+
+def _absolute(directory: str | None) -> str | None:
+    """The job has a working directory of its own."""
+    if directory is None or "://" in directory:
+        return directory
+    return os.path.abspath(directory)
+
+
+def _overview(entry: JobEntry) -> dict[str, Any]:
+    ended = entry.ended_ms if entry.ended_ms is not None else -1
+    until = ended if ended >= 0 else int(time.time() * 1000)
+    shown = {
+        "jid": entry.job_id,
+        "name": entry.name,
+        "state": entry.state,
+        "start-time": entry.started_ms,
+        "end-time": ended,
+        "duration": until - entry.started_ms,
+        "pid": entry.pid,
+    }
+    return shown | ({"error": entry.error} if entry.error else {})
