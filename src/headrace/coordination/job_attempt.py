@@ -212,6 +212,12 @@ class JobAttempt:
         return done
 
     @property
+    def committed(self) -> int:
+        """The last checkpoint that is committed in all slots."""
+        with self._changed:
+            return self._committed_everywhere
+
+    @property
     def _committed_everywhere(self) -> int:
         slots = map(SlotId, range(self._physical.slots))
         return min((self._committed.get(slot, 0) for slot in slots), default=0)

@@ -36,6 +36,7 @@ from headrace.coordination.checkpoint_coordinator import (
 )
 from headrace.coordination.checkpoint_store import CheckpointStore, CompletedCheckpoint
 from headrace.coordination.epoch_pacer import EpochPacer
+from headrace.coordination.global_commits import GlobalCommits
 from headrace.coordination.heartbeats import HeartbeatSettings
 from headrace.coordination.job_attempt import (
     AttemptCancelledError,
@@ -138,6 +139,7 @@ class JobMaster:
         self._restore_points = RestorePoints(self.checkpoints.store)
         # On the caller's thread, so that what the program changes afterwards is not in it.
         self._deployment = deployment_of(job_graph, self.physical)
+        self._global_commits = GlobalCommits(job_graph, self._id.to_hex_string())
         self.attempt: JobAttempt | None = None
         self.restarts = 0
         self._incarnation = 0
@@ -352,9 +354,12 @@ class JobMaster:
             if self._rescaling is not None:
                 self._rescaling.resumed.set_result(None)
                 self._rescaling = None
+            if restore is not None:
+                self._global_commits.restored(restore.checkpoint)
             # Restored from its last checkpoint a job has nothing left to do: sinks have committed.
             if restore is None or not restore.final:
                 self._run_epochs(attempt)
+                self._global_commits.commit(attempt.committed)
         except BaseException as raised:
             error = self._as_error(attempt.reason_of(raised))
             self._decide(error, attempt, restore)
@@ -476,6 +481,7 @@ class JobMaster:
                 attempt.commit(plan.commit)
                 if finished:
                     attempt.wait_for_commit(plan.commit)
+            self._global_commits.commit(attempt.committed)
             self._tell(EpochSummary(self._epoch, duration, reports, self.job_graph))
             if order is not None and order.ends_attempt and self._ended_by(order, attempt):
                 assert plan.checkpoint is not None

@@ -76,7 +76,7 @@ class FilesFeed(Feed):
             frame = self._read(paths)
             found = arrow_schema_of(frame)
         except PySparkException as error:
-            raise HeadraceError(f"Spark cannot read {paths}: {_first_line(error)}") from error
+            raise HeadraceError(f"Spark cannot read {paths}: {spark_failure(error)}") from error
         if found != self._schema:
             raise HeadraceError(
                 f"the files {paths} give other columns than those before: "
@@ -147,11 +147,8 @@ def _nothing(context: SparkContext) -> Any:
     return empty._jrdd
 
 
-def spark_failure(error: Py4JError) -> str:
+def spark_failure(error: Exception) -> str:
     """What Spark says, without the Java trace."""
     java = getattr(error, "java_exception", None)
-    return _first_line(java.getMessage() if java is not None else error)
-
-
-def _first_line(text: object) -> str:
-    return str(text).split("\n", 1)[0][:500]
+    text = str(java.getMessage()) if java is not None else str(error)
+    return text.split("\n", 1)[0][:500]

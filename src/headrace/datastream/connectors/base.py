@@ -20,6 +20,7 @@ from headrace.common.typeinfo import TypeInformation
 __all__ = [
     "Committer",
     "DeliveryGuarantee",
+    "GlobalCommitter",
     "ReadBatch",
     "ReaderContext",
     "RetriableCommitError",
@@ -393,6 +394,25 @@ class Committer(ABC):
         """Called once, also after a failure."""
 
 
+class GlobalCommitter(ABC):
+    """Commits in one place what the committers of all subtasks have made ready.
+
+    It lives with the coordinator, where the Spark session is.
+    """
+
+    @abstractmethod
+    def commit(self, checkpoint: int, restored: bool = False) -> None:
+        """Commit what belongs to checkpoints up to this one, which all subtasks have committed.
+
+        Called between two epochs, and before a job ends. What is committed already must be left as
+        it is. An exception fails the job, and so it is called again after the recovery.
+
+        Args:
+            checkpoint: Number of the checkpoint.
+            restored: The job goes on from this checkpoint, which another job may have taken.
+        """
+
+
 class Sink(ABC):
     """Describes where records go. Picklable."""
 
@@ -406,4 +426,8 @@ class Sink(ABC):
 
     def create_committer(self, context: WriterContext) -> Committer | None:
         """Called in each subtask, once, before `create_writer`; None if nothing is committed."""
+        return None
+
+    def create_global_committer(self, job_id: str) -> GlobalCommitter | None:
+        """Called with the coordinator, once in a job; None if the subtasks commit everything."""
         return None

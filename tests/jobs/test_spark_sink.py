@@ -1,0 +1,118 @@
+"""DataFrames as sinks: every row in one batch, whatever fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.common.configuration import Configuration
+from headrace.common.errors import FunctionTypeError, GraphError, JobExecutionError
+from headrace.common.typeinfo import Types
+from headrace.common.types import Row
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+from headrace.datastream.connectors.spark_sink import SparkSink
+from headrace.datastream.functions import MapFunction
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+ROW = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
+RECORDS, PER_SECOND = 2_000, 1_000
+
+
+def environment(checkpoints: str | None = "200 ms") -> StreamExecutionEnvironment:
+    configuration = Configuration()
+    if checkpoints is not None:
+        configuration.set_string("execution.checkpointing.interval", checkpoints)
+        configuration.set_string("restart-strategy.type", "fixed-delay")
+        configuration.set_string("restart-strategy.fixed-delay.attempts", "1")
+        configuration.set_string("restart-strategy.fixed-delay.delay", "0 ms")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    return env.set_parallelism(2)
+
+
+class ToRow(MapFunction):
+    """Makes rows; the first attempt may fail at a record."""
+
+    def __init__(self, fail_at: int | None = None) -> None:
+        self.fail_at = fail_at
+
+    def open(self, runtime_context: Any) -> None:
+        if runtime_context.get_attempt_number() > 0:
+            self.fail_at = None
+
+    def map(self, value: int) -> Row:
+        if value == self.fail_at:
+            raise ValueError("the first attempt ends here")
+        return Row(value, f"n{value}")
+
+
+def numbers(env: StreamExecutionEnvironment, fail_at: int | None = None) -> Any:
+    rate = RateLimiterStrategy.per_second(PER_SECOND)
+    source = DataGeneratorSource(lambda i: i, RECORDS, rate, Types.LONG())
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+    return stream.map(ToRow(fail_at), ROW)
+
+
+def staged(path: Path) -> list[Path]:
+    """Rows that still wait."""
+    return [p for name in ("files", "ready", "whole") for p in (path / name).rglob("*.parquet*")]
+
+
+def test_a_table_has_every_row_once_although_the_job_failed(tmp_path: Path) -> None:
+    env = environment()
+    numbers(env, fail_at=RECORDS // 2 - 1).sink_to(SparkSink.for_path(str(tmp_path)))
+    env.execute("to a table")
+    table = env.get_spark_session().read.parquet(str(tmp_path))
+    assert sorted(r.id for r in table.select("id").collect()) == list(range(RECORDS))
+    assert table.where("name = concat('n', id)").count() == RECORDS
+    assert table.select("epoch").distinct().count() > 1
+    assert staged(tmp_path / "_headrace") == []
+
+
+def test_a_job_without_checkpoints_writes_its_epochs(tmp_path: Path) -> None:
+    env = environment(checkpoints=None)
+    env.from_collection([Row(i, "x") for i in range(10)], ROW).sink_to(
+        SparkSink.for_path(str(tmp_path), "json")
+    )
+    env.execute("to a table")
+    table = env.get_spark_session().read.json(str(tmp_path))
+    assert sorted(r.id for r in table.collect()) == list(range(10))
+
+
+def test_a_function_gets_each_batch_again_until_it_returns(tmp_path: Path) -> None:
+    seen: list[tuple[int, list[int]]] = []
+
+    def write(frame: Any, number: int) -> None:
+        seen.append((number, sorted(r.id for r in frame.collect())))
+        if len(seen) == 1:
+            raise OSError("the database is away")
+
+    env = environment()
+    numbers(env).sink_to(SparkSink.foreach_batch(write, str(tmp_path)))
+    env.execute("to a function")
+    assert seen[0] == seen[1]
+    batches = dict(seen)
+    assert len(batches) == len(seen) - 1 > 1
+    assert [number for number, _ in seen[1:]] == sorted(batches)
+    assert sorted(i for ids in batches.values() for i in ids) == list(range(RECORDS))
+    assert staged(tmp_path) == []
+
+
+def test_a_batch_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    env = environment(checkpoints=None)
+    env.from_collection([Row(1, "x")], ROW).sink_to(
+        SparkSink.for_path(str(tmp_path), "no-such-format")
+    )
+    with pytest.raises(JobExecutionError, match=r"batch 0000000001-\w+ .*no-such-format"):
+        env.execute("to nowhere")
+    assert len(staged(tmp_path / "_headrace")) == 1
+
+
+def test_errors_while_building(tmp_path: Path) -> None:
+    env = environment()
+    with pytest.raises(GraphError, match="rows with a declared type"):
+        env.from_collection([1]).sink_to(SparkSink.for_path(str(tmp_path)))
+    with pytest.raises(FunctionTypeError, match="takes a function"):
+        SparkSink.foreach_batch("save", str(tmp_path))  # type: ignore[arg-type]
