@@ -12,9 +12,13 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True)
 class OperatorSpec:
-    """Base of all specs. `kind` is the word shown in plans."""
+    """Base of all specs. `kind` is the word shown in plans.
+
+    `operator` names the class that does the work, `module:class`, for specs of other packages.
+    """
 
     kind: ClassVar[str] = "Operator"
+    operator: ClassVar[str] = ""
 
 
 @dataclass(frozen=True)

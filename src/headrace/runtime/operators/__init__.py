@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -44,9 +45,11 @@ _OPERATORS: dict[type[specs.OperatorSpec], Callable[[Any], Operator]] = {
 
 
 def build_operator(spec: specs.OperatorSpec) -> Operator:
-    """The operator for a spec."""
-    try:
-        build = _OPERATORS[type(spec)]
-    except KeyError:
-        raise GraphError(f"there is no operator for {type(spec).__name__}") from None
+    """The operator for a spec: one of this package, or the one that the spec names itself."""
+    build = _OPERATORS.get(type(spec))
+    if build is None and spec.operator:
+        module, _, name = spec.operator.partition(":")
+        build = getattr(importlib.import_module(module), name)
+    if build is None:
+        raise GraphError(f"there is no operator for {type(spec).__name__}")
     return build(spec)

@@ -1,0 +1,377 @@
+"""Binds GROUP BY, aggregates and HAVING, with grouping sets and the older group windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from headrace.sql import syntax as x
+from headrace.sql import types as t
+from headrace.sql.binder.context import BindingContext
+from headrace.sql.binder.expressions import ExpressionBinder
+from headrace.sql.binder.group_windows import GroupWindow, group_window_of, window_property
+from headrace.sql.binder.scope import Scope
+from headrace.sql.expressions import (
+    AggregateCall,
+    Column,
+    Expression,
+    Field,
+    Literal,
+    Schema,
+)
+from headrace.sql.from_ast import expression_node
+from headrace.sql.functions import FunctionKind
+from headrace.sql.plan import nodes as n
+
+if TYPE_CHECKING:
+    from headrace.sql.binder.queries import QueryBinder
+
+_RANKING = frozenset(
+    {"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD"}
+)
+_GROUPING = frozenset({"GROUPING", "GROUPING_ID", "GROUP_ID"})
+
+
+def aggregate_of(context: BindingContext, node: x.Node) -> Any:
+    """The aggregate function that a node calls, if it calls one."""
+    if not isinstance(node, x.Apply) or node.over is not None:
+        return None
+    function = node.function
+    if isinstance(function, str):
+        user = context.find_function((function,))
+        function = user if user is not None else context.registry.find(function)
+    kind = getattr(function, "kind", None)
+    return function if kind is FunctionKind.AGGREGATE else None
+
+
+def parts_of(node: x.Node) -> Iterable[x.Node]:
+    """Nodes directly inside a node."""
+    if isinstance(node, x.Apply):
+        yield from node.args
+        if node.condition is not None:
+            yield node.condition
+    elif isinstance(node, x.CastTo | x.Alias):
+        yield node.value
+    elif isinstance(node, x.CaseWhen):
+        for condition, result in node.branches:
+            yield condition
+            yield result
+        if node.otherwise is not None:
+            yield node.otherwise
+    elif isinstance(node, x.Subquery) and node.value is not None:
+        yield node.value
+
+
+def contains_aggregate(context: BindingContext, node: x.Node) -> bool:
+    """Whether an aggregate is called somewhere in a node."""
+    if aggregate_of(context, node) is not None:
+        return True
+    if isinstance(node, x.Apply) and node.over is not None:
+        return any(contains_aggregate(context, a) for a in node.args)
+    return any(contains_aggregate(context, p) for p in parts_of(node))
+
+
+@dataclass
+class _Call:
+    function: Any
+    args: tuple[Expression, ...]
+    distinct: bool
+    condition: Expression | None
+    type: t.DataType
+    constants: tuple[Any, ...] = ()
+
+
+class Aggregation:
+    """Binds a SELECT with groups: an input projection, the aggregate, and what is above it."""
+
+    def __init__(self, queries: QueryBinder, plan: n.Node, scope: Scope) -> None:
+        self.context = queries.context
+        self.plan = plan
+        self.scope = scope
+        self.group: list[Expression] = []
+        self.sets: list[frozenset[int]] | None = None
+        self.window: GroupWindow | None = None
+        self._calls: list[_Call] = []
+        self._inner = ExpressionBinder(self.context, scope)
+
+    def bind(
+        self,
+        group: Any,
+        values: list[x.Node],
+        having: x.Node | None,
+        order: tuple[x.Order, ...],
+    ) -> tuple[n.Node, list[Expression], list[Expression | None]]:
+        """The plan, and SELECT's and ORDER BY's expressions over it."""
+        self._group_by(group)
+        outer = _GroupedBinder(self)
+        expressions = [outer.bind(v) for v in values]
+        condition = None if having is None else outer.bind(having)
+        sorting: list[Expression | None] = []
+        for item in order:
+            if isinstance(item.value, x.Constant):
+                sorting.append(None)
+                continue
+            try:
+                sorting.append(outer.bind(item.value))
+            except Exception:
+                # The name of a result column.
+                if not isinstance(item.value, x.Name):
+                    raise
+                sorting.append(None)
+        plan = self._aggregate()
+        columns = plan.schema.columns()
+        expressions = [outer.resolved(e, columns) for e in expressions]
+        sorting = [None if e is None else outer.resolved(e, columns) for e in sorting]
+        if condition is not None:
+            plan = n.Filter.of(plan, outer.resolved(condition, columns))
+        return plan, expressions, sorting
+
+    # GROUP BY.
+
+    def _group_by(self, group: Any) -> None:
+        if group is None:
+            return
+        alternatives: list[list[frozenset[int]]] = []
+        for item in group.expressions:
+            alternatives.append(self._item(item))
+        for key in ("grouping_sets", "rollup", "cube"):
+            for item in group.args.get(key) or ():
+                if not isinstance(item, bool):
+                    alternatives.append(self._item(item))
+        combined = [frozenset().union(*parts) for parts in product(*alternatives)]
+        if len(combined) != 1 or combined[0] != frozenset(range(len(self.group))):
+            self.sets = list(dict.fromkeys(combined))
+
+    def _item(self, item: Any) -> list[frozenset[int]]:
+        """The grouping sets of one item: a single one, unless it is ROLLUP and the like."""
+        if isinstance(item, exp.GroupingSets):
+            return [s for inner in item.expressions for s in self._item(inner)]
+        if isinstance(item, exp.Rollup):
+            parts = [self._set(e) for e in item.expressions]
+            return [frozenset().union(*parts[:k]) for k in range(len(parts), -1, -1)]
+        if isinstance(item, exp.Cube):
+            parts = [self._set(e) for e in item.expressions]
+            chosen = product(*([p, frozenset()] for p in parts))
+            return [frozenset().union(*c) for c in chosen]
+        return [self._set(item)]
+
+    def _set(self, item: Any) -> frozenset[int]:
+        if isinstance(item, exp.Tuple):
+            return frozenset().union(*(self._set(e) for e in item.expressions))
+        if isinstance(item, exp.Paren):
+            return self._set(item.this)
+        node = expression_node(item)
+        window = group_window_of(self.context, self._inner, node)
+        if window is not None:
+            if self.window is not None:
+                raise self.context.error("only one group window is allowed", node.span)
+            self.window = window
+            return frozenset()
+        return frozenset([self._key(self._inner.bind(node))])
+
+    def _key(self, e: Expression) -> int:
+        if e not in self.group:
+            self.group.append(e)
+        return self.group.index(e)
+
+    # Calls.
+
+    def call(self, function: Any, node: x.Apply) -> Expression:
+        """Remembers an aggregate; a placeholder stands for its result."""
+        name = function.name
+        if name in _GROUPING:
+            return _Placeholder(t.BigIntType(False), -1, name, tuple(node.args))
+        if name in _RANKING:
+            raise self.context.error(f"{name} needs an OVER clause", node.span)
+        args = [self._inner.bind(a) for a in node.args]
+        for a in node.args:
+            if contains_aggregate(self.context, a):
+                raise self.context.error("Aggregate expressions cannot be nested", a.span)
+        bound = function.bind([a.type for a in args])
+        if bound is None:
+            given = ", ".join(a.type.sql_text() for a in args)
+            raise self.context.error(
+                f"Cannot apply '{name}' to arguments of type ({given})", node.span
+            )
+        types, result = bound
+        if types is not None:
+            args = [self._inner.coerce(a, w) for a, w in zip(args, types, strict=True)]
+        constants: tuple[Any, ...] = ()
+        if name == "LISTAGG" and len(args) == 2:
+            if not isinstance(args[1], Literal):
+                raise self.context.error("the separator of LISTAGG is a constant", node.span)
+            constants, args = (args[1].value,), args[:1]
+        condition = None if node.condition is None else self._inner.bind(node.condition)
+        if not self.group and self.sets is None and name != "COUNT":
+            result = result.nullable() if name not in ("SUM0", "$SUM0") else result
+        found = _Call(function, tuple(args), node.distinct, condition, result, constants)
+        if found not in self._calls:
+            self._calls.append(found)
+        return _Placeholder(result, self._calls.index(found), "", ())
+
+    # The plan.
+
+    def _aggregate(self) -> n.Node:
+        columns: list[Expression] = list(self.group)
+        calls = []
+        for number, call in enumerate(self._calls):
+            args = tuple(_position(columns, a) for a in call.args)
+            condition = None if call.condition is None else _position(columns, call.condition)
+            types = tuple(a.type for a in call.args)
+            calls.append(
+                AggregateCall(
+                    call.function,
+                    args,
+                    call.type,
+                    f"EXPR${number}",
+                    call.distinct,
+                    condition,
+                    types,
+                    call.constants,
+                )
+            )
+        time = None
+        if self.window is not None:
+            time = _position(columns, self.window.time)
+        names = [
+            e.name if isinstance(e, Column) and e.name else f"$f{i}" for i, e in enumerate(columns)
+        ]
+        plan: n.Node = n.Project.of(self.plan, columns, names)
+        keys = tuple(range(len(self.group)))
+        if self.sets is not None:
+            plan = self._expanded(plan, keys)
+            keys = (*keys, len(columns))
+        fields = [replace(plan.schema[k]) for k in keys]
+        if self.window is None:
+            fields = [Field(f.name, f.type, f.time) for f in fields]
+        results = [Field(c.name, c.type) for c in calls]
+        if self.window is not None:
+            assert time is not None
+            window = replace(self.window.window, time=time)
+            properties = ("start", "end", "time")
+            fields += results + list(self.window.fields())
+            return n.WindowAggregate(
+                Schema(tuple(fields)), plan, window, keys, tuple(calls), properties
+            )
+        return n.Aggregate(Schema((*fields, *results)), plan, keys, tuple(calls))
+
+    def _expanded(self, plan: n.Node, keys: tuple[int, ...]) -> n.Node:
+        assert self.sets is not None
+        always = frozenset.intersection(*self.sets) if self.sets else frozenset()
+        fields = [
+            f if i not in keys or i in always else Field(f.name, f.type.nullable(), None)
+            for i, f in enumerate(plan.schema)
+        ]
+        fields.append(Field("$e", t.BigIntType(False)))
+        # Columns that are arguments as well keep their value: they are projected twice.
+        return n.Expand(Schema(tuple(fields)), plan, keys, tuple(self.sets))
+
+    def position_of_group(self, index: int) -> int:
+        return index
+
+    def position_of_call(self, index: int) -> int:
+        return len(self.group) + (self.sets is not None) + index
+
+    def position_of_property(self, index: int) -> int:
+        return self.position_of_call(len(self._calls)) + index
+
+
+def _position(columns: list[Expression], e: Expression) -> int:
+    if e not in columns:
+        columns.append(e)
+    return columns.index(e)
+
+
+@dataclass(frozen=True)
+class _Placeholder(Expression):
+    """Stands for a column of the aggregate until all of them are known."""
+
+    number: int
+    special: str
+    arguments: tuple[x.Node, ...]
+
+
+@dataclass(frozen=True)
+class _GroupColumn(Expression):
+    number: int
+
+
+@dataclass(frozen=True)
+class _WindowColumn(Expression):
+    number: int
+
+
+class _GroupedBinder(ExpressionBinder):
+    """Binds expressions over groups: of group columns and aggregates alone."""
+
+    def __init__(self, aggregation: Aggregation) -> None:
+        super().__init__(aggregation.context, aggregation.scope)
+        self._aggregation = aggregation
+
+    def bind(self, node: x.Node) -> Expression:
+        a = self._aggregation
+        function = aggregate_of(self.context, node)
+        if function is not None:
+            assert isinstance(node, x.Apply)
+            return a.call(function, node)
+        if a.window is not None:
+            number = window_property(self.context, a.window, a._inner, node)
+            if number is not None:
+                f = a.window.fields()[number]
+                return _WindowColumn(f.type, number, time=f.time)
+        if isinstance(node, x.Constant | x.Alias):
+            return super().bind(node)
+        if not contains_aggregate(self.context, node):
+            bound = self._over_input(node)
+            if bound is not None and bound in a.group:
+                number = a.group.index(bound)
+                type_ = bound.type
+                if a.sets is not None and not all(number in s for s in a.sets):
+                    type_ = type_.nullable()
+                return _GroupColumn(type_, number, time=bound.time)
+        if isinstance(node, x.Name):
+            resolved = super().bind(node)
+            name = ".".join(node.parts) or str(resolved)
+            raise self.context.error(f"Expression '{name}' is not being grouped", node.span)
+        return super().bind(node)
+
+    def _over_input(self, node: x.Node) -> Expression | None:
+        try:
+            return self._aggregation._inner.bind(node)
+        except Exception:
+            return None
+
+    def resolved(self, e: Expression, columns: tuple[Expression, ...]) -> Expression:
+        """The expression over the aggregate's columns."""
+        a = self._aggregation
+        if isinstance(e, _GroupColumn):
+            return columns[a.position_of_group(e.number)]
+        if isinstance(e, _WindowColumn):
+            return columns[a.position_of_property(e.number)]
+        if isinstance(e, _Placeholder):
+            if e.special:
+                return self._grouping(e, columns)
+            return columns[a.position_of_call(e.number)]
+        if not e.children:
+            return e
+        return e.with_children([self.resolved(c, columns) for c in e.children])
+
+    def _grouping(self, e: _Placeholder, columns: tuple[Expression, ...]) -> Expression:
+        """GROUPING and GROUPING_ID: which columns of a grouping set are not in it."""
+        a = self._aggregation
+        if e.special == "GROUP_ID" or a.sets is None:
+            return Literal(t.BigIntType(False), 0)
+        wanted = [a.group.index(a._inner.bind(n_)) for n_ in e.arguments]
+        number = columns[len(a.group)]
+        total: Expression = Literal(t.BigIntType(False), 0)
+        for index in wanted:
+            bit = 1 << (len(a.group) - 1 - index)
+            half = self.named("DIVIDE", number, Literal(t.BigIntType(False), bit))
+            one = self.named("MOD", half, Literal(t.BigIntType(False), 2))
+            doubled = self.named("TIMES", total, Literal(t.BigIntType(False), 2))
+            total = self.named("PLUS", doubled, one)
+        return total

@@ -1,0 +1,58 @@
+"""What binding needs from outside: tables, functions, settings; and how it reports errors."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.common.errors import SqlError
+from headrace.sql.functions import Registry, builtin_registry
+from headrace.sql.parsing import underlined
+from headrace.sql.plan.nodes import Node
+from headrace.sql.syntax import Span
+
+
+def _no_table(path: tuple[str, ...], options: dict[str, str]) -> Node | None:
+    return None
+
+
+def _no_function(path: tuple[str, ...]) -> Any:
+    return None
+
+
+@dataclass
+class BindingContext:
+    """The surroundings of a statement.
+
+    Attributes:
+        text: The statement, for messages.
+        find_table: The plan of a table or view, by its path and the options of a hint; None if
+            there is none.
+        find_function: A user's function by its path; None if there is none.
+        table_names: Names for suggestions.
+        zone: The session's time zone.
+        batch: Whether the statement runs in batch mode.
+    """
+
+    text: str = ""
+    find_table: Callable[[tuple[str, ...], dict[str, str]], Node | None] = _no_table
+    find_function: Callable[[tuple[str, ...]], Any] = _no_function
+    table_names: Callable[[], Iterable[str]] = tuple
+    function_names: Callable[[], Iterable[str]] = tuple
+    zone: str = "UTC"
+    batch: bool = False
+    registry: Registry = field(default_factory=builtin_registry)
+
+    def error(self, message: str, span: Span | None = None) -> SqlError:
+        """An error that shows the place."""
+        return underlined(message, self.text, span)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """`, did you mean x?` if a known name is like the wrong one."""
+    known = list(known)
+    by_case = [k for k in known if k.lower() == name.lower()]
+    found = by_case or difflib.get_close_matches(name, known, 1, 0.6)
+    return f", did you mean '{found[0]}'?" if found else ""

@@ -1,0 +1,390 @@
+"""Binds expressions: names to columns, calls to functions, and types to everything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from headrace.sql import syntax as x
+from headrace.sql import types as t
+from headrace.sql.binder.context import BindingContext
+from headrace.sql.binder.scope import Scope, field_of
+from headrace.sql.codegen.casts import castable
+from headrace.sql.expressions import Call, Column, Expression, Literal, TimeAttribute
+from headrace.sql.functions import Function, FunctionKind
+from headrace.sql.type_rules import (
+    common_type,
+    comparable,
+    is_approximate,
+    is_temporal,
+    is_timestamp,
+)
+from headrace.sql.types import DataType
+
+_COMPARISONS = frozenset(
+    {
+        "EQUALS",
+        "NOT_EQUALS",
+        "LESS_THAN",
+        "LESS_THAN_OR_EQUAL",
+        "GREATER_THAN",
+        "GREATER_THAN_OR_EQUAL",
+        "IS_DISTINCT_FROM",
+        "IS_NOT_DISTINCT_FROM",
+    }
+)
+_TIME_PARTS = frozenset(
+    {"YEAR", "QUARTER", "MONTH", "WEEK", "DAYOFYEAR", "DAYOFMONTH", "DAYOFWEEK"}
+    | {"HOUR", "MINUTE", "SECOND"}
+)
+_UNITS = {"DAYOFMONTH": "DAY", "SQL_TSI_DAY": "DAY"}
+
+
+class ExpressionBinder:
+    """Binds expressions over one scope."""
+
+    def __init__(self, context: BindingContext, scope: Scope) -> None:
+        self.context = context
+        self.scope = scope
+
+    def bind(self, node: x.Node) -> Expression:
+        """The bound form of a node."""
+        if isinstance(node, x.Name):
+            index = getattr(node, "index", None)
+            if index is not None:
+                return self.scope.schema.column(index)
+            return self.scope.resolve(node.parts, node.span)
+        if isinstance(node, x.Constant):
+            return Literal(node.type, node.value)
+        if isinstance(node, x.Apply):
+            return self.apply(node)
+        if isinstance(node, x.CastTo):
+            return self.cast(self.bind(node.value), node.type, node.lenient, node.span)
+        if isinstance(node, x.CaseWhen):
+            return self._case(node)
+        if isinstance(node, x.Alias):
+            return self.bind(node.value)
+        if isinstance(node, x.Subquery):
+            raise self.context.error(
+                "subqueries in expressions need joins, which are not supported yet", node.span
+            )
+        raise self.context.error(f"{type(node).__name__} is not allowed here", node.span)
+
+    # Calls.
+
+    def apply(self, node: x.Apply) -> Expression:
+        if node.over is not None:
+            raise self.context.error("OVER is not allowed here", node.span)
+        name = node.function
+        if not isinstance(name, str):
+            return self._user_call(name, [self.bind(a) for a in node.args], node.span)
+        upper = name.upper()
+        special = getattr(self, f"_apply_{upper.lower()}", None)
+        if special is not None:
+            bound: Expression = special(node)
+            return bound
+        function = self._builtin(upper, node)
+        if function is None:
+            user = self.context.find_function((name,))
+            if user is not None:
+                return self._user_call(user, [self.bind(a) for a in node.args], node.span)
+            raise self.unknown_function(node)
+        if function.kind is not FunctionKind.SCALAR:
+            raise self.context.error(
+                f"aggregate function {function.name} is not allowed here", node.span
+            )
+        return self.call(function, [self.bind(a) for a in node.args], node.span)
+
+    def _builtin(self, name: str, node: x.Apply) -> Function | None:
+        if self.context.find_function((name,)) is not None:
+            return None
+        return self.context.registry.find(name)
+
+    def unknown_function(self, node: x.Apply) -> Exception:
+        name = str(node.function)
+        near = self.context.registry.nearest(name)
+        hint = f", did you mean {near}?" if near else ""
+        return self.context.error(f"No match found for function {name.upper()}{hint}", node.span)
+
+    def call(
+        self, function: Function, args: Sequence[Expression], span: x.Span | None = None
+    ) -> Expression:
+        """A call of a built-in function, with casts of its arguments."""
+        args = list(args)
+        name = function.name
+        if name in _COMPARISONS:
+            args = self._comparable_arguments(name, args, span)
+        if name in ("AND", "OR") and len(args) > 1:
+            args = [self._boolean(a, span) for a in args]
+        bound = function.bind([a.type for a in args])
+        if bound is None:
+            given = ", ".join(a.type.sql_text() for a in args)
+            raise self.context.error(f"Cannot apply '{name}' to arguments of type ({given})", span)
+        types, result = bound
+        args = [self.coerce(a, x_) for a, x_ in zip(args, types, strict=True)]
+        args = self._common_arguments(name, args, result)
+        if name in ("AND", "OR", "NOT"):
+            result = t.BooleanType(any(a.type.is_nullable for a in args))
+        time = TimeAttribute.PROCTIME if name == "PROCTIME" else None
+        return Call(result, function, tuple(args), time=time)
+
+    def named(self, name: str, *args: Expression, span: x.Span | None = None) -> Expression:
+        """A call of a built-in function by name."""
+        function = self.context.registry.find(name)
+        assert function is not None, name
+        return self.call(function, args, span)
+
+    def _user_call(
+        self, function: Any, args: Sequence[Expression], span: x.Span | None
+    ) -> Expression:
+        try:
+            types, result = function.bind([a.type for a in args])
+        except TypeError as error:
+            raise self.context.error(str(error), span) from None
+        if types is not None:
+            args = [self.coerce(a, x_) for a, x_ in zip(args, types, strict=True)]
+        return Call(result, function, tuple(args))
+
+    def _boolean(self, e: Expression, span: x.Span | None) -> Expression:
+        if isinstance(e.type, t.NullType):
+            return Literal(t.BooleanType(), None)
+        if not isinstance(e.type, t.BooleanType):
+            raise self.context.error(f"{e} is {e.type.sql_text()}, not BOOLEAN", span)
+        return e
+
+    def _comparable_arguments(
+        self, name: str, args: list[Expression], span: x.Span | None
+    ) -> list[Expression]:
+        left, right = args
+        wanted = comparable(left.type, right.type)
+        if wanted is None:
+            raise self.context.error(
+                f"Cannot compare {left.type.sql_text()} with {right.type.sql_text()}; "
+                "cast one of them",
+                span,
+            )
+        return [self._for_comparison(a, wanted) for a in args]
+
+    def _for_comparison(self, e: Expression, wanted: DataType) -> Expression:
+        if type(e.type) is type(wanted) and not isinstance(wanted, t.ArrayType):
+            return e
+        exact = isinstance(e.type, t.IntegralType | t.DecimalType)
+        if exact and isinstance(wanted, t.IntegralType | t.DecimalType):
+            return e
+        if isinstance(e.type, t.IntegralType) and is_approximate(wanted):
+            return e
+        if isinstance(e.type, t.CharType | t.VarCharType) and isinstance(
+            wanted, t.CharType | t.VarCharType
+        ):
+            return e
+        return self.cast(e, wanted)
+
+    def _common_arguments(
+        self, name: str, args: list[Expression], result: DataType
+    ) -> list[Expression]:
+        """Branches of conditional functions and elements of arrays have one type."""
+        if name in ("COALESCE", "IFNULL", "GREATEST", "LEAST"):
+            return [self.coerce(a, result) for a in args]
+        if name == "IF":
+            return [args[0], *(self.coerce(a, result) for a in args[1:])]
+        if name == "ARRAY" and isinstance(result, t.ArrayType):
+            return [self.coerce(a, result.element_type) for a in args]
+        if name == "MAP" and isinstance(result, t.MapType):
+            wanted = (result.key_type, result.value_type)
+            return [self.coerce(a, wanted[i % 2]) for i, a in enumerate(args)]
+        return args
+
+    # Types.
+
+    def coerce(self, e: Expression, wanted: DataType) -> Expression:
+        """The value as another type, nullability apart; nothing is lost by it."""
+        if e.type.same_but_null(wanted) or isinstance(wanted, t.NullType):
+            return e
+        if isinstance(e, Literal) and e.value is None:
+            return Literal(wanted.nullable(), None)
+        text = isinstance(e.type, t.CharType | t.VarCharType)
+        if text and isinstance(wanted, t.VarCharType) and wanted.length >= e.type.length:  # type: ignore[attr-defined]
+            # The same text: only the type changes.
+            return replace(e, type=wanted.with_nullable(e.type.is_nullable), time=None)
+        return self.cast(e, wanted)
+
+    def cast(
+        self,
+        e: Expression,
+        target: DataType,
+        lenient: bool = False,
+        span: x.Span | None = None,
+    ) -> Expression:
+        """CAST, or TRY_CAST."""
+        if not castable(e.type, target):
+            raise self.context.error(
+                f"Cast function cannot convert value of type {e.type.sql_text()} to type "
+                f"{target.sql_text()}",
+                span,
+            )
+        if isinstance(e, Literal) and e.value is None:
+            return Literal(target.nullable(), None)
+        nullable = e.type.is_nullable or (lenient and not e.type.same_but_null(target))
+        result = target.with_nullable(nullable)
+        if e.type.same_but_null(target) and e.time is None:
+            return replace(e, type=result) if isinstance(e, Call) else e
+        function = self.context.registry.find("TRY_CAST" if lenient else "CAST")
+        return Call(result, function, (e,))
+
+    # Special forms.
+
+    def _case(self, node: x.CaseWhen) -> Expression:
+        conditions = [self._boolean(self.bind(c), c.span) for c, _ in node.branches]
+        results = [self.bind(r) for _, r in node.branches]
+        last: Expression = Literal(t.NullType(), None)
+        if node.otherwise is not None:
+            last = self.bind(node.otherwise)
+        results.append(last)
+        type_ = common_type([r.type for r in results])
+        if type_ is None:
+            given = ", ".join(r.type.sql_text() for r in results)
+            raise self.context.error(f"the results of CASE have no common type: {given}", node.span)
+        results = [self.coerce(r, type_) for r in results]
+        args = [a for pair in zip(conditions, results[:-1], strict=True) for a in pair]
+        return Call(type_, self.context.registry.find("CASE"), (*args, results[-1]))
+
+    def _apply_in(self, node: x.Apply) -> Expression:
+        value, *items = (self.bind(a) for a in node.args)
+        name = str(node.function).upper()
+        wanted = common_type([value.type, *(i.type for i in items)])
+        constants = all(isinstance(i, Literal) for i in items)
+        if constants and wanted is not None:
+            from headrace.sql.constants import fold
+
+            items = [fold(self._for_comparison(i, wanted), self.context.zone) for i in items]
+            constants = all(isinstance(i, Literal) for i in items)
+        if constants and wanted is not None:
+            null = any(i.value is None for i in items if isinstance(i, Literal))
+            type_ = t.BooleanType(value.type.is_nullable or null)
+            compared = self._for_comparison(value, wanted)
+            return Call(type_, self.context.registry.find(name), (compared, *items))
+        equal = [self.named("EQUALS", value, i, span=node.span) for i in items]
+        result = equal[0] if len(equal) == 1 else self.named("OR", *equal)
+        return self.named("NOT", result) if name == "NOT_IN" else result
+
+    _apply_not_in = _apply_in
+
+    def _apply_between(self, node: x.Apply) -> Expression:
+        value, low, high = (self.bind(a) for a in node.args)
+        result = self.named(
+            "AND",
+            self.named("GREATER_THAN_OR_EQUAL", value, low, span=node.span),
+            self.named("LESS_THAN_OR_EQUAL", value, high, span=node.span),
+        )
+        return self.named("NOT", result) if node.function == "NOT_BETWEEN" else result
+
+    _apply_not_between = _apply_between
+
+    def _apply_nullif(self, node: x.Apply) -> Expression:
+        left, right = (self.bind(a) for a in node.args)
+        args = self._comparable_arguments("NULLIF", [left, right], node.span)
+        if args[0] is not left:
+            args[0] = left
+        return Call(left.type.nullable(), self.context.registry.find("NULLIF"), tuple(args))
+
+    def _apply_get(self, node: x.Apply) -> Expression:
+        row, name = node.args
+        assert isinstance(name, x.Constant)
+        bound = self.bind(row)
+        if isinstance(name.value, int) and isinstance(bound.type, t.RowType):
+            return field_of(self.context, bound, bound.type.names[name.value], node.span)
+        return field_of(self.context, bound, str(name.value), node.span)
+
+    def _local(self, e: Expression) -> Expression:
+        """A time as TIMESTAMP, for functions of the calendar."""
+        if isinstance(e.type, t.TimestampType):
+            return e
+        if isinstance(e.type, t.TimeType):
+            return self.named("REINTERPRET", e)
+        return self.cast(e, t.TimestampType(getattr(e.type, "precision", 0)))
+
+    def _apply_extract(self, node: x.Apply) -> Expression:
+        unit, value = node.args
+        assert isinstance(unit, x.Constant)
+        bound = self.bind(value)
+        name = _UNITS.get(unit.value.upper(), unit.value.upper())
+        if not is_temporal(bound.type):
+            raise self.context.error(
+                f"Cannot apply 'EXTRACT' to arguments of type {bound.type.sql_text()}", node.span
+            )
+        constant = Literal(t.CharType(len(name), False), name)
+        return self.named("EXTRACT", constant, self._local(bound))
+
+    def _apply_floor_time(self, node: x.Apply) -> Expression:
+        value, unit = node.args
+        bound = self.bind(value)
+        assert isinstance(unit, x.Constant)
+        name = Literal(t.CharType(8, False), str(unit.value).upper())
+        if not is_temporal(bound.type):
+            raise self.context.error(f"{bound} is no time", node.span)
+        result = self.named(str(node.function), self._local(bound), name)
+        return self.cast(result, bound.type)
+
+    _apply_ceil_time = _apply_floor_time
+
+    def _apply_timestampdiff(self, node: x.Apply) -> Expression:
+        unit, start, end = node.args
+        name = self._unit_name(unit)
+        first, last = self.bind(start), self.bind(end)
+        for e in (first, last):
+            if not is_temporal(e.type):
+                raise self.context.error(f"{e} is no time", node.span)
+        constant = Literal(t.CharType(8, False), name)
+        return self.named("TIMESTAMPDIFF", constant, self._local(first), self._local(last))
+
+    def _apply_timestampadd(self, node: x.Apply) -> Expression:
+        from headrace.sql.intervals import interval_constant
+
+        unit, count, value = node.args
+        one = interval_constant("1", self._unit_name(unit))
+        interval = x.Apply("TIMES", (count, one))
+        return self.bind(x.Apply("PLUS", (value, interval), span=node.span))
+
+    def _unit_name(self, node: x.Node) -> str:
+        text = node.parts[0] if isinstance(node, x.Name) else str(getattr(node, "value", ""))
+        return text.upper().removeprefix("SQL_TSI_").removesuffix("S")
+
+    def _apply_to_timestamp_ltz(self, node: x.Apply) -> Expression:
+        args = [self.bind(a) for a in node.args]
+        text = isinstance(args[0].type, t.CharType | t.VarCharType)
+        name = "TO_TIMESTAMP_LTZ_OF" if text else "TO_TIMESTAMP_LTZ"
+        return self.named(name, *args, span=node.span)
+
+    def _apply_unix_timestamp(self, node: x.Apply) -> Expression:
+        args = [self.bind(a) for a in node.args]
+        return self.named("UNIX_TIMESTAMP_OF" if args else "UNIX_TIMESTAMP", *args, span=node.span)
+
+    def _apply_date_format(self, node: x.Apply) -> Expression:
+        args = [self.bind(a) for a in node.args]
+        zoned = isinstance(args[0].type, t.LocalZonedTimestampType)
+        if isinstance(args[0].type, t.DateType):
+            args[0] = self._local(args[0])
+        return self.named("DATE_FORMAT_LTZ" if zoned else "DATE_FORMAT", *args, span=node.span)
+
+    def _part(self, node: x.Apply) -> Expression:
+        unit = str(node.function).upper()
+        constant = x.Constant(unit, t.CharType(len(unit), False))
+        return self._apply_extract(x.Apply("EXTRACT", (constant, *node.args), span=node.span))
+
+    _apply_year = _apply_quarter = _apply_month = _apply_week = _part
+    _apply_dayofyear = _apply_dayofmonth = _apply_dayofweek = _part
+    _apply_hour = _apply_minute = _apply_second = _part
+
+    def _apply_row(self, node: x.Apply) -> Expression:
+        return self.named("ROW", *(self.bind(a) for a in node.args), span=node.span)
+
+
+def is_rowtime(e: Expression) -> bool:
+    """Whether an expression is event time."""
+    return e.time is TimeAttribute.ROWTIME and is_timestamp(e.type)
+
+
+def column_index(e: Expression) -> int | None:
+    """The position if the expression is a column alone."""
+    return e.index if isinstance(e, Column) else None

@@ -1,0 +1,97 @@
+"""The older windows in GROUP BY: TUMBLE(time, size), HOP, SESSION and their start and end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headrace.sql import syntax as x
+from headrace.sql import types as t
+from headrace.sql.binder.context import BindingContext
+from headrace.sql.binder.expressions import ExpressionBinder
+from headrace.sql.expressions import Expression, Field, Literal, TimeAttribute
+from headrace.sql.plan.nodes import Window
+
+_KINDS = ("TUMBLE", "HOP", "SESSION")
+
+
+@dataclass
+class GroupWindow:
+    """A window of GROUP BY: what it is, and the time that it is made of."""
+
+    window: Window
+    time: Expression
+
+    def fields(self) -> tuple[Field, ...]:
+        return window_fields(self.time)
+
+
+def window_fields(time: Expression) -> tuple[Field, ...]:
+    """Columns for start, end and time of a window over a time attribute."""
+    stamp = t.TimestampType(3, False)
+    attribute: t.DataType = stamp
+    if isinstance(time.type, t.LocalZonedTimestampType):
+        attribute = t.LocalZonedTimestampType(3, False)
+    return (
+        Field("window_start", stamp),
+        Field("window_end", stamp),
+        Field("window_time", attribute, time.time),
+    )
+
+
+def group_window_of(
+    context: BindingContext, binder: ExpressionBinder, node: x.Node
+) -> GroupWindow | None:
+    """The window that an item of GROUP BY is, if it is one."""
+    if not isinstance(node, x.Apply) or not isinstance(node.function, str):
+        return None
+    kind = node.function.upper()
+    if kind not in _KINDS or len(node.args) < 2:
+        return None
+    time = binder.bind(node.args[0])
+    if time.time is None:
+        raise context.error(
+            f"Window can only be defined on a time attribute column, but {time} is "
+            f"{time.type.sql_text()}",
+            node.span,
+        )
+    lengths = [duration_of(context, binder, a) for a in node.args[1:]]
+    event_time = time.time is TimeAttribute.ROWTIME
+    zoned = isinstance(time.type, t.LocalZonedTimestampType)
+    size, slide, offset = lengths[0], 0, 0
+    if kind == "HOP":
+        slide, size = lengths[0], lengths[1]
+        offset = lengths[2] if len(lengths) > 2 else 0
+    elif len(lengths) > 1:
+        offset = lengths[1]
+    window = Window(kind, -1, size, slide, offset, (), event_time, zoned)
+    return GroupWindow(window, time)
+
+
+def duration_of(context: BindingContext, binder: ExpressionBinder, node: x.Node) -> int:
+    """Milliseconds of a constant interval."""
+    bound = binder.bind(node)
+    if not isinstance(bound, Literal) or not isinstance(bound.type, t.DayTimeIntervalType):
+        raise context.error(
+            "a window's length is a constant interval, such as INTERVAL '5' MINUTE", node.span
+        )
+    return int(bound.value)
+
+
+_PROPERTIES = {"START": 0, "END": 1, "ROWTIME": 2, "PROCTIME": 2}
+
+
+def window_property(
+    context: BindingContext, window: GroupWindow, binder: ExpressionBinder, node: x.Node
+) -> int | None:
+    """Which column of the window TUMBLE_START(...) and the like mean."""
+    if not isinstance(node, x.Apply) or not isinstance(node.function, str):
+        return None
+    kind, _, name = node.function.upper().partition("_")
+    if kind not in _KINDS or name not in _PROPERTIES:
+        return None
+    other = group_window_of(context, binder, x.Apply(kind, node.args, span=node.span))
+    if other is None or other.window != window.window or other.time != window.time:
+        raise context.error(
+            f"{node.function.upper()} has other arguments than the window of GROUP BY", node.span
+        )
+    return _PROPERTIES[name]

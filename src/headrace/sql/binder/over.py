@@ -1,0 +1,171 @@
+"""Binds OVER: functions of the rows around each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headrace.sql import syntax as x
+from headrace.sql import types as t
+from headrace.sql.binder.aggregation import parts_of
+from headrace.sql.binder.context import BindingContext
+from headrace.sql.binder.expressions import ExpressionBinder
+from headrace.sql.binder.scope import Scope
+from headrace.sql.expressions import AggregateCall, Expression, Field, Literal, Schema, SortKey
+from headrace.sql.functions import FunctionKind
+from headrace.sql.plan import nodes as n
+
+
+def contains_over(node: x.Node) -> bool:
+    """Whether a function with OVER is somewhere in a node."""
+    if isinstance(node, x.Apply) and node.over is not None:
+        return True
+    return any(contains_over(p) for p in parts_of(node))
+
+
+@dataclass(frozen=True)
+class _OverColumn(Expression):
+    number: int
+
+
+def bind_over(
+    context: BindingContext,
+    plan: n.Node,
+    scope: Scope,
+    values: list[x.Node],
+    windows: dict[str, x.Over],
+) -> tuple[n.Node, list[Expression]]:
+    """A plan with a column for each function, and SELECT's expressions over it."""
+    binder = _OverBinder(context, scope, windows)
+    expressions = [binder.bind(v) for v in values]
+    plan = binder.plan(plan)
+    columns = plan.schema.columns()
+    return plan, [binder.resolved(e, columns) for e in expressions]
+
+
+class _OverBinder(ExpressionBinder):
+    def __init__(self, context: BindingContext, scope: Scope, windows: dict[str, x.Over]) -> None:
+        super().__init__(context, scope)
+        self._windows = windows
+        self._columns: list[Expression] = list(scope.schema.columns())
+        self._groups: list[tuple[x.Over, list[AggregateCall]]] = []
+        self._results: list[tuple[int, int]] = []
+        self._inner = ExpressionBinder(context, scope)
+
+    def apply(self, node: x.Apply) -> Expression:
+        if node.over is None:
+            return super().apply(node)
+        name = str(node.function)
+        user = self.context.find_function((name,)) if isinstance(node.function, str) else None
+        function = user or self.context.registry.find(name)
+        if function is None:
+            raise self.unknown_function(node)
+        if function.kind is not FunctionKind.AGGREGATE:
+            raise self.context.error(f"{name} cannot be used with OVER", node.span)
+        args = [self._inner.bind(a) for a in node.args]
+        bound = function.bind([a.type for a in args])
+        if bound is None:
+            given = ", ".join(a.type.sql_text() for a in args)
+            raise self.context.error(
+                f"Cannot apply '{function.name}' to arguments of type ({given})", node.span
+            )
+        types, result = bound
+        if types is not None:
+            args = [self._inner.coerce(a, w) for a, w in zip(args, types, strict=True)]
+        constants = tuple(a.value for a in args[1:] if isinstance(a, Literal))
+        if function.name in ("LAG", "LEAD", "LISTAGG"):
+            args = args[:1]
+        condition = None if node.condition is None else self._inner.bind(node.condition)
+        call = AggregateCall(
+            function,
+            tuple(self._position(a) for a in args),
+            result,
+            f"w0$o{len(self._results)}",
+            node.distinct,
+            None if condition is None else self._position(condition),
+            tuple(a.type for a in args),
+            constants,
+        )
+        return _OverColumn(result, self._add(self._window(node.over), call))
+
+    def _window(self, over: x.Over) -> x.Over:
+        if over.name is None:
+            return over
+        found = self._windows.get(over.name)
+        if found is None:
+            raise self.context.error(f"Window '{over.name}' not found", over.span)
+        return found
+
+    def _position(self, e: Expression) -> int:
+        if e not in self._columns:
+            self._columns.append(e)
+        return self._columns.index(e)
+
+    def _add(self, over: x.Over, call: AggregateCall) -> int:
+        for number, (known, calls) in enumerate(self._groups):
+            if known == over:
+                calls.append(call)
+                self._results.append((number, len(calls) - 1))
+                return len(self._results) - 1
+        self._groups.append((over, [call]))
+        self._results.append((len(self._groups) - 1, 0))
+        return len(self._results) - 1
+
+    def plan(self, plan: n.Node) -> n.Node:
+        """The input with expressions that the functions need, then one node for each window."""
+        windows = [self._bound_window(over) for over, _ in self._groups]
+        width = len(self.scope.schema)
+        if len(self._columns) > width:
+            names = [*self.scope.schema.names]
+            names += [f"$f{i}" for i in range(width, len(self._columns))]
+            plan = n.Project.of(plan, self._columns, names)
+        self._starts = []
+        for (_, calls), (partition, order, rows, start) in zip(self._groups, windows, strict=True):
+            self._starts.append(len(plan.schema))
+            fields = (*plan.schema, *(Field(c.name, c.type) for c in calls))
+            plan = n.OverAggregate(
+                Schema(fields), plan, partition, order, rows, start, tuple(calls)
+            )
+        return plan
+
+    def _bound_window(
+        self, over: x.Over
+    ) -> tuple[tuple[int, ...], tuple[SortKey, ...], bool, int | None]:
+        partition = tuple(self._position(self._inner.bind(p)) for p in over.partition)
+        order = tuple(
+            SortKey(self._position(self._inner.bind(o.value)), o.descending, o.nulls_first)
+            for o in over.order
+        )
+        if not order and not self.context.batch:
+            raise self.context.error(
+                "Over Agg: The window rank function requires order by clause with non-constant "
+                "fields.",
+                over.span,
+            )
+        return partition, order, bool(over.rows), self._start(over)
+
+    def _start(self, over: x.Over) -> int | None:
+        """Rows or milliseconds before the current row; None for all of them."""
+        if over.end is not None and not over.end.current:
+            raise self.context.error(
+                "OVER RANGE FOLLOWING windows are not supported yet.", over.span
+            )
+        if over.start is None or over.start.distance is None:
+            return 0 if over.start is not None and over.start.current else None
+        bound = self._inner.bind(over.start.distance)
+        if not isinstance(bound, Literal) or not over.start.preceding:
+            raise self.context.error("the start of OVER is a constant PRECEDING", over.span)
+        wanted = t.IntegralType if over.rows else t.DayTimeIntervalType
+        if not isinstance(bound.type, wanted):
+            raise self.context.error(
+                f"the start of OVER cannot be {bound.type.sql_text()} here", over.span
+            )
+        return int(bound.value)
+
+    def resolved(self, e: Expression, columns: tuple[Expression, ...]) -> Expression:
+        """The expression over the columns with results."""
+        if isinstance(e, _OverColumn):
+            group, offset = self._results[e.number]
+            return columns[self._starts[group] + offset]
+        if not e.children:
+            return e
+        return e.with_children([self.resolved(c, columns) for c in e.children])

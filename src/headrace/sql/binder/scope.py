@@ -1,0 +1,112 @@
+"""Which columns a name may mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from headrace.sql import types as t
+from headrace.sql.binder.context import BindingContext, suggestion
+from headrace.sql.expressions import Call, Expression, Literal, Schema
+from headrace.sql.syntax import Span
+from headrace.sql.type_rules import literal_type
+
+
+@dataclass
+class Relation:
+    """A table in FROM: its name, perhaps with a path, and where its columns begin."""
+
+    name: str | None
+    schema: Schema
+    offset: int
+    path: tuple[str, ...] = ()
+
+
+@dataclass
+class Scope:
+    """The relations of a FROM clause, one after the other."""
+
+    context: BindingContext
+    relations: list[Relation] = field(default_factory=list)
+
+    def add(self, name: str | None, schema: Schema, path: tuple[str, ...] = ()) -> None:
+        self.relations.append(Relation(name, schema, len(self.schema), path))
+
+    @property
+    def schema(self) -> Schema:
+        return Schema(tuple(f for r in self.relations for f in r.schema))
+
+    def columns_of(self, table: tuple[str, ...], span: Span | None) -> list[int]:
+        """Positions of the columns of a table, or of all tables."""
+        if not table:
+            return list(range(len(self.schema)))
+        relation = self._relation(table)
+        if relation is None:
+            raise self.context.error(
+                f"Table '{'.'.join(table)}' not found{suggestion(table[-1], self._names())}", span
+            )
+        return list(range(relation.offset, relation.offset + len(relation.schema)))
+
+    def _names(self) -> list[str]:
+        return [r.name for r in self.relations if r.name]
+
+    def _relation(self, table: tuple[str, ...]) -> Relation | None:
+        for relation in self.relations:
+            if relation.name == table[-1] and len(table) == 1:
+                return relation
+            if relation.path and relation.path[-len(table) :] == table:
+                return relation
+        return None
+
+    def resolve(self, parts: tuple[str, ...], span: Span | None) -> Expression:
+        """A column by name, and fields of rows behind it."""
+        for length in range(1, len(parts)):
+            relation = self._relation(parts[:length])
+            if relation is not None:
+                name = parts[length]
+                if name in relation.schema.names:
+                    index = relation.offset + relation.schema.names.index(name)
+                    return self._fields(index, parts[length + 1 :], span)
+                if length == len(parts) - 1 and self._find(parts[0], span) is None:
+                    hint = suggestion(name, relation.schema.names)
+                    raise self.context.error(
+                        f"Column '{name}' not found in table '{'.'.join(parts[:length])}'{hint}",
+                        span,
+                    )
+        found = self._find(parts[0], span)
+        if found is None:
+            if len(parts) > 1:
+                names = [*self._names(), *self.schema.names]
+                hint = suggestion(parts[0], names)
+                raise self.context.error(f"Table '{parts[0]}' not found{hint}", span)
+            hint = suggestion(parts[0], self.schema.names)
+            raise self.context.error(f"Column '{parts[0]}' not found in any table{hint}", span)
+        return self._fields(found, parts[1:], span)
+
+    def _find(self, name: str, span: Span | None) -> int | None:
+        found = [i for i, f in enumerate(self.schema) if f.name == name]
+        if len(found) > 1:
+            raise self.context.error(f"Column '{name}' is ambiguous", span)
+        return found[0] if found else None
+
+    def _fields(self, index: int, names: tuple[str, ...], span: Span | None) -> Expression:
+        expression: Expression = self.schema.column(index)
+        for name in names:
+            expression = field_of(self.context, expression, name, span)
+        return expression
+
+
+def field_of(
+    context: BindingContext, row: Expression, name: str, span: Span | None = None
+) -> Expression:
+    """A field of a row."""
+    type_ = row.type
+    if not isinstance(type_, t.RowType):
+        raise context.error(f"{row} is no row, so there is no field '{name}' in it", span)
+    if name not in type_.names:
+        hint = suggestion(name, type_.names)
+        raise context.error(f"Field '{name}' not found in {type_.sql_text()}{hint}", span)
+    index = type_.names.index(name)
+    inner = type_.fields[index].data_type
+    function = context.registry.find("GET")
+    result = inner.with_nullable(inner.is_nullable or type_.is_nullable)
+    return Call(result, function, (row, Literal(literal_type(index), index)))

@@ -1,0 +1,219 @@
+"""Binds what stands in FROM: tables, subqueries, window table functions, UNNEST and LATERAL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from headrace.sql import syntax as x
+from headrace.sql import types as t
+from headrace.sql.binder.context import suggestion
+from headrace.sql.binder.expressions import ExpressionBinder
+from headrace.sql.binder.group_windows import duration_of, window_fields
+from headrace.sql.binder.scope import Scope
+from headrace.sql.ddl_parser import hint_options
+from headrace.sql.dialect import NamedArgument, TableArgument
+from headrace.sql.expressions import Expression, Field, Schema, TimeAttribute
+from headrace.sql.from_ast import expression_node, span_of
+from headrace.sql.plan import nodes as n
+
+if TYPE_CHECKING:
+    from headrace.sql.binder.queries import QueryBinder
+
+_ARGUMENTS = {
+    "TUMBLE": ("DATA", "TIMECOL", "SIZE", "OFFSET"),
+    "HOP": ("DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET"),
+    "CUMULATE": ("DATA", "TIMECOL", "STEP", "SIZE", "OFFSET"),
+    "SESSION": ("DATA", "TIMECOL", "GAP"),
+}
+
+
+class TableBinder:
+    """Binds FROM for one query."""
+
+    def __init__(self, queries: QueryBinder) -> None:
+        self.queries = queries
+        self.context = queries.context
+
+    def bind_from(self, first: Any, joins: Any) -> tuple[n.Node, Scope]:
+        """All of FROM, and the names that it makes known."""
+        scope = Scope(self.context)
+        plan = self._add(scope, first)
+        for join in [*(first.args.get("joins") or ()), *joins]:
+            plan = self._join(plan, scope, join)
+        return plan, scope
+
+    def _add(self, scope: Scope, tree: Any) -> n.Node:
+        plan, name, path = self._relation(tree)
+        scope.add(name, plan.schema, path)
+        return plan
+
+    def _join(self, plan: n.Node, scope: Scope, join: Any) -> n.Node:
+        from headrace.sql.binder.correlate import bind_correlate
+
+        correlated = bind_correlate(self.context, plan, scope, join)
+        if correlated is not None:
+            return correlated
+        raise self.context.error("joins are not supported yet", span_of(join))
+
+    def bind(self, tree: Any) -> tuple[n.Node, str | None]:
+        plan, name, _ = self._relation(tree)
+        return plan, name
+
+    def _relation(self, tree: Any) -> tuple[n.Node, str | None, tuple[str, ...]]:
+        from headrace.sql.binder.queries import renamed
+
+        alias = tree.args.get("alias")
+        name = alias.name if alias is not None and alias.this is not None else None
+        path: tuple[str, ...] = ()
+        if isinstance(tree, exp.Table) and isinstance(tree.this, exp.Identifier):
+            plan = self._table(tree)
+            path = tuple(p.name for p in tree.parts)
+            name = name or path[-1]
+        elif isinstance(tree, exp.Subquery):
+            plan = self.queries.bind(tree.this)
+        elif isinstance(tree, exp.Values):
+            plan = self.queries._values(tree)
+        elif isinstance(tree.this, exp.Anonymous) and not isinstance(tree, exp.Lateral):
+            plan = self._function(tree.this)
+        elif isinstance(tree, exp.Lateral | exp.Unnest):
+            from headrace.sql.binder.correlate import bind_leading
+
+            plan = bind_leading(self.context, tree)
+        else:
+            raise self.context.error(
+                f"{type(tree).__name__} is not supported in FROM", span_of(tree)
+            )
+        columns = [c.name for c in alias.columns] if alias is not None else []
+        return renamed(self.context, plan, columns, span_of(tree)), name, path
+
+    def _table(self, tree: Any) -> n.Node:
+        path = tuple(p.name for p in tree.parts)
+        if len(path) == 1 and path[0] in self.queries.known:
+            return self.queries.known[path[0]]
+        if tree.args.get("version") is not None:
+            raise self.context.error("FOR SYSTEM_TIME AS OF is not supported yet", span_of(tree))
+        comments = [c for part in (tree, *tree.parts) for c in part.comments or ()]
+        plan = self.context.find_table(path, hint_options(comments))
+        if plan is None:
+            hint = suggestion(path[-1], [*self.queries.known, *self.context.table_names()])
+            raise self.context.error(f"Object '{path[-1]}' not found{hint}", span_of(tree))
+        return plan
+
+    # Window table functions.
+
+    def _function(self, call: Any) -> n.Node:
+        name = str(call.name).upper()
+        if name == "TABLE" and call.expressions:
+            return self._function(call.expressions[0])
+        if name not in _ARGUMENTS:
+            from headrace.sql.binder.correlate import bind_leading_call
+
+            return bind_leading_call(self.context, call)
+        given = self._arguments(name, call)
+        data = given["DATA"]
+        if not isinstance(data, TableArgument):
+            raise self.context.error(f"{name} takes a table first: TABLE t", span_of(call))
+        plan = self._table_argument(data)
+        return self._window(name, given, data, plan, call)
+
+    def _arguments(self, name: str, call: Any) -> dict[str, Any]:
+        """Arguments by name, whether they were given by name or by position."""
+        declared = _ARGUMENTS[name]
+        if name == "SESSION" and not any(isinstance(a, NamedArgument) for a in call.expressions):
+            declared = ("DATA", "TIMECOL", "GAP")
+        given: dict[str, Any] = {}
+        for position, argument in enumerate(call.expressions):
+            if isinstance(argument, NamedArgument):
+                key, value = str(argument.this).upper(), argument.args["expression"]
+            elif position < len(declared):
+                key, value = declared[position], argument
+            else:
+                raise self.context.error(f"{name} has too many arguments", span_of(call))
+            if key not in declared:
+                raise self.context.error(f"{name} has no argument {key}", span_of(call))
+            given[key] = value
+        missing = [d for d in declared if d not in given and d != "OFFSET"]
+        if missing:
+            raise self.context.error(f"{name} needs {', '.join(missing)}", span_of(call))
+        return given
+
+    def _table_argument(self, data: Any) -> n.Node:
+        tree = data.this
+        return self._relation(tree)[0]
+
+    def _window(
+        self, name: str, given: dict[str, Any], data: Any, plan: n.Node, call: Any
+    ) -> n.Node:
+        scope = Scope(self.context)
+        scope.add(None, plan.schema)
+        binder = ExpressionBinder(self.context, scope)
+        time, index = self._time_column(name, given["TIMECOL"], binder, plan)
+
+        def length(key: str) -> int:
+            value = given.get(key)
+            return 0 if value is None else duration_of(self.context, binder, expression_node(value))
+
+        size = length("GAP" if name == "SESSION" else "SIZE")
+        slide = length("SLIDE") or length("STEP")
+        self._check_lengths(name, size, slide, call)
+        partition = tuple(
+            self._index(binder, expression_node(c)) for c in data.args.get("partition") or ()
+        )
+        window = n.Window(
+            name,
+            index,
+            size,
+            slide,
+            length("OFFSET"),
+            partition,
+            time.time is TimeAttribute.ROWTIME,
+            isinstance(time.type, t.LocalZonedTimestampType),
+        )
+        # Inside a window its end is the time that counts.
+        inner = tuple(
+            Field(f.name, f.type, f.time if i != index else None) for i, f in enumerate(plan.schema)
+        )
+        return n.WindowTable(Schema((*inner, *window_fields(time))), plan, window)
+
+    def _check_lengths(self, name: str, size: int, slide: int, call: Any) -> None:
+        if size <= 0:
+            raise self.context.error(f"the length of {name} must be positive", span_of(call))
+        if name in ("HOP", "CUMULATE"):
+            if slide <= 0:
+                raise self.context.error(f"the step of {name} must be positive", span_of(call))
+            if name == "CUMULATE" and size % slide:
+                raise self.context.error(
+                    "CUMULATE: the largest size must be a multiple of the step", span_of(call)
+                )
+            if name == "HOP" and size % slide:
+                raise self.context.error(
+                    "HOP: size must be an integral multiple of slide", span_of(call)
+                )
+
+    def _time_column(
+        self, name: str, descriptor: Any, binder: ExpressionBinder, plan: n.Node
+    ) -> tuple[Expression, int]:
+        is_descriptor = (
+            isinstance(descriptor, exp.Anonymous) and descriptor.name.upper() == "DESCRIPTOR"
+        )
+        if not is_descriptor or len(descriptor.expressions) != 1:
+            raise self.context.error(f"{name} takes DESCRIPTOR(time column)", span_of(descriptor))
+        node = expression_node(descriptor.expressions[0])
+        time = binder.bind(node)
+        if time.time is None:
+            raise self.context.error(
+                "The window function requires the timecol is a time attribute type, but is "
+                f"{time.type.sql_text()}",
+                node.span,
+            )
+        return time, self._index(binder, node)
+
+    def _index(self, binder: ExpressionBinder, node: x.Node) -> int:
+        from headrace.sql.binder.expressions import column_index
+
+        index = column_index(binder.bind(node))
+        if index is None:
+            raise self.context.error("a column is expected here", node.span)
+        return index

@@ -1,0 +1,154 @@
+"""Functions of numbers."""
+
+from __future__ import annotations
+
+import math
+import random
+import uuid as _uuid
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from typing import Any
+
+_NAN = float("nan")
+
+
+def _guarded(function: Callable[..., float]) -> Callable[..., float]:
+    """Java's functions give NaN or infinity where Python raises."""
+
+    def guarded(*args: float) -> float:
+        try:
+            return function(*args)
+        except ValueError:
+            return _NAN
+        except OverflowError:
+            return math.inf
+
+    return guarded
+
+
+def power(base: float, exponent: float) -> float:
+    try:
+        return math.pow(base, exponent)
+    except OverflowError:
+        return math.inf
+    except ValueError:
+        return math.inf if base == 0 else _NAN
+
+
+def _log(value: float) -> float:
+    if value > 0:
+        return math.log(value)
+    return -math.inf if value == 0 else _NAN
+
+
+def natural_log(value: float) -> float:
+    return _log(value)
+
+
+def log10(value: float) -> float:
+    return math.log10(value) if value > 0 else _log(value)
+
+
+def log2(value: float) -> float:
+    return math.log2(value) if value > 0 else _log(value)
+
+
+def log(first: float, value: float | None = None) -> float:
+    """The natural logarithm, or that of `value` to the base `first`."""
+    return _log(first) if value is None else _log(value) / _log(first)
+
+
+square_root = _guarded(math.sqrt)
+exp = _guarded(math.exp)
+sin, cos, tan = _guarded(math.sin), _guarded(math.cos), _guarded(math.tan)
+asin, acos, atan = _guarded(math.asin), _guarded(math.acos), _guarded(math.atan)
+sinh, cosh, tanh = _guarded(math.sinh), _guarded(math.cosh), _guarded(math.tanh)
+atan2 = math.atan2
+degrees, radians = math.degrees, math.radians
+
+
+def cot(value: float) -> float:
+    return 1 / math.tan(value) if value else math.inf
+
+
+def ceiling(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(math.ceil(value)) if math.isfinite(value) else value
+    return value.quantize(Decimal(1), ROUND_CEILING) if isinstance(value, Decimal) else value
+
+
+def floor(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(math.floor(value)) if math.isfinite(value) else value
+    return value.quantize(Decimal(1), ROUND_FLOOR) if isinstance(value, Decimal) else value
+
+
+def sign(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return Decimal((value > 0) - (value < 0)).quantize(value)
+    if isinstance(value, float):
+        return value if value != value else float((value > 0) - (value < 0))
+    return (value > 0) - (value < 0)
+
+
+def _to_digits(value: Any, digits: int, how: str) -> Any:
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return value
+        return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), how))
+    if isinstance(value, Decimal):
+        exponent = value.as_tuple().exponent
+        scale = -exponent if isinstance(exponent, int) else 0
+        if digits >= scale:
+            return value
+        rounded = value.quantize(Decimal(1).scaleb(-digits), how)
+        return rounded.quantize(Decimal(1)) if digits < 0 else rounded
+    if digits >= 0:
+        return value
+    return int(Decimal(value).quantize(Decimal(1).scaleb(-digits), how))
+
+
+def rounded(value: Any, digits: int = 0) -> Any:
+    return _to_digits(value, digits, ROUND_HALF_UP)
+
+
+def truncated(value: Any, digits: int = 0) -> Any:
+    return _to_digits(value, digits, ROUND_DOWN)
+
+
+def pi() -> float:
+    return math.pi
+
+
+def euler() -> float:
+    return math.e
+
+
+_seeded: dict[int, random.Random] = {}
+
+
+def rand(seed: int | None = None) -> float:
+    if seed is None:
+        return random.random()
+    return _seeded.setdefault(seed, random.Random(seed)).random()
+
+
+def rand_integer(first: int, bound: int | None = None) -> int:
+    """Below the last argument; the first of two is the seed."""
+    if bound is None:
+        return random.randrange(first)
+    return _seeded.setdefault(first, random.Random(first)).randrange(bound)
+
+
+def uuid() -> str:
+    return str(_uuid.uuid4())
+
+
+def binary_text(value: int) -> str:
+    return f"{value & 0xFFFFFFFFFFFFFFFF:b}"
+
+
+def hex_text(value: int | str) -> str:
+    if isinstance(value, str):
+        return value.encode().hex().upper()
+    return f"{value & 0xFFFFFFFFFFFFFFFF:X}"

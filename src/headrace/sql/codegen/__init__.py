@@ -1,0 +1,1 @@
+"""Python code for expressions: one code object for a whole projection, filter or aggregation."""

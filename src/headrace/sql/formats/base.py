@@ -1,0 +1,74 @@
+"""What a format is: it makes rows of messages, and messages of rows, many at a time."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.common.errors import SqlError
+from headrace.sql.types import RowType
+
+_FORMATS = {
+    "json": "headrace.sql.formats.json",
+    "csv": "headrace.sql.formats.csv",
+    "raw": "headrace.sql.formats.raw",
+}
+
+
+@dataclass(frozen=True)
+class FormatOptions:
+    """Options of a format without its name before them."""
+
+    values: dict[str, str]
+    zone: str = "UTC"
+
+    def text(self, key: str, default: str) -> str:
+        return self.values.get(key, default)
+
+    def flag(self, key: str) -> bool:
+        return self.values.get(key, "false").lower() == "true"
+
+
+class Decoder(ABC):
+    """Makes rows of messages. Picklable."""
+
+    @abstractmethod
+    def decode(self, messages: list[Any]) -> list[tuple[Any, ...]]:
+        """Rows of text or bytes; messages that are skipped leave no row."""
+
+
+class Encoder(ABC):
+    """Makes messages of rows. Picklable."""
+
+    @abstractmethod
+    def encode(self, rows: list[tuple[Any, ...]]) -> list[str]:
+        """One message for each row, without a line end."""
+
+
+def _module(name: str) -> Any:
+    path = _FORMATS.get(name)
+    if path is None:
+        known = ", ".join(sorted(_FORMATS))
+        raise SqlError(
+            f"Could not find any format factory for identifier '{name}'; there are {known}"
+        )
+    return importlib.import_module(path)
+
+
+def decoder_for(name: str, row_type: RowType, options: FormatOptions) -> Decoder:
+    """The decoder of a format."""
+    found: Decoder = _module(name).decoder(row_type, options)
+    return found
+
+
+def encoder_for(name: str, row_type: RowType, options: FormatOptions) -> Encoder:
+    """The encoder of a format."""
+    found: Encoder = _module(name).encoder(row_type, options)
+    return found
+
+
+def option_keys(name: str) -> tuple[str, ...]:
+    """Options that a format knows."""
+    return tuple(_module(name).OPTIONS)

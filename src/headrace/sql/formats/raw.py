@@ -1,0 +1,76 @@
+"""A single column that is the whole message."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from headrace.common.errors import SqlError
+from headrace.sql import types as t
+from headrace.sql.formats.base import Decoder, Encoder, FormatOptions
+from headrace.sql.text import sql_text
+from headrace.sql.types import RowType
+
+OPTIONS = ("charset", "endianness")
+
+_NUMBERS: dict[type[t.DataType], str] = {
+    t.TinyIntType: "b",
+    t.SmallIntType: "h",
+    t.IntType: "i",
+    t.BigIntType: "q",
+    t.FloatType: "f",
+    t.DoubleType: "d",
+    t.BooleanType: "?",
+}
+
+
+def _check(row_type: RowType) -> None:
+    if len(row_type) != 1:
+        raise SqlError(
+            "The 'raw' format only supports single physical column. However the defined schema "
+            f"contains multiple physical columns: {row_type.names}"
+        )
+
+
+def decoder(row_type: RowType, options: FormatOptions) -> Decoder:
+    """Reads messages."""
+    _check(row_type)
+    return RawDecoder(row_type, options)
+
+
+def encoder(row_type: RowType, options: FormatOptions) -> Encoder:
+    """Writes messages."""
+    _check(row_type)
+    return RawEncoder(row_type, options)
+
+
+class RawDecoder(Decoder):
+    """Text in a charset, bytes as they are, numbers in bytes."""
+
+    def __init__(self, row_type: RowType, options: FormatOptions) -> None:
+        self._type = row_type.fields[0].data_type
+        self._charset = options.text("charset", "UTF-8")
+        self._order = "<" if options.text("endianness", "big-endian").startswith("l") else ">"
+
+    def decode(self, messages: list[Any]) -> list[tuple[Any, ...]]:
+        code = _NUMBERS.get(type(self._type))
+        if code is not None:
+            number = struct.Struct(self._order + code)
+            return [(number.unpack(self._bytes(m))[0],) for m in messages]
+        if isinstance(self._type, t.BinaryType | t.VarBinaryType):
+            return [(self._bytes(m),) for m in messages]
+        return [(m if isinstance(m, str) else bytes(m).decode(self._charset),) for m in messages]
+
+    def _bytes(self, message: Any) -> bytes:
+        return message.encode() if isinstance(message, str) else bytes(message)
+
+
+class RawEncoder(Encoder):
+    """The text of the only column."""
+
+    def __init__(self, row_type: RowType, options: FormatOptions) -> None:
+        self._type = row_type.fields[0].data_type
+
+    def encode(self, rows: list[tuple[Any, ...]]) -> list[str]:
+        text = sql_text(self._type)
+        return ["" if r[0] is None else text(r[0]) for r in rows]

@@ -1,0 +1,106 @@
+"""Operators: arithmetic, comparison and logic. Their names are those of Flink's Table API."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headrace.sql import types as t
+from headrace.sql.functions.registry import scalar
+from headrace.sql.type_rules import (
+    arithmetic_type,
+    common_type,
+    comparable,
+    is_interval,
+    is_temporal,
+    is_timestamp,
+)
+from headrace.sql.types import DataType
+
+
+def _moved(types: Sequence[DataType]) -> DataType | None:
+    """Time and interval, in either order."""
+    first, second = types
+    if is_interval(first):
+        first, second = second, first
+    if not is_interval(second):
+        return None
+    if is_interval(first):
+        return first if type(first) is type(second) else None
+    nullable = first.is_nullable or second.is_nullable
+    if isinstance(first, t.DateType) and isinstance(second, t.DayTimeIntervalType):
+        whole_days = second.resolution is t.DayTimeIntervalType.DayTimeResolution.DAY
+        return first.with_nullable(nullable) if whole_days else t.TimestampType(3, nullable)
+    if is_timestamp(first) and first.precision < 3:  # type: ignore[attr-defined]
+        zoned = isinstance(first, t.LocalZonedTimestampType)
+        return t.LocalZonedTimestampType(3, nullable) if zoned else t.TimestampType(3, nullable)
+    return first.with_nullable(nullable) if is_temporal(first) else None
+
+
+def _added(operator: str) -> object:
+    def rule(types: Sequence[DataType]) -> DataType | None:
+        if any(is_interval(x) for x in types):
+            if operator == "MINUS" and is_interval(types[0]) and not is_interval(types[1]):
+                return None
+            return _moved(types)
+        return arithmetic_type(operator, *types)
+
+    return rule
+
+
+def _times(types: Sequence[DataType]) -> DataType | None:
+    for one, other in (types, types[::-1]):
+        if is_interval(one) and isinstance(other, t.NumericType):
+            return one
+    return arithmetic_type("TIMES", *types)
+
+
+def _divided(types: Sequence[DataType]) -> DataType | None:
+    return arithmetic_type("DIVIDE", *types)
+
+
+def _modulo(types: Sequence[DataType]) -> DataType | None:
+    return arithmetic_type("MOD", *types)
+
+
+def _compared(types: Sequence[DataType]) -> DataType | None:
+    return t.BooleanType() if comparable(*types) is not None else None
+
+
+def _listed(types: Sequence[DataType]) -> DataType | None:
+    first, *rest = types
+    return t.BooleanType() if all(comparable(first, x) is not None for x in rest) else None
+
+
+def _between(types: Sequence[DataType]) -> DataType | None:
+    return t.BooleanType() if common_type(types) is not None else _listed(types)
+
+
+FUNCTIONS = [
+    scalar("PLUS", "any, any", _added("PLUS")),  # type: ignore[arg-type]
+    scalar("MINUS", "any, any", _added("MINUS")),  # type: ignore[arg-type]
+    scalar("TIMES", "any, any", _times),
+    scalar("DIVIDE", "any, any", _divided),
+    scalar("MOD", "any, any", _modulo),
+    scalar("MINUS_PREFIX", "number|interval", "arg0", table_name="minusPrefix"),
+    scalar("EQUALS", "any, any", _compared),
+    scalar("NOT_EQUALS", "any, any", _compared),
+    scalar("LESS_THAN", "any, any", _compared),
+    scalar("LESS_THAN_OR_EQUAL", "any, any", _compared),
+    scalar("GREATER_THAN", "any, any", _compared),
+    scalar("GREATER_THAN_OR_EQUAL", "any, any", _compared),
+    scalar("IS_DISTINCT_FROM", "any, any", "boolean!", strict=False),
+    scalar("IS_NOT_DISTINCT_FROM", "any, any", "boolean!", strict=False),
+    scalar("IN", "any, any+", _listed, strict=False),
+    scalar("NOT_IN", "any, any+", _listed, strict=False),
+    scalar("AND", "bool, bool+", "boolean", strict=True),
+    scalar("OR", "bool, bool+", "boolean", strict=True),
+    scalar("NOT", "bool", "boolean", "not {0}"),
+    scalar("IS_NULL", "any", "boolean!", "{0} is None", strict=False),
+    scalar("IS_NOT_NULL", "any", "boolean!", "{0} is not None", strict=False),
+    scalar("IS_TRUE", "bool", "boolean!", "{0} is True", strict=False),
+    scalar("IS_FALSE", "bool", "boolean!", "{0} is False", strict=False),
+    scalar("IS_NOT_TRUE", "bool", "boolean!", "{0} is not True", strict=False),
+    scalar("IS_NOT_FALSE", "bool", "boolean!", "{0} is not False", strict=False),
+    scalar("BETWEEN", "any, any, any", _between),
+    scalar("NOT_BETWEEN", "any, any, any", _between),
+]

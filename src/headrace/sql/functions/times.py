@@ -1,0 +1,44 @@
+"""Functions of dates, times, timestamps and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headrace.sql import types as t
+from headrace.sql.functions.registry import scalar
+from headrace.sql.types import DataType
+
+
+def _instant_of(types: Sequence[DataType]) -> DataType | None:
+    return t.LocalZonedTimestampType(3)
+
+
+def _floored(types: Sequence[DataType]) -> DataType | None:
+    return types[0]
+
+
+FUNCTIONS = [
+    scalar("CURRENT_TIMESTAMP", "", "ltz3!", "times:now", deterministic=False),
+    scalar("NOW", "", "ltz3!", "times:now", deterministic=False),
+    scalar("CURRENT_ROW_TIMESTAMP", "", "ltz3!", "times:now", deterministic=False),
+    scalar("PROCTIME", "", "ltz3!", "times:now", deterministic=False),
+    scalar("LOCALTIMESTAMP", "", "timestamp3!", "times:now_local", deterministic=False, zoned=True),
+    scalar("CURRENT_DATE", "", "date!", "times:today", deterministic=False, zoned=True),
+    scalar("CURRENT_TIME", "", "time!", "times:time_now", deterministic=False, zoned=True),
+    scalar("LOCALTIME", "", "time!", "times:time_now", deterministic=False, zoned=True),
+    scalar("UNIX_TIMESTAMP", "", "bigint!", "times:unix_now", deterministic=False),
+    scalar("UNIX_TIMESTAMP_OF", "string, string?", "bigint", "times:unix_timestamp", zoned=True),
+    scalar("FROM_UNIXTIME", "bigint, string?", "string", "times:from_unixtime", zoned=True),
+    scalar("TO_TIMESTAMP", "string, string?", "timestamp3?", "times:to_timestamp"),
+    scalar("TO_TIMESTAMP_LTZ", "bigint, int?|double, int?", "ltz3?", "times:to_timestamp_ltz"),
+    scalar("TO_TIMESTAMP_LTZ_OF", "string, string?", "ltz3?", "times:text_to_ltz", zoned=True),
+    scalar("TO_DATE", "string, string?", "date?", "times:to_date"),
+    scalar("DATE_FORMAT", "local, string|string, string", "string", "times:date_format"),
+    scalar("DATE_FORMAT_LTZ", "instant, string", "string", "times:date_format_ltz", zoned=True),
+    scalar("CONVERT_TZ", "string, string, string", "string?", "times:convert_tz"),
+    scalar("EXTRACT", "string, any", "bigint", "times:extract"),
+    scalar("FLOOR_TIME", "any, string", _floored, "times:floor_time", table_name="floor"),
+    scalar("CEIL_TIME", "any, string", _floored, "times:ceil_time", table_name="ceil"),
+    scalar("TIMESTAMPDIFF", "string, any, any", "int", "times:timestamp_diff"),
+    scalar("SOURCE_WATERMARK", "", "ltz3?", strict=False),
+]

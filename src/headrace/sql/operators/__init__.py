@@ -1,0 +1,1 @@
+"""Operators on rows, one module for each; they run in slots and know nothing of the parser."""

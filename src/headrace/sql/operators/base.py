@@ -1,0 +1,84 @@
+"""What operators on rows have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from headrace.datastream.state import ValueStateDescriptor
+from headrace.runtime.batch import Batch
+from headrace.runtime.failure import NO_RECORD
+from headrace.runtime.operator import Operator
+from headrace.runtime.state.key_cell import NO_KEY, KeyCell
+from headrace.sql.codegen.code import GeneratedCode
+
+INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = range(4)
+"""Kinds of rows, at the end of a changelog's rows; an odd one takes a row back."""
+
+
+class RowOperator(Operator):
+    """An operator whose keyed state is addressed by `cell`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = KeyCell()
+
+    def value_state(self, name: str, ttl_ms: int = 0, namespaced: bool = False) -> Any:
+        """A value for each key, kept for a while after it was last written."""
+        backend = self.context.backend
+        assert backend is not None, f"{self.context.name} has no key"
+        descriptor = ValueStateDescriptor(name)
+        if ttl_ms:
+            from headrace.datastream.state_ttl import StateTtlConfig
+
+            descriptor.enable_time_to_live(
+                StateTtlConfig.new_builder(timedelta(milliseconds=ttl_ms)).build()
+            )
+        return backend.get_or_create(descriptor, self.cell, namespaced)
+
+    def store(self, state: Any, values: dict[Any, Any]) -> None:
+        """Write values of several keys to a state."""
+        for key, value in values.items():
+            self.cell.key = key
+            state.update(value)
+        self.forget_key()
+
+    def forget_key(self) -> None:
+        self.cell.key = NO_KEY
+
+    def emit_rows(self, rows: list[tuple[Any, ...]]) -> None:
+        if rows:
+            self.output.emit(Batch(rows))
+
+    def failed_in(self, code: Callable[[list[Any]], Any], rows: list[Any], error: Exception) -> Any:
+        """The failure of generated code, with the row it was at."""
+        record: Any = NO_RECORD
+        for row in rows:
+            try:
+                code([row])
+            except Exception:
+                record = row
+                break
+        return self.failed(error, record, where=f"expressions of {self.context.name}")
+
+
+class OpenedCode:
+    """Generated code with its user-defined functions, opened and closed with the operator."""
+
+    def __init__(self, code: GeneratedCode, operator: Operator) -> None:
+        self._opened: dict[str, Any] = {}
+        for name, function in code.functions:
+            function.open(operator)
+            self._opened[name] = function
+        self.run = code.load(self._opened)
+
+    def close(self) -> None:
+        for function in self._opened.values():
+            function.close()
+
+
+def zone_of(name: str | None) -> ZoneInfo | None:
+    """A zone whose clock differs from UTC; None otherwise."""
+    return None if name in (None, "UTC", "Etc/UTC", "Z") else ZoneInfo(str(name))

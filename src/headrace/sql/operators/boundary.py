@@ -1,0 +1,67 @@
+"""Between internal rows and users' `Row` objects."""
+
+from __future__ import annotations
+
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from headrace.common.types import Row, RowKind, row_of
+from headrace.runtime.batch import Batch
+from headrace.sql.operators.base import RowOperator
+from headrace.sql.specs import ExternalRowsSpec, InternalRowsSpec
+from headrace.sql.types import RowField, RowType
+from headrace.sql.values import row_to_external, to_internal
+
+_KINDS = tuple(RowKind)
+
+
+class ExternalRowsOperator(RowOperator):
+    """`Row` objects of internal rows."""
+
+    def __init__(self, spec: ExternalRowsSpec) -> None:
+        super().__init__()
+        self._spec = spec
+        self._names = list(spec.names)
+        self._convert = row_to_external(spec.types, ZoneInfo(spec.zone))
+
+    def process_batch(self, batch: Batch) -> None:
+        self.records_in += len(batch.values)
+        names, convert, rowtime = self._names, self._convert, self._spec.rowtime
+        rows = batch.values
+        if self._spec.changelog:
+            out = [row_of(convert(r[:-1]), names, _KINDS[r[-1]]) for r in rows]
+        else:
+            out = [row_of(convert(r), names) for r in rows]
+        stamps: Any = None if rowtime is None else [r[rowtime] // 1000 for r in rows]
+        if out:
+            self.output.emit(Batch(out, stamps))
+
+
+class InternalRowsOperator(RowOperator):
+    """Internal rows of users' objects, checked against their types."""
+
+    def __init__(self, spec: InternalRowsSpec) -> None:
+        super().__init__()
+        self._spec = spec
+        fields = [RowField(n, x) for n, x in zip(spec.names, spec.types, strict=True)]
+        zone = ZoneInfo(spec.zone)
+        self._row = to_internal(RowType(fields, False), zone)
+        self._only = to_internal(spec.types[0], zone) if spec.whole else None
+
+    def process_batch(self, batch: Batch) -> None:
+        self.records_in += len(batch.values)
+        out: list[tuple[Any, ...]] = []
+        value: Any = None
+        try:
+            for value in batch.values:
+                out.append(self._converted(value))
+        except Exception as error:
+            raise self.failed(error, value, where="converting to a row") from error
+        self.emit_rows(out)
+
+    def _converted(self, value: Any) -> tuple[Any, ...]:
+        row: tuple[Any, ...] = (self._only(value),) if self._only is not None else self._row(value)
+        if not self._spec.changelog:
+            return row
+        kind = value.get_row_kind().value if isinstance(value, Row) else 0
+        return (*row, kind)

@@ -1,0 +1,36 @@
+"""Filter and projection: one call of generated code for a batch."""
+
+from __future__ import annotations
+
+from headrace.runtime.batch import Batch
+from headrace.sql.operators.base import OpenedCode, RowOperator
+from headrace.sql.specs import CalcSpec
+
+
+class CalcOperator(RowOperator):
+    """New rows of rows, no state."""
+
+    def __init__(self, spec: CalcSpec) -> None:
+        super().__init__()
+        self._spec = spec
+        self._code: OpenedCode
+
+    def open(self) -> None:
+        try:
+            self._code = OpenedCode(self._spec.code, self)
+        except Exception as error:
+            raise self.failed(error, where="open") from error
+
+    def process_batch(self, batch: Batch) -> None:
+        values = batch.values
+        self.records_in += len(values)
+        try:
+            rows = self._code.run(values)
+        except Exception as error:
+            raise self.failed_in(self._code.run, values, error) from error
+        if rows:
+            self.output.emit(Batch(rows))
+
+    def close(self) -> None:
+        if hasattr(self, "_code"):
+            self._code.close()

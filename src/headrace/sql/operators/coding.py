@@ -1,0 +1,40 @@
+"""Messages to rows and back, by a format."""
+
+from __future__ import annotations
+
+from headrace.runtime.batch import Batch
+from headrace.sql.operators.base import RowOperator
+from headrace.sql.specs import DecodeSpec, EncodeSpec
+
+
+class DecodeOperator(RowOperator):
+    """Rows of text or bytes."""
+
+    def __init__(self, spec: DecodeSpec) -> None:
+        super().__init__()
+        self._decoder = spec.decoder
+
+    def process_batch(self, batch: Batch) -> None:
+        self.records_in += len(batch.values)
+        try:
+            rows = self._decoder.decode(batch.values)
+        except Exception as error:
+            raise self.failed(error, where="format") from error
+        self.emit_rows(rows)
+
+
+class EncodeOperator(RowOperator):
+    """Text of rows."""
+
+    def __init__(self, spec: EncodeSpec) -> None:
+        super().__init__()
+        self._encoder = spec.encoder
+
+    def process_batch(self, batch: Batch) -> None:
+        self.records_in += len(batch.values)
+        try:
+            lines = self._encoder.encode(batch.values)
+        except Exception as error:
+            raise self.failed(error, where="format") from error
+        if lines:
+            self.output.emit(Batch(lines))

@@ -1,0 +1,78 @@
+"""Rows with the rows that a table function, or UNNEST, makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from headrace.runtime.batch import Batch
+from headrace.sql.operators.base import OpenedCode, RowOperator
+from headrace.sql.specs import CorrelateSpec
+
+
+def unnested(kind: str, ordinality: bool) -> Callable[[Any], Iterable[tuple[Any, ...]]]:
+    """Rows of a container."""
+
+    def rows(value: Any) -> Iterable[tuple[Any, ...]]:
+        if value is None:
+            return
+        items: Iterable[Any]
+        if kind == "map":
+            items = value.items()
+        elif kind == "multiset":
+            items = ((v,) for v, count in value.items() for _ in range(count))
+        elif kind == "rows":
+            items = (() if v is None else v for v in value)
+        else:
+            items = ((v,) for v in value)
+        for number, item in enumerate(items, 1):
+            yield (*item, number) if ordinality else tuple(item)
+
+    return rows
+
+
+class CorrelateOperator(RowOperator):
+    """No state but that of the user's function."""
+
+    def __init__(self, spec: CorrelateSpec) -> None:
+        super().__init__()
+        self._spec = spec
+        self._code: OpenedCode
+        self._function: Callable[..., Iterable[tuple[Any, ...]]]
+
+    def open(self) -> None:
+        function = self._spec.function
+        try:
+            self._code = OpenedCode(self._spec.arguments, self)
+            if hasattr(function, "open"):
+                function.open(self)
+                self._function = function
+            else:
+                self._function = unnested(function.kind, function.ordinality)
+        except Exception as error:
+            raise self.failed(error, where="open") from error
+
+    def process_batch(self, batch: Batch) -> None:
+        rows = batch.values
+        self.records_in += len(rows)
+        spec = self._spec
+        nothing = (None,) * spec.width
+        out: list[tuple[Any, ...]] = []
+        row: Any = None
+        try:
+            for row, arguments in zip(rows, self._code.run(rows), strict=True):
+                head, tail = (row[:-1], row[-1:]) if spec.changelog else (row, ())
+                before = len(out)
+                for made in self._function(*arguments):
+                    out.append((*head, *made, *tail))
+                if spec.outer and len(out) == before:
+                    out.append((*head, *nothing, *tail))
+        except Exception as error:
+            raise self.failed(error, row, where="table function") from error
+        self.emit_rows(out)
+
+    def close(self) -> None:
+        if hasattr(self, "_code"):
+            self._code.close()
+        if hasattr(self._spec.function, "close"):
+            self._spec.function.close()

@@ -1,0 +1,83 @@
+"""The first or last row of each key, by time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.runtime.batch import MAX_TIMESTAMP, Batch
+from headrace.sql.operators.base import INSERT, UPDATE_AFTER, UPDATE_BEFORE, RowOperator
+from headrace.sql.specs import DeduplicateSpec
+
+_STATE = "row"
+
+
+class DeduplicateOperator(RowOperator):
+    """First by processing time lets rows through; the others emit a changelog of net changes."""
+
+    def __init__(self, spec: DeduplicateSpec) -> None:
+        super().__init__()
+        self._spec = spec
+        self._state: Any
+        self._touched: dict[Any, Any] = {}
+        self._before: dict[Any, Any] = {}
+        self._plain = not spec.last and not spec.event_time
+
+    def open(self) -> None:
+        self._state = self.value_state(_STATE, self._spec.ttl_ms)
+
+    def process_batch(self, batch: Batch) -> None:
+        self.records_in += len(batch.values)
+        assert batch.keys is not None
+        touched = self._touched
+        out = []
+        for key, row in zip(batch.keys, batch.values, strict=True):
+            if key not in touched:
+                self.cell.key = key
+                held = self._state.value()
+                self._before[key] = touched[key] = held
+            if self._replaces(row, touched[key]):
+                touched[key] = row
+                if self._plain:
+                    out.append(row)
+        self.forget_key()
+        self.emit_rows(out)
+
+    def _replaces(self, row: Any, held: Any) -> bool:
+        if held is None:
+            return True
+        if not self._spec.event_time:
+            return self._spec.last
+        column = self._spec.order
+        if self._spec.last:
+            return bool(row[column] >= held[column])
+        return bool(row[column] < held[column])
+
+    def end_epoch(self) -> None:
+        self._flush()
+
+    def process_watermark(self, timestamp: int) -> None:
+        if timestamp == MAX_TIMESTAMP:
+            self._flush()
+        super().process_watermark(timestamp)
+
+    def finish(self) -> None:
+        self._flush()
+
+    def _flush(self) -> None:
+        out: list[tuple[Any, ...]] = []
+        for key, row in self._touched.items():
+            self.cell.key = key
+            old = self._before[key]
+            if row is old:
+                continue
+            self._state.update(row)
+            if self._plain:
+                continue
+            if old is None:
+                out.append((*row, INSERT))
+            elif old != row:
+                out += [(*old, UPDATE_BEFORE), (*row, UPDATE_AFTER)]
+        self.forget_key()
+        self._touched = {}
+        self._before = {}
+        self.emit_rows(out)

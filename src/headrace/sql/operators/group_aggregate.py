@@ -1,0 +1,185 @@
+"""Group aggregates: accumulators for each key, and the net change of an epoch comes out.
+
+A row that comes and goes within an epoch leaves no trace in the output, and a key that changes a
+thousand times is updated once: what Flink calls mini-batch, without waiting for it.
+"""
+
+from __future__ import annotations
+
+from itertools import repeat
+from operator import itemgetter
+from typing import Any
+
+from headrace.runtime.batch import MAX_TIMESTAMP, Batch
+from headrace.sql.operators.base import (
+    DELETE,
+    INSERT,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    RowOperator,
+)
+from headrace.sql.specs import GroupAggregateSpec, LocalAggregateSpec
+
+_STATE = "accumulators"
+_MOST_LOCAL = 200_000
+
+
+class LocalAggregateOperator(RowOperator):
+    """Aggregates what one sender has; emits `(key, accumulator)` at the end of the epoch."""
+
+    def __init__(self, spec: LocalAggregateSpec) -> None:
+        super().__init__()
+        self._key = itemgetter(*spec.key) if spec.key else None
+        self._add = spec.code.add.load()
+        create = spec.code.create.load()
+        self._create = lambda key: create()
+        self._accumulators: dict[Any, list[Any]] = {}
+
+    def process_batch(self, batch: Batch) -> None:
+        rows = batch.values
+        self.records_in += len(rows)
+        keys: Any = repeat((), len(rows)) if self._key is None else map(self._key, rows)
+        try:
+            self._add(keys, rows, self._accumulators, self._create)
+        except Exception as error:
+            raise self.failed(error, where="aggregates") from error
+        if len(self._accumulators) > _MOST_LOCAL:
+            self._flush()
+
+    def end_epoch(self) -> None:
+        self._flush()
+
+    def process_watermark(self, timestamp: int) -> None:
+        if timestamp == MAX_TIMESTAMP:
+            self._flush()
+        super().process_watermark(timestamp)
+
+    def finish(self) -> None:
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._accumulators:
+            self.output.emit(Batch(list(self._accumulators.items())))
+            self._accumulators = {}
+
+
+class GroupAggregateOperator(RowOperator):
+    """Adds and takes back rows, or merges accumulators, and emits a changelog."""
+
+    def __init__(self, spec: GroupAggregateSpec) -> None:
+        super().__init__()
+        self._spec = spec
+        self._add = spec.code.add.load()
+        self._create = spec.code.create.load()
+        self._merge = spec.code.merge.load()
+        self._value = spec.code.value.load()
+        self._state: Any
+        # Of this epoch: accumulators that were touched, and the results that they had before.
+        self._touched: dict[Any, list[Any]] = {}
+        self._before: dict[Any, tuple[Any, ...]] = {}
+        self._emitted = False
+
+    def open(self) -> None:
+        self._state = self.value_state(_STATE, self._spec.ttl_ms)
+
+    def _load(self, key: Any) -> list[Any]:
+        self.cell.key = key
+        accumulator: list[Any] | None = self._state.value()
+        if accumulator is None:
+            created: list[Any] = self._create()
+            return created
+        self._before[key] = self._value(accumulator)
+        return accumulator
+
+    def process_batch(self, batch: Batch) -> None:
+        self.records_in += len(batch.values)
+        assert batch.keys is not None
+        try:
+            if self._spec.merges:
+                self._merge_all(batch)
+            elif self._spec.every_change:
+                self._one_by_one(batch)
+            else:
+                self._add(batch.keys, batch.values, self._touched, self._load)
+        except Exception as error:
+            raise self.failed(error, where="aggregates") from error
+
+    def _merge_all(self, batch: Batch) -> None:
+        touched, merge = self._touched, self._merge
+        assert batch.keys is not None
+        for key, (_, other) in zip(batch.keys, batch.values, strict=True):
+            accumulator = touched.get(key)
+            if accumulator is None:
+                accumulator = touched[key] = self._load(key)
+            merge(accumulator, other)
+
+    def _one_by_one(self, batch: Batch) -> None:
+        assert batch.keys is not None
+        for key, row in zip(batch.keys, batch.values, strict=True):
+            self._add((key,), (row,), self._touched, self._load)
+            self._flush()
+
+    def end_epoch(self) -> None:
+        if not self._spec.final_only:
+            self._flush()
+
+    def process_watermark(self, timestamp: int) -> None:
+        if timestamp == MAX_TIMESTAMP:
+            self._flush()
+        super().process_watermark(timestamp)
+
+    def finish(self) -> None:
+        self._flush()
+        if self._spec.always and not self._emitted:
+            self.emit_rows([self._value(self._create())])
+
+    def before_snapshot(self, checkpoint: int, timestamp: int) -> None:
+        if self._spec.final_only:
+            self._store()
+
+    def _store(self) -> None:
+        """Batch mode keeps results back, but not its state."""
+        self.store(self._state, self._touched)
+
+    def _flush(self) -> None:
+        """Emit what changed since the last time."""
+        if not self._touched:
+            return
+        self._emitted = True
+        value, cell, state, before = self._value, self.cell, self._state, self._before
+        single = self._spec.keys == 1
+        if self._spec.final_only:
+            self._emit_final(single)
+            return
+        out: list[tuple[Any, ...]] = []
+        for key, accumulator in self._touched.items():
+            cell.key = key
+            old = before.get(key)
+            head = (key,) if single else key
+            if accumulator[0] <= 0 and self._spec.retracts and self._spec.keys:
+                if old is not None:
+                    state.clear()
+                    out.append((*head, *old, DELETE))
+                continue
+            new = value(accumulator)
+            state.update(accumulator)
+            if old is None:
+                out.append((*head, *new, INSERT))
+            elif old != new:
+                out.append((*head, *old, UPDATE_BEFORE))
+                out.append((*head, *new, UPDATE_AFTER))
+        self.forget_key()
+        self._touched = {}
+        self._before = {}
+        self.emit_rows(out)
+
+    def _emit_final(self, single: bool) -> None:
+        """Results alone, without kinds: nothing changes them any more."""
+        value = self._value
+        if single:
+            rows = [(k, *value(a)) for k, a in self._touched.items()]
+        else:
+            rows = [(*k, *value(a)) for k, a in self._touched.items()]
+        self._touched = {}
+        self._before = {}
+        self.emit_rows(rows)

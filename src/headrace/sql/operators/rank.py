@@ -1,0 +1,205 @@
+"""Top-N: the first rows of each key in an order, over a stream that changes, or in windows."""
+
+from __future__ import annotations
+
+from bisect import insort
+from typing import Any
+
+from headrace.runtime.batch import MAX_TIMESTAMP, Batch
+from headrace.sql.operators.base import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, RowOperator
+from headrace.sql.operators.ordering import sort_key
+from headrace.sql.specs import RankSpec, WindowRankSpec
+
+_STATE = "rows"
+
+
+class RankOperator(RowOperator):
+    """Keeps the rows of each key sorted, and emits the net change of an epoch.
+
+    Where the input only grows, no more rows than wanted are kept.
+    """
+
+    def __init__(self, spec: RankSpec) -> None:
+        super().__init__()
+        self._spec = spec
+        self._key = sort_key(spec.order)
+        self._state: Any
+        self._touched: dict[Any, list[Any]] = {}
+        self._before: dict[Any, list[Any]] = {}
+
+    def open(self) -> None:
+        self._state = self.value_state(_STATE, self._spec.ttl_ms)
+
+    def process_batch(self, batch: Batch) -> None:
+        self.records_in += len(batch.values)
+        assert batch.keys is not None
+        spec, order = self._spec, self._key
+        bounded = not spec.changelog and spec.function == "ROW_NUMBER"
+        for key, row in zip(batch.keys, batch.values, strict=True):
+            rows = self._touched.get(key)
+            if rows is None:
+                rows = self._load(key)
+            if spec.changelog:
+                kind, row = row[-1], row[:-1]
+                if kind & 1:
+                    if row in rows:
+                        rows.remove(row)
+                    continue
+            insort(rows, row, key=order)
+            if bounded and len(rows) > spec.end:
+                rows.pop()
+
+    def _load(self, key: Any) -> list[Any]:
+        self.cell.key = key
+        rows: list[Any] = self._state.value() or []
+        self._before[key] = self._visible(rows)
+        self._touched[key] = rows
+        return rows
+
+    def _visible(self, rows: list[Any]) -> list[Any]:
+        """The rows that are wanted, with their number if it is wanted."""
+        spec = self._spec
+        if spec.function == "ROW_NUMBER":
+            chosen = rows[spec.start - 1 : spec.end]
+            if not spec.numbered:
+                return chosen
+            return [(*r, spec.start + i) for i, r in enumerate(chosen)]
+        return self._ranked(rows)
+
+    def _ranked(self, rows: list[Any]) -> list[Any]:
+        """RANK and DENSE_RANK: rows that are equal in the order share a number."""
+        spec, out = self._spec, []
+        number, last = 0, None
+        for position, row in enumerate(rows, 1):
+            place = self._key(row)
+            if place != last:
+                number = number + 1 if spec.function == "DENSE_RANK" else position
+                last = place
+            if number > spec.end:
+                break
+            if number >= spec.start:
+                out.append((*row, number) if spec.numbered else row)
+        return out
+
+    def end_epoch(self) -> None:
+        if not self._spec.final_only:
+            self._flush()
+
+    def process_watermark(self, timestamp: int) -> None:
+        if timestamp == MAX_TIMESTAMP:
+            self._flush()
+        super().process_watermark(timestamp)
+
+    def finish(self) -> None:
+        self._flush()
+
+    def before_snapshot(self, checkpoint: int, timestamp: int) -> None:
+        self.store(self._state, self._touched)
+
+    def _flush(self) -> None:
+        out: list[tuple[Any, ...]] = []
+        for key, rows in self._touched.items():
+            self.cell.key = key
+            new = self._visible(rows)
+            if self._spec.final_only:
+                out += new
+                continue
+            if rows:
+                self._state.update(rows)
+            else:
+                self._state.clear()
+            out += changes(self._before[key], new, self._spec.numbered)
+        self.forget_key()
+        self._touched = {}
+        self._before = {}
+        self.emit_rows(out)
+
+
+def changes(old: list[Any], new: list[Any], numbered: bool) -> list[tuple[Any, ...]]:
+    """What turns one list of rows into another; a row with a number is updated in its place."""
+    if numbered:
+        out: list[tuple[Any, ...]] = []
+        before, after = {r[-1]: r for r in old}, {r[-1]: r for r in new}
+        if len(before) == len(old) and len(after) == len(new):
+            for number in sorted(before.keys() | after.keys()):
+                a, b = before.get(number), after.get(number)
+                if a is None:
+                    out.append((*after[number], INSERT))
+                elif b is None:
+                    out.append((*a, DELETE))
+                elif a != b:
+                    out += [(*a, UPDATE_BEFORE), (*b, UPDATE_AFTER)]
+            return out
+    gone, come = list(old), []
+    for row in new:
+        if row in gone:
+            gone.remove(row)
+        else:
+            come.append(row)
+    return [(*r, DELETE) for r in gone] + [(*r, INSERT) for r in come]
+
+
+class WindowRankOperator(RowOperator):
+    """Keeps the best rows of each key and window, and emits them when the window is over."""
+
+    def __init__(self, spec: WindowRankSpec) -> None:
+        super().__init__()
+        self._spec = spec
+        self._key = sort_key(spec.order)
+        self._windows: dict[int, dict[Any, list[Any]]] = {}
+        self._state: Any
+        self._saved: set[tuple[Any, int]] = set()
+
+    def open(self) -> None:
+        backend = self.context.backend
+        assert backend is not None
+        self._state = self.value_state(_STATE, namespaced=True)
+        for key, end in backend.keys_and_namespaces(_STATE):
+            self.cell.key = (key, end)
+            self._windows.setdefault(end, {})[key] = self._state.value()
+            self._saved.add((key, end))
+        self.forget_key()
+
+    def process_batch(self, batch: Batch) -> None:
+        self.records_in += len(batch.values)
+        assert batch.keys is not None
+        column, most = self._spec.window_end, self._spec.end
+        for key, row in zip(batch.keys, batch.values, strict=True):
+            end = row[column] // 1000
+            if end - 1 <= self.watermark:
+                continue
+            rows = self._windows.setdefault(end, {}).setdefault(key, [])
+            insort(rows, row, key=self._key)
+            if len(rows) > most:
+                rows.pop()
+
+    def process_watermark(self, timestamp: int) -> None:
+        if timestamp <= self.watermark:
+            return
+        self.watermark = timestamp
+        out: list[tuple[Any, ...]] = []
+        first = self._spec.start
+        for end in sorted(e for e in self._windows if e - 1 <= timestamp):
+            for key, rows in self._windows.pop(end).items():
+                chosen = rows[first - 1 :]
+                if self._spec.numbered:
+                    chosen = [(*r, first + i) for i, r in enumerate(chosen)]
+                out += chosen
+                self._forget(key, end)
+        self.emit_rows(out)
+        self.output.watermark(timestamp)
+
+    def _forget(self, key: Any, end: int) -> None:
+        if (key, end) in self._saved:
+            self._saved.discard((key, end))
+            self.cell.key = (key, end)
+            self._state.clear()
+            self.forget_key()
+
+    def before_snapshot(self, checkpoint: int, timestamp: int) -> None:
+        for end, by_key in self._windows.items():
+            for key, rows in by_key.items():
+                self.cell.key = (key, end)
+                self._state.update(rows)
+                self._saved.add((key, end))
+        self.forget_key()

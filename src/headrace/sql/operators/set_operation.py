@@ -1,0 +1,78 @@
+"""INTERSECT and EXCEPT: how often each row is on the two sides decides how often it comes out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.runtime.batch import MAX_TIMESTAMP, Batch
+from headrace.sql.operators.base import DELETE, INSERT, RowOperator
+from headrace.sql.specs import SetOperationSpec
+
+_STATE = "counts"
+
+
+class SetOperationOperator(RowOperator):
+    """The whole row is the key; the net change of an epoch comes out."""
+
+    def __init__(self, spec: SetOperationSpec) -> None:
+        super().__init__()
+        self._spec = spec
+        self._state: Any
+        self._touched: dict[Any, list[int]] = {}
+        self._before: dict[Any, int] = {}
+
+    def open(self) -> None:
+        self._state = self.value_state(_STATE)
+
+    def process_batch_of(self, input_index: int, batch: Batch) -> None:
+        self.records_in += len(batch.values)
+        assert batch.keys is not None
+        final = self._spec.final_only
+        for key, row in zip(batch.keys, batch.values, strict=True):
+            counts = self._touched.get(key)
+            if counts is None:
+                self.cell.key = key
+                counts = self._touched[key] = self._state.value() or [0, 0]
+                self._before[key] = self._times(counts)
+            counts[input_index] += -1 if not final and row[-1] & 1 else 1
+
+    def _times(self, counts: list[int]) -> int:
+        """How often the row comes out."""
+        left, right = counts
+        if self._spec.operation == "INTERSECT":
+            return min(left, right) if self._spec.all else int(left > 0 and right > 0)
+        return max(left - right, 0) if self._spec.all else int(left > 0 and right <= 0)
+
+    def end_epoch(self) -> None:
+        if not self._spec.final_only:
+            self._flush()
+
+    def process_watermark(self, timestamp: int) -> None:
+        if timestamp == MAX_TIMESTAMP:
+            self._flush()
+        super().process_watermark(timestamp)
+
+    def finish(self) -> None:
+        self._flush()
+
+    def before_snapshot(self, checkpoint: int, timestamp: int) -> None:
+        self.store(self._state, self._touched)
+
+    def _flush(self) -> None:
+        out: list[tuple[Any, ...]] = []
+        for key, counts in self._touched.items():
+            self.cell.key = key
+            row = key if isinstance(key, tuple) else (key,)
+            change = self._times(counts) - self._before[key]
+            if any(counts):
+                self._state.update(counts)
+            else:
+                self._state.clear()
+            if self._spec.final_only:
+                out += [row] * self._times(counts)
+            else:
+                out += [(*row, INSERT if change > 0 else DELETE)] * abs(change)
+        self.forget_key()
+        self._touched = {}
+        self._before = {}
+        self.emit_rows(out)

@@ -1,0 +1,100 @@
+"""ORDER BY and LIMIT."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.datastream.state import ListStateDescriptor
+from headrace.runtime.batch import Batch
+from headrace.sql.operators.base import RowOperator
+from headrace.sql.operators.ordering import sort_key
+from headrace.sql.specs import LimitSpec, SortSpec
+
+
+class SortOperator(RowOperator):
+    """Keeps rows until the watermark passes their time, or until the end; one subtask."""
+
+    def __init__(self, spec: SortSpec) -> None:
+        super().__init__()
+        self._spec = spec
+        self._key = sort_key(spec.order)
+        self._rows: list[Any] = []
+        self._state: Any
+
+    def open(self) -> None:
+        self._state = self.operator_state.get_list_state(ListStateDescriptor("rows"))
+        self._rows = list(self._state.get())
+
+    def process_batch(self, batch: Batch) -> None:
+        self.records_in += len(batch.values)
+        if self._spec.time is not None:
+            late = self.watermark
+            column = self._spec.time
+            self._rows += [r for r in batch.values if r[column] // 1000 > late]
+        else:
+            self._rows += batch.values
+
+    def process_watermark(self, timestamp: int) -> None:
+        if timestamp <= self.watermark:
+            return
+        self.watermark = timestamp
+        column = self._spec.time
+        if column is not None:
+            due = [r for r in self._rows if r[column] // 1000 <= timestamp]
+            self._rows = [r for r in self._rows if r[column] // 1000 > timestamp]
+            self.emit_rows(sorted(due, key=self._key))
+        self.output.watermark(timestamp)
+
+    def finish(self) -> None:
+        rows = sorted(self._rows, key=self._key)
+        self._rows = []
+        first, fetch = self._spec.offset, self._spec.fetch
+        self.emit_rows(rows[first:] if fetch is None else rows[first : first + fetch])
+
+    def before_snapshot(self, checkpoint: int, timestamp: int) -> None:
+        self._state.update(list(self._rows))
+
+
+class LimitOperator(RowOperator):
+    """Lets some rows through, in the order in which they come; one subtask."""
+
+    def __init__(self, spec: LimitSpec) -> None:
+        super().__init__()
+        self._first = spec.offset
+        self._end = None if spec.fetch is None else spec.offset + spec.fetch
+        self._changelog = spec.changelog
+        self._seen = 0
+        self._live: list[Any] = []
+
+    def process_batch(self, batch: Batch) -> None:
+        rows = batch.values
+        self.records_in += len(rows)
+        if self._changelog:
+            self._process_changes(rows)
+            return
+        start = max(self._first - self._seen, 0)
+        stop = len(rows) if self._end is None else max(self._end - self._seen, 0)
+        self._seen += len(rows)
+        self.emit_rows(rows[start:stop])
+
+    def _process_changes(self, rows: list[Any]) -> None:
+        """Rows in the order of their coming; what leaves makes place for the next."""
+        before = self._live[self._first : self._end]
+        for row in rows:
+            if row[-1] & 1:
+                if row[:-1] in self._live:
+                    self._live.remove(row[:-1])
+            else:
+                self._live.append(row[:-1])
+        after = self._live[self._first : self._end]
+        out = [(*r, 3) for r in before if r not in after]
+        out += [(*r, 0) for r in after if r not in before]
+        self.emit_rows(out)
+
+    def snapshot(self) -> dict[str, Any]:
+        return {**super().snapshot(), "seen": self._seen, "live": list(self._live)}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        super().restore(snapshot)
+        self._seen = snapshot["seen"]
+        self._live = list(snapshot["live"])

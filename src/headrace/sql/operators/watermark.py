@@ -1,0 +1,69 @@
+"""Watermarks of a column: WATERMARK FOR ts AS ts - INTERVAL '5' SECOND."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.common.errors import HeadraceError
+from headrace.runtime.batch import MAX_TIMESTAMP, Batch
+from headrace.runtime.operator import Operator
+from headrace.sql.specs import WatermarkSpec
+
+
+class WatermarkOperator(Operator):
+    """After each batch, the largest value of the watermark's expression so far."""
+
+    def __init__(self, spec: WatermarkSpec) -> None:
+        super().__init__()
+        self._spec = spec
+        self._run: Callable[[list[Any]], list[Any]] | None = None
+        self._idle = False
+        self._last_record_at: int | None = None
+
+    def open(self) -> None:
+        if self._spec.code is not None:
+            self._run = self._spec.code.load()
+        self._last_record_at = self.context.clock()
+
+    def process_batch(self, batch: Batch) -> None:
+        rows = batch.values
+        self.records_in += len(rows)
+        column = self._spec.column
+        for row in rows:
+            if row[column] is None:
+                error = HeadraceError(
+                    "RowTime field should not be null, please convert it to a non-null long value."
+                )
+                raise self.failed(error, row, where="watermark")
+        self._last_record_at = self.context.clock()
+        if self._idle:
+            self._idle = False
+            self.output.status(False)
+        self.output.emit(batch)
+        if self._run is None:
+            return
+        try:
+            marks = [m for m in self._run(rows) if m is not None]
+        except Exception as error:
+            raise self.failed(error, where="watermark") from error
+        if marks:
+            super().process_watermark(max(marks) // 1000)
+
+    def process_watermark(self, timestamp: int) -> None:
+        """Marks of the source count only where there is no expression, or at the end."""
+        if self._run is None or timestamp == MAX_TIMESTAMP:
+            super().process_watermark(timestamp)
+
+    def process_time(self, now: int) -> None:
+        timeout = self._spec.idle_timeout_ms
+        last = self._last_record_at
+        if timeout and not self._idle and last is not None and now - last >= timeout:
+            self._idle = True
+            self.output.status(True)
+
+    def wake_up_at(self) -> int | None:
+        timeout = self._spec.idle_timeout_ms
+        if not timeout or self._idle or self._last_record_at is None:
+            return None
+        return self._last_record_at + timeout

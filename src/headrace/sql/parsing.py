@@ -1,0 +1,137 @@
+"""From text to statements, with errors that show the place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokenizer_core import TokenType
+
+from headrace.common.errors import SqlError
+from headrace.sql import statements as s
+from headrace.sql.ddl_parser import StatementParser
+from headrace.sql.dialect import Flink
+from headrace.sql.from_ast import expression_node
+from headrace.sql.syntax import Node, Span
+
+__all__ = ["parse_expression", "parse_statement", "parse_statements", "underlined"]
+
+
+def parse_statements(text: str) -> list[s.Statement]:
+    """All statements of a script, separated by semicolons."""
+    found = [_parse_one(chunk, text) for chunk in _chunks(text)]
+    return _joined_sets(found)
+
+
+def parse_statement(text: str) -> s.Statement:
+    """The only statement of a text."""
+    found = parse_statements(text)
+    if len(found) != 1:
+        raise SqlError(f"one statement was expected, but there are {len(found)}: {text!r}")
+    return found[0]
+
+
+def parse_expression(text: str) -> Node:
+    """An expression alone."""
+    parser = _parser(text)
+    try:
+        parser.start(_tokens(text), text)
+        node = expression_node(parser._parse_expression())
+        if parser._curr:
+            parser.raise_error("this was not expected here")
+    except ParseError as error:
+        raise _translated(error, text) from None
+    return node
+
+
+def _tokens(text: str) -> list[Any]:
+    try:
+        return list(Flink().tokenize(text))
+    except TokenError as error:
+        raise SqlError(f"the text cannot be read: {str(error).splitlines()[0]}") from None
+
+
+def _chunks(text: str) -> list[list[Any]]:
+    chunks: list[list[Any]] = [[]]
+    for token in _tokens(text):
+        if token.token_type == TokenType.SEMICOLON:
+            chunks.append([])
+        else:
+            chunks[-1].append(token)
+    return [c for c in chunks if c]
+
+
+class _Parser(StatementParser):
+    def start(self, tokens: list[Any], text: str) -> None:
+        self.reset()
+        self.sql = text
+        self._chunks = [tokens]
+        self._tokens = tokens
+        self._tokens_size = len(tokens)
+        self._index = -1
+        self._advance()
+
+
+def _parser(text: str) -> _Parser:
+    return _Parser(dialect=Flink())
+
+
+def _parse_one(tokens: list[Any], text: str) -> s.Statement:
+    parser = _parser(text)
+    try:
+        parser.start(tokens, text)
+        statement = parser.parse_statement()
+        if parser._curr:
+            parser.raise_error("this was not expected here")
+        parser.check_errors()
+    except ParseError as error:
+        raise _translated(error, text) from None
+    return statement
+
+
+def _joined_sets(found: list[s.Statement]) -> list[s.Statement]:
+    """INSERTs between BEGIN STATEMENT SET and END become one statement."""
+    out: list[s.Statement] = []
+    inside: list[s.Insert] | None = None
+    for statement in found:
+        if isinstance(statement, s.BeginStatementSet):
+            inside = [] if statement.first is None else [statement.first]
+        elif isinstance(statement, s.EndStatementSet) and inside is not None:
+            out.append(s.StatementSetBlock(tuple(inside)))
+            inside = None
+        elif inside is not None and isinstance(statement, s.Insert):
+            inside.append(statement)
+        else:
+            out.append(statement)
+    if inside is not None:
+        out += [s.BeginStatementSet(), *inside]
+    return out
+
+
+def _translated(error: ParseError, text: str) -> SqlError:
+    detail = error.errors[0] if error.errors else {}
+    line, column = detail.get("line"), detail.get("col") or 0
+    message = detail.get("description") or str(error)
+    if not line:
+        return SqlError(message)
+    highlight = detail.get("highlight") or " "
+    lines = text.splitlines()
+    # sqlglot counts the column at the last character of the token.
+    start = max(column - len(highlight), 0)
+    shown = lines[line - 1] if line <= len(lines) else ""
+    mark = " " * start + "^" * max(len(highlight.splitlines()[0]), 1)
+    return SqlError(f"{message}\n    {shown}\n    {mark}", (line, start + 1))
+
+
+def underlined(message: str, text: str, span: Span | None) -> SqlError:
+    """An error that shows a piece of the text."""
+    if span is None or not text:
+        return SqlError(message)
+    start, end = span
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", start)
+    shown = text[line_start : line_end if line_end >= 0 else len(text)]
+    column = start - line_start
+    mark = " " * column + "^" * max(min(end, line_start + len(shown) - 1) - start + 1, 1)
+    line = text.count("\n", 0, start) + 1
+    return SqlError(f"{message}\n    {shown}\n    {mark}", (line, column + 1))

@@ -1,0 +1,1 @@
+"""Relational nodes, and what is known about them: their columns and their changelog."""

@@ -1,0 +1,313 @@
+"""Relational nodes: what a query does, from its tables up. Immutable; rules make new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headrace.sql.expressions import AggregateCall, Expression, Field, Schema, SortKey
+
+__all__ = [
+    "Aggregate",
+    "Correlate",
+    "Deduplicate",
+    "Expand",
+    "Filter",
+    "Limit",
+    "Node",
+    "OverAggregate",
+    "Project",
+    "Rank",
+    "Scan",
+    "SetOperation",
+    "Sink",
+    "Sort",
+    "Union",
+    "Values",
+    "WatermarkAssigner",
+    "Window",
+    "WindowAggregate",
+    "WindowTable",
+]
+
+
+@dataclass(frozen=True)
+class Node:
+    """Base: `schema` are the columns that come out."""
+
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return ()
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
+        return self
+
+
+@dataclass(frozen=True)
+class _OneInput(Node):
+    input: Node
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.input,)
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
+        (only,) = inputs
+        return replace(self, input=only)
+
+
+@dataclass(frozen=True)
+class Scan(Node):
+    """Reads a table; `source` is what a connector made for it, `table` names it."""
+
+    table: tuple[str, ...]
+    source: Any
+
+
+@dataclass(frozen=True)
+class Values(Node):
+    """Rows that the statement itself has, in internal form."""
+
+    rows: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True)
+class Project(_OneInput):
+    """New columns."""
+
+    expressions: tuple[Expression, ...]
+
+    @staticmethod
+    def of(input_: Node, expressions: Sequence[Expression], names: Sequence[str]) -> Project:
+        """A projection whose columns have these names."""
+        fields = tuple(Field(n, e.type, e.time) for n, e in zip(names, expressions, strict=True))
+        return Project(Schema(fields), input_, tuple(expressions))
+
+
+@dataclass(frozen=True)
+class Filter(_OneInput):
+    """Rows for which the condition is TRUE."""
+
+    condition: Expression
+
+    @staticmethod
+    def of(input_: Node, condition: Expression) -> Filter:
+        return Filter(input_.schema, input_, condition)
+
+
+@dataclass(frozen=True)
+class WatermarkAssigner(_OneInput):
+    """Makes event time of a column, with a watermark that follows it."""
+
+    column: int
+    watermark: Expression | None
+
+
+@dataclass(frozen=True)
+class Aggregate(_OneInput):
+    """One row for each combination of group columns: those columns, then the results."""
+
+    group: tuple[int, ...]
+    calls: tuple[AggregateCall, ...]
+    state_ttl_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Expand(_OneInput):
+    """Each row once for every grouping set: group columns that are not in it are NULL.
+
+    The last column is the number of the set as `GROUPING_ID` counts it.
+    """
+
+    group: tuple[int, ...]
+    sets: tuple[frozenset[int], ...]
+
+
+@dataclass(frozen=True)
+class Window:
+    """Windows of time; all lengths in milliseconds.
+
+    Attributes:
+        kind: TUMBLE, HOP, CUMULATE or SESSION.
+        time: The column, a time attribute.
+        size: Length, the longest of CUMULATE, the gap of SESSION.
+        slide: Of HOP, the step of CUMULATE.
+        offset: Shift of the start.
+        partition: Columns that have sessions of their own.
+        event_time: Whether the column is event time.
+        zoned: Whether the column is TIMESTAMP_LTZ, so that windows follow the session's clock.
+    """
+
+    kind: str
+    time: int
+    size: int
+    slide: int = 0
+    offset: int = 0
+    partition: tuple[int, ...] = ()
+    event_time: bool = True
+    zoned: bool = False
+
+    def text(self, names: Sequence[str]) -> str:
+        """As plans show it."""
+        parts = [f"time_col=[{names[self.time]}]", f"size=[{_duration(self.size)}]"]
+        if self.kind == "SESSION":
+            parts[1] = f"gap=[{_duration(self.size)}]"
+        if self.kind == "CUMULATE":
+            parts[1] = f"max_size=[{_duration(self.size)}]"
+            parts.append(f"step=[{_duration(self.slide)}]")
+        if self.kind == "HOP":
+            parts.append(f"slide=[{_duration(self.slide)}]")
+        if self.offset:
+            parts.append(f"offset=[{_duration(self.offset)}]")
+        if self.partition:
+            parts.append(f"partition keys=[{', '.join(names[i] for i in self.partition)}]")
+        return f"{self.kind}({', '.join(parts)})"
+
+
+def _duration(millis: int) -> str:
+    for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)):
+        if millis and millis % size == 0:
+            return f"{millis // size} {unit}"
+    return f"{millis} ms"
+
+
+@dataclass(frozen=True)
+class WindowTable(_OneInput):
+    """A window table function: each row once for every window that it is in.
+
+    Three columns follow those of the input: window_start, window_end and window_time.
+    """
+
+    window: Window
+
+
+@dataclass(frozen=True)
+class WindowAggregate(_OneInput):
+    """One row for each window and combination of group columns, when the window is over.
+
+    Columns are `group`, the results, then those of `properties` (start, end, time) in this order.
+    With `attached`, the input has windows already, from another operator: `(start, end)` columns.
+    """
+
+    window: Window
+    group: tuple[int, ...]
+    calls: tuple[AggregateCall, ...]
+    properties: tuple[str, ...]
+    attached: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class OverAggregate(_OneInput):
+    """Adds columns that are computed of the rows around each row.
+
+    `start` is how many rows, or milliseconds, before the current one the frame begins; None is at
+    the first row.
+    """
+
+    partition: tuple[int, ...]
+    order: tuple[SortKey, ...]
+    rows: bool
+    start: int | None
+    calls: tuple[AggregateCall, ...]
+
+
+@dataclass(frozen=True)
+class Rank(_OneInput):
+    """The first rows of each partition, and perhaps their number as a last column."""
+
+    partition: tuple[int, ...]
+    order: tuple[SortKey, ...]
+    start: int
+    end: int
+    numbered: bool
+    function: str = "ROW_NUMBER"
+    window: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Deduplicate(_OneInput):
+    """The first or last row of each key, by a time attribute."""
+
+    keys: tuple[int, ...]
+    order: int
+    last: bool
+    event_time: bool
+
+
+@dataclass(frozen=True)
+class Sort(_OneInput):
+    """Rows in an order: by time in a stream, by anything where the input ends."""
+
+    keys: tuple[SortKey, ...]
+
+
+@dataclass(frozen=True)
+class Limit(_OneInput):
+    """Some of the rows; with `keys` those that come first in an order."""
+
+    offset: int
+    fetch: int | None
+    keys: tuple[SortKey, ...] = ()
+
+
+@dataclass(frozen=True)
+class Union(Node):
+    """All rows of several relations."""
+
+    relations: tuple[Node, ...]
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return self.relations
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
+        return replace(self, relations=tuple(inputs))
+
+
+@dataclass(frozen=True)
+class SetOperation(Node):
+    """INTERSECT or EXCEPT of two relations, of distinct rows or of all."""
+
+    left: Node
+    right: Node
+    kind: str
+    all: bool
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.left, self.right)
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
+        left, right = inputs
+        return replace(self, left=left, right=right)
+
+
+@dataclass(frozen=True)
+class Correlate(_OneInput):
+    """Each row with the rows that a table function makes of it; `outer` keeps rows without any."""
+
+    function: Any
+    arguments: tuple[Expression, ...]
+    outer: bool = False
+    condition: Expression | None = None
+
+
+@dataclass(frozen=True)
+class Sink(_OneInput):
+    """Writes to a table; `target` is what a connector made for it."""
+
+    table: tuple[str, ...]
+    target: Any
+    upsert_keys: tuple[int, ...] = ()
+
+
+def rewrite_nodes(node: Node, change: Any) -> Node:
+    """The plan with nodes replaced, from the leaves up."""
+    inputs = [rewrite_nodes(i, change) for i in node.inputs]
+    if any(a is not b for a, b in zip(inputs, node.inputs, strict=True)):
+        node = node.with_inputs(inputs)
+    changed: Node = change(node)
+    return changed

@@ -1,0 +1,135 @@
+"""Plans as text, for EXPLAIN and golden files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headrace.sql.expression_text import expression_text
+from headrace.sql.expressions import AggregateCall, SortKey
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.changelog import is_append_only
+
+__all__ = ["plan_text"]
+
+_MOST_ROWS = 5
+
+
+def plan_text(
+    plan: n.Node, *, modes: bool = False, batch: bool = False, places: bool = False
+) -> str:
+    """A tree of nodes, inputs below those who read them.
+
+    Args:
+        plan: The plan.
+        modes: Whether to show which changes each node emits.
+        batch: Whether the plan runs in batch mode, where nothing changes.
+        places: Whether to show where each node runs.
+    """
+    lines: list[str] = []
+
+    def add(node: n.Node, prefix: str, tail: str) -> None:
+        lines.append(prefix + _described(node, modes, batch, places))
+        for number, child in enumerate(node.inputs):
+            last = number == len(node.inputs) - 1
+            add(child, tail + ("+- " if last else ":- "), tail + ("   " if last else ":  "))
+
+    add(plan, "", "")
+    return "\n".join(lines)
+
+
+def _described(node: n.Node, modes: bool, batch: bool, places: bool) -> str:
+    parts = _parts(node)
+    if modes:
+        mode = "I" if batch or is_append_only(node) else "I,UB,UA,D"
+        parts.append(f"changelogMode=[{mode}]")
+    text = f"{type(node).__name__}({', '.join(parts)})"
+    return f"{text}  [{place(node)}]" if places else text
+
+
+def place(node: n.Node) -> str:
+    """Where a node runs."""
+    return "headrace operator"
+
+
+def _names(names: Sequence[str], indices: Sequence[int]) -> str:
+    return ", ".join(names[i] for i in indices)
+
+
+def _calls(calls: Sequence[AggregateCall], names: Sequence[str]) -> str:
+    return ", ".join(f"{c.text(names)} AS {c.name}" for c in calls)
+
+
+def _order(keys: Sequence[SortKey], names: Sequence[str]) -> str:
+    return ", ".join(f"{names[k.index]} {'DESC' if k.descending else 'ASC'}" for k in keys)
+
+
+def _parts(node: n.Node) -> list[str]:
+    names = node.inputs[0].schema.names if node.inputs else []
+    if isinstance(node, n.Scan):
+        return [f"table=[{'.'.join(node.table)}]", f"fields=[{', '.join(node.schema.names)}]"]
+    if isinstance(node, n.Values):
+        rows = ", ".join(str(r) for r in node.rows[:_MOST_ROWS])
+        more = ", ..." if len(node.rows) > _MOST_ROWS else ""
+        return [f"rows=[{rows}{more}]", f"fields=[{', '.join(node.schema.names)}]"]
+    if isinstance(node, n.Project):
+        shown = []
+        for e, f in zip(node.expressions, node.schema, strict=True):
+            text = expression_text(e, names)
+            shown.append(text if text == f.name else f"{text} AS {f.name}")
+        return [f"select=[{', '.join(shown)}]"]
+    if isinstance(node, n.Filter):
+        return [f"where=[{expression_text(node.condition, names)}]"]
+    if isinstance(node, n.WatermarkAssigner):
+        mark = "source" if node.watermark is None else expression_text(node.watermark, names)
+        return [f"rowtime=[{node.schema[node.column].name}]", f"watermark=[{mark}]"]
+    if isinstance(node, n.Aggregate):
+        parts = [f"groupBy=[{_names(names, node.group)}]"] if node.group else []
+        return [*parts, f"select=[{_calls(node.calls, names)}]"]
+    if isinstance(node, n.WindowTable):
+        return [f"window=[{node.window.text(names)}]"]
+    if isinstance(node, n.WindowAggregate):
+        parts = [f"groupBy=[{_names(names, node.group)}]"] if node.group else []
+        attached = ", attached" if node.attached else ""
+        parts.append(f"window=[{node.window.text(names)}{attached}]")
+        return [*parts, f"select=[{_calls(node.calls, names)}]"]
+    return _ordered_parts(node, names)
+
+
+def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
+    if isinstance(node, n.OverAggregate):
+        frame = "ROWS" if node.rows else "RANGE"
+        start = "UNBOUNDED" if node.start is None else str(node.start)
+        return [
+            f"partitionBy=[{_names(names, node.partition)}]",
+            f"orderBy=[{_order(node.order, names)}]",
+            f"frame=[{frame} {start} PRECEDING]",
+            f"select=[{_calls(node.calls, names)}]",
+        ]
+    if isinstance(node, n.Rank):
+        return [
+            f"rankType=[{node.function}]",
+            f"rankRange=[{node.start}, {node.end}]",
+            f"partitionBy=[{_names(names, node.partition)}]",
+            f"orderBy=[{_order(node.order, names)}]",
+        ]
+    if isinstance(node, n.Deduplicate):
+        keep = "LastRow" if node.last else "FirstRow"
+        time = "ROWTIME" if node.event_time else "PROCTIME"
+        return [f"keep=[{keep}]", f"key=[{_names(names, node.keys)}]", f"order=[{time}]"]
+    if isinstance(node, n.Sort):
+        return [f"orderBy=[{_order(node.keys, names)}]"]
+    if isinstance(node, n.Limit):
+        parts = [f"orderBy=[{_order(node.keys, names)}]"] if node.keys else []
+        return [*parts, f"offset=[{node.offset}]", f"fetch=[{node.fetch}]"]
+    if isinstance(node, n.SetOperation):
+        return [f"kind=[{node.kind}{' ALL' if node.all else ''}]"]
+    if isinstance(node, n.Expand):
+        sets = ", ".join("{" + _names(names, sorted(s)) + "}" for s in node.sets)
+        return [f"sets=[{sets}]"]
+    if isinstance(node, n.Correlate):
+        arguments = ", ".join(expression_text(a, names) for a in node.arguments)
+        join = "LEFT" if node.outer else "INNER"
+        return [f"invocation=[{node.function.name}({arguments})]", f"joinType=[{join}]"]
+    if isinstance(node, n.Sink):
+        return [f"table=[{'.'.join(node.table)}]", f"fields=[{', '.join(node.schema.names)}]"]
+    return [f"fields=[{', '.join(node.schema.names)}]"]

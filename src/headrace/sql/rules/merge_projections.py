@@ -1,0 +1,65 @@
+"""Projections of projections become one, and a filter moves below the projection under it."""
+
+from __future__ import annotations
+
+from headrace.sql.expressions import Call, Column, Expression, rewrite
+from headrace.sql.plan import nodes as n
+
+
+def merge_projections(plan: n.Node) -> n.Node:
+    """Fewer steps for a row; expressions that are costly or random stay where they are."""
+    return n.rewrite_nodes(plan, _merged)
+
+
+def _merged(node: n.Node) -> n.Node:
+    if isinstance(node, n.Project) and isinstance(node.input, n.Project):
+        inner = node.input
+        if _may_inline(node.expressions, inner.expressions):
+            expressions = tuple(substitute(e, inner.expressions) for e in node.expressions)
+            return _without_identity(n.Project(node.schema, inner.input, expressions))
+    if isinstance(node, n.Filter) and isinstance(node.input, n.Project):
+        inner = node.input
+        if _may_inline((node.condition,), inner.expressions):
+            condition = substitute(node.condition, inner.expressions)
+            below = _merged(n.Filter.of(inner.input, condition))
+            return n.Project(inner.schema, below, inner.expressions)
+    if isinstance(node, n.Project):
+        return _without_identity(node)
+    return node
+
+
+def _without_identity(node: n.Project) -> n.Node:
+    """A projection that changes nothing goes."""
+    same = len(node.expressions) == len(node.input.schema) and all(
+        isinstance(e, Column) and e.index == i for i, e in enumerate(node.expressions)
+    )
+    return node.input if same and node.schema == node.input.schema else node
+
+
+def substitute(e: Expression, inner: tuple[Expression, ...]) -> Expression:
+    """An expression over the input of a projection instead of over its columns."""
+    return rewrite(e, lambda x: inner[x.index] if isinstance(x, Column) else None)
+
+
+def _may_inline(outer: tuple[Expression, ...], inner: tuple[Expression, ...]) -> bool:
+    """Whether each costly expression below is used at most once above."""
+    uses: dict[int, int] = {}
+
+    def count(e: Expression) -> None:
+        if isinstance(e, Column):
+            uses[e.index] = uses.get(e.index, 0) + 1
+        for child in e.children:
+            count(child)
+
+    for e in outer:
+        count(e)
+    return all(
+        not isinstance(inner[i], Call) or (times == 1 and _deterministic(inner[i]))
+        for i, times in uses.items()
+    )
+
+
+def _deterministic(e: Expression) -> bool:
+    if isinstance(e, Call) and not getattr(e.function, "deterministic", False):
+        return False
+    return all(_deterministic(c) for c in e.children)

@@ -1,0 +1,142 @@
+"""GROUP BY window_start, window_end becomes a window aggregate, which needs no updates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headrace.sql.expressions import AggregateCall, Expression, Field, Schema, columns_used
+from headrace.sql.plan import nodes as n
+from headrace.sql.rules.merge_projections import substitute
+from headrace.sql.rules.window_columns import window_column
+
+
+def window_aggregate(plan: n.Node) -> n.Node:
+    """Aggregates over windows, directly on rows where that is possible."""
+    return n.rewrite_nodes(plan, _rewritten)
+
+
+def _rewritten(node: n.Node) -> n.Node:
+    if not isinstance(node, n.Aggregate):
+        return node
+    found = {g: window_column(node.input, g) for g in node.group}
+    sources = {id(f[0]): f[0] for f in found.values() if f is not None}
+    if len(sources) != 1:
+        return node
+    (source,) = sources.values()
+    names = {f[1]: g for g, f in found.items() if f is not None}
+    if not {"start", "end"} <= names.keys():
+        return node
+    keys = tuple(g for g in node.group if found[g] is None)
+    if isinstance(source, n.WindowTable):
+        sliced = _sliced(node, source, keys, names)
+        if sliced is not None:
+            return sliced
+    return _attached(node, source, keys, names)
+
+
+def _sliced(
+    node: n.Aggregate, source: n.WindowTable, keys: tuple[int, ...], names: dict[str, int]
+) -> n.Node | None:
+    """The aggregate on the rows below the window function; None if they depend on windows."""
+    lifted = _lifted(node.input, source)
+    if lifted is None:
+        return None
+    expressions, conditions = lifted
+    width = len(source.input.schema)
+    used = list(dict.fromkeys((*keys, *(i for c in node.calls for i in _call_columns(c)))))
+    if any(max(columns_used(expressions[i]), default=-1) >= width for i in used):
+        return None
+    if any(max(columns_used(c), default=-1) >= width for c in conditions):
+        return None
+    if source.window.kind == "SESSION":
+        partition = set(source.window.partition)
+        grouped = {getattr(expressions[k], "index", None) for k in keys}
+        if not partition <= grouped:
+            return None
+    below: n.Node = source.input
+    for condition in conditions:
+        below = n.Filter.of(below, condition)
+    place = {old: new for new, old in enumerate(used)}
+    columns = [expressions[i] for i in used]
+    columns.append(source.input.schema.column(source.window.time))
+    labels = [node.input.schema[i].name for i in used] + [columns[-1].name]  # type: ignore[attr-defined]
+    projected = n.Project.of(below, columns, labels)
+    calls = tuple(
+        replace(
+            c,
+            args=tuple(place[a] for a in c.args),
+            filter=None if c.filter is None else place[c.filter],
+        )
+        for c in node.calls
+    )
+    window = replace(source.window, time=len(used))
+    group = tuple(place[k] for k in keys)
+    return _finished(node, projected, window, group, calls, keys, names, None)
+
+
+def _call_columns(call: AggregateCall) -> list[int]:
+    extra = [] if call.filter is None else [call.filter]
+    return [*call.args, *extra]
+
+
+def _lifted(node: n.Node, source: n.Node) -> tuple[tuple[Expression, ...], list[Expression]] | None:
+    """Columns and conditions above the window function, as expressions over its own columns."""
+    if node is source:
+        return source.schema.columns(), []
+    if isinstance(node, n.Project):
+        inner = _lifted(node.input, source)
+        if inner is None:
+            return None
+        return tuple(substitute(e, inner[0]) for e in node.expressions), inner[1]
+    if isinstance(node, n.Filter):
+        inner = _lifted(node.input, source)
+        if inner is None:
+            return None
+        return inner[0], [*inner[1], substitute(node.condition, inner[0])]
+    return None
+
+
+def _attached(
+    node: n.Aggregate, source: n.Node, keys: tuple[int, ...], names: dict[str, int]
+) -> n.Node:
+    """The aggregate on rows that know their window."""
+    base = source.window if isinstance(source, n.WindowTable | n.WindowAggregate) else None
+    assert base is not None
+    attached = (names["start"], names["end"])
+    window = replace(base, time=names["end"])
+    return _finished(node, node.input, window, keys, node.calls, keys, names, attached)
+
+
+def _finished(
+    node: n.Aggregate,
+    input_: n.Node,
+    window: n.Window,
+    group: tuple[int, ...],
+    calls: tuple[AggregateCall, ...],
+    keys: tuple[int, ...],
+    names: dict[str, int],
+    attached: tuple[int, int] | None,
+) -> n.Node:
+    properties = tuple(p for p in ("start", "end", "time") if p in names)
+    by_position = {g: node.schema[i] for i, g in enumerate(node.group)}
+    fields = [by_position[k] for k in keys]
+    fields += [node.schema[len(node.group) + i] for i in range(len(calls))]
+    for p in properties:
+        f = by_position[names[p]]
+        fields.append(Field(f.name, f.type, f.time))
+    aggregate = n.WindowAggregate(
+        Schema(tuple(fields)),
+        input_,
+        window,
+        group,
+        calls,
+        properties,
+        attached,
+    )
+    places = {k: i for i, k in enumerate(keys)}
+    start = len(keys) + len(calls)
+    places |= {names[p]: start + i for i, p in enumerate(properties)}
+    order = [places[g] for g in node.group]
+    order += [len(keys) + i for i in range(len(calls))]
+    columns = aggregate.schema.columns()
+    return n.Project(node.schema, aggregate, tuple(columns[i] for i in order))

@@ -1,0 +1,26 @@
+"""Where columns of windows come from: shared by the rules on windows."""
+
+from __future__ import annotations
+
+from headrace.sql.expressions import Column
+from headrace.sql.plan import nodes as n
+
+PROPERTIES = ("start", "end", "time")
+
+
+def window_column(node: n.Node, index: int) -> tuple[n.Node, str] | None:
+    """The node that made a window's column, and which of its columns it is."""
+    if isinstance(node, n.WindowTable):
+        offset = index - len(node.input.schema)
+        return (node, PROPERTIES[offset]) if offset >= 0 else None
+    if isinstance(node, n.WindowAggregate):
+        offset = index - len(node.group) - len(node.calls)
+        return (node, node.properties[offset]) if offset >= 0 else None
+    if isinstance(node, n.Project):
+        inner = node.expressions[index]
+        return window_column(node.input, inner.index) if isinstance(inner, Column) else None
+    if isinstance(node, n.Filter):
+        return window_column(node.input, index)
+    if isinstance(node, n.Rank) and node.window is not None and index < len(node.input.schema):
+        return window_column(node.input, index)
+    return None

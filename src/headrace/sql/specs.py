@@ -1,0 +1,320 @@
+"""Specs of the operators on rows; each names the class that does the work in a slot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from headrace.graph.specs import OperatorSpec
+from headrace.sql.codegen.aggregates import AggregateCode
+from headrace.sql.codegen.code import GeneratedCode
+
+_PACKAGE = "headrace.sql.operators"
+
+
+@dataclass(frozen=True)
+class CalcSpec(OperatorSpec):
+    """Filter and projection."""
+
+    code: GeneratedCode
+
+    kind: ClassVar[str] = "Calc"
+    operator: ClassVar[str] = f"{_PACKAGE}.calc:CalcOperator"
+
+
+@dataclass(frozen=True)
+class WatermarkSpec(OperatorSpec):
+    """Watermarks of a column; without code those of the source stay."""
+
+    column: int
+    code: GeneratedCode | None
+    idle_timeout_ms: int = 0
+
+    kind: ClassVar[str] = "WatermarkAssigner"
+    operator: ClassVar[str] = f"{_PACKAGE}.watermark:WatermarkOperator"
+
+
+@dataclass(frozen=True)
+class LocalAggregateSpec(OperatorSpec):
+    """The part of a group aggregate before the exchange: `(key, accumulator)` comes out."""
+
+    code: AggregateCode
+    key: tuple[int, ...]
+
+    kind: ClassVar[str] = "LocalGroupAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.group_aggregate:LocalAggregateOperator"
+
+
+@dataclass(frozen=True)
+class GroupAggregateSpec(OperatorSpec):
+    """A group aggregate that emits what changed.
+
+    Attributes:
+        code: How aggregates are computed.
+        keys: How many columns the key has.
+        merges: Whether accumulators of a local phase come in, rather than rows.
+        retracts: Whether rows may be taken back.
+        every_change: Emit after each row instead of at the end of the epoch.
+        ttl_ms: How long the state of a key is kept; 0 is for ever.
+        final_only: Emit results once at the end, as batch mode does.
+        always: Whether there is a result without input (no keys, batch mode).
+    """
+
+    code: AggregateCode
+    keys: int
+    merges: bool = False
+    retracts: bool = False
+    every_change: bool = False
+    ttl_ms: int = 0
+    final_only: bool = False
+    always: bool = False
+
+    kind: ClassVar[str] = "GroupAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.group_aggregate:GroupAggregateOperator"
+
+
+@dataclass(frozen=True)
+class WindowSlices:
+    """How rows go into windows of fixed length: into slices that windows are merged of.
+
+    All in milliseconds. `zone` is that of the clock that windows follow.
+    """
+
+    kind: str
+    size: int
+    slide: int
+    offset: int
+    step: int
+    zone: str | None = None
+
+
+@dataclass(frozen=True)
+class LocalWindowAggregateSpec(OperatorSpec):
+    """The part of a window aggregate before the exchange."""
+
+    code: AggregateCode
+    key: tuple[int, ...]
+    slices: WindowSlices
+    time: int
+
+    kind: ClassVar[str] = "LocalWindowAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.window_aggregate:LocalWindowAggregateOperator"
+
+
+@dataclass(frozen=True)
+class WindowAggregateSpec(OperatorSpec):
+    """Aggregates of tumbling, hopping and cumulating windows.
+
+    `time` is the column of the rows' time, or of the ends of their windows if `attached`.
+    """
+
+    code: AggregateCode
+    keys: int
+    slices: WindowSlices
+    time: int
+    properties: tuple[str, ...]
+    merges: bool = False
+    event_time: bool = True
+    attached: tuple[int, int] | None = None
+
+    kind: ClassVar[str] = "WindowAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.window_aggregate:WindowAggregateOperator"
+
+
+@dataclass(frozen=True)
+class SessionAggregateSpec(OperatorSpec):
+    """Aggregates of session windows."""
+
+    code: AggregateCode
+    keys: int
+    gap: int
+    time: int
+    properties: tuple[str, ...]
+    event_time: bool = True
+    zone: str | None = None
+
+    kind: ClassVar[str] = "SessionAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.session_aggregate:SessionAggregateOperator"
+
+
+@dataclass(frozen=True)
+class WindowTableSpec(OperatorSpec):
+    """Adds window_start, window_end and window_time to rows."""
+
+    slices: WindowSlices
+    time: int
+    event_time: bool = True
+    changelog: bool = False
+
+    kind: ClassVar[str] = "WindowTableFunction"
+    operator: ClassVar[str] = f"{_PACKAGE}.window_table:WindowTableOperator"
+
+
+@dataclass(frozen=True)
+class OverSpec(OperatorSpec):
+    """Adds aggregates of the rows before each row."""
+
+    code: AggregateCode
+    time: int
+    event_time: bool
+    rows: bool
+    start: int | None
+
+    kind: ClassVar[str] = "OverAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.over:OverOperator"
+
+
+@dataclass(frozen=True)
+class RankSpec(OperatorSpec):
+    """The first rows of each key in an order."""
+
+    order: tuple[tuple[int, bool, bool], ...]
+    start: int
+    end: int
+    numbered: bool
+    changelog: bool
+    function: str = "ROW_NUMBER"
+    final_only: bool = False
+    ttl_ms: int = 0
+    keep_kind: bool = True
+
+    kind: ClassVar[str] = "Rank"
+    operator: ClassVar[str] = f"{_PACKAGE}.rank:RankOperator"
+
+
+@dataclass(frozen=True)
+class WindowRankSpec(OperatorSpec):
+    """The first rows of each key in every window, when it is over."""
+
+    order: tuple[tuple[int, bool, bool], ...]
+    start: int
+    end: int
+    numbered: bool
+    window_end: int
+    zone: str | None = None
+
+    kind: ClassVar[str] = "WindowRank"
+    operator: ClassVar[str] = f"{_PACKAGE}.rank:WindowRankOperator"
+
+
+@dataclass(frozen=True)
+class DeduplicateSpec(OperatorSpec):
+    """The first or last row of each key."""
+
+    order: int
+    last: bool
+    event_time: bool
+    ttl_ms: int = 0
+
+    kind: ClassVar[str] = "Deduplicate"
+    operator: ClassVar[str] = f"{_PACKAGE}.deduplicate:DeduplicateOperator"
+
+
+@dataclass(frozen=True)
+class SortSpec(OperatorSpec):
+    """Rows in an order: at the end, or by event time as the watermark passes."""
+
+    order: tuple[tuple[int, bool, bool], ...]
+    time: int | None = None
+    offset: int = 0
+    fetch: int | None = None
+
+    kind: ClassVar[str] = "Sort"
+    operator: ClassVar[str] = f"{_PACKAGE}.sort:SortOperator"
+
+
+@dataclass(frozen=True)
+class LimitSpec(OperatorSpec):
+    """The first rows that come."""
+
+    offset: int
+    fetch: int | None
+    changelog: bool = False
+
+    kind: ClassVar[str] = "Limit"
+    operator: ClassVar[str] = f"{_PACKAGE}.sort:LimitOperator"
+
+
+@dataclass(frozen=True)
+class SetOperationSpec(OperatorSpec):
+    """INTERSECT and EXCEPT, over how often a row is on each side."""
+
+    operation: str
+    all: bool
+    final_only: bool = False
+
+    kind: ClassVar[str] = "SetOperation"
+    operator: ClassVar[str] = f"{_PACKAGE}.set_operation:SetOperationOperator"
+
+
+@dataclass(frozen=True)
+class ExpandSpec(OperatorSpec):
+    """Each row once for every grouping set."""
+
+    sets: tuple[tuple[tuple[bool, ...], int], ...]
+    changelog: bool
+
+    kind: ClassVar[str] = "Expand"
+    operator: ClassVar[str] = f"{_PACKAGE}.expand:ExpandOperator"
+
+
+@dataclass(frozen=True)
+class CorrelateSpec(OperatorSpec):
+    """Rows with the rows that a function makes of them."""
+
+    arguments: GeneratedCode
+    function: Any
+    width: int
+    outer: bool
+    changelog: bool
+
+    kind: ClassVar[str] = "Correlate"
+    operator: ClassVar[str] = f"{_PACKAGE}.correlate:CorrelateOperator"
+
+
+@dataclass(frozen=True)
+class DecodeSpec(OperatorSpec):
+    """Messages to rows."""
+
+    decoder: Any
+
+    kind: ClassVar[str] = "Decode"
+    operator: ClassVar[str] = f"{_PACKAGE}.coding:DecodeOperator"
+
+
+@dataclass(frozen=True)
+class EncodeSpec(OperatorSpec):
+    """Rows to messages."""
+
+    encoder: Any
+
+    kind: ClassVar[str] = "Encode"
+    operator: ClassVar[str] = f"{_PACKAGE}.coding:EncodeOperator"
+
+
+@dataclass(frozen=True)
+class ExternalRowsSpec(OperatorSpec):
+    """Internal rows to `Row` objects, with a timestamp of the column `rowtime`."""
+
+    names: tuple[str, ...]
+    types: tuple[Any, ...]
+    changelog: bool
+    zone: str
+    rowtime: int | None = None
+
+    kind: ClassVar[str] = "TableToDataStream"
+    operator: ClassVar[str] = f"{_PACKAGE}.boundary:ExternalRowsOperator"
+
+
+@dataclass(frozen=True)
+class InternalRowsSpec(OperatorSpec):
+    """`Row` objects, tuples and the like to internal rows."""
+
+    names: tuple[str, ...]
+    types: tuple[Any, ...]
+    changelog: bool
+    zone: str
+    whole: bool = False
+
+    kind: ClassVar[str] = "DataStreamToTable"
+    operator: ClassVar[str] = f"{_PACKAGE}.boundary:InternalRowsOperator"

@@ -1,0 +1,45 @@
+"""Between streams of internal rows and streams of users' objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.common.typeinfo import Types
+from headrace.datastream.data_stream import DataStream
+from headrace.graph.specs import OperatorSpec
+from headrace.graph.transformation import OperatorTransformation
+from headrace.sql.expressions import Schema
+from headrace.sql.specs import ExternalRowsSpec, InternalRowsSpec
+
+__all__ = ["external_rows", "internal_rows", "with_operator"]
+
+
+def with_operator(stream: DataStream[Any], name: str, spec: OperatorSpec) -> DataStream[Any]:
+    """A stream after one more operator."""
+    env = stream.get_execution_environment()
+    transformation = OperatorTransformation(
+        env.ids, name, [stream._transformation], Types.PICKLED_BYTE_ARRAY(), spec
+    )
+    env.register(transformation)
+    return DataStream(env, transformation)
+
+
+def external_rows(
+    stream: DataStream[Any], schema: Schema, changelog: bool, zone: str = "UTC"
+) -> DataStream[Any]:
+    """`Row` objects of internal rows, with event time if a column has it."""
+    rowtime = next((i for i, f in enumerate(schema) if f.time is not None), None)
+    spec = ExternalRowsSpec(tuple(schema.names), tuple(schema.types), changelog, zone, rowtime)
+    return with_operator(stream, "TableToDataStream", spec)
+
+
+def internal_rows(
+    stream: DataStream[Any],
+    schema: Schema,
+    changelog: bool,
+    zone: str = "UTC",
+    whole: bool = False,
+) -> DataStream[Any]:
+    """Internal rows of `Row` objects and the like; `whole` if a record is the only column."""
+    spec = InternalRowsSpec(tuple(schema.names), tuple(schema.types), changelog, zone, whole)
+    return with_operator(stream, "DataStreamToTable", spec)

@@ -1,0 +1,43 @@
+"""EXPLAIN: plans as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headrace.common.errors import SqlError
+from headrace.sql import statements as s
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.changelog import check_append_only
+from headrace.sql.plan.text import plan_text
+from headrace.sql.rules import optimize
+from headrace.table.session import Session
+
+__all__ = ["explain_plans", "explain_statement"]
+
+
+def explain_statement(
+    session: Session, statement: s.Statement, text: str, details: Sequence[str] = ()
+) -> str:
+    """The plan of a query, an INSERT or a statement set."""
+    if isinstance(statement, s.Query):
+        plans = [session.query_plan(statement.tree, text)]
+    elif isinstance(statement, s.Insert):
+        plans = [session.insert_plan(statement, text)]
+    elif isinstance(statement, s.StatementSetBlock):
+        plans = [session.insert_plan(i, text) for i in statement.inserts]
+    else:
+        raise SqlError(f"EXPLAIN takes a query or INSERT, not {type(statement).__name__}")
+    return explain_plans(session, plans, details)
+
+
+def explain_plans(session: Session, plans: Sequence[n.Node], details: Sequence[str] = ()) -> str:
+    """Bound plans, plans after all rules, and where each part runs."""
+    changelog = "CHANGELOG_MODE" in details
+    optimized = [optimize(p) for p in plans]
+    for plan in optimized:
+        check_append_only(plan)
+    parts = ["== Abstract Syntax Tree =="]
+    parts += [plan_text(p) for p in plans]
+    parts += ["", "== Optimized Execution Plan =="]
+    parts += [plan_text(p, modes=changelog, batch=session.batch, places=True) for p in optimized]
+    return "\n".join(parts) + "\n"

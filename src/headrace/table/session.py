@@ -1,0 +1,298 @@
+"""A session: catalogs, settings, and how plans are made and run. All public classes share it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from headrace.common.errors import SqlError
+from headrace.common.job_client import JobClient
+from headrace.datastream.connectors.print_sink import CollectSink
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.sql import statements as s
+from headrace.sql.binder import BindingContext, QueryBinder
+from headrace.sql.binder.expressions import ExpressionBinder
+from headrace.sql.binder.scope import Scope
+from headrace.sql.catalog import CatalogManager, TableEntry
+from headrace.sql.expressions import Field, Literal, Schema
+from headrace.sql.parsing import parse_statement
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.changelog import check_append_only, is_append_only
+from headrace.sql.rules import optimize
+from headrace.sql.types import NullType
+from headrace.table.connectors.base import TableSink, find_factory
+from headrace.table.table_config import TableConfig, duration_ms
+from headrace.table.table_plan import connector_context, positions, scan_plan, sink_schema
+from headrace.table.table_result import TableResult, rows_of_stream
+from headrace.table.translation import StreamTranslator, TranslationSettings
+
+__all__ = ["Session"]
+
+
+class Session:
+    """What a table environment works with."""
+
+    def __init__(
+        self,
+        env: StreamExecutionEnvironment,
+        config: TableConfig,
+        catalogs: CatalogManager,
+        batch: bool,
+    ) -> None:
+        self.env = env
+        self.config = config
+        self.catalogs = catalogs
+        self.batch = batch
+        self.modules: list[str] = ["core"]
+        self.loaded_modules: list[str] = ["core"]
+
+    # Settings.
+
+    @property
+    def zone(self) -> str:
+        return self.config.get_local_timezone()
+
+    def settings(self) -> TranslationSettings:
+        """Settings that change how plans run."""
+        get = self.config.get
+        # Net changes of an epoch unless somebody wants every single one.
+        every = get("table.exec.mini-batch.enabled", "") == "false"
+        return TranslationSettings(
+            zone=self.zone,
+            batch=self.batch,
+            state_ttl_ms=duration_ms(get("table.exec.state.ttl", "0 ms")),
+            every_change=every,
+            two_phase=get("table.optimizer.agg-phase-strategy", "AUTO").upper() != "ONE_PHASE",
+            idle_timeout_ms=duration_ms(get("table.exec.source.idle-timeout", "0 ms")),
+        )
+
+    def binding(self, text: str = "") -> BindingContext:
+        """The surroundings of a statement."""
+        return BindingContext(
+            text=text,
+            find_table=self.find_table,
+            find_function=self.catalogs.find_function,
+            table_names=self.catalogs.list_tables,
+            function_names=self.catalogs.user_functions,
+            zone=self.zone,
+            batch=self.batch,
+        )
+
+    # Plans.
+
+    def find_table(self, path: tuple[str, ...], options: dict[str, str]) -> n.Node | None:
+        """The plan of a table or view."""
+        entry = self.catalogs.find_table(path)
+        if entry is None:
+            return None
+        if entry.plan is not None:
+            plan: n.Node = entry.plan
+            return plan
+        if entry.view_text is not None:
+            return self.view_plan(entry)
+        return scan_plan(self.catalogs.full_path(path), entry, options, self.binding())
+
+    def view_plan(self, entry: TableEntry) -> n.Node:
+        """The plan of a view's text."""
+        from headrace.sql.binder.queries import renamed
+
+        text = entry.view_text or ""
+        statement = parse_statement(text)
+        assert isinstance(statement, s.Query)
+        context = self.binding(text)
+        plan = QueryBinder(context).bind(statement.tree)
+        return renamed(context, plan, [c.name for c in entry.columns])
+
+    def query_plan(self, tree: Any, text: str) -> n.Node:
+        """The plan of a query."""
+        return QueryBinder(self.binding(text)).bind(tree)
+
+    def insert_plan(self, insert: s.Insert, text: str) -> n.Node:
+        """The plan of an INSERT."""
+        query = self.query_plan(insert.query, text)
+        return self.sink_plan(
+            insert.path,
+            query,
+            columns=insert.columns,
+            options=insert.hints,
+            overwrite=insert.overwrite,
+            partition=insert.partition,
+        )
+
+    def sink_plan(
+        self,
+        path: Sequence[str],
+        query: n.Node,
+        *,
+        columns: Sequence[str] = (),
+        options: dict[str, str] | None = None,
+        overwrite: bool = False,
+        partition: dict[str, Any] | None = None,
+    ) -> n.Node:
+        """Writes a query's rows to a table."""
+        entry = self.catalogs.find_table(path)
+        if entry is None or entry.is_view:
+            from headrace.sql.binder.context import suggestion
+
+            hint = suggestion(path[-1], self.catalogs.list_tables())
+            raise SqlError(
+                f"Cannot find table '{'.'.join(self.catalogs.full_path(path))}' in any of the "
+                f"catalogs{hint}"
+            )
+        full = self.catalogs.full_path(path)
+        binding = self.binding()
+        context = connector_context(full, entry, options or {}, binding, sink=True)
+        sink = find_factory(context.options, context.name).create_sink(context, overwrite)
+        plan = self.fitted(query, sink_schema(entry), columns, ".".join(full), partition or {})
+        plan = optimize(plan)
+        self._check_sink(sink, plan, ".".join(full))
+        keys = tuple(plan.schema.names.index(k) for k in entry.primary_key)
+        return n.Sink(plan.schema, plan, full, sink, keys)
+
+    def _check_sink(self, sink: TableSink, plan: n.Node, name: str) -> None:
+        check_append_only(plan)
+        if not self.batch and not sink.accepts_updates and not is_append_only(plan):
+            culprit = next(x for x in _walk(plan) if not is_append_only(x))
+            raise SqlError(
+                f"Table sink '{name}' doesn't support consuming update and delete changes which "
+                f"is produced by node {type(culprit).__name__}("
+                f"{', '.join(culprit.schema.names)})"
+            )
+
+    def fitted(
+        self,
+        query: n.Node,
+        schema: Schema,
+        columns: Sequence[str],
+        table: str,
+        partition: dict[str, Any],
+    ) -> n.Node:
+        """The query's columns in the order and types of a table."""
+        context = self.binding()
+        scope = Scope(context)
+        scope.add(None, query.schema)
+        binder = ExpressionBinder(context, scope)
+        given = list(columns) or [x for x in schema.names if x not in partition]
+        if len(given) != len(query.schema):
+            raise SqlError(
+                f"Column types of query result and sink for '{table}' do not match.\n"
+                "Cause: Different number of columns.\n\n"
+                f"Query schema: [{_described(query.schema)}]\n"
+                f"Sink schema:  [{_described(schema)}]"
+            )
+        places = positions(schema.names, given, table)
+        expressions: list[Any] = [Literal(NullType(), None)] * len(schema)
+        for source, place in zip(query.schema.columns(), places, strict=True):
+            expressions[place] = source
+        for name, node in partition.items():
+            expressions[positions(schema.names, [name], table)[0]] = binder.bind(node)
+        fitted = []
+        for e, f in zip(expressions, schema, strict=True):
+            if not _assignable(e.type, f.type):
+                raise SqlError(
+                    f"Column types of query result and sink for '{table}' do not match.\n"
+                    f"Cause: Incompatible types for sink column '{f.name}'.\n\n"
+                    f"Query schema: [{_described(query.schema)}]\n"
+                    f"Sink schema:  [{_described(schema)}]"
+                )
+            fitted.append(binder.coerce(e, f.type))
+        return n.Project.of(query, fitted, schema.names)
+
+    # Running.
+
+    def translator(self) -> StreamTranslator:
+        return StreamTranslator(self.env, self.settings())
+
+    def run_query(self, plan: n.Node) -> TableResult:
+        """Starts a query; its rows come while it runs."""
+        plan = optimize(plan)
+        check_append_only(plan)
+        translator = self.translator()
+        schema = plan.schema
+        changelog = translator.changelog(plan)
+        stream = translator.stream(plan)
+        collect_id = self.env.new_collect_id()
+        sink = stream.sink_to(CollectSink(collect_id)).name("Sink: Collect")
+        sink.set_parallelism(1) if _is_single(plan) else None
+        collector = self.env._collectors[collect_id]
+        master = self.env._submit(self._job_name("collect"))
+        client = JobClient(master)
+
+        def rows() -> Iterator[tuple[int, Sequence[Any]]]:
+            return rows_of_stream(iter(collector), changelog)
+
+        def close() -> None:
+            collector.abandon()
+            if not master.status().is_terminal_state():
+                client.cancel().result()
+
+        tableau = {"kinds": not self.batch, "by_type": not self.batch}
+        return TableResult(
+            _without_time(schema),
+            rows,
+            job_client=client,
+            zone=self.zone,
+            tableau=tableau,
+            close=close,
+            wait=_waiter(client),
+        )
+
+    def run_inserts(self, plans: Sequence[n.Node]) -> TableResult:
+        """Starts one job that writes to some tables."""
+        translator = self.translator()
+        names = []
+        for plan in plans:
+            assert isinstance(plan, n.Sink)
+            translator.translate(plan)
+            names.append(".".join(plan.table))
+        job = "insert-into_" + ",".join(names)
+        client = JobClient(self.env._submit(self._job_name(job)))
+        result = TableResult.of_job(client, names, _waiter(client))
+        if self.config.get("table.dml-sync", "false") == "true":
+            result.wait()
+        return result
+
+    def _job_name(self, default: str) -> str:
+        return self.config.get("pipeline.name", default)
+
+
+def _waiter(client: JobClient) -> Callable[[float | None], None]:
+    def wait(timeout: float | None) -> None:
+        client.get_job_execution_result().result(timeout)
+
+    return wait
+
+
+def _walk(node: n.Node) -> Iterator[n.Node]:
+    for child in node.inputs:
+        yield from _walk(child)
+    yield node
+
+
+def _is_single(plan: n.Node) -> bool:
+    """Whether the last operator has one subtask, so that its order is to be kept."""
+    while isinstance(plan, n.Project | n.Filter):
+        plan = plan.input
+    return isinstance(plan, n.Sort | n.Limit | n.Values)
+
+
+def _described(schema: Schema) -> str:
+    return ", ".join(f"{f.name}: {f.type_text()}" for f in schema)
+
+
+def _assignable(source: Any, target: Any) -> bool:
+    """Whether Flink casts without asking: within a family of types."""
+    from headrace.sql import types as t
+    from headrace.sql.type_rules import common_type, is_character
+
+    if isinstance(source, t.NullType) or source.same_but_null(target):
+        return True
+    if is_character(source) != is_character(target):
+        return False
+    if isinstance(source, t.NumericType) and isinstance(target, t.NumericType):
+        return True
+    return common_type([source, target]) is not None
+
+
+def _without_time(schema: Schema) -> Schema:
+    return Schema(tuple(Field(f.name, f.type) for f in schema))

@@ -1,0 +1,226 @@
+"""SHOW and DESCRIBE."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from headrace.common.errors import SqlError
+from headrace.sql import statements as s
+from headrace.sql.catalog import TableEntry
+from headrace.sql.expressions import Field
+from headrace.sql.functions import builtin_registry
+from headrace.sql.types import BooleanType
+from headrace.table.session import Session
+from headrace.table.table_plan import declared_schema
+from headrace.table.table_result import TableResult
+
+__all__ = ["create_statement", "show_statement"]
+
+
+def show_statement(session: Session, statement: s.Statement, text: str) -> TableResult:
+    """The rows of SHOW and DESCRIBE."""
+    if isinstance(statement, s.Show):
+        show = _SHOWS.get(statement.kind)
+        if show is not None:
+            return show(session, statement)
+    if isinstance(statement, s.Describe) and statement.kind == "TABLE":
+        return describe_table(session, statement.path)
+    raise SqlError(f"this statement is not supported yet: {text.strip()}")
+
+
+def _filtered(names: Iterable[str], statement: s.Show) -> list[str]:
+    """Names that LIKE lets through."""
+    if statement.pattern is None:
+        return list(names)
+    flags = re.IGNORECASE if statement.case_insensitive else 0
+    pattern = re.escape(statement.pattern).replace("%", ".*").replace("_", ".")
+    matches = re.compile(pattern, flags).fullmatch
+    return [n for n in names if bool(matches(n)) != statement.negated]
+
+
+def _names(column: str, names: Callable[[Session, s.Show], Iterable[str]]) -> Any:
+    def show(session: Session, statement: s.Show) -> TableResult:
+        found = _filtered(names(session, statement), statement)
+        return TableResult.of_rows([column], [(n,) for n in found])
+
+    return show
+
+
+def _functions(session: Session, statement: s.Show) -> list[str]:
+    own = session.catalogs.user_functions()
+    if statement.kind == "USER FUNCTIONS":
+        return own
+    built_in = [f.name.lower() for f in builtin_registry().all() if not f.name.startswith("$")]
+    return sorted({*own, *built_in})
+
+
+def _databases(session: Session, statement: s.Show) -> list[str]:
+    name = statement.path[0] if statement.path else session.catalogs.current_catalog
+    return session.catalogs.catalog(name).list_databases()
+
+
+def _columns(session: Session, statement: s.Show) -> TableResult:
+    result = describe_rows(session, statement.path)
+    kept = set(_filtered([r[0] for r in result], statement))
+    return _described([r for r in result if r[0] in kept])
+
+
+def _full_modules(session: Session, statement: s.Show) -> TableResult:
+    rows = [(m, m in session.modules) for m in session.loaded_modules]
+    from headrace.sql.type_rules import string_type
+
+    return TableResult.of_rows(["module name", "used"], rows, types=[string_type(), BooleanType()])
+
+
+def _create(session: Session, statement: s.Show) -> TableResult:
+    entry = session.catalogs.find_table(statement.path)
+    view = statement.kind == "CREATE VIEW"
+    full = session.catalogs.full_path(statement.path)
+    if entry is None:
+        name = ".".join(f"`{p}`" for p in full)
+        raise SqlError(
+            f"Could not execute SHOW {statement.kind}. "
+            f"{'View' if view else 'Table'} with identifier {name} does not exist."
+        )
+    if entry.is_view != view:
+        raise SqlError(f"{'.'.join(full)} is a {'view' if entry.is_view else 'table'}")
+    temporary = session.catalogs.is_temporary(statement.path)
+    return TableResult.of_rows(["result"], [(create_statement(full, entry, temporary),)])
+
+
+_SHOWS: dict[str, Callable[[Session, s.Show], TableResult]] = {
+    "CATALOGS": _names("catalog name", lambda x, _: sorted(x.catalogs.catalogs)),
+    "CURRENT CATALOG": _names("current catalog name", lambda x, _: [x.catalogs.current_catalog]),
+    "DATABASES": _names("database name", _databases),
+    "CURRENT DATABASE": _names("current database name", lambda x, _: [x.catalogs.current_database]),
+    "TABLES": _names("table name", lambda x, y: x.catalogs.list_tables(y.path)),
+    "VIEWS": _names("view name", lambda x, y: x.catalogs.list_views(y.path)),
+    "FUNCTIONS": _names("function name", _functions),
+    "USER FUNCTIONS": _names("function name", _functions),
+    "MODULES": _names("module name", lambda x, _: x.modules),
+    "FULL MODULES": _full_modules,
+    "JARS": _names("jars", lambda x, _: []),
+    "COLUMNS": _columns,
+    "CREATE TABLE": _create,
+    "CREATE VIEW": _create,
+}
+
+
+def describe_table(session: Session, path: tuple[str, ...]) -> TableResult:
+    """The columns of a table or view."""
+    return _described(describe_rows(session, path))
+
+
+def _described(rows: list[tuple[Any, ...]]) -> TableResult:
+    names = ["name", "type", "null", "key", "extras", "watermark"]
+    from headrace.sql.type_rules import string_type
+
+    types = [string_type(), string_type(), BooleanType(), *([string_type()] * 3)]
+    if any(r[6] is not None for r in rows):
+        return TableResult.of_rows([*names, "comment"], rows, types=[*types, string_type()])
+    return TableResult.of_rows(names, [r[:6] for r in rows], types=types)
+
+
+def describe_rows(session: Session, path: tuple[str, ...]) -> list[tuple[Any, ...]]:
+    """Name, type, nullable, key, extras, watermark and comment of each column."""
+    entry = session.catalogs.find_table(path)
+    if entry is None:
+        full = ".".join(session.catalogs.full_path(path))
+        raise SqlError(f"Tables or views with the identifier '{full}' doesn't exist.")
+    if entry.is_view:
+        plan = session.find_table(path, {})
+        assert plan is not None
+        return [(f.name, *_type_columns(f), None, None, None, None) for f in plan.schema]
+    schema = declared_schema(entry, session.binding())
+    by_name = {c.name: c for c in entry.columns}
+    rows = []
+    for f in schema:
+        column = by_name[f.name]
+        key = f"PRI({', '.join(entry.primary_key)})" if f.name in entry.primary_key else None
+        watermark = None
+        if entry.watermark is not None and entry.watermark.column[-1] == f.name:
+            watermark = quoted_expression(entry.watermark.text)
+        rows.append((f.name, *_type_columns(f), key, _extras(column), watermark, column.comment))
+    return rows
+
+
+def _type_columns(f: Field) -> tuple[str, bool]:
+    text = f.type.nullable().sql_text()
+    return (f"{text} *{f.time.value}*" if f.time is not None else text), f.type.is_nullable
+
+
+def _extras(column: s.ColumnDefinition) -> str | None:
+    if column.expression is not None:
+        return f"AS {quoted_expression(column.expression_text)}"
+    if column.metadata:
+        key = f" FROM '{column.metadata_key}'" if column.metadata_key else ""
+        return f"METADATA{key}{' VIRTUAL' if column.virtual else ''}"
+    return None
+
+
+_WORD = re.compile(r"('(?:[^']|'')*')|(`[^`]+`)|([A-Za-z_]\w*)(\s*\()?")
+_KEYWORDS = frozenset(
+    {"AS", "INTERVAL", "SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "YEAR", "AND"}
+    | {"OR", "NOT", "NULL", "CAST", "CASE", "WHEN", "THEN", "ELSE", "END"}
+    | {"IS", "IN", "LIKE", "BETWEEN", "TRUE", "FALSE", "TIMESTAMP", "DATE", "TIME"}
+    | {"INT", "BIGINT", "STRING", "DOUBLE", "FLOAT", "DECIMAL", "BOOLEAN", "TO", "MILLISECOND"}
+)
+
+
+def quoted_expression(text: str) -> str:
+    """An expression as Flink keeps it: names in back ticks, keywords in capitals."""
+
+    def word(found: re.Match[str]) -> str:
+        literal, quoted, name, call = found.groups()
+        if literal or quoted:
+            return literal or quoted
+        if call is not None:
+            return f"{name.upper()}{call}"
+        return name.upper() if name.upper() in _KEYWORDS else f"`{name}`"
+
+    return _WORD.sub(word, text)
+
+
+def create_statement(path: tuple[str, ...], entry: TableEntry, temporary: bool) -> str:
+    """The statement that makes a table or view again."""
+    name = ".".join(f"`{p}`" for p in path)
+    kind = "TEMPORARY " if temporary else ""
+    if entry.is_view:
+        columns = ",\n".join(f"  `{c.name}`" for c in entry.columns)
+        return f"CREATE {kind}VIEW {name} (\n{columns}\n)\nAS {entry.view_text or ''}\n"
+    lines = [_column_line(c) for c in entry.columns]
+    if entry.watermark is not None:
+        column = ".".join(f"`{p}`" for p in entry.watermark.column)
+        lines.append(f"WATERMARK FOR {column} AS {quoted_expression(entry.watermark.text)}")
+    if entry.primary_key:
+        key = ", ".join(f"`{k}`" for k in entry.primary_key)
+        label = entry.primary_key_name or "PK_" + "_".join(entry.primary_key)
+        lines.append(f"CONSTRAINT `{label}` PRIMARY KEY ({key}) NOT ENFORCED")
+    body = ",\n".join(f"  {x}" for x in lines)
+    text = f"CREATE {kind}TABLE {name} (\n{body}\n)"
+    if entry.comment:
+        text += f" COMMENT '{entry.comment}'"
+    if entry.partition_keys:
+        keys = ", ".join(f"`{k}`" for k in entry.partition_keys)
+        text += f"\nPARTITIONED BY ({keys})"
+    options = ",\n".join(f"  '{k}' = '{v}'" for k, v in entry.options.items())
+    return f"{text}\nWITH (\n{options}\n)\n"
+
+
+def _column_line(column: s.ColumnDefinition) -> str:
+    if column.type is None:
+        text = f"`{column.name}` AS {quoted_expression(column.expression_text)}"
+    else:
+        text = f"`{column.name}` {sql_type_text(column.type)}"
+    extras = _extras(column)
+    if column.metadata and extras:
+        text += f" {extras}"
+    return f"{text} COMMENT '{column.comment}'" if column.comment else text
+
+
+def sql_type_text(type_: Any) -> str:
+    """A type as SHOW CREATE TABLE writes it."""
+    text: str = type_.sql_text()
+    return re.sub(r"\bSTRING\b", "VARCHAR(2147483647)", text)

@@ -1,0 +1,242 @@
+"""Does what statements say, one method for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.common.errors import SqlError
+from headrace.sql import statements as s
+from headrace.sql.catalog import DatabaseEntry, InMemoryCatalog, TableEntry
+from headrace.sql.parsing import parse_statement
+from headrace.table.session import Session
+from headrace.table.table_result import TableResult
+
+__all__ = ["StatementExecutor"]
+
+
+class StatementExecutor:
+    """Executes statements in a session."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.catalogs = session.catalogs
+
+    def execute(self, text: str) -> TableResult:
+        """The result of a statement's text."""
+        return self.run(parse_statement(text), text)
+
+    def run(self, statement: s.Statement, text: str) -> TableResult:
+        """The result of a statement."""
+        method: Callable[[Any, str], TableResult] | None = getattr(
+            self, f"_{type(statement).__name__.lower()}", None
+        )
+        if method is None:
+            from headrace.table.show import show_statement
+
+            return show_statement(self.session, statement, text)
+        return method(statement, text)
+
+    # Queries and inserts.
+
+    def _query(self, statement: s.Query, text: str) -> TableResult:
+        return self.session.run_query(self.session.query_plan(statement.tree, text))
+
+    def _insert(self, statement: s.Insert, text: str) -> TableResult:
+        return self.session.run_inserts([self.session.insert_plan(statement, text)])
+
+    def _statementsetblock(self, statement: s.StatementSetBlock, text: str) -> TableResult:
+        plans = [self.session.insert_plan(i, text) for i in statement.inserts]
+        return self.session.run_inserts(plans)
+
+    def _explain(self, statement: s.Explain, text: str) -> TableResult:
+        from headrace.table.explain import explain_statement
+
+        plan = explain_statement(self.session, statement.statement, text, statement.details)
+        return TableResult.of_rows(["result"], [(plan,)], plain=plan)
+
+    # Tables and views.
+
+    def _createtable(self, statement: s.CreateTable, text: str) -> TableResult:
+        entry = TableEntry(
+            statement.columns,
+            statement.watermark,
+            statement.primary_key,
+            statement.primary_key_name,
+            statement.partitioned_by,
+            statement.options,
+            statement.comment,
+        )
+        if statement.like is not None:
+            from headrace.table.like import merged
+
+            base = self.catalogs.find_table(statement.like.table)
+            if base is None:
+                name = ".".join(statement.like.table)
+                raise SqlError(f"Source table '{name}' of the LIKE clause not found in the catalog")
+            entry = merged(base, entry, statement.like)
+        query = None
+        if statement.query is not None:
+            query = self.session.query_plan(statement.query, text)
+            if not entry.columns:
+                columns = tuple(s.ColumnDefinition(f.name, f.type) for f in query.schema)
+                entry = TableEntry(columns, options=entry.options, primary_key=entry.primary_key)
+        self._check_table(entry, statement)
+        created = self.catalogs.create_table(
+            statement.path, entry, statement.temporary, statement.if_not_exists
+        )
+        if query is not None and created:
+            return self.session.run_inserts([self.session.sink_plan(statement.path, query)])
+        return TableResult.ok()
+
+    def _check_table(self, entry: TableEntry, statement: s.CreateTable) -> None:
+        from headrace.table.table_plan import declared_schema
+
+        names = [c.name for c in entry.columns]
+        for name in names:
+            if names.count(name) > 1:
+                raise SqlError(f"A column named '{name}' already exists in the table.")
+        for name in (*entry.primary_key, *entry.partition_keys):
+            if name not in names:
+                raise SqlError(f"Column '{name}' of a key is not defined in the table")
+        declared_schema(entry, self.session.binding())
+
+    def _createview(self, statement: s.CreateView, text: str) -> TableResult:
+        plan = self.session.query_plan(statement.query, text)
+        names = statement.columns or tuple(plan.schema.names)
+        if len(names) != len(plan.schema):
+            raise SqlError(
+                "VIEW definition and input fields not match:\n"
+                f"\tDef fields: [{', '.join(names)}].\n"
+                f"\tInput fields: [{', '.join(plan.schema.names)}]."
+            )
+        columns = tuple(
+            s.ColumnDefinition(name, f.type) for name, f in zip(names, plan.schema, strict=True)
+        )
+        entry = TableEntry(columns, comment=statement.comment, view_text=statement.query_text)
+        self.catalogs.create_table(
+            statement.path, entry, statement.temporary, statement.if_not_exists
+        )
+        return TableResult.ok()
+
+    def _drop(self, statement: s.Drop, text: str) -> TableResult:
+        kind, path = statement.kind, statement.path
+        if kind in ("TABLE", "VIEW"):
+            self.catalogs.drop_table(path, statement.temporary, statement.if_exists, kind == "VIEW")
+        elif kind == "DATABASE":
+            self._drop_database(statement)
+        elif kind == "CATALOG":
+            if path[0] not in self.catalogs.catalogs and not statement.if_exists:
+                self.catalogs.catalog(path[0])
+            if path[0] == self.catalogs.current_catalog:
+                raise SqlError("Cannot drop a catalog which is currently in use.")
+            self.catalogs.catalogs.pop(path[0], None)
+        elif kind == "FUNCTION":
+            from headrace.table.user_functions import drop_function
+
+            drop_function(self.session, statement)
+        else:
+            raise SqlError(f"DROP {kind} is not supported")
+        return TableResult.ok()
+
+    def _drop_database(self, statement: s.Drop) -> None:
+        catalog_name, name = self.catalogs.database_path(statement.path)
+        catalog = self.catalogs.catalog(catalog_name)
+        if not catalog.database_exists(name):
+            if statement.if_exists:
+                return
+            raise SqlError(f"Database {name} does not exist in Catalog {catalog_name}.")
+        if (catalog_name, name) == (
+            self.catalogs.current_catalog,
+            self.catalogs.current_database,
+        ):
+            raise SqlError("Cannot drop a database which is currently in use.")
+        if catalog.list_tables(name) and not statement.cascade:
+            raise SqlError(f"Database {name} in catalog {catalog_name} is not empty.")
+        catalog.drop_database(name)
+
+    def _alter(self, statement: s.Alter, text: str) -> TableResult:
+        from headrace.table.alter import alter
+
+        alter(self.session, statement)
+        return TableResult.ok()
+
+    # Catalogs, databases, functions.
+
+    def _createdatabase(self, statement: s.CreateDatabase, text: str) -> TableResult:
+        catalog_name, name = self.catalogs.database_path(statement.path)
+        catalog = self.catalogs.catalog(catalog_name)
+        if catalog.database_exists(name):
+            if statement.if_not_exists:
+                return TableResult.ok()
+            raise SqlError(f"Database {name} already exists in Catalog {catalog_name}.")
+        catalog.create_database(
+            name, DatabaseEntry(options=statement.options, comment=statement.comment)
+        )
+        return TableResult.ok()
+
+    def _createcatalog(self, statement: s.CreateCatalog, text: str) -> TableResult:
+        if statement.name in self.catalogs.catalogs:
+            if statement.if_not_exists:
+                return TableResult.ok()
+            raise SqlError(f"Catalog {statement.name} already exists.")
+        kind = statement.options.get("type")
+        if kind != "generic_in_memory":
+            raise SqlError(
+                f"catalog type {kind!r} is not supported yet; there is 'generic_in_memory'"
+            )
+        default = statement.options.get("default-database", "default")
+        self.catalogs.catalogs[statement.name] = InMemoryCatalog(default)
+        return TableResult.ok()
+
+    def _createfunction(self, statement: s.CreateFunction, text: str) -> TableResult:
+        from headrace.table.user_functions import create_function
+
+        create_function(self.session, statement)
+        return TableResult.ok()
+
+    def _use(self, statement: s.Use, text: str) -> TableResult:
+        if statement.kind == "CATALOG":
+            self.catalogs.use_catalog(statement.path[0])
+        elif statement.kind == "MODULES":
+            self.session.modules = list(statement.path)
+        else:
+            self.catalogs.use_database(statement.path)
+        return TableResult.ok()
+
+    # Settings.
+
+    def _setoption(self, statement: s.SetOption, text: str) -> TableResult:
+        if statement.key is None:
+            settings = sorted(self.session.config.to_map().items())
+            return TableResult.of_rows(["key", "value"], settings)
+        self.session.config.set(statement.key, statement.value or "")
+        return TableResult.ok()
+
+    def _resetoption(self, statement: s.ResetOption, text: str) -> TableResult:
+        configuration = self.session.config.get_configuration()
+        for key in [statement.key] if statement.key else list(configuration.key_set()):
+            configuration.remove_config(key)
+        return TableResult.ok()
+
+    def _analyzetable(self, statement: s.AnalyzeTable, text: str) -> TableResult:
+        if self.catalogs.find_table(statement.path) is None:
+            raise SqlError(f"Table {'.'.join(statement.path)} not found")
+        return TableResult.ok()
+
+    def _loadmodule(self, statement: s.LoadModule, text: str) -> TableResult:
+        name = statement.name
+        if statement.unload:
+            if name not in self.session.loaded_modules:
+                raise SqlError(f"No module with name '{name}' exists")
+            self.session.loaded_modules.remove(name)
+            if name in self.session.modules:
+                self.session.modules.remove(name)
+            return TableResult.ok()
+        if name in self.session.loaded_modules:
+            raise SqlError(f"A module with name '{name}' already exists")
+        if name != "core":
+            raise SqlError(f"module {name!r} is not supported; the only module is 'core'")
+        self.session.loaded_modules.append(name)
+        self.session.modules.append(name)
+        return TableResult.ok()

@@ -1,0 +1,416 @@
+"""From relational nodes to operators on streams of rows.
+
+A stream carries plain tuples. Rows of a changelog end with their kind; a plan knows beforehand
+which streams are changelogs, so a stream of inserts costs nothing extra.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+from operator import itemgetter
+from typing import Any
+
+from headrace.common.errors import SqlError
+from headrace.common.typeinfo import Types
+from headrace.datastream.connectors.collection import CollectionSource
+from headrace.datastream.data_stream import DataStream
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.graph import partitioning as p
+from headrace.graph.specs import OperatorSpec
+from headrace.graph.transformation import (
+    OperatorTransformation,
+    PartitionTransformation,
+    Transformation,
+    UnionTransformation,
+)
+from headrace.sql import specs
+from headrace.sql.codegen.aggregates import SUPPORTED, aggregate_code
+from headrace.sql.codegen.calc import calc_code, value_code
+from headrace.sql.expressions import AggregateCall, Expression, SortKey, TimeAttribute
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.changelog import is_append_only
+
+__all__ = ["StreamTranslator", "TranslationSettings"]
+
+
+@dataclass(frozen=True)
+class TranslationSettings:
+    """What of the session's settings changes how plans are run."""
+
+    zone: str = "UTC"
+    batch: bool = False
+    state_ttl_ms: int = 0
+    every_change: bool = False
+    two_phase: bool = True
+    idle_timeout_ms: int = 0
+
+
+def no_key(row: Any) -> tuple[()]:
+    """The key of rows that all belong together."""
+    return ()
+
+
+class StreamTranslator:
+    """Makes transformations of nodes, in one environment."""
+
+    def __init__(self, env: StreamExecutionEnvironment, settings: TranslationSettings) -> None:
+        self.env = env
+        self.settings = settings
+        self._done: dict[int, Transformation] = {}
+        self._kept: list[n.Node] = []
+
+    def stream(self, node: n.Node) -> DataStream[Any]:
+        """The stream of a plan's rows."""
+        return DataStream(self.env, self.translate(node))
+
+    def translate(self, node: n.Node) -> Transformation:
+        """The transformation of a plan; a node that two plans share is translated once."""
+        found = self._done.get(id(node))
+        if found is None:
+            method = getattr(self, f"_{type(node).__name__.lower()}", None)
+            if method is None:
+                raise SqlError(f"{type(node).__name__} is not supported yet")
+            found = method(node)
+            assert found is not None
+            self._done[id(node)] = found
+            self._kept.append(node)
+        return found
+
+    def changelog(self, node: n.Node) -> bool:
+        """Whether rows of a plan end with their kind."""
+        return not self.settings.batch and not is_append_only(node)
+
+    # Building blocks.
+
+    def operator(
+        self, name: str, inputs: Sequence[Transformation], spec: OperatorSpec, single: bool = False
+    ) -> Transformation:
+        transformation = OperatorTransformation(
+            self.env.ids, name, inputs, Types.PICKLED_BYTE_ARRAY(), spec
+        )
+        if single:
+            transformation.force_non_parallel = True
+            transformation.parallelism = 1
+        self.env.register(transformation)
+        return transformation
+
+    def keyed(self, upstream: Transformation, columns: Sequence[int]) -> Transformation:
+        """Rows with equal columns go to one subtask."""
+        selector = itemgetter(*columns) if columns else no_key
+        return PartitionTransformation(self.env.ids, upstream, p.Keyed(selector))
+
+    def _calc(
+        self,
+        input_: n.Node,
+        upstream: Transformation,
+        conditions: Sequence[Expression],
+        projections: Sequence[Expression] | None,
+    ) -> Transformation:
+        changelog = self.changelog(input_)
+        code = calc_code(conditions, projections, changelog, self.settings.zone)
+        return self.operator("Calc", [upstream], specs.CalcSpec(code))
+
+    # Nodes.
+
+    def _scan(self, node: n.Scan) -> Transformation:
+        stream: DataStream[Any] = node.source.build(self.env)
+        return stream._transformation
+
+    def _values(self, node: n.Values) -> Transformation:
+        source = CollectionSource.of(list(node.rows))
+        stream = self.env._source(source, None, "Values", None).force_non_parallel()
+        return stream._transformation
+
+    def _project(self, node: n.Project) -> Transformation:
+        below, conditions = self._conditions(node.input)
+        return self._calc(below, self.translate(below), conditions, node.expressions)
+
+    def _filter(self, node: n.Filter) -> Transformation:
+        below, conditions = self._conditions(node)
+        return self._calc(below, self.translate(below), conditions, None)
+
+    def _conditions(self, node: n.Node) -> tuple[n.Node, list[Expression]]:
+        """Filters directly below, the first one first."""
+        conditions: list[Expression] = []
+        while isinstance(node, n.Filter):
+            conditions = [*conjuncts(node.condition), *conditions]
+            node = node.input
+        return node, conditions
+
+    def _watermarkassigner(self, node: n.WatermarkAssigner) -> Transformation:
+        code = None
+        if node.watermark is not None:
+            code = value_code(node.watermark, self.settings.zone)
+        spec = specs.WatermarkSpec(node.column, code, self.settings.idle_timeout_ms)
+        return self.operator("WatermarkAssigner", [self.translate(node.input)], spec)
+
+    def _union(self, node: n.Union) -> Transformation:
+        changelog = self.changelog(node)
+        inputs = [self._as_changelog(i, changelog) for i in node.relations]
+        return UnionTransformation(self.env.ids, inputs)
+
+    def _as_changelog(self, node: n.Node, changelog: bool) -> Transformation:
+        """Rows with their kind, where the others of a union have one."""
+        upstream = self.translate(node)
+        if not changelog or self.changelog(node):
+            return upstream
+        from headrace.sql.expressions import Literal
+        from headrace.sql.types import IntType
+
+        columns = [*node.schema.columns(), Literal(IntType(False), 0)]
+        code = calc_code((), columns, False, self.settings.zone)
+        return self.operator("Calc", [upstream], specs.CalcSpec(code))
+
+    def _aggregate(self, node: n.Aggregate) -> Transformation:
+        check_supported(node.calls)
+        upstream = self.translate(node.input)
+        changelog = self.changelog(node.input)
+        settings = self.settings
+        code = aggregate_code(node.calls, changelog, settings.zone)
+        merges = code.mergeable and settings.two_phase and not settings.every_change
+        if merges:
+            local = specs.LocalAggregateSpec(code, node.group)
+            upstream = self.operator("LocalGroupAggregate", [upstream], local)
+            keyed = PartitionTransformation(self.env.ids, upstream, p.Keyed(itemgetter(0)))
+        else:
+            keyed = self.keyed(upstream, node.group)  # type: ignore[assignment]
+        single = not node.group
+        spec = specs.GroupAggregateSpec(
+            code,
+            len(node.group),
+            merges,
+            changelog,
+            settings.every_change,
+            settings.state_ttl_ms if node.state_ttl_ms is None else node.state_ttl_ms,
+            settings.batch,
+            settings.batch and single,
+        )
+        return self.operator("GroupAggregate", [keyed], spec, single)
+
+    def _expand(self, node: n.Expand) -> Transformation:
+        sets = []
+        for chosen in node.sets:
+            number = sum(
+                1 << (len(node.group) - 1 - i) for i in range(len(node.group)) if i not in chosen
+            )
+            width = len(node.input.schema)
+            kept = tuple(i not in node.group or i in chosen for i in range(width))
+            sets.append((kept, number))
+        spec = specs.ExpandSpec(tuple(sets), self.changelog(node.input))
+        return self.operator("Expand", [self.translate(node.input)], spec)
+
+    # Windows.
+
+    def _slices(self, window: n.Window) -> specs.WindowSlices:
+        slide = window.slide or window.size
+        step = slide
+        if window.kind == "HOP":
+            step = gcd(window.size, slide)
+        zone = self.settings.zone if window.zoned else None
+        return specs.WindowSlices(window.kind, window.size, slide, window.offset, step, zone)
+
+    def _windowtable(self, node: n.WindowTable) -> Transformation:
+        if node.window.kind == "SESSION":
+            raise SqlError(
+                "SESSION is supported with GROUP BY window_start, window_end and the partition "
+                "keys only"
+            )
+        slices = self._slices(node.window)
+        spec = specs.WindowTableSpec(slices, node.window.time, node.window.event_time)
+        return self.operator("WindowTableFunction", [self.translate(node.input)], spec)
+
+    def _windowaggregate(self, node: n.WindowAggregate) -> Transformation:
+        check_supported(node.calls)
+        code = aggregate_code(node.calls, self.changelog(node.input), self.settings.zone)
+        upstream = self.translate(node.input)
+        window = node.window
+        single = not node.group
+        if window.kind == "SESSION" and node.attached is None:
+            keyed = self.keyed(upstream, node.group)
+            session = specs.SessionAggregateSpec(
+                code,
+                len(node.group),
+                window.size,
+                window.time,
+                node.properties,
+                window.event_time,
+                self.settings.zone if window.zoned else None,
+            )
+            return self.operator("SessionAggregate", [keyed], session, single)
+        slices = self._slices(window)
+        merges = (
+            code.mergeable
+            and self.settings.two_phase
+            and node.attached is None
+            and window.event_time
+        )
+        if merges:
+            local = specs.LocalWindowAggregateSpec(code, node.group, slices, window.time)
+            upstream = self.operator("LocalWindowAggregate", [upstream], local)
+            keyed = PartitionTransformation(self.env.ids, upstream, p.Keyed(itemgetter(0)))
+        else:
+            keyed = self.keyed(upstream, node.group)
+        spec = specs.WindowAggregateSpec(
+            code,
+            len(node.group),
+            slices,
+            window.time,
+            node.properties,
+            merges,
+            window.event_time,
+            node.attached,
+        )
+        return self.operator("WindowAggregate", [keyed], spec, single)
+
+    # Rows in order.
+
+    def _overaggregate(self, node: n.OverAggregate) -> Transformation:
+        check_supported(node.calls, ranking=True)
+        (key, *further) = node.order or (SortKey(0),)
+        time = node.input.schema[key.index].time
+        if time is None or further or key.descending:
+            raise SqlError(
+                "OVER windows' ordering in stream mode must be defined on a time attribute in "
+                "ascending order"
+            )
+        code = aggregate_code(node.calls, False, self.settings.zone)
+        keyed = self.keyed(self.translate(node.input), node.partition)
+        spec = specs.OverSpec(code, key.index, time is TimeAttribute.ROWTIME, node.rows, node.start)
+        return self.operator("OverAggregate", [keyed], spec, not node.partition)
+
+    def _rank(self, node: n.Rank) -> Transformation:
+        keyed = self.keyed(self.translate(node.input), node.partition)
+        order = sort_order(node.order)
+        single = not node.partition
+        if node.window is not None:
+            window = specs.WindowRankSpec(
+                order, node.start, node.end, node.numbered, node.window[1]
+            )
+            return self.operator("WindowRank", [keyed], window, single)
+        spec = specs.RankSpec(
+            order,
+            node.start,
+            node.end,
+            node.numbered,
+            self.changelog(node.input),
+            node.function,
+            self.settings.batch,
+            self.settings.state_ttl_ms,
+        )
+        return self.operator("Rank", [keyed], spec, single)
+
+    def _deduplicate(self, node: n.Deduplicate) -> Transformation:
+        keyed = self.keyed(self.translate(node.input), node.keys)
+        if self.settings.batch:
+            order = ((node.order, node.last, True),)
+            rank = specs.RankSpec(order, 1, 1, False, False, "ROW_NUMBER", True)
+            return self.operator("Deduplicate", [keyed], rank, not node.keys)
+        spec = specs.DeduplicateSpec(
+            node.order, node.last, node.event_time, self.settings.state_ttl_ms
+        )
+        return self.operator("Deduplicate", [keyed], spec, not node.keys)
+
+    def _sort(self, node: n.Sort) -> Transformation:
+        upstream = self._single(node.input)
+        if self.settings.batch:
+            spec = specs.SortSpec(sort_order(node.keys))
+            return self.operator("Sort", [upstream], spec, True)
+        first = node.input.schema[node.keys[0].index]
+        if first.time is None or node.keys[0].descending:
+            raise SqlError(
+                "Sort on a non-time-attribute field is not supported: a stream has no end; order "
+                "by a time attribute first, ascending, or add LIMIT"
+            )
+        time = node.keys[0].index if first.time is TimeAttribute.ROWTIME else None
+        spec = specs.SortSpec(sort_order(node.keys), time)
+        if first.time is TimeAttribute.PROCTIME:
+            return upstream
+        return self.operator("TemporalSort", [upstream], spec, True)
+
+    def _limit(self, node: n.Limit) -> Transformation:
+        upstream = self._single(node.input)
+        changelog = self.changelog(node.input)
+        if not node.keys:
+            limit = specs.LimitSpec(node.offset, node.fetch, changelog)
+            return self.operator("Limit", [upstream], limit, True)
+        if self.settings.batch:
+            spec = specs.SortSpec(sort_order(node.keys), None, node.offset, node.fetch)
+            return self.operator("SortLimit", [upstream], spec, True)
+        if node.fetch is None:
+            raise SqlError("ORDER BY with OFFSET alone is not supported on a stream; add LIMIT")
+        rank = specs.RankSpec(
+            sort_order(node.keys), node.offset + 1, node.offset + node.fetch, False, changelog
+        )
+        return self.operator("SortLimit", [self.keyed(upstream, ())], rank, True)
+
+    def _single(self, node: n.Node) -> Transformation:
+        """All rows in one subtask."""
+        return PartitionTransformation(self.env.ids, self.translate(node), p.Global())
+
+    def _setoperation(self, node: n.SetOperation) -> Transformation:
+        width = range(len(node.schema))
+        changelog = not self.settings.batch
+        inputs = [
+            self.keyed(self._as_changelog(i, changelog), list(width))
+            for i in (node.left, node.right)
+        ]
+        spec = specs.SetOperationSpec(node.kind, node.all, self.settings.batch)
+        return self.operator(node.kind.capitalize(), inputs, spec)
+
+    def _correlate(self, node: n.Correlate) -> Transformation:
+        from headrace.sql.expressions import Call
+        from headrace.sql.functions import builtin_registry
+        from headrace.sql.types import RowField, RowType
+
+        row = RowType([RowField(f"f{i}", a.type) for i, a in enumerate(node.arguments)], False)
+        packed = Call(row, builtin_registry().find("ROW"), node.arguments)
+        width = len(node.schema) - len(node.input.schema)
+        function = node.function
+        if hasattr(function, "bound"):
+            function = function.bound(
+                tuple(a.type for a in node.arguments), None, self.settings.zone
+            )
+        spec = specs.CorrelateSpec(
+            value_code(packed, self.settings.zone),
+            function,
+            width,
+            node.outer,
+            self.changelog(node.input),
+        )
+        result = self.operator("Correlate", [self.translate(node.input)], spec)
+        if node.condition is not None:
+            result = self._calc(node, result, [node.condition], None)
+        return result
+
+    def _sink(self, node: n.Sink) -> Transformation:
+        upstream: DataStream[Any] = DataStream(self.env, self.translate(node.input))
+        sink = node.target.attach(upstream, node.input.schema, self.changelog(node.input))
+        found: Transformation = sink._transformation
+        return found
+
+
+def conjuncts(e: Expression) -> list[Expression]:
+    """The conditions that AND joins."""
+    from headrace.sql.expressions import Call
+
+    if isinstance(e, Call) and getattr(e.function, "name", "") == "AND":
+        return [c for a in e.args for c in conjuncts(a)]
+    return [e]
+
+
+def sort_order(keys: Sequence[SortKey]) -> tuple[tuple[int, bool, bool], ...]:
+    """Column, descending, nulls first."""
+    return tuple((k.index, k.descending, k.nulls_first) for k in keys)
+
+
+_RANKING = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
+
+
+def check_supported(calls: Sequence[AggregateCall], ranking: bool = False) -> None:
+    """Refuses aggregates that nobody computes yet."""
+    for call in calls:
+        name = call.function.name
+        if name not in SUPPORTED and not (ranking and name == "ROW_NUMBER"):
+            raise SqlError(f"aggregate function {name} is not supported here yet")

@@ -1,0 +1,113 @@
+"""Sessions for tests: statements run in this process, without Spark."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headrace.datastream.execution_mode import RuntimeExecutionMode
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.sql import statements as s
+from headrace.sql.expressions import Schema
+from headrace.sql.parsing import parse_statement
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.changelog import check_append_only
+from headrace.sql.rules import optimize
+from headrace.table.environment_settings import EnvironmentSettings
+from headrace.table.statement_executor import StatementExecutor
+from headrace.table.table_environment import new_session
+from headrace.table.table_result import rows_of_stream
+from headrace.table.tableau import Tableau
+from headrace.testing import run_in_process
+
+HERE = Path(__file__).parent
+
+
+@dataclass
+class Result:
+    """What a query gave: columns, and rows with their kinds in internal form."""
+
+    schema: Schema
+    rows: list[tuple[int, Sequence[Any]]]
+    batch: bool
+
+    def tableau(self) -> list[str]:
+        lines: list[str] = []
+        table = Tableau(self.schema, "UTC", kinds=not self.batch, by_type=not self.batch)
+        table.print(iter(self.rows), lines.append)
+        return lines
+
+    def materialized(self) -> list[Any]:
+        """The rows that are left after all changes."""
+        left: list[Any] = []
+        for kind, row in self.rows:
+            if kind & 1:
+                left.remove(tuple(row))
+            else:
+                left.append(tuple(row))
+        return left
+
+
+class LocalSession:
+    """Runs statements one after the other."""
+
+    def __init__(self, batch: bool = False, parallelism: int = 1) -> None:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.set_parallelism(parallelism)
+        settings = EnvironmentSettings.in_streaming_mode()
+        if batch:
+            settings = EnvironmentSettings.in_batch_mode()
+        self.session = new_session(env, settings)
+        if batch:
+            env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+        self.session.config.set_local_timezone("UTC")
+        self.executor = StatementExecutor(self.session)
+        self.env = env
+
+    def execute(self, text: str) -> None:
+        """A statement without a job."""
+        self.executor.execute(text)
+
+    def plan(self, text: str) -> n.Node:
+        statement = parse_statement(text)
+        assert isinstance(statement, s.Query)
+        return optimize(self.session.query_plan(statement.tree, text))
+
+    def query(self, text: str, **settings: Any) -> Result:
+        """A query in this process; settings are those of `run_in_process`."""
+        plan = self.plan(text)
+        check_append_only(plan)
+        translator = self.session.translator()
+        try:
+            stream = translator.stream(plan)
+            records = run_in_process(self.env, {"rows": stream}, **settings)["rows"]
+        finally:
+            self.env._transformations = []
+        rows = list(rows_of_stream(iter(records), translator.changelog(plan)))
+        return Result(plan.schema, rows, self.session.batch)
+
+
+def with_tables(batch: bool = False, parallelism: int = 1) -> LocalSession:
+    """A session with the tables of the golden statements."""
+    session = LocalSession(batch, parallelism)
+    text = (HERE / "cases" / "setup.sql").read_text(encoding="utf-8")
+    for statement in statements(text.replace("{data}", str(HERE / "data"))):
+        session.execute(statement)
+    return session
+
+
+def statements(text: str) -> list[str]:
+    """Statements of a file; comments are lines that begin with two dashes."""
+    lines = [x for x in text.splitlines() if not x.startswith("--")]
+    return [x.strip() for x in re.split(r";\s*\n", "\n".join(lines) + "\n") if x.strip()]
+
+
+def golden(mode: str) -> dict[str, Any]:
+    """What Flink gave, by statement."""
+    path = HERE / "golden" / f"{mode}.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found

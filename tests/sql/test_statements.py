@@ -1,0 +1,113 @@
+"""Reading statements: what they mean, and where they are wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.common.errors import SqlError
+from headrace.sql import statements as s
+from headrace.sql.parsing import parse_statement, parse_statements
+from headrace.sql.types import TimestampType
+from tests.sql.sessions import LocalSession
+
+
+def test_a_table_has_all_kinds_of_columns() -> None:
+    table = parse_statement(
+        "CREATE TABLE IF NOT EXISTS c.d.t (a INT NOT NULL COMMENT 'key', b AS a + 1, "
+        "ts TIMESTAMP(3) METADATA FROM 'timestamp' VIRTUAL, "
+        "WATERMARK FOR ts AS ts - INTERVAL '5' SECOND, PRIMARY KEY (a) NOT ENFORCED) "
+        "COMMENT 'x' PARTITIONED BY (a) WITH ('connector' = 'datagen', 'k' = 'it''s')"
+    )
+    assert isinstance(table, s.CreateTable)
+    assert table.path == ("c", "d", "t")
+    assert [c.name for c in table.columns] == ["a", "b", "ts"]
+    assert table.columns[0].comment == "key"
+    assert table.columns[1].expression_text == "a + 1"
+    assert table.columns[2].metadata_key == "timestamp"
+    assert table.columns[2].type == TimestampType(3)
+    assert table.columns[2].virtual
+    assert table.watermark is not None
+    assert table.watermark.text == "ts - INTERVAL '5' SECOND"
+    assert table.primary_key == table.partitioned_by == ("a",)
+    assert table.options == {"connector": "datagen", "k": "it's"}
+    assert table.if_not_exists
+
+
+def test_a_script_has_several_statements_and_a_statement_set_is_one() -> None:
+    found = parse_statements(
+        "SET 'a' = 'b'; EXECUTE STATEMENT SET BEGIN INSERT INTO x SELECT 1; "
+        "INSERT INTO y SELECT 2; END; -- the end\nSHOW TABLES LIKE '%x';"
+    )
+    assert [type(f) for f in found] == [s.SetOption, s.StatementSetBlock, s.Show]
+    assert isinstance(found[1], s.StatementSetBlock)
+    assert [i.path for i in found[1].inserts] == [("x",), ("y",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "position"),
+    [
+        ("selec 1", "Expecting a statement", (1, 1)),
+        ("CREATE TABLE t (a INTT)", "INTT is no type", (1, 19)),
+        ("INSERT t SELECT 1", "Expecting INTO", (1, 8)),
+        ("SELECT\n  foo FROM (VALUES (1)) AS t(fob)", "did you mean 'fob'?", (2, 3)),
+        ("SELECT uper('a')", "did you mean UPPER?", (1, 8)),
+        ("SELECT 'a' + 1", "Cannot apply 'PLUS'", (1, 8)),
+        ("SELECT * FROM ordrs", "did you mean 'orders'?", (1, 15)),
+        ("SELECT a FROM (VALUES (1, 2)) AS t(a, b) GROUP BY b", "not being grouped", (1, 8)),
+        ("SELECT a FROM (VALUES (1)) AS t(a) WHERE a", "must be a condition", (1, 42)),
+        ("SELECT SUM(a) OVER w FROM (VALUES (1)) AS t(a)", "Window 'w' not found", None),
+    ],
+)
+def test_errors_show_the_place_and_the_nearest_name(
+    text: str, message: str, position: tuple[int, int] | None
+) -> None:
+    session = LocalSession()
+    session.execute("CREATE TABLE orders (id INT) WITH ('connector' = 'datagen')")
+    with pytest.raises(SqlError) as error:
+        session.query(text)
+    assert message in str(error.value)
+    if position is not None:
+        assert error.value.position == position
+        assert "^" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("CREATE TABLE t (a INT) WITH ('connector' = 'printt')", "did you mean 'print'"),
+        ("CREATE TABLE t (a INT) WITH ('connector' = 'datagen', 'rows' = '1')", "Unsupported opt"),
+        ("CREATE TABLE t (a INT)", "'connector'"),
+    ],
+)
+def test_options_are_checked_when_a_table_is_used(statement: str, message: str) -> None:
+    session = LocalSession()
+    session.execute(statement)
+    with pytest.raises(SqlError, match=message):
+        session.query("SELECT * FROM t")
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("CREATE TABLE t (a INT, a INT) WITH ()", "already exists"),
+        ("CREATE TABLE t (a INT, PRIMARY KEY (b) NOT ENFORCED) WITH ()", "not defined"),
+        ("CREATE TABLE t (a INT, PRIMARY KEY (a)) WITH ()", "NOT ENFORCED"),
+        ("CREATE TABLE t (a INT, WATERMARK FOR a AS a) WITH ()", "Invalid data type of time"),
+        ("DROP TABLE nothing", "does not exist"),
+        ("USE CATALOG nothing", "does not exist"),
+    ],
+)
+def test_declarations_that_cannot_be(statement: str, message: str) -> None:
+    with pytest.raises(SqlError, match=message):
+        LocalSession().execute(statement)
+
+
+def test_a_sink_that_takes_no_updates_is_refused_with_the_reason() -> None:
+    session = LocalSession()
+    session.execute("CREATE TABLE src (a INT) WITH ('connector' = 'datagen')")
+    session.execute(
+        "CREATE TABLE f (a INT, n BIGINT) "
+        "WITH ('connector' = 'filesystem', 'path' = '/tmp/none', 'format' = 'csv')"
+    )
+    with pytest.raises(SqlError, match="doesn't support consuming update and delete changes"):
+        session.execute("INSERT INTO f SELECT a, COUNT(*) FROM src GROUP BY a")
