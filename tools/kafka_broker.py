@@ -182,7 +182,7 @@ class KafkaBroker:
         while not self._answers():
             if not _alive(self.pid) or time.monotonic() > deadline:
                 self.stop()
-                raise KafkaUnavailableError(f"the broker did not start:\n{self._log.read_text()}")
+                raise RuntimeError(f"the broker did not start:\n{self._log.read_text()}")
             time.sleep(0.1)
         return self
 
@@ -219,14 +219,14 @@ class KafkaBroker:
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         config = ("--config", str(self._properties))
         run = subprocess.run(
-            self._java("kafka.tools.StorageTool", "format", "--cluster-id", cluster, *config),
+            self._java("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", *config),
             capture_output=True,
             text=True,
             check=False,
         )
         if run.returncode != 0:
             shutil.rmtree(self._directory, ignore_errors=True)
-            raise KafkaUnavailableError(f"no storage for the broker: {run.stdout}{run.stderr}")
+            raise RuntimeError(f"no storage for the broker: {run.stdout}{run.stderr}")
 
     def _answers(self) -> bool:
         from confluent_kafka import KafkaException

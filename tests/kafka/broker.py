@@ -59,6 +59,20 @@ class Kafka:
             producer.produce(topic, data, partition=partition, **fields)
         assert producer.flush(LIMIT_S) == 0
 
+    def fill(self, topic: str, count: int) -> None:
+        """Write the numbers up to a count, spread over the partitions."""
+        producer = Producer(
+            {
+                "bootstrap.servers": self.servers,
+                "linger.ms": 20,
+                "queue.buffering.max.messages": 2_000_000,
+            }
+        )
+        partitions = len(self._partitions(topic))
+        for number in range(count):
+            producer.produce(topic, str(number).encode(), None, number % partitions)
+        assert producer.flush(LIMIT_S) == 0
+
     def read(self, topic: str, isolation: str = "read_committed") -> list[Any]:
         """All messages of a topic that a reader of committed records sees."""
         consumer = self._consumer("headrace-tests", isolation)

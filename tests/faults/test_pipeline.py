@@ -1,0 +1,148 @@
+"""From end to end exactly once: Kafka to keyed state to Kafka and files, with everything killed.
+
+The long form, a million records and two dozen kills, runs with `HEADRACE_LONG_FAULTS=1`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from tests.faults.pipeline_program import KEYS, Pipeline
+from tests.faults.processes import Child, alive, assert_gone, descendants_of
+from tests.faults.test_recovery import latest_checkpoint
+from tests.kafka.broker import Kafka
+
+PROGRAM = Path(__file__).with_name("pipeline_program.py")
+LONG = bool(os.environ.get("HEADRACE_LONG_FAULTS"))
+RECORDS = 1_000_000 if LONG else 20_000
+KILLS = 24 if LONG else 3
+EPOCH_RECORDS = 5_000 if LONG else 1_000
+LIMIT_S = 3_600 if LONG else 600
+
+pytestmark = [pytest.mark.timeout(LIMIT_S), pytest.mark.slow]
+
+
+class Chaos:
+    """A job that is killed in part or as a whole, and started again when its driver is gone."""
+
+    def __init__(self, pipeline: Pipeline, directory: Path) -> None:
+        self.pipeline = pipeline
+        self._directory = directory
+        self._random = random.Random(os.environ.get("HEADRACE_FAULT_SEED", "17"))
+        self._jobs: list[Child] = []
+        self._attempts = 0
+        self.kills: Counter[str] = Counter()
+        self.start()
+
+    @property
+    def job(self) -> Child:
+        return self._jobs[-1]
+
+    def start(self) -> None:
+        """Start the program from its last checkpoint."""
+        checkpoint = latest_checkpoint(Path(self.pipeline.checkpoints))
+        pipeline = replace(self.pipeline, restore=checkpoint and str(checkpoint))
+        log = self._directory / f"job-{len(self._jobs)}.log"
+        self._jobs.append(Child(PROGRAM, [json.dumps(asdict(pipeline))], log))
+        self._attempts = 0
+
+    def kill(self, whom: str) -> bool:
+        """Kill one of a kind some time after it has begun to work; False if the job is done."""
+        self._attempts += 1
+        while len(self.job.lines("attempt")) < self._attempts:
+            if self.job.lines("done"):
+                return False
+            assert self.job.process.poll() is None, self.log()
+            time.sleep(0.05)
+        self._attempts = len(self.job.lines("attempt"))
+        driver, *slots = map(int, self.job.lines("attempt")[-1].split()[1:])
+        time.sleep(self._random.uniform(0.2, 3.0))
+        executors = descendants_of(driver, b"CoarseGrainedExecutorBackend")
+        victims = {"slot": slots, "executor": executors, "driver": [driver]}[whom]
+        victim = self._random.choice(victims)
+        if self.job.lines("done") or not alive(victim):
+            return not self.job.lines("done")
+        os.kill(victim, signal.SIGKILL)
+        self.kills[whom] += 1
+        if whom == "driver":
+            self.job.process.wait(60)
+            assert_gone([*slots, *executors])
+            self.start()
+        return True
+
+    def finish(self) -> None:
+        while not self.job.lines("done"):
+            assert self.job.process.poll() is None, self.log()
+            time.sleep(0.2)
+
+    def log(self) -> str:
+        return "".join(f"--- {job.log.name}\n{job.log.read_text()}" for job in self._jobs)
+
+    def close(self) -> None:
+        for job in self._jobs:
+            job.end()
+
+
+@pytest.fixture
+def chaos(kafka: Kafka, tmp_path: Path) -> Iterator[Chaos]:
+    source, target = kafka.topic(4), kafka.topic(3)
+    kafka.fill(source, RECORDS)
+    pipeline = Pipeline(
+        master="local-cluster[2,1,1024]",
+        checkpoints=str(tmp_path / "checkpoints"),
+        restore=None,
+        servers=kafka.servers,
+        source_topic=source,
+        target_topic=target,
+        files=str(tmp_path / "files"),
+        epoch_records=EPOCH_RECORDS,
+    )
+    started = Chaos(pipeline, tmp_path)
+    yield started
+    started.close()
+
+
+def test_every_output_has_each_record_once_whatever_is_killed(
+    chaos: Chaos, kafka: Kafka, tmp_path: Path
+) -> None:
+    began = time.monotonic()
+    for whom in itertools.cycle(("slot", "executor", "driver")):
+        if sum(chaos.kills.values()) >= KILLS or not chaos.kill(whom):
+            break
+    chaos.finish()
+    print(f"killed {dict(chaos.kills)} in {time.monotonic() - began:.0f} s")
+    assert sum(chaos.kills.values()) >= KILLS, chaos.log()
+    outputs = {
+        "kafka": kafka.values(chaos.pipeline.target_topic),
+        "files": [line for part in tmp_path.glob("files/*/part-*") for line in lines(part)],
+    }
+    for name, rows in outputs.items():
+        assert_each_once(name, rows)
+
+
+def lines(part: Path) -> list[str]:
+    return part.read_text().splitlines()
+
+
+def assert_each_once(name: str, rows: list[str]) -> None:
+    """All records, and the counts of each key without a gap: the state was exact too."""
+    parsed = [tuple(map(int, row.split(","))) for row in rows]
+    numbers = Counter(number for number, _, _ in parsed)
+    doubled = {n: times for n, times in numbers.items() if times > 1}
+    missing = set(range(RECORDS)) - set(numbers)
+    assert (len(doubled), len(missing)) == (0, 0), (name, list(doubled)[:10], list(missing)[:10])
+    counts: dict[int, list[int]] = {}
+    for _, key, count in parsed:
+        counts.setdefault(key, []).append(count)
+    assert all(sorted(found) == list(range(1, RECORDS // KEYS + 1)) for found in counts.values())
