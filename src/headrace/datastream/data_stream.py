@@ -58,6 +58,7 @@ from headrace.graph import partitioning as p
 from headrace.graph import specs
 from headrace.graph.shipping import check_shippable
 from headrace.graph.transformation import (
+    CacheTransformation,
     OperatorTransformation,
     PartitionTransformation,
     SideOutputTransformation,
@@ -67,12 +68,14 @@ from headrace.graph.transformation import (
 
 if TYPE_CHECKING:
     from headrace.datastream.broadcast import BroadcastConnectedStream, BroadcastStream
+    from headrace.datastream.cached_data_stream import CachedDataStream
     from headrace.datastream.joins import CoGroupedStreams, IntervalJoin, JoinedStreams
     from headrace.datastream.state import MapStateDescriptor
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
     from headrace.datastream.windowed_stream import AllWindowedStream, WindowedStream
 
 __all__ = [
+    "CachedDataStream",
     "CloseableIterator",
     "ConnectedStreams",
     "DataStream",
@@ -224,6 +227,20 @@ class DataStream(OperatorSettings, Generic[T]):
                 )
         inputs = [self._values(), *(s._values() for s in streams)]
         return DataStream(self._environment, UnionTransformation(self._environment.ids, inputs))
+
+    def cache(self) -> CachedDataStream[T]:
+        """Keep what this operator computes, so that later jobs need not compute it again."""
+        from headrace.datastream.cached_data_stream import CachedDataStream, sources_above
+
+        if self._transformation.virtual:
+            raise GraphError(
+                "cache() keeps what an operator computes: call it right after the operation, not "
+                f"after {self._transformation.name.lower()}"
+            )
+        if not all(source.bounded for source in sources_above(self._transformation)):
+            raise GraphError("cache() needs a bounded stream, but this one never ends")
+        cached = CacheTransformation(self._environment.ids, self._transformation)
+        return CachedDataStream(self._environment, cached)
 
     @overload
     def connect(self, ds: DataStream[V]) -> ConnectedStreams[T, V]: ...
@@ -731,7 +748,11 @@ class CloseableIterator(Generic[T]):
 
 
 def __getattr__(name: str) -> Any:
-    """PyFlink has windowed and broadcast streams here too; they have modules of their own."""
+    """PyFlink has windowed, broadcast and cached streams here too; ours are in other modules."""
+    if name == "CachedDataStream":
+        from headrace.datastream.cached_data_stream import CachedDataStream
+
+        return CachedDataStream
     if name in ("BroadcastStream", "BroadcastConnectedStream"):
         from headrace.datastream import broadcast
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,6 +21,7 @@ from headrace.common.option_loading import load_configuration
 from headrace.common.time import to_millis
 from headrace.common.typeinfo import BasicTypeInfo, TypeInformation, Types
 from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.cached_data_stream import CachesOfJob
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
 from headrace.datastream.connectors.base import Source
@@ -72,6 +74,7 @@ class StreamExecutionEnvironment:
         self._config = ExecutionConfig(self._configuration)
         self._checkpoint_config = CheckpointConfig(self._configuration)
         self._transformations: list[OperatorTransformation] = []
+        self._caches: list[tuple[Future[JobExecutionResult], CachesOfJob]] = []
         self._side_outputs: dict[tuple[int, str], TypeInformation] = {}
         self._slot_sharing_groups: dict[str, SlotSharingGroup] = {}
         self._cached_files: dict[str, str] = {}
@@ -579,6 +582,9 @@ class StreamExecutionEnvironment:
     ) -> JobMaster:
         if job_name is not None and not isinstance(job_name, str):
             raise FunctionTypeError(f"a job name is a str, not {job_name!r}")
+        self._settle_caches()
+        caches = CachesOfJob(self._transformations)
+        self._transformations += caches.sinks(self.ids)
         graph = self.get_stream_graph(job_name, clear=True)
         if StreamExecutionEnvironment.instead_of_running is not None:
             StreamExecutionEnvironment.instead_of_running(graph)
@@ -601,7 +607,16 @@ class StreamExecutionEnvironment:
             listeners.not_submitted(error)
             raise
         listeners.submitted(master)
+        self._caches.append((master.result_future(), caches))
         return master
+
+    def _settle_caches(self) -> None:
+        """Let streams whose records earlier jobs have kept be read from there."""
+        ended = [entry for entry in self._caches if entry[0].done()]
+        self._caches = [entry for entry in self._caches if not entry[0].done()]
+        for result, caches in ended:
+            if result.exception() is None:
+                caches.job_succeeded(self.ids)
 
     @staticmethod
     def _wait_for(master: JobMaster) -> JobExecutionResult:

@@ -17,6 +17,7 @@ from headrace.graph.ids import (
 from headrace.graph.partitioning import Forward, Keyed, Partitioning, Rebalance
 from headrace.graph.specs import OperatorSpec, SinkSpec, SourceSpec
 from headrace.graph.transformation import (
+    CacheTransformation,
     Chaining,
     OperatorTransformation,
     PartitionTransformation,
@@ -157,7 +158,7 @@ class _Builder:
     def _resolve(self, t: Transformation) -> list[_Upstream]:
         if isinstance(t, OperatorTransformation):
             return [_Upstream(self._add_node(t))]
-        if isinstance(t, UnionTransformation):
+        if isinstance(t, UnionTransformation | CacheTransformation):
             return [u for i in t.inputs for u in self._resolved[i.id]]
         upstream = self._resolved[t.inputs[0].id]
         if isinstance(t, PartitionTransformation):

@@ -96,6 +96,15 @@ class SideOutputTransformation(Transformation):
         self.tag = tag
 
 
+class CacheTransformation(Transformation):
+    """What an operator computes, or, once a job has kept it in `directory`, a source of it."""
+
+    def __init__(self, ids: Iterable[int], computed: Transformation) -> None:
+        super().__init__(ids, computed.name, [computed], computed.output_type)
+        self.computed = computed
+        self.directory: str | None = None
+
+
 def id_counter() -> Iterable[int]:
     """Ids of the transformations of one environment."""
     return itertools.count(1)

@@ -1,0 +1,110 @@
+"""`CachedDataStream`: what a stream computed in one job is read by the next ones."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+from headrace.datastream.connectors.base import Source
+from headrace.datastream.connectors.record_files import RecordFileSink, RecordFileSource
+from headrace.datastream.data_stream import DataStream
+from headrace.graph.ids import NodeId
+from headrace.graph.specs import SinkSpec, SourceSpec
+from headrace.graph.transformation import (
+    CacheTransformation,
+    OperatorTransformation,
+    Transformation,
+)
+
+if TYPE_CHECKING:
+    from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+__all__ = ["CachedDataStream", "CachesOfJob", "sources_above"]
+
+T = TypeVar("T")
+
+
+class CachedDataStream(DataStream[T]):
+    """A stream whose records are kept when a job has computed them.
+
+    The first job that comes to its end with this stream in it fills the cache; later jobs of the
+    same environment read from there and leave out what is above. The stream must be bounded.
+    The records lie in files on the driver's machine, which executors must reach.
+    """
+
+    _transformation: CacheTransformation
+
+    def __init__(
+        self, environment: StreamExecutionEnvironment, transformation: CacheTransformation
+    ) -> None:
+        super().__init__(environment, transformation)
+
+    def invalidate(self) -> None:
+        """Forget what is kept; the next job computes it anew."""
+        cached = self._transformation
+        cached.inputs = [cached.computed]
+        if cached.directory is not None:
+            shutil.rmtree(cached.directory, ignore_errors=True)
+            cached.directory = None
+
+    def _settable(self, what: str) -> Transformation:
+        return self._transformation.computed
+
+
+class CachesOfJob:
+    """The caches that a job is to fill."""
+
+    def __init__(self, transformations: Iterable[Transformation]) -> None:
+        self._empty = [
+            t
+            for t in _above(transformations)
+            if isinstance(t, CacheTransformation) and t.directory is None
+        ]
+        self._filled: list[tuple[CacheTransformation, str]] = []
+
+    def sinks(self, ids: Iterable[int]) -> list[OperatorTransformation]:
+        """Sinks that fill them."""
+        sinks = []
+        for cached in self._empty:
+            directory = tempfile.mkdtemp(prefix="headrace-cache-")
+            weakref.finalize(cached, shutil.rmtree, directory, True)
+            spec = SinkSpec(RecordFileSink(directory))
+            computed = cached.computed
+            sink = OperatorTransformation(ids, "Cache", [computed], computed.output_type, spec)
+            sink.parallelism = computed.parallelism
+            sinks.append(sink)
+            self._filled.append((cached, directory))
+        return sinks
+
+    def job_succeeded(self, ids: Iterable[int]) -> None:
+        """All records are there: read them from now on."""
+        for cached, directory in self._filled:
+            spec = SourceSpec(RecordFileSource(directory))
+            source = OperatorTransformation(ids, "Cache", [], cached.output_type, spec)
+            source.parallelism = cached.computed.parallelism
+            cached.inputs = [source]
+            cached.directory = directory
+
+
+def sources_above(transformation: Transformation) -> list[Source]:
+    """All sources that a stream is computed from."""
+    return [
+        t.spec.source
+        for t in _above([transformation])
+        if isinstance(t, OperatorTransformation) and isinstance(t.spec, SourceSpec)
+    ]
+
+
+def _above(transformations: Iterable[Transformation]) -> list[Transformation]:
+    """These transformations and all that they depend on."""
+    found: dict[NodeId, Transformation] = {}
+    stack = list(transformations)
+    while stack:
+        current = stack.pop()
+        if current.id not in found:
+            found[current.id] = current
+            stack.extend(current.inputs)
+    return list(found.values())
