@@ -7,13 +7,14 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
     from tests.kafka.broker import Kafka
+    from tools.database_server import MariaDbServer, PostgreSqlServer
 
 # Before anything starts a JVM: Spark must not bind to whatever the host's name resolves to.
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -70,4 +71,27 @@ def kafka() -> Iterator[Kafka]:
         with running_broker() as broker:
             yield Kafka(broker)
     except KafkaUnavailableError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[PostgreSqlServer]:
+    """A real PostgreSQL server that all tests share; each takes tables of its own."""
+    yield from _database_server("postgresql")
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[MariaDbServer]:
+    """A real MariaDB server that all tests share; each takes tables of its own."""
+    yield from _database_server("mariadb")
+
+
+def _database_server(product: str) -> Iterator[Any]:
+    pytest.importorskip("psycopg", reason="pip install 'headrace[jdbc]'")
+    from tools.database_server import DatabaseUnavailableError, running_server
+
+    try:
+        with running_server(product) as server:
+            yield server
+    except DatabaseUnavailableError as error:
         pytest.skip(str(error))

@@ -214,6 +214,11 @@ S3_ENDPOINT = _option(
 S3_REGION = _option("s3.endpoint.region", STRING, None, "Region of the S3 server.")
 S3_ACCESS_KEY = _option("s3.access-key", STRING, None, "Access key for `s3://` paths.")
 S3_SECRET_KEY = _option("s3.secret-key", STRING, None, "Secret key for `s3://` paths.")
+COMMIT_MARKER = _option(
+    "execution.commit-marker", STRING, None,
+    "A file that says up to which checkpoint all sinks have committed, for those who read the "
+    "outputs of several sinks together.",
+)  # fmt: skip
 CHECKPOINTS_NUM_RETAINED = _option(
     "execution.checkpointing.num-retained", INT, 1, "How many completed checkpoints are kept."
 )

@@ -84,6 +84,7 @@ class JobAttempt:
         self._on_snapshot = on_snapshot
         self._on_committed = on_committed
         self._committed: dict[SlotId, CheckpointId] = {}
+        self._committed_last = 0
         self._changed = threading.Condition()
         self._failure: Failure | None = None
         self._failed_slot: SlotId | None = None
@@ -200,7 +201,7 @@ class JobAttempt:
 
     def wait_for_commit(self, checkpoint: CheckpointId) -> None:
         """Wait until a completed checkpoint is committed in all slots."""
-        self._wait(lambda: self._committed_everywhere >= checkpoint, None, "commit")
+        self._wait(lambda: self._committed_last >= checkpoint, None, "commit")
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float | None) -> bool:
         """Wait for something that a message of a slot brings about; whether it came in time."""
@@ -323,6 +324,7 @@ class JobAttempt:
         if now > before:
             self._on_committed(CheckpointId(now))
         with self._changed:
+            self._committed_last = max(self._committed_last, now)
             self._changed.notify_all()
 
     def _on_lost(self, slot: SlotId) -> None:

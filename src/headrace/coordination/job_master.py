@@ -35,6 +35,7 @@ from headrace.coordination.checkpoint_coordinator import (
     SavepointOrder,
 )
 from headrace.coordination.checkpoint_store import CheckpointStore, CompletedCheckpoint
+from headrace.coordination.commit_record import CommitRecord
 from headrace.coordination.epoch_pacer import EpochPacer
 from headrace.coordination.global_commits import GlobalCommits
 from headrace.coordination.heartbeats import HeartbeatSettings
@@ -82,6 +83,7 @@ class JobMasterOptions:
     checkpoints: CheckpointSettings = field(default_factory=CheckpointSettings)
     restarts: RestartPolicy = field(default_factory=NoRestart)
     restore_path: str | None = None
+    commit_marker: str | None = None
     allow_unmatched_state: bool = False
     claim_restored: bool = False
 
@@ -140,6 +142,7 @@ class JobMaster:
         # On the caller's thread, so that what the program changes afterwards is not in it.
         self._deployment = deployment_of(job_graph, self.physical)
         self._global_commits = GlobalCommits(job_graph, self._id.to_hex_string())
+        self._commits = CommitRecord(options.commit_marker, self._id.to_hex_string())
         self.attempt: JobAttempt | None = None
         self.restarts = 0
         self._incarnation = 0
@@ -340,6 +343,7 @@ class JobMaster:
             self._options.slots,
             partial(self._on_output, self._incarnation),
             self._on_snapshot,
+            self._on_committed,
             heartbeats=self._options.heartbeats,
             on_tick=lambda: self._expire(now_ms()),
         )
@@ -351,6 +355,8 @@ class JobMaster:
         try:
             self._deploy(attempt, restore)
             self.history.move_to(JobStatus.RUNNING)
+            if restore is not None:
+                self._commits.finish(restore.checkpoint)
             if self._rescaling is not None:
                 self._rescaling.resumed.set_result(None)
                 self._rescaling = None
@@ -478,6 +484,7 @@ class JobMaster:
             finished = all(r.finished for r in reports)
             self._collected.epoch_ended(self._epoch, final=not self._options.checkpoints.enabled)
             if plan.commit is not None and any(r.committables for r in reports):
+                self._commits.begin(plan.commit)
                 attempt.commit(plan.commit)
                 if finished:
                     attempt.wait_for_commit(plan.commit)
@@ -626,8 +633,19 @@ class JobMaster:
         if completed:
             oldest = self.checkpoints.store.completed[0].checkpoint
             self._collected.checkpoint_completed(checkpoint, oldest)
+            self._record(self._commits.begin, checkpoint)
         if self.attempt is not None:
             self.attempt.checkpoint_ended(checkpoint, completed)
+
+    def _on_committed(self, checkpoint: CheckpointId) -> None:
+        self._record(self._commits.finish, checkpoint)
+
+    def _record(self, how: Callable[[CheckpointId], None], checkpoint: CheckpointId) -> None:
+        try:
+            how(checkpoint)
+        except OSError as error:
+            if self.attempt is not None:
+                self.attempt.fail(f"the commit marker cannot be written: {error}")
 
     # Errors.
 

@@ -18,6 +18,7 @@ from headrace.datastream import rolling
 from headrace.datastream.connectors.base import Sink
 from headrace.datastream.connectors.function_sink import FunctionSink
 from headrace.datastream.connectors.print_sink import CollectSink, PrintSink
+from headrace.datastream.connectors.two_phase_sink import TwoPhaseCommitSink
 from headrace.datastream.functions import (
     CoFlatMapFunction,
     CoMapFunction,
@@ -32,6 +33,7 @@ from headrace.datastream.functions import (
     ProcessFunction,
     ReduceFunction,
     SinkFunction,
+    TwoPhaseCommitSinkFunction,
     as_filter_function,
     as_flat_map_function,
     as_key_selector,
@@ -438,10 +440,15 @@ class DataStream(OperatorSettings, Generic[T]):
             SideOutputTransformation(self._environment.ids, transformation, output_tag),
         )
 
-    def add_sink(self, sink_func: SinkFunction[T]) -> DataStreamSink:
-        """Writes the records with a `SinkFunction`."""
+    def add_sink(
+        self, sink_func: SinkFunction[T] | TwoPhaseCommitSinkFunction[T, Any, Any]
+    ) -> DataStreamSink:
+        """Writes the records with a `SinkFunction` or a `TwoPhaseCommitSinkFunction`."""
         if isinstance(sink_func, Sink):
             return self.sink_to(sink_func)
+        if isinstance(sink_func, TwoPhaseCommitSinkFunction):
+            check_shippable(sink_func, "add_sink")
+            return self._sink("Unnamed", TwoPhaseCommitSink(sink_func))
         function = as_sink_function(sink_func)
         check_shippable(function, "add_sink")
         return self._sink("Unnamed", FunctionSink(function))

@@ -80,6 +80,7 @@ def _master_options(
         checkpoints=checkpoints,
         restarts=restart_policy(strategy, checkpoints.enabled),
         restore_path=get(options.SAVEPOINT_PATH),
+        commit_marker=get(options.COMMIT_MARKER),
         allow_unmatched_state=get(options.SAVEPOINT_IGNORE_UNCLAIMED),
         claim_restored=get(options.RESTORE_MODE) == "CLAIM",
     )

@@ -11,7 +11,7 @@ from headrace.common.watermark_strategy import Watermark
 from headrace.datastream.connectors.base import Sink, SinkWriter, WriterContext
 from headrace.datastream.functions import RichFunction, SinkFunction, positional_arguments
 
-__all__ = ["FunctionSink"]
+__all__ = ["FunctionSink", "SinkContext"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,9 @@ class FunctionSink(Sink):
         return _FunctionWriter(self.function, context)
 
 
-class _SinkContext(SinkFunction.Context):
+class SinkContext(SinkFunction.Context):
+    """What `invoke` of a sink function is given, one object for all records."""
+
     def __init__(self, context: WriterContext) -> None:
         self._context = context
         self.stamp: int | None = None
@@ -43,7 +45,7 @@ class _FunctionWriter(SinkWriter):
     def __init__(self, function: SinkFunction[Any], context: WriterContext) -> None:
         self._function = function
         self._context = context
-        self._sink_context = _SinkContext(context)
+        self._sink_context = SinkContext(context)
         self._takes_context = positional_arguments(function.invoke) != 1
         self._record: Any = None
 

@@ -106,6 +106,7 @@ from headrace.datastream.functions.source_sink import (
     SinkFunction,
     SourceFunction,
 )
+from headrace.datastream.functions.two_phase_commit import TwoPhaseCommitSinkFunction
 from headrace.datastream.functions.windowing import (
     AllWindowFunction,
     CoGroupFunction,
@@ -204,6 +205,7 @@ __all__ = [
     "SourceFunction",
     "TaskInfo",
     "TimerService",
+    "TwoPhaseCommitSinkFunction",
     "WindowFunction",
     "as_co_group_function",
     "as_filter_function",

@@ -1,0 +1,256 @@
+"""Connections to a database, through the Python driver that its URL stands for."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from headrace.common.errors import ConfigurationError, HeadraceError
+from headrace.datastream.connectors.jdbc.options import JdbcConnectionOptions
+from headrace.datastream.connectors.jdbc.statements import translate_placeholders
+
+__all__ = ["Database", "ServerAwayError", "database_of", "require_driver"]
+
+_CONNECT_TIMEOUT_S = 10
+_FIRST_PAUSE_S = 0.25
+_LONGEST_PAUSE_S = 5.0
+_SAY_EVERY_S = 10.0
+
+Tell = Callable[[str], None]
+
+
+class ServerAwayError(HeadraceError):
+    """The database server cannot be reached, or the connection to it is lost."""
+
+
+def require_driver(options: JdbcConnectionOptions) -> None:
+    """Say how to install the driver of a database, if it is missing."""
+    module = "psycopg" if options.url.product == "postgresql" else "pymysql"
+    if importlib.util.find_spec(module) is None:
+        raise ConfigurationError(
+            f"{options.url} needs the Python package {module}, which is not installed: "
+            "pip install 'headrace[jdbc]'"
+        )
+
+
+def database_of(options: JdbcConnectionOptions) -> Database:
+    """The database that options describe."""
+    return PostgreSql(options) if options.url.product == "postgresql" else MySql(options)
+
+
+class Database(ABC):
+    """What differs between products. Connections are those of the driver, without autocommit."""
+
+    def __init__(self, options: JdbcConnectionOptions) -> None:
+        require_driver(options)
+        self.options = options
+
+    def connect(
+        self, tell: Tell, sleep: Callable[[float], None] = time.sleep, autocommit: bool = False
+    ) -> Any:
+        """Connect; while the server is away wait for it, and say so."""
+        deadline = time.monotonic() + self.options.wait_for_server_s
+        pause_s, say_at = _FIRST_PAUSE_S, 0.0
+        while True:
+            try:
+                return self._connect(autocommit)
+            except ServerAwayError as error:
+                now = time.monotonic()
+                if now >= deadline:
+                    raise ServerAwayError(
+                        f"{error}; it was waited for during {self.options.wait_for_server_s:g} s: "
+                        "start the server or correct the URL"
+                    ) from error
+                if now >= say_at:
+                    tell(f"waiting for {self.options.url}: {error}")
+                    say_at = now + _SAY_EVERY_S
+                sleep(pause_s)
+                pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+
+    @abstractmethod
+    def _connect(self, autocommit: bool) -> Any:
+        """Connect; raises `ServerAwayError` if that may succeed later."""
+
+    @abstractmethod
+    def is_lost(self, connection: Any, error: Exception) -> bool:
+        """Whether an error means that the connection is gone."""
+
+    @abstractmethod
+    def is_transient(self, error: Exception) -> bool:
+        """Whether the same statements may succeed when they are tried again: a deadlock."""
+
+    @abstractmethod
+    def check(self, connection: Any, sql: str) -> str | None:
+        """What is wrong with a statement, as the server sees it; None if nothing."""
+
+    @abstractmethod
+    def open_cursor(self, connection: Any, fetch_size: int) -> Any:
+        """A cursor that fetches a large result piece by piece."""
+
+    @staticmethod
+    def driver_sql(sql: str) -> str:
+        """A statement with the placeholders of Python's drivers."""
+        return translate_placeholders(sql)
+
+
+class PostgreSql(Database):
+    """PostgreSQL with psycopg 3."""
+
+    # The server answers, but not to us now: it starts, stops, or has no connection left.
+    _LATER = ("starting up", "shutting down", "too many clients", "not yet accepting")
+
+    def _connect(self, autocommit: bool) -> Any:
+        import psycopg
+
+        url = self.options.url
+        given: dict[str, Any] = {
+            "host": url.host,
+            "port": url.port,
+            "dbname": url.database,
+            "user": self.options.user_name,
+            "password": self.options.password,
+            "connect_timeout": _CONNECT_TIMEOUT_S,
+            **dict(url.properties),
+        }
+        try:
+            return psycopg.connect(
+                **{k: v for k, v in given.items() if v is not None}, autocommit=autocommit
+            )
+        except psycopg.OperationalError as error:
+            text = " ".join(str(error).split())
+            if "FATAL" in text and not any(word in text for word in self._LATER):
+                raise HeadraceError(f"{url} refuses the connection: {text}") from error
+            raise ServerAwayError(f"{url} cannot be reached: {text}") from error
+
+    def is_lost(self, connection: Any, error: Exception) -> bool:
+        return bool(connection.closed)
+
+    def is_transient(self, error: Exception) -> bool:
+        from psycopg import errors
+
+        kinds = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
+        return isinstance(error, kinds)
+
+    def check(self, connection: Any, sql: str) -> str | None:
+        from psycopg import errors
+
+        prepared = translate_placeholders(sql, lambda number: f"${number}")
+        try:
+            connection.execute(f"PREPARE headrace_check AS {prepared}", prepare=False)
+            connection.execute("DEALLOCATE headrace_check", prepare=False)
+        except (errors.IndeterminateDatatype, errors.AmbiguousParameter):
+            # The server will see when there are values.
+            pass
+        except errors.ProgrammingError as error:
+            return " ".join(str(error).split())
+        finally:
+            if not connection.closed and not connection.autocommit:
+                connection.rollback()
+        return None
+
+    def open_cursor(self, connection: Any, fetch_size: int) -> Any:
+        cursor = connection.cursor("headrace")
+        cursor.itersize = fetch_size
+        return cursor
+
+    # Prepared transactions.
+
+    @staticmethod
+    def require_prepared_transactions(connection: Any) -> None:
+        """Check that the server is configured for exactly-once sinks."""
+        (limit,) = connection.execute("SHOW max_prepared_transactions").fetchone()
+        if int(limit) == 0:
+            raise HeadraceError(
+                "the PostgreSQL server has max_prepared_transactions = 0, so that no transaction "
+                "can wait for a checkpoint: set it in postgresql.conf to at least twice the "
+                "parallelism of the sink and restart the server, or use JdbcSink.sink with an "
+                "upsert statement"
+            )
+
+    @staticmethod
+    def prepare(connection: Any, name: str) -> str:
+        """Make the transaction of a connection wait for its commit; the id that the server has."""
+        (xid,) = connection.execute("SELECT pg_current_xact_id()::text").fetchone()
+        connection.execute(f"PREPARE TRANSACTION '{name}'")
+        # The transaction belongs to nobody now; this ends what the driver takes for one.
+        connection.rollback()
+        return str(xid)
+
+    @staticmethod
+    def commit_prepared(connection: Any, name: str, xid: str) -> None:
+        """Commit a transaction that waits; one that is committed already is left alone."""
+        from psycopg import errors
+
+        try:
+            connection.execute(f"COMMIT PREPARED '{name}'")
+        except errors.UndefinedObject:
+            (status,) = connection.execute("SELECT pg_xact_status(%s::xid8)", [xid]).fetchone()
+            if status == "aborted":
+                raise HeadraceError(
+                    f"transaction {name!r} is part of the checkpoint, but was rolled back by "
+                    "somebody else: its records are lost; start again from an earlier savepoint"
+                ) from None
+
+    @staticmethod
+    def roll_back_stale(connection: Any, prefixes: Sequence[str], keep: set[str]) -> list[str]:
+        """Roll back transactions that wait and that no checkpoint knows; their names."""
+        rows = connection.execute(
+            "SELECT gid FROM pg_prepared_xacts WHERE database = current_database()"
+        ).fetchall()
+        stale = [gid for (gid,) in rows if gid.startswith(tuple(prefixes)) and gid not in keep]
+        for gid in stale:
+            connection.execute(f"ROLLBACK PREPARED '{gid}'")
+        return stale
+
+
+class MySql(Database):
+    """MySQL and MariaDB with PyMySQL."""
+
+    _AWAY = (1040, 1053, 2002, 2003, 2006, 2013, 2055)
+    _AGAIN = (1205, 1213)
+
+    def _connect(self, autocommit: bool) -> Any:
+        import pymysql
+
+        url = self.options.url
+        try:
+            return pymysql.connect(
+                host=url.host,
+                port=url.port,
+                database=url.database,
+                user=self.options.user_name,
+                password=self.options.password or "",
+                connect_timeout=_CONNECT_TIMEOUT_S,
+                autocommit=autocommit,
+            )
+        except pymysql.err.OperationalError as error:
+            if error.args[0] in self._AWAY:
+                raise ServerAwayError(f"{url} cannot be reached: {error.args[-1]}") from error
+            raise HeadraceError(f"{url} refuses the connection: {error.args[-1]}") from error
+
+    def is_lost(self, connection: Any, error: Exception) -> bool:
+        return not connection.open or (bool(error.args) and error.args[0] in self._AWAY)
+
+    def is_transient(self, error: Exception) -> bool:
+        return bool(error.args) and error.args[0] in self._AGAIN
+
+    def check(self, connection: Any, sql: str) -> str | None:
+        import pymysql
+
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("PREPARE headrace_check FROM %s", [sql])
+                cursor.execute("DEALLOCATE PREPARE headrace_check")
+        except (pymysql.err.ProgrammingError, pymysql.err.OperationalError) as error:
+            if self.is_lost(connection, error):
+                raise
+            return str(error.args[-1])
+        return None
+
+    def open_cursor(self, connection: Any, fetch_size: int) -> Any:
+        from pymysql.cursors import SSCursor
+
+        return connection.cursor(SSCursor)

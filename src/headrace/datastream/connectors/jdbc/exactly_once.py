@@ -1,0 +1,145 @@
+"""Writes into transactions that are committed with the checkpoint: PostgreSQL."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.errors import HeadraceError
+from headrace.datastream.connectors.base import (
+    Committer,
+    RetriableCommitError,
+    SinkWriter,
+    WriterContext,
+)
+from headrace.datastream.connectors.jdbc.database import PostgreSql, ServerAwayError
+from headrace.datastream.connectors.jdbc.options import (
+    JdbcConnectionOptions,
+    JdbcExactlyOnceOptions,
+)
+
+if TYPE_CHECKING:
+    from headrace.datastream.connectors.jdbc.sink import JdbcSink
+
+__all__ = ["TransactionCommitter", "TransactionWriter"]
+
+
+@dataclass(frozen=True)
+class PreparedTransaction:
+    """A transaction that waits in the server for its commit."""
+
+    name: str
+    xid: str
+
+
+class TransactionWriter(SinkWriter):
+    """One transaction for each checkpoint, begun with its first record.
+
+    At the barrier it is prepared: durable, without a connection, and invisible until it is
+    committed.
+    """
+
+    def __init__(
+        self, sink: JdbcSink, options: JdbcExactlyOnceOptions, context: WriterContext
+    ) -> None:
+        self._sink = sink
+        self._context = context
+        self._database = PostgreSql(sink.connection_options)
+        self._sql = self._database.driver_sql(sink.sql)
+        self._batch: list[Any] = []
+        self._dirty = False
+        self._connection: Any = None
+        self._prefix = f"{options.transaction_id_prefix or f'headrace-{context.job_id}'}:"
+        self._operator = f"{self._prefix}{context.operator_id[:16]}:"
+
+    def open(self) -> None:
+        self._connection = self._database.connect(self._tell)
+        self._sink.require_valid(self._connection, self._database)
+        self._database.require_prepared_transactions(self._connection)
+        self._connection.rollback()
+        if self._context.subtask == 0:
+            self._clean_up()
+
+    def _clean_up(self) -> None:
+        """Roll back what failed attempts have prepared; those of other subtasks begin later."""
+        keep = {transaction.name for transaction in self._context.restored_committables}
+        prefixes = {self._operator, *self._context.restored_state}
+        with self._database.connect(self._tell, autocommit=True) as connection:
+            stale = self._database.roll_back_stale(connection, sorted(prefixes), keep)
+        if stale:
+            self._tell(f"rolled back {len(stale)} transactions of failed attempts")
+
+    def _tell(self, text: str) -> None:
+        self._context.print_lines([f"JDBC sink: {text}"], to_stderr=True)
+
+    def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
+        self._batch += self._sink.parameters(values)
+        if len(self._batch) >= self._sink.execution_options.batch_size:
+            self.flush(end_of_input=False)
+
+    def flush(self, end_of_input: bool) -> None:
+        batch, self._batch = self._batch, []
+        if not batch:
+            return
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.executemany(self._sql, batch)
+        except Exception as error:
+            raise HeadraceError(
+                f"{self._sink.connection_options.url} refused a batch of {len(batch)} records: "
+                f"{' '.join(str(error).split())}; the JDBC sink was made at {self._sink.made_at} "
+                f"with the statement: {self._sink.sql}"
+            ) from error
+        self._dirty = True
+
+    def prepare_commit(self, checkpoint: int, end_of_input: bool) -> list[PreparedTransaction]:
+        if not self._dirty:
+            return []
+        subtask, unique = self._context.subtask, secrets.token_hex(4)
+        name = f"{self._operator}{subtask}:{checkpoint}:{unique}"
+        xid = self._database.prepare(self._connection, name)
+        self._dirty = False
+        return [PreparedTransaction(name, xid)]
+
+    def snapshot(self) -> list[str]:
+        """What the names begin with: another job that goes on from here cleans up after us."""
+        return [self._operator] if self._context.subtask == 0 else []
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+
+class TransactionCommitter(Committer):
+    """Commits transactions that wait."""
+
+    def __init__(self, options: JdbcConnectionOptions, context: WriterContext) -> None:
+        self._database = PostgreSql(options)
+        self._context = context
+        self._connection: Any = None
+
+    def commit(self, committables: list[PreparedTransaction]) -> None:
+        import psycopg
+
+        try:
+            connection = self._connected()
+            for transaction in committables:
+                self._database.commit_prepared(connection, transaction.name, transaction.xid)
+        except (psycopg.OperationalError, ServerAwayError) as error:
+            self.close()
+            raise RetriableCommitError(" ".join(str(error).split())) from error
+
+    def _connected(self) -> Any:
+        if self._connection is None or self._connection.closed:
+            self._connection = self._database.connect(self._tell, autocommit=True)
+        return self._connection
+
+    def _tell(self, text: str) -> None:
+        self._context.print_lines([f"JDBC sink: {text}"], to_stderr=True)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None

@@ -1,0 +1,54 @@
+"""JDBC URLs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from headrace.common.errors import FunctionTypeError, GraphError
+
+__all__ = ["JdbcUrl"]
+
+_PORTS = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306}
+_FORM = "jdbc:postgresql://host:port/database or jdbc:mysql://host:port/database"
+
+
+@dataclass(frozen=True)
+class JdbcUrl:
+    """A URL taken apart: `jdbc:<product>://<host>:<port>/<database>?<name>=<value>&...`."""
+
+    product: str
+    host: str
+    port: int
+    database: str
+    properties: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def parse(cls, url: str) -> JdbcUrl:
+        """Take a URL apart."""
+        if not isinstance(url, str):
+            raise FunctionTypeError(f"a JDBC URL is a str, not {url!r}")
+        scheme, _, rest = url.partition(":")
+        parts = urlsplit(rest)
+        if scheme != "jdbc" or not rest or not parts.path.strip("/"):
+            raise GraphError(f"{url!r} is not a JDBC URL of the form {_FORM}")
+        if parts.scheme not in _PORTS:
+            raise GraphError(
+                f"there is no connector for {parts.scheme!r} in {url!r}: it can be "
+                f"{', '.join(_PORTS)}"
+            )
+        try:
+            port = parts.port or _PORTS[parts.scheme]
+        except ValueError as error:
+            raise GraphError(f"{url!r}: {error}") from None
+        return cls(
+            parts.scheme,
+            parts.hostname or "localhost",
+            port,
+            unquote(parts.path.strip("/")),
+            tuple(parse_qsl(parts.query)),
+        )
+
+    def __str__(self) -> str:
+        # Without its properties, among which a password may be.
+        return f"jdbc:{self.product}://{self.host}:{self.port}/{self.database}"
