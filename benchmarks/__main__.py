@@ -23,12 +23,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks import async_io, bare, cases, windows
+from benchmarks import async_io, bare, cases, parquet, windows
 from benchmarks.cases import Settings
 from benchmarks.measure import Result
 from benchmarks.peers import environments as peers
 
-CASES = {**cases.CASES, **windows.CASES, **async_io.CASES}
+CASES = {**cases.CASES, **windows.CASES, **async_io.CASES, **parquet.CASES}
 RESULTS = Path(__file__).parent / "results"
 
 

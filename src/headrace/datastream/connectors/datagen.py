@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import string
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import length_hint
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.typeinfo import TypeInformation
-from headrace.common.types import Row
 from headrace.datastream.connectors.base import (
     ReadBatch,
     ReaderContext,
@@ -20,6 +17,12 @@ from headrace.datastream.connectors.base import (
     SourceReader,
     SplitEnumerator,
     StaticEnumerator,
+)
+from headrace.datastream.connectors.datagen_fields import (
+    GeneratorFunction,
+    RandomGenerator,
+    RowGenerator,
+    SequenceGenerator,
 )
 
 __all__ = [
@@ -31,28 +34,8 @@ __all__ = [
     "SequenceGenerator",
 ]
 
-T = TypeVar("T")
-
 _LEAST_PAUSE_MS = 50
 _MOST_SAVED_S = 2.0
-
-
-class GeneratorFunction(ABC, Generic[T]):
-    """Makes the record of an index: always the same one, so that it can be made again.
-
-    Each subtask has an object of its own: `open` is called once before the first record, `close` at
-    the end.
-    """
-
-    def open(self, runtime_context: Any) -> None:
-        """Called once, before the first record."""
-
-    @abstractmethod
-    def map(self, value: int) -> T:
-        """The record of an index, from 0."""
-
-    def close(self) -> None:
-        """Called once, at the end."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +43,7 @@ class RateLimiterStrategy:
     """How fast records come, over all subtasks together."""
 
     records_per_second: float | None = None
+    records_per_checkpoint: int | None = None
 
     @staticmethod
     def per_second(records_per_second: float) -> RateLimiterStrategy:
@@ -69,6 +53,20 @@ class RateLimiterStrategy:
         if records_per_second <= 0:
             raise GraphError(f"a rate must be positive, not {records_per_second!r}")
         return RateLimiterStrategy(float(records_per_second))
+
+    @staticmethod
+    def per_checkpoint(records_per_checkpoint: int) -> RateLimiterStrategy:
+        """So many records, and then none until a checkpoint is complete; shared evenly.
+
+        A job without checkpoints ends its input only if the first ones are all.
+        """
+        if isinstance(records_per_checkpoint, bool) or not isinstance(records_per_checkpoint, int):
+            raise FunctionTypeError(
+                f"a number of records is an int, not {records_per_checkpoint!r}"
+            )
+        if records_per_checkpoint <= 0:
+            raise GraphError(f"a rate must be positive, not {records_per_checkpoint!r}")
+        return RateLimiterStrategy(records_per_checkpoint=records_per_checkpoint)
 
     @staticmethod
     def no_op() -> RateLimiterStrategy:
@@ -135,9 +133,12 @@ class DataGeneratorSource(Source):
 
     def create_reader(self, context: ReaderContext) -> SourceReader:
         strategy = self.rate_limiter_strategy or RateLimiterStrategy.no_op()
-        limiter = None
+        limiter: RateLimiter | CheckpointLimiter | None = None
         if strategy.records_per_second is not None:
             limiter = RateLimiter(strategy.records_per_second / context.parallelism, context.now_ms)
+        elif strategy.records_per_checkpoint is not None:
+            share = -(-strategy.records_per_checkpoint // context.parallelism)
+            limiter = CheckpointLimiter(share, context.data_available)
         return _GeneratorReader(self.generator_function, context, limiter)
 
 
@@ -173,7 +174,10 @@ class RateLimiter:
         """So many came."""
         self._permits -= count
 
-    def next_at(self, now_ms: int) -> int:
+    def checkpoint_completed(self) -> None:
+        """Time alone counts."""
+
+    def next_at(self, now_ms: int) -> int | None:
         """When the next record may come; several at a time when the rate is high."""
         if self._at is None:
             return now_ms
@@ -182,12 +186,39 @@ class RateLimiter:
         return max(due, self._at + _LEAST_PAUSE_MS)
 
 
+class CheckpointLimiter:
+    """Permits that a complete checkpoint gives anew."""
+
+    def __init__(self, records: int, data_available: Callable[[], None]) -> None:
+        self._records = records
+        self._left = records
+        self._data_available = data_available
+
+    def permitted(self) -> int:
+        """How many records may come now."""
+        return self._left
+
+    def use(self, count: int) -> None:
+        """So many came."""
+        self._left -= count
+
+    def checkpoint_completed(self) -> None:
+        """What came is safe: as many again."""
+        if self._left == 0:
+            self._data_available()
+        self._left = self._records
+
+    def next_at(self, now_ms: int) -> int | None:
+        """Nobody knows."""
+        return None
+
+
 class _GeneratorReader(SourceReader):
     def __init__(
         self,
         function: GeneratorFunction[Any] | Callable[[int], Any],
         context: ReaderContext,
-        limiter: RateLimiter | None,
+        limiter: RateLimiter | CheckpointLimiter | None,
     ) -> None:
         self._function = function
         self._context = context
@@ -241,6 +272,10 @@ class _GeneratorReader(SourceReader):
             return None
         return self._limiter.next_at(now_ms)
 
+    def on_checkpoint_complete(self, checkpoint: int) -> None:
+        if self._limiter is not None:
+            self._limiter.checkpoint_completed()
+
     def finished_splits(self) -> list[str]:
         finished, self._finished = self._finished, []
         return finished
@@ -255,128 +290,3 @@ class _GeneratorReader(SourceReader):
     def close(self) -> None:
         if isinstance(self._function, GeneratorFunction):
             self._function.close()
-
-
-# Generators for fields.
-
-
-@dataclass(frozen=True)
-class SequenceGenerator(GeneratorFunction[Any]):
-    """`start`, `start + step`, ...; with `end` it starts anew after it."""
-
-    start: int | float = 0
-    step: int | float = 1
-    end: int | float | None = None
-
-    def map(self, value: int) -> Any:
-        """The number of an index."""
-        if self.end is not None:
-            value %= int((self.end - self.start) // self.step) + 1
-        return self.start + value * self.step
-
-
-_MASK = (1 << 64) - 1
-
-
-def _random_bits(seed: int, index: int) -> int:
-    """64 random bits of seed and index alone, so that a replay gives the same (splitmix64)."""
-    bits = (seed + index * 0x9E3779B97F4A7C15) & _MASK
-    bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & _MASK
-    return bits ^ (bits >> 31)
-
-
-@dataclass(frozen=True)
-class RandomGenerator(GeneratorFunction[Any]):
-    """Random values; those of an index are always the same. Make one with the methods below.
-
-    Example:
-        >>> RandomGenerator.int_generator(1, 6, seed=7).map(0) in range(1, 7)
-        True
-    """
-
-    of_bits: Callable[[int], Any]
-    seed: int
-
-    def map(self, value: int) -> Any:
-        """The random value of an index."""
-        return self.of_bits(_random_bits(self.seed, value))
-
-    @staticmethod
-    def int_generator(minimum: int, maximum: int, seed: int = 0) -> RandomGenerator:
-        """Whole numbers from `minimum` to `maximum`, both included."""
-        _check_bounds(minimum, maximum)
-        span = maximum - minimum + 1
-        return _random(lambda bits: minimum + bits % span, seed)
-
-    @staticmethod
-    def long_generator(minimum: int, maximum: int, seed: int = 0) -> RandomGenerator:
-        """The same as `int_generator`: Python's numbers have no width."""
-        return RandomGenerator.int_generator(minimum, maximum, seed)
-
-    @staticmethod
-    def float_generator(minimum: float, maximum: float, seed: int = 0) -> RandomGenerator:
-        """Numbers from `minimum` up to `maximum`."""
-        _check_bounds(minimum, maximum)
-        span = maximum - minimum
-        return _random(lambda bits: minimum + span * ((bits >> 11) / (1 << 53)), seed)
-
-    @staticmethod
-    def double_generator(minimum: float, maximum: float, seed: int = 0) -> RandomGenerator:
-        """The same as `float_generator`."""
-        return RandomGenerator.float_generator(minimum, maximum, seed)
-
-    @staticmethod
-    def boolean_generator(seed: int = 0) -> RandomGenerator:
-        """True or False."""
-        return _random(lambda bits: bool(bits & 1), seed)
-
-    @staticmethod
-    def string_generator(
-        length: int, alphabet: str = string.hexdigits[:16], seed: int = 0
-    ) -> RandomGenerator:
-        """Text of a length, of the characters of an alphabet."""
-        if length < 0 or not alphabet:
-            raise GraphError("string_generator needs a length that is not negative and an alphabet")
-        letters, size = alphabet, len(alphabet)
-
-        def text(bits: int) -> str:
-            return "".join([letters[_random_bits(bits, i) % size] for i in range(length)])
-
-        return _random(text, seed)
-
-    @staticmethod
-    def choice_generator(choices: Sequence[Any], seed: int = 0) -> RandomGenerator:
-        """One of some values."""
-        values = tuple(choices)
-        if not values:
-            raise GraphError("choice_generator needs at least one value to choose from")
-        return _random(lambda bits: values[bits % len(values)], seed)
-
-
-def _random(of_bits: Callable[[int], Any], seed: int) -> RandomGenerator:
-    # Scrambled, so that generators with seeds 0 and 1 have nothing in common.
-    return RandomGenerator(of_bits, _random_bits(0x5851F42D4C957F2D, seed + 1))
-
-
-def _check_bounds(minimum: float, maximum: float) -> None:
-    if minimum > maximum:
-        raise GraphError(f"the minimum {minimum!r} is above the maximum {maximum!r}")
-
-
-@dataclass(frozen=True, init=False)
-class RowGenerator(GeneratorFunction[Row]):
-    """A `Row` with a generator for each of its fields.
-
-    Example:
-        >>> rows = RowGenerator(id=SequenceGenerator(), dice=RandomGenerator.int_generator(1, 6))
-    """
-
-    fields: dict[str, GeneratorFunction[Any]]
-
-    def __init__(self, **fields: GeneratorFunction[Any]) -> None:
-        object.__setattr__(self, "fields", fields)
-
-    def map(self, value: int) -> Row:
-        """The row of an index."""
-        return Row(**{name: field.map(value) for name, field in self.fields.items()})

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime as dt
 import sys
 from itertools import pairwise
 from typing import Any
@@ -7,7 +8,9 @@ from typing import Any
 import pytest
 
 from headrace.common.errors import FunctionTypeError, GraphError
+from headrace.common.time import Instant
 from headrace.common.typeinfo import Types
+from headrace.common.types import Row
 from headrace.datastream.connectors.datagen import (
     DataGeneratorSource,
     GeneratorFunction,
@@ -184,3 +187,97 @@ def test_sequences_and_rows() -> None:
 def test_wrong_arguments(make: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         make()
+
+
+BITS = range(2_000)
+UNTIL = dt.datetime(2024, 2, 29, 12)
+
+
+@pytest.mark.parametrize(
+    ("generator", "fits"),
+    [
+        (RandomGenerator.short_generator(-3, 3), lambda v: -3 <= v <= 3),
+        (RandomGenerator.byte_generator(0, 9), lambda v: 0 <= v <= 9),
+        (
+            RandomGenerator.decimal_generator(20, 2),
+            lambda v: 0 <= v < 10**18 and v.as_tuple().exponent == -2,
+        ),
+        (RandomGenerator.bytes_generator(5), lambda v: isinstance(v, bytes) and len(v) == 5),
+        (
+            RandomGenerator.string_generator(9, variable_length=True),
+            lambda v: isinstance(v, str) and 1 <= len(v) <= 9,
+        ),
+        (
+            RandomGenerator.date_generator(dt.date(2024, 2, 28), dt.date(2024, 3, 1)),
+            lambda v: v in {dt.date(2024, 2, 28), dt.date(2024, 2, 29), dt.date(2024, 3, 1)},
+        ),
+        (RandomGenerator.time_generator(), lambda v: isinstance(v, dt.time)),
+        (
+            RandomGenerator.timestamp_generator(dt.timedelta(hours=1), UNTIL),
+            lambda v: UNTIL - dt.timedelta(hours=1) <= v <= UNTIL,
+        ),
+        (
+            RandomGenerator.instant_generator(dt.timedelta(seconds=1), Instant(100, 0)),
+            lambda v: 99_000 <= v.to_epoch_milli() <= 100_000,
+        ),
+        (
+            RandomGenerator.interval_generator(dt.timedelta(seconds=1)),
+            lambda v: dt.timedelta() <= v <= dt.timedelta(seconds=1),
+        ),
+        (
+            RandomGenerator.list_generator(RandomGenerator.int_generator(1, 6), 4),
+            lambda v: len(v) == 4 and set(v) <= set(range(1, 7)),
+        ),
+        (
+            RandomGenerator.map_generator(
+                RandomGenerator.string_generator(8), RandomGenerator.boolean_generator(), 3
+            ),
+            lambda v: len(v) == 3 and set(v.values()) <= {True, False},
+        ),
+    ],
+)
+def test_random_fields_of_every_kind(generator: Any, fits: Any) -> None:
+    values = [generator.map(i) for i in BITS]
+    assert all(map(fits, values))
+    assert len({repr(v) for v in values}) > 2
+    assert values[7] == generator.map(7)
+
+
+def test_a_share_of_nulls() -> None:
+    dice = RandomGenerator.int_generator(1, 6).with_null_rate(0.25)
+    values = [dice.map(i) for i in BITS]
+    assert 400 < values.count(None) < 600
+    assert values == [dice.map(i) for i in BITS]
+    assert RandomGenerator.boolean_generator().with_null_rate(1).map(3) is None
+    with pytest.raises(GraphError, match="between 0 and 1"):
+        dice.with_null_rate(1.5)
+
+
+def test_rows_may_hold_rows() -> None:
+    rows = RowGenerator(id=SequenceGenerator(), at=RowGenerator(x=SequenceGenerator(5)))
+    assert rows.map(2) == Row(id=2, at=Row(x=7))
+
+
+def test_so_many_records_for_each_checkpoint() -> None:
+    context = FakeReaderContext(0, 1)
+    reader = opened(squares(7, RateLimiterStrategy.per_checkpoint(3)), context)
+    for expected in ([0, 1, 4], [9, 16, 25], [36]):
+        batch = reader.poll(10)
+        assert batch is not None
+        assert batch.values == expected
+        assert reader.poll(10) is None
+        assert reader.available_at(0) is None
+        reader.on_checkpoint_complete(1)
+    assert reader.exhausted
+    assert context.wake_ups == 2
+    with pytest.raises(GraphError, match="positive"):
+        RateLimiterStrategy.per_checkpoint(0)
+
+
+def test_bounds_of_fields_are_checked() -> None:
+    with pytest.raises(GraphError, match="digits"):
+        RandomGenerator.decimal_generator(3, 5)
+    with pytest.raises(GraphError, match="negative"):
+        RandomGenerator.interval_generator(dt.timedelta(seconds=-1))
+    with pytest.raises(GraphError, match="length"):
+        RandomGenerator.bytes_generator(-1)
