@@ -20,11 +20,11 @@ from headrace.datastream.functions import (
     KeyedProcessFunction,
     ListCheckpointed,
     MapFunction,
+    ParallelSourceFunction,
     ProcessFunction,
     RichMapFunction,
     RichSinkFunction,
     SinkFunction,
-    SourceFunction,
 )
 from headrace.datastream.state import (
     ListStateDescriptor,
@@ -32,8 +32,9 @@ from headrace.datastream.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.runtime.state.operator_state import OperatorStateBackend, OperatorStateSnapshot
-from headrace.testing import OperatorHarness, harness, keyed_harness
+from headrace.testing import OperatorHarness, harness, keyed_harness, run_in_process
 
 LISTED = ListStateDescriptor("listed", Types.INT())
 MAPPED = MapStateDescriptor("mapped", Types.STRING(), Types.INT())
@@ -412,19 +413,52 @@ def test_list_checkpointed_must_return_a_list() -> None:
         h.snapshot()
 
 
-class StatefulSource(SourceFunction, CheckpointedFunction):
-    def run(self, ctx: Any) -> None: ...
+class StatefulSource(ParallelSourceFunction, CheckpointedFunction):
+    """Numbers that belong to the subtask, one after the other."""
 
-    def cancel(self) -> None: ...
+    def __init__(self, end: int) -> None:
+        self.end = end
+        self.running = True
 
-    def initialize_state(self, context: Any) -> None: ...
+    def initialize_state(self, context: Any) -> None:
+        store = context.get_operator_state_store()
+        self.positions = store.get_list_state(ListStateDescriptor("positions"))
+        self.restored = context.is_restored()
+        # A dict that the thread goes on changing, also after a snapshot.
+        (self.position,) = self.positions.get() or [{"next": 0}]
 
-    def snapshot_state(self, context: Any) -> None: ...
+    def run(self, ctx: Any) -> None:
+        while self.running and self.position["next"] < self.end:
+            with ctx.get_checkpoint_lock():
+                ctx.collect(self.position["next"])
+                self.position["next"] += 1
+
+    def cancel(self) -> None:
+        self.running = False
+
+    def snapshot_state(self, context: Any) -> None:
+        self.positions.update([self.position])
 
 
-def test_a_source_function_says_how_it_can_keep_state() -> None:
-    with pytest.raises(FunctionTypeError, match=r"StatefulSource .* keep its state as"):
-        FunctionSource(StatefulSource())
+def test_a_source_function_goes_on_from_its_operator_state() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    numbers = env.add_source(StatefulSource(20_000))
+    result = run_in_process(
+        env, {"numbers": numbers}, epoch_records=700, restore_after=(1, 2, 5, 9)
+    )
+    assert sorted(result["numbers"]) == sorted([*range(20_000)] * 2)
+
+
+def test_a_source_function_runs_in_all_subtasks_of_another_parallelism() -> None:
+    source = FunctionSource(StatefulSource(1))
+    before = source.create_enumerator(2)
+    before.discover(0)
+    same, other = source.create_enumerator(2), source.create_enumerator(3)
+    same.restore(before.snapshot())
+    other.restore(before.snapshot())
+    assert same.discover(0) == {}
+    assert sorted(other.discover(0)) == [0, 1, 2]
 
 
 class HearingSink(RichSinkFunction, CheckpointListener):

@@ -100,6 +100,16 @@ class SourceReader(ABC):
     `poll` is called in a loop until the epoch's budget is used up or it returns None.
     """
 
+    @property
+    def user_function(self) -> Any:
+        """The user's function object behind the reader, if the operator keeps its state.
+
+        If it is a `CheckpointedFunction` the runtime gives it its state before `open`, and asks for
+        it between `on_checkpoint` and `snapshot`; if it is a `CheckpointListener` it hears how
+        checkpoints end.
+        """
+        return None
+
     def open(self) -> None:  # noqa: B027
         """Called once, before the first split."""
 

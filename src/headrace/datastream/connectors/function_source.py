@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from headrace.common.errors import FunctionTypeError, TypeMismatchError
+from headrace.common.errors import TypeMismatchError
 from headrace.common.watermark_strategy import Watermark
 from headrace.datastream.connectors.base import (
     ReadBatch,
@@ -36,19 +36,11 @@ class FunctionSource(Source):
     """Runs a `SourceFunction`, one in each subtask if it is a `ParallelSourceFunction`.
 
     The source ends when `run` returns. Whether that will happen cannot be known before, so the
-    source counts as unbounded.
+    source counts as unbounded. A `CheckpointedFunction` has its state in the operator, where it is
+    dealt out again at another parallelism; a `ListCheckpointed` has it in its split.
     """
 
     function: SourceFunction[Any]
-
-    def __post_init__(self) -> None:
-        if isinstance(self.function, CheckpointedFunction):
-            # Its state would not go where its split goes, and be lost at another parallelism.
-            raise FunctionTypeError(
-                f"the source {type(self.function).__name__} is a CheckpointedFunction, which "
-                "sources cannot be; keep its state as ListCheckpointed (snapshot_state and "
-                "restore_state), or write a Source with splits"
-            )
 
     @property
     def bounded(self) -> bool:
@@ -60,10 +52,23 @@ class FunctionSource(Source):
 
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
         splits = [FunctionSplit(f"function-{subtask}") for subtask in range(parallelism)]
+        if isinstance(self.function, CheckpointedFunction):
+            return _EverywhereEnumerator(splits, parallelism)
         return StaticEnumerator(splits, parallelism)
 
     def create_reader(self, context: ReaderContext) -> SourceReader:
         return _FunctionReader(self.function, context)
+
+
+class _EverywhereEnumerator(StaticEnumerator):
+    """Starts the function in all subtasks of another parallelism, since all get state."""
+
+    def snapshot(self) -> Any:
+        return self._parallelism if self.finished else None
+
+    def restore(self, snapshot: Any) -> None:
+        if snapshot == self._parallelism:
+            self._splits = None
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,11 @@ class _FunctionReader(ThreadedReader):
         super().__init__(context, f"function-{context.subtask}")
         self._function = function
         self._lock = CheckpointLock()
+        self._barrier = ExitStack()
+
+    @property
+    def user_function(self) -> Any:
+        return self._function if isinstance(self._function, CheckpointedFunction) else None
 
     def open(self) -> None:
         if isinstance(self._function, RichFunction):
@@ -144,7 +154,8 @@ class _FunctionReader(ThreadedReader):
             self.buffer.restore(split.pending)
         if isinstance(self._function, ListCheckpointed) and any(s.restored for s in splits):
             self._function.restore_state([element for s in splits for element in s.state])
-        self.start()
+        if self._thread is None:
+            self.start()
 
     def produce(self) -> None:
         context = _SourceContext(self.buffer, self._lock)
@@ -154,18 +165,31 @@ class _FunctionReader(ThreadedReader):
     def stop(self) -> None:
         self._function.cancel()
 
-    def snapshot(self) -> list[FunctionSplit]:
-        if self.exhausted:
-            return []
+    def on_checkpoint(self, checkpoint: int) -> None:
+        if isinstance(self._function, CheckpointedFunction):
+            # Until `snapshot`: what was emitted and what the state knows of it belong together.
+            self._barrier.enter_context(self._hold())
+
+    @contextmanager
+    def _hold(self) -> Iterator[None]:
         with self.buffer.without_bound(), self._lock.first():
+            yield
+
+    def snapshot(self) -> list[FunctionSplit]:
+        with self._barrier:
+            return [] if self.exhausted else [self._split()]
+
+    def _split(self) -> FunctionSplit:
+        with self._hold():
             state: Sequence[Any] = ()
             if isinstance(self._function, ListCheckpointed):
                 # A reader is not told the number of the checkpoint.
                 state = self._function.snapshot_state(-1, self.context.now_ms())
             pending = tuple(self.buffer.contents())
-        return [FunctionSplit(f"function-{self.context.subtask}", tuple(state), pending, True)]
+        return FunctionSplit(f"function-{self.context.subtask}", tuple(state), pending, True)
 
     def close(self) -> None:
+        self._barrier.close()
         super().close()
         self._function.close()
 

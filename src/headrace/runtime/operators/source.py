@@ -12,6 +12,7 @@ from headrace.datastream.functions import RuntimeContext
 from headrace.graph.specs import SourceSpec
 from headrace.runtime.alignment import ReadLimit
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
+from headrace.runtime.checkpointed_function import FunctionCheckpoints
 from headrace.runtime.operator import Operator
 from headrace.runtime.poll_size import PollSize
 from headrace.runtime.runtime_context import OperatorRuntimeContext
@@ -34,6 +35,7 @@ class SourceOperator(Operator):
         self._finished: set[str] = set()
         self._idle_at: int | None = None
         self._reader: SourceReader
+        self._checkpoints: FunctionCheckpoints
         self._restored_splits: list[Any] = []
         self._no_more_splits = False
         self._told_idle = False
@@ -43,7 +45,10 @@ class SourceOperator(Operator):
 
     def open(self) -> None:
         try:
-            self._reader = self._source.create_reader(_ReaderContext(self))
+            context = _ReaderContext(self)
+            self._reader = self._source.create_reader(context)
+            self._checkpoints = FunctionCheckpoints(self._reader.user_function, self)
+            self._checkpoints.initialize(context.runtime_context)
             self._reader.open()
             if self._restored_splits:
                 self._reader.add_splits(self._restored_splits)
@@ -246,8 +251,10 @@ class SourceOperator(Operator):
 
     def before_snapshot(self, checkpoint: int, timestamp: int) -> None:
         self._reader.on_checkpoint(checkpoint)
+        self._checkpoints.before_snapshot(checkpoint, timestamp)
 
     def notify_checkpoint(self, checkpoint: int, completed: bool) -> None:
+        self._checkpoints.notify(checkpoint, completed)
         if not completed:
             return
         try:
@@ -256,6 +263,9 @@ class SourceOperator(Operator):
             raise self.failed(error, where="a checkpoint's completion") from error
 
     def snapshot(self) -> dict[str, Any]:
+        if self._reader.user_function is not None:
+            # Its thread goes on after the reader's snapshot, and may change what it put there.
+            self.operator_state.detach_lists()
         return {**super().snapshot(), "splits": self._reader.snapshot()}
 
     def restore(self, snapshot: dict[str, Any]) -> None:

@@ -293,6 +293,11 @@ class OperatorStateBackend(OperatorStateStore):
         entry = self._declared(self._broadcasts, state_descriptor, Redistribution.BROADCAST, {})
         return BroadcastMap(entry.meta.name, entry.content)
 
+    def detach_lists(self) -> None:
+        """Replace the elements of lists by copies that nobody else has."""
+        for entry in self._lists.values():
+            entry.content[:] = pickle.loads(_dumps(entry.content))
+
     def get_registered_state_names(self) -> set[str]:
         return set(self._lists)
 
