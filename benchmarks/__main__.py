@@ -3,6 +3,7 @@
     python -m benchmarks                      all of them
     python -m benchmarks keyed-count start    some
     python -m benchmarks --list               their names
+    python -m benchmarks chaos --help         kill parts of a job and count what arrives
 
 The peers are installed once into environments of their own under ``~/.cache/headrace-bench`` (or
 ``HEADRACE_BENCH_CACHE``). Everything is compared within one run, in turns, after a warm-up.
@@ -23,12 +24,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks import async_io, bare, cases, parquet, windows
+from benchmarks import async_io, bare, cases, chaos, parquet, recovery, windows
 from benchmarks.cases import Settings
 from benchmarks.measure import Result
 from benchmarks.peers import environments as peers
 
-CASES = {**cases.CASES, **windows.CASES, **async_io.CASES, **parquet.CASES}
+CASES = {
+    **cases.CASES,
+    **windows.CASES,
+    **async_io.CASES,
+    **parquet.CASES,
+    **recovery.CASES,
+}
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -89,6 +96,8 @@ def _save(results: list[Result], facts: dict[str, Any], folder: Path) -> Path:
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["chaos"]:
+        return chaos.main(sys.argv[2:])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=__doc__,

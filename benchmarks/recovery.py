@@ -1,0 +1,100 @@
+"""How long a job is without results after a part of it was killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cases import Settings
+from benchmarks.jobs.chaos_job import KEYS, Counting, environment
+from benchmarks.measure import Result
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+from headrace.datastream.connectors.print_sink import CollectSink
+
+_PER_SECOND = 2000
+_LIMIT_S = 120.0
+
+
+class _Watched:
+    """A job whose results are counted as they come."""
+
+    def __init__(self, directory: Path) -> None:
+        env = environment("local[2]", directory, None)
+        source = DataGeneratorSource(
+            lambda index: index, 10**9, RateLimiterStrategy.per_second(_PER_SECOND)
+        )
+        collect_id = env.new_collect_id()
+        counts = (
+            env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+            .key_by(lambda value: value % KEYS)
+            .process(Counting())
+        )
+        counts.sink_to(CollectSink(collect_id))
+        self._collector = env._collectors[collect_id]
+        self._arrived = threading.Condition()
+        self._last: float | None = None
+        self.job: Any = env._submit("recovery")
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for _ in self._collector:
+            with self._arrived:
+                self._last = time.perf_counter()
+                self._arrived.notify_all()
+
+    def first_result_after(self, moment: float) -> float:
+        """Seconds from a moment to the next result."""
+        with self._arrived:
+            if not self._arrived.wait_for(
+                lambda: self._last is not None and self._last > moment, _LIMIT_S
+            ):
+                raise RuntimeError(f"no result for {_LIMIT_S:.0f} s; {self.job.history.failures}")
+        assert self._last is not None
+        return self._last - moment
+
+    def recover(self, chance: random.Random) -> float:
+        """Kill a slot; seconds until results of the next attempt come."""
+        restarts = self.job.restarts
+        time.sleep(chance.uniform(0.5, 1.5))
+        killed = time.perf_counter()
+        os.kill(chance.choice(self.job.attempt.slot_pids), signal.SIGKILL)
+        # Results of a checkpoint that was complete already may still arrive after the kill.
+        while self.job.restarts == restarts:
+            time.sleep(0.002)
+        restarted = time.perf_counter()
+        return self.first_result_after(restarted) + restarted - killed
+
+
+def recovery(settings: Settings) -> Iterator[Result]:
+    """From the kill of a slot to the first new result, against the start of the same job."""
+    chance = random.Random(1)
+    with tempfile.TemporaryDirectory(prefix="headrace-recovery-") as directory:
+        began = time.perf_counter()
+        watched = _Watched(Path(directory))
+        started = watched.first_result_after(began)
+        try:
+            took = [watched.recover(chance) for _ in range(settings.rounds)]
+        finally:
+            watched.job.cancel().result(_LIMIT_S)
+    ours = statistics.median(took)
+    yield Result(
+        "recovery from a killed slot",
+        "its first result after a start",
+        "s",
+        ours,
+        started,
+        ours / started,
+        samples={"recovery_s": took, "start_s": started},
+    )
+
+
+CASES = {"recovery": recovery}
