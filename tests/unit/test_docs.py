@@ -16,6 +16,8 @@ TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG
 # Pages whose Python blocks are run, here or under tests/jobs.
 RUN = {
     "README.md",
+    "docs/files.md",
+    "docs/spark-tables.md",
     "docs/state-evolution.md",
     "docs/state-processor.md",
     "docs/testing.md",
@@ -44,7 +46,7 @@ def test_python_blocks_compile(text: Path) -> None:
     compile(program(python_blocks(text)), str(text), "exec")
 
 
-@pytest.mark.parametrize("page", ["state-evolution.md", "testing.md", "windows.md"])
+@pytest.mark.parametrize("page", ["files.md", "state-evolution.md", "testing.md", "windows.md"])
 def test_pages_that_need_no_spark_show_what_they_print(page: str, tmp_path: Path) -> None:
     check_page(DOCS / page, tmp_path)
 
