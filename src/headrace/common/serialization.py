@@ -216,6 +216,11 @@ class BulkWriter(ABC):
 class BulkWriterFactory(ABC):
     """Makes the writers of a file sink in a bulk format. Picklable; used in the slots."""
 
+    @property
+    def concatenable(self) -> bool:
+        """Whether two files, one after the other, are a file of the format."""
+        return False
+
     @abstractmethod
     def create(self, stream: BinaryIO) -> BulkWriter:
         """Makes the writer of one file."""

@@ -397,6 +397,10 @@ class CsvBulkWriters:
 class _CsvWriterFactory(BulkWriterFactory):
     schema: CsvSchema
 
+    @property
+    def concatenable(self) -> bool:
+        return not self.schema.use_header
+
     def create(self, stream: BinaryIO) -> BulkWriter:
         return _CsvFileWriter(self.schema, stream)
 

@@ -264,11 +264,12 @@ COMPACTION = FileCompactStrategy.builder().set_size_threshold(1).build()
         (lambda: builder(Path("/x")).with_bucket_assigner("h"), FunctionTypeError),
         (lambda: builder(Path("/x")).with_output_file_config("h"), FunctionTypeError),
         (lambda: builder(Path("/x")).with_bucket_check_interval(0), GraphError),
+        (lambda: builder(Path("/x")).enable_compact(COMPACTION, None), FunctionTypeError),
         (
             lambda: builder(Path("/x")).enable_compact(
-                COMPACTION, FileCompactor.concat_file_compactor(b"\n")
+                None, FileCompactor.concat_file_compactor(b"\n")
             ),
-            HeadraceError,
+            FunctionTypeError,
         ),
         (lambda: RollingPolicy.default_rolling_policy(0), GraphError),
         (lambda: BucketAssigner.date_time_bucket_assigner("QQ"), GraphError),

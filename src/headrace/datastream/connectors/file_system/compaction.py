@@ -1,4 +1,4 @@
-"""Small part files put together into larger ones: described as in PyFlink, not there yet."""
+"""When and how small part files are put together into larger ones."""
 
 from __future__ import annotations
 
@@ -79,5 +79,5 @@ class FileCompactor:
 
     @staticmethod
     def identical_file_compactor() -> FileCompactor:
-        """Renames a single file."""
+        """Not at all: files stay as they are, and only wait for each other."""
         return FileCompactor("identical")

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
+from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.serialization import BulkWriterFactory, Encoder, SimpleStringEncoder
 from headrace.common.time import to_millis
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.connectors.base import Committer, Sink, SinkWriter, WriterContext
 from headrace.datastream.connectors.file_system.buckets import BucketAssigner
+from headrace.datastream.connectors.file_system.compacting_writer import (
+    CompactingWriter,
+    waits_for_compaction,
+)
 from headrace.datastream.connectors.file_system.compaction import (
     FileCompactor,
     FileCompactStrategy,
@@ -36,6 +40,7 @@ class _Builder:
     def __init__(self, settings: FileWriterSettings, sink: type[FileSink]) -> None:
         self._settings = settings
         self._sink = sink
+        self._compaction: tuple[FileCompactStrategy, FileCompactor] | None = None
 
     def with_bucket_check_interval(self: B, interval: int) -> B:
         """Look every so many milliseconds whether files are to be rolled by time."""
@@ -94,6 +99,7 @@ class FileSink(Sink):
 
     settings: FileWriterSettings
     type_info: TypeInformation | None = None
+    compaction: tuple[FileCompactStrategy, FileCompactor] | None = None
 
     @staticmethod
     def for_row_format(base_path: str, encoder: Encoder) -> FileSink.RowFormatBuilder:
@@ -124,7 +130,13 @@ class FileSink(Sink):
 
             typed = replace(encoder, to_text=formatter(self.type_info))
             settings = replace(settings, encoder=typed)
-        return FileWriter(settings, context)
+        compaction = self.compaction
+        if compaction is None:
+            if not waits_for_compaction(context.restored_state):
+                return FileWriter(settings, context)
+            # Compaction was disabled: what waited for it comes out as it is.
+            compaction = FileCompactStrategy(0), FileCompactor.identical_file_compactor()
+        return CompactingWriter(settings, *compaction, context)
 
     def create_committer(self, context: WriterContext) -> Committer:
         """Called in each subtask."""
@@ -139,19 +151,29 @@ class FileSink(Sink):
             return self
 
         def enable_compact(self: B, strategy: FileCompactStrategy, compactor: FileCompactor) -> B:
-            """Not there yet: compaction comes with the connectors."""
-            raise HeadraceError(
-                "compaction of part files comes with the connectors and is not there yet; a "
-                "rolling policy with a larger part_size gives fewer files"
-            )
+            """Put files together before they are seen: fewer and larger ones, but later."""
+            if not isinstance(strategy, FileCompactStrategy):
+                raise FunctionTypeError(f"a FileCompactStrategy is needed, not {strategy!r}")
+            if not isinstance(compactor, FileCompactor):
+                raise FunctionTypeError(f"a FileCompactor is needed, not {compactor!r}")
+            encoder = self._settings.encoder
+            bulk = isinstance(encoder, BulkWriterFactory) and not encoder.concatenable
+            if bulk and compactor.kind == "concat":
+                raise GraphError(
+                    "files of this format cannot be put together by writing one after the other; "
+                    "a longer checkpoint interval gives fewer files"
+                )
+            self._compaction = strategy, compactor
+            return self
 
         def disable_compact(self: B) -> B:
-            """Accepted: files are not compacted."""
+            """Put no files together, as at first; those that wait in a savepoint come out."""
+            self._compaction = None
             return self
 
         def build(self) -> FileSink:
             """The sink."""
-            return self._sink(self._settings)
+            return self._sink(self._settings, compaction=self._compaction)
 
     class RowFormatBuilder(BaseBuilder):
         """Builds a sink that writes records one by one."""
