@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from headrace.runtime import snapshot_files
+from headrace.runtime.snapshot_files import FORMAT
 from tests.compat.program import LATE, everything
 
 HERE = Path(__file__).parent
@@ -20,7 +20,7 @@ LEAST = 300
 
 def record(backend: str) -> None:
     """Stop the program halfway, and keep its savepoint."""
-    target = HERE / f"format-{getattr(snapshot_files, 'FORMAT', 1)}" / backend
+    target = HERE / f"format-{FORMAT}" / backend
     with tempfile.TemporaryDirectory() as directory:
         env, stream = everything(backend, 2, per_second=100)
         stream.print()

@@ -126,7 +126,7 @@ def test_a_damaged_savepoint_is_named(savepoint: Path, tmp_path: Path) -> None:
     victim.write_bytes(victim.read_bytes()[:-10])
     env, stream = counting(2, restore=damaged)
     stream.print()
-    with pytest.raises(JobExecutionError, match="checksum"):
+    with pytest.raises(JobExecutionError, match="is damaged"):
         env.execute()
 
 

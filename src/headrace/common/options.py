@@ -193,6 +193,11 @@ CHECKPOINTING_INCREMENTAL = _option(
     "execution.checkpointing.incremental", BOOLEAN, False,
     "Write only what changed since the last checkpoint.",
 )  # fmt: skip
+CHECKPOINTING_MAX_INCREMENTS = _option(
+    "execution.checkpointing.incremental.max-increments", INT, 100,
+    "After so many incremental checkpoints one is written in full; sooner if together they are "
+    "larger than the last full one.",
+)  # fmt: skip
 CHECKPOINTING_STORAGE = _option(
     "execution.checkpointing.storage", choice("jobmanager", "filesystem"), None,
     "Where checkpoints are kept. `filesystem` when `execution.checkpointing.dir` is set, else "

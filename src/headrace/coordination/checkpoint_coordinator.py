@@ -16,14 +16,15 @@ from headrace.coordination.checkpoint_store import (
     METADATA,
     CheckpointStore,
     CompletedCheckpoint,
+    Increment,
     OperatorEntry,
     SourceEntry,
 )
 from headrace.graph.ids import CheckpointId, VertexId
-from headrace.graph.job_graph import JobGraph
+from headrace.graph.job_graph import JobGraph, JobVertex
 from headrace.runtime.epoch import CheckpointRequest, SubtaskKey
 from headrace.runtime.messages import Snapshotted
-from headrace.runtime.storage import Storages, join, name_of, resolve
+from headrace.runtime.storage import Storages, join, name_of, relative_to, resolve
 
 _log = logging.getLogger(__name__)
 
@@ -42,6 +43,9 @@ class CheckpointSettings:
     savepoint_directory: str | None = None
     keep_on_cancellation: bool = False
     storages: Storages = field(default_factory=Storages)
+    incremental: bool = False
+    most_increments: int = 100
+    compress: bool = False
 
     @property
     def enabled(self) -> bool:
@@ -51,6 +55,11 @@ class CheckpointSettings:
     def limit(self) -> int:
         """How many may be under way; a minimum pause between them leaves one, as in Flink."""
         return 1 if self.min_pause_ms > 0 else max(self.max_concurrent, 1)
+
+    @property
+    def tracks_changes(self) -> bool:
+        """Whether slots keep in mind what changed since the last checkpoint."""
+        return self.enabled and self.incremental
 
 
 @dataclass
@@ -82,6 +91,7 @@ class _Pending:
     order: SavepointOrder | None
     parts: dict[SubtaskKey, Snapshotted] = field(default_factory=dict)
     final: bool = False
+    base: CompletedCheckpoint | None = None
 
     @property
     def savepoint(self) -> bool:
@@ -170,9 +180,12 @@ class CheckpointCoordinator:
             else:
                 directory = self.store.directory_of(checkpoint)
                 self._last_start_ms = now_ms
-            self._pending[checkpoint] = _Pending(checkpoint, directory, now_ms, enumerators, order)
+            pending = _Pending(checkpoint, directory, now_ms, enumerators, order)
+            if not pending.savepoint:
+                pending.base = self._base()
+            self._pending[checkpoint] = pending
         crash_point("checkpoint-begun")
-        return CheckpointRequest(checkpoint, directory), order
+        return self._request(pending), order
 
     def begin_final(self, now_ms: int, enumerators: dict[VertexId, Any]) -> CheckpointRequest:
         """Start the checkpoint of a job that has come to its end; none may be under way."""
@@ -180,8 +193,24 @@ class CheckpointCoordinator:
             checkpoint = self._next_checkpoint()
             directory = self.store.directory_of(checkpoint)
             pending = _Pending(checkpoint, directory, now_ms, enumerators, None, final=True)
+            pending.base = self._base()
             self._pending[checkpoint] = pending
-        return CheckpointRequest(checkpoint, directory)
+        return self._request(pending)
+
+    def _request(self, pending: _Pending) -> CheckpointRequest:
+        base = None if pending.base is None else pending.base.checkpoint
+        return CheckpointRequest(
+            pending.checkpoint,
+            pending.directory,
+            base,
+            pending.savepoint,
+            self._settings.compress,
+        )
+
+    def _base(self) -> CompletedCheckpoint | None:
+        if not self._settings.incremental:
+            return None
+        return self.store.base(self._job_id, self._settings.most_increments)
 
     def begin_commit(self) -> CheckpointId:
         """A number for what is committed without a checkpoint."""
@@ -228,7 +257,7 @@ class CheckpointCoordinator:
         """A part of a checkpoint that was given up meanwhile: nobody else would delete it."""
         directory = resolve(part.path, "..")
         storage = self.store.storages.of(directory)
-        if not storage.exists(join(directory, METADATA)):
+        if not self.store.needs(directory) and not storage.exists(join(directory, METADATA)):
             storage.delete_directory(directory)
 
     def _complete(self, pending: _Pending, now_ms: int) -> CheckpointError | None:
@@ -246,7 +275,9 @@ class CheckpointCoordinator:
             self._last_end_ms = now_ms
             self._remember(pending, "COMPLETED", completed.size, now_ms)
             if pending.binding:
-                self.store.add(completed)
+                # Whatever is under way may still complete on top of what it was told to.
+                others = [p.base for p in self._pending.values() if p.base is not None]
+                self.store.add(completed, others)
                 older = [c for c, p in self._pending.items() if c < pending.checkpoint]
                 subsumed = [self._pending.pop(c) for c in older if not self._pending[c].order]
         if pending.binding:
@@ -272,9 +303,16 @@ class CheckpointCoordinator:
         for vertex in self.job_graph.vertices:
             parts = [pending.parts[vertex.id, i] for i in range(vertex.parallelism)]
             files = tuple(name_of(p.path) for p in parts)
+            bases = tuple(self._bases(pending, vertex, p) for p in parts)
             operators += [
                 OperatorEntry(
-                    o.operator_id, o.uid, o.name, vertex.parallelism, vertex.max_parallelism, files
+                    o.operator_id,
+                    o.uid,
+                    o.name,
+                    vertex.parallelism,
+                    vertex.max_parallelism,
+                    files,
+                    bases if any(bases) else (),
                 )
                 for o in vertex.operators
             ]
@@ -283,6 +321,7 @@ class CheckpointCoordinator:
                 sources[vertex.operators[0].operator_id] = SourceEntry(
                     pending.enumerators[vertex.id], splits
                 )
+        size = sum(p.size for p in pending.parts.values())
         return CompletedCheckpoint(
             pending.checkpoint,
             pending.directory,
@@ -291,10 +330,26 @@ class CheckpointCoordinator:
             pending.savepoint,
             tuple(operators),
             sources,
-            sum(p.size for p in pending.parts.values()),
+            size,
             pending.final,
+            (*self._increments(pending), Increment(pending.checkpoint, size)),
             self.store.storages,
         )
+
+    @staticmethod
+    def _bases(pending: _Pending, vertex: JobVertex, part: Snapshotted) -> tuple[str, ...]:
+        """The files that a part has the changes to, as seen from the checkpoint's directory."""
+        if part.base is None:
+            return ()
+        assert pending.base is not None
+        assert pending.base.checkpoint == part.base
+        chain = pending.base.chain_of(vertex.operators[0].operator_id, part.subtask)
+        return tuple(relative_to(pending.directory, file) for file in chain)
+
+    @staticmethod
+    def _increments(pending: _Pending) -> tuple[Increment, ...]:
+        is_changes = any(part.base is not None for part in pending.parts.values())
+        return pending.base.increments if pending.base is not None and is_changes else ()
 
     def progress(self) -> dict[str, int] | None:
         """How far the newest checkpoint is that is under way, if one is."""

@@ -1,8 +1,9 @@
 """Complete checkpoints and savepoints in storage.
 
 A checkpoint is a directory: one snapshot file for each subtask and `_metadata`, which appears last
-and atomically, so a directory without it is not a checkpoint. Paths in the metadata are relative:
-a savepoint's directory can be moved.
+and atomically, so a directory without it is not a checkpoint. An incremental checkpoint also needs
+files of checkpoints before it, and a file is kept for as long as anybody needs it. Paths in the
+metadata are relative: a savepoint's directory, which has all it needs, can be moved.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import base64
 import json
 import pickle
 import secrets
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,12 +24,24 @@ from headrace.graph.job_graph import JobGraph, JobVertex
 from headrace.runtime.storage import Storages, join, name_of, resolve
 
 METADATA = "_metadata"
-FORMAT = 1
+FORMAT = 2
+_READABLE = (1, 2)
 
 
 @dataclass(frozen=True)
 class OperatorEntry:
-    """An operator in a checkpoint, and the files that have its state."""
+    """An operator in a checkpoint, and the files that have its state.
+
+    Attributes:
+        operator_id: The operator.
+        uid: What the user called it.
+        name: What people see.
+        parallelism: Number of subtasks.
+        max_parallelism: Number of key groups.
+        files: The file of each subtask.
+        bases: For each subtask the files that its own has the changes to, oldest first; nothing if
+            all files have everything.
+    """
 
     operator_id: str
     uid: str | None
@@ -35,6 +49,31 @@ class OperatorEntry:
     parallelism: int
     max_parallelism: int
     files: tuple[str, ...]
+    bases: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def chains(self) -> list[list[str]]:
+        """For each subtask all its files, in the order in which they are to be read."""
+        bases = self.bases or ((),) * len(self.files)
+        return [[*before, file] for before, file in zip(bases, self.files, strict=True)]
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry in metadata."""
+        return {**vars(self), "files": list(self.files), "bases": [list(b) for b in self.bases]}
+
+    @staticmethod
+    def from_json(content: dict[str, Any]) -> OperatorEntry:
+        """The entry that metadata has."""
+        bases = tuple(tuple(b) for b in content.get("bases", ()))
+        return OperatorEntry(**{**content, "files": tuple(content["files"]), "bases": bases})
+
+
+@dataclass(frozen=True)
+class Increment:
+    """A checkpoint in a chain of incremental ones, and how much it wrote."""
+
+    checkpoint: CheckpointId
+    size: int
 
 
 @dataclass(frozen=True)
@@ -58,6 +97,7 @@ class CompletedCheckpoint:
     sources: dict[str, SourceEntry] = field(default_factory=dict)
     size: int = 0
     final: bool = False
+    increments: tuple[Increment, ...] = ()
     storages: Storages = field(default_factory=Storages, repr=False, compare=False)
 
     def write_metadata(self) -> None:
@@ -71,19 +111,54 @@ class CompletedCheckpoint:
             "savepoint": self.savepoint,
             "size": self.size,
             "final": self.final,
-            "operators": [vars(o) | {"files": list(o.files)} for o in self.operators],
+            "operators": [o.as_json() for o in self.operators],
+            "increments": [[i.checkpoint, i.size] for i in self.increments],
             "sources": encoded,
         }
         data = json.dumps(content, indent=1).encode()
         self.storages.of(self.directory).write(join(self.directory, METADATA), data)
 
-    def discard(self) -> None:
-        """Delete the checkpoint, metadata first, so that no half of it looks whole."""
+    def require_self_contained(self) -> None:
+        """Refuse a checkpoint that needs files of others.
+
+        Raises:
+            CheckpointError: It is an incremental one.
+        """
+        if any(o.bases for o in self.operators):
+            raise CheckpointError(
+                f"{self.directory} is an incremental checkpoint, whose state is spread over "
+                "several; take a savepoint, or set execution.checkpointing.incremental to false",
+                CheckpointFailureReason.STATE_MISMATCH,
+            )
+
+    @property
+    def all_files(self) -> set[str]:
+        """All files that it needs, its own and those of earlier checkpoints."""
+        chains = (chain for o in self.operators for chain in o.chains)
+        return {resolve(self.directory, file) for chain in chains for file in chain}
+
+    def chain_of(self, operator_id: str, subtask: int) -> list[str]:
+        """The files of one subtask."""
+        entry = next(o for o in self.operators if o.operator_id == operator_id)
+        return [resolve(self.directory, file) for file in entry.chains[subtask]]
+
+    def discard(self, needed: Iterable[str] = ()) -> None:
+        """Delete the checkpoint, except for files that others need.
+
+        Metadata goes first, so that no half of it looks whole.
+        """
         storage = self.storages.of(self.directory)
         storage.delete(join(self.directory, METADATA))
-        storage.delete_directory(self.directory)
+        kept = set(needed)
+        kept_directories = {resolve(file, "..") for file in kept}
+        for file in self.all_files - kept:
+            if resolve(file, "..") in kept_directories:
+                storage.delete(file)
+        for directory in {self.directory, *(resolve(f, "..") for f in self.all_files)}:
+            if directory not in kept_directories:
+                storage.delete_directory(directory)
 
-    def files_for(self, job_graph: JobGraph, allow_unmatched: bool) -> dict[str, list[str]]:
+    def files_for(self, job_graph: JobGraph, allow_unmatched: bool) -> dict[str, list[list[str]]]:
         """The snapshot files of a job's operators; state that no operator claims is refused."""
         wanted: dict[str, JobVertex] = {
             o.operator_id: v for v in job_graph.vertices for o in v.operators
@@ -107,7 +182,7 @@ class CompletedCheckpoint:
                     CheckpointFailureReason.STATE_MISMATCH,
                 )
         return {
-            o.operator_id: [resolve(self.directory, f) for f in o.files]
+            o.operator_id: [[resolve(self.directory, f) for f in chain] for chain in o.chains]
             for o in self.operators
             if o.operator_id in wanted
         }
@@ -131,9 +206,10 @@ def load_checkpoint(path: str, storages: Storages | None = None) -> CompletedChe
             f"{metadata} cannot be read: {error}; restore from another checkpoint",
             CheckpointFailureReason.RESTORE_FAILURE,
         ) from error
-    if content.get("format") != FORMAT:
+    if content.get("format") not in _READABLE:
         raise CheckpointError(
-            f"{directory} has format {content.get('format')!r}; this version reads format {FORMAT}",
+            f"{directory} has format {content.get('format')!r}; this version reads "
+            f"formats {', '.join(map(str, _READABLE))}",
             CheckpointFailureReason.STATE_MISMATCH,
         )
     return CompletedCheckpoint(
@@ -142,10 +218,11 @@ def load_checkpoint(path: str, storages: Storages | None = None) -> CompletedChe
         content["job_id"],
         content["timestamp_ms"],
         content["savepoint"],
-        tuple(OperatorEntry(**{**o, "files": tuple(o["files"])}) for o in content["operators"]),
+        tuple(map(OperatorEntry.from_json, content["operators"])),
         pickle.loads(base64.b64decode(content["sources"])),
         content["size"],
         content.get("final", False),
+        tuple(Increment(CheckpointId(c), size) for c, size in content.get("increments", ())),
         storages,
     )
 
@@ -158,8 +235,10 @@ class CheckpointStore:
         self.storages = storages or Storages()
         self._retained = max(retained, 1)
         self.completed: list[CompletedCheckpoint] = []
-        self._claimed: set[str] = set()
         self._dropped: list[CompletedCheckpoint] = []
+        # Not needed as checkpoints any more, but maybe their files are.
+        self._retired: list[CompletedCheckpoint] = []
+        self._claimed: set[str] = set()
 
     def directory_of(self, checkpoint: CheckpointId) -> str:
         """Where a checkpoint goes: `chk-<n>`, as in Flink."""
@@ -170,13 +249,15 @@ class CheckpointStore:
         """Where a savepoint goes: `savepoint-<job>-<random>`, as in Flink."""
         return join(parent, f"savepoint-{job_id[:6]}-{secrets.token_hex(6)}")
 
-    def add(self, checkpoint: CompletedCheckpoint) -> None:
-        """A checkpoint is complete."""
+    def add(
+        self, checkpoint: CompletedCheckpoint, in_use: Collection[CompletedCheckpoint] = ()
+    ) -> None:
+        """A checkpoint is complete; others that are under way build upon those in use."""
         self.completed.append(checkpoint)
         for old in self.completed[: -self._retained]:
             self.completed.remove(old)
-            if self._owns(old):
-                old.discard()
+            self._retired.append(old)
+        self._sweep(in_use)
 
     def adopt(self, checkpoint: CompletedCheckpoint, *, claim: bool = False) -> None:
         """A checkpoint that the job starts from: it can go back to it, but never deletes it.
@@ -191,6 +272,31 @@ class CheckpointStore:
         if checkpoint.directory in self._claimed:
             return True
         return not checkpoint.savepoint and resolve(checkpoint.directory, "..") == self._directory
+
+    def _sweep(self, in_use: Collection[CompletedCheckpoint] = ()) -> None:
+        """Delete what was retired, as far as nobody needs it."""
+        needed = {file for c in (*self.completed, *in_use) for file in c.all_files}
+        for checkpoint in [c for c in self._retired if c not in in_use]:
+            self._retired.remove(checkpoint)
+            if self._owns(checkpoint):
+                checkpoint.discard(needed)
+
+    def base(self, job_id: str, most_increments: int) -> CompletedCheckpoint | None:
+        """What the next incremental checkpoint builds upon; None if it should be a full one.
+
+        It should when there have been many since the last full one, or when together they are
+        larger than that one: reading them all must not take much longer than reading it.
+        """
+        own = [c for c in self.completed if not c.savepoint and c.job_id == job_id]
+        increments = own[-1].increments if own else ()
+        if not increments or len(increments) > most_increments:
+            return None
+        full, *changes = (i.size for i in increments)
+        return own[-1] if sum(changes) <= full else None
+
+    def needs(self, directory: str) -> bool:
+        """Whether files in a directory belong to a checkpoint."""
+        return any(resolve(file, "..") == directory for c in self.completed for file in c.all_files)
 
     @property
     def latest(self) -> CompletedCheckpoint | None:
@@ -207,8 +313,7 @@ class CheckpointStore:
 
     def clear(self) -> None:
         """Delete all checkpoints; savepoints belong to the user."""
-        for checkpoint in (*self.completed, *self._dropped):
-            if self._owns(checkpoint):
-                checkpoint.discard()
+        self._retired += [*self.completed, *self._dropped]
         self.completed, self._dropped = [], []
+        self._sweep()
         self.storages.of(self._directory).delete_empty_directory(self._directory)

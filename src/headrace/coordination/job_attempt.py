@@ -130,7 +130,7 @@ class JobAttempt:
 
     # Life.
 
-    def deploy(self, job: bytes, restore: dict[str, list[str]]) -> None:
+    def deploy(self, job: bytes, restore: dict[str, list[list[str]]]) -> None:
         """Start the slots and have them build, restore and open their subtasks."""
         slots = self._physical.slots
         launches = [

@@ -444,7 +444,7 @@ class JobMaster:
         self.execution.move_all(ExecutionState.SCHEDULED, ExecutionState.DEPLOYING)
         self._sources = SourceCoordinator(self.job_graph)
         self._alignment = WatermarkAligner(self.job_graph)
-        files: dict[str, list[str]] = {}
+        files: dict[str, list[list[str]]] = {}
         if restore is not None:
             files = restore.files_for(self.job_graph, self._options.allow_unmatched_state)
             by_vertex = {
@@ -466,6 +466,7 @@ class JobMaster:
             cached_files=self._options.cached_files,
             state_backend=self._options.state_backend,
             storages=self._options.checkpoints.storages,
+            track_changes=self._options.checkpoints.tracks_changes,
         )
         attempt.deploy(self._deployment.packed(settings), files)
         self.execution.move_all(ExecutionState.RUNNING)

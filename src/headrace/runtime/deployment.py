@@ -30,6 +30,7 @@ class JobSettings:
     cached_files: dict[str, str] = field(default_factory=dict)
     state_backend: StateBackendSettings = field(default_factory=StateBackendSettings)
     storages: Storages = field(default_factory=Storages)
+    track_changes: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,21 @@ SubtaskKey = tuple[VertexId, int]
 
 @dataclass(frozen=True)
 class CheckpointRequest:
-    """Take a snapshot at the end of the epoch and write it into a directory."""
+    """Take a snapshot at the end of the epoch and write it into a directory.
+
+    Attributes:
+        checkpoint: The number of the checkpoint.
+        directory: Where its files go.
+        base: A complete checkpoint; if you know what changed since then, write only that.
+        savepoint: Whether nothing will ever build upon it.
+        compress: Whether its files are to be compressed.
+    """
 
     checkpoint: CheckpointId
     directory: str
+    base: CheckpointId | None = None
+    savepoint: bool = False
+    compress: bool = False
 
 
 @dataclass(frozen=True)

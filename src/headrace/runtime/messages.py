@@ -14,10 +14,14 @@ from headrace.runtime.failure import FailureReport
 
 @dataclass(frozen=True)
 class Deploy:
-    """Build, restore and open your subtasks; `restore` has the snapshot files by operator id."""
+    """Build, restore and open your subtasks.
+
+    `restore` has the snapshot files by operator id: for each subtask of the checkpoint a full one
+    and the changes on top of it.
+    """
 
     job: bytes
-    restore: dict[str, list[str]] = field(default_factory=dict)
+    restore: dict[str, list[list[str]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,10 @@ class Reported:
 
 @dataclass(frozen=True)
 class Snapshotted:
-    """The snapshot of a subtask is in storage, or could not be written."""
+    """The snapshot of a subtask is in storage, or could not be written.
+
+    `base` is the checkpoint that is needed beside it, if it has changes only.
+    """
 
     slot: SlotId
     vertex: VertexId
@@ -118,6 +125,7 @@ class Snapshotted:
     size: int = 0
     splits: list[Any] | None = None
     error: str | None = None
+    base: CheckpointId | None = None
 
 
 @dataclass(frozen=True)

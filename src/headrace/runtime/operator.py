@@ -172,12 +172,15 @@ class Operator:
         """A barrier: bring state up to date, before any state of the subtask is taken."""
 
     def snapshot(self) -> dict[str, Any]:
-        """State of the operator itself, apart from keyed and operator state: picklable."""
-        return {
-            "watermark": self.watermark,
-            "event_timers": self.event_timers.snapshot(),
-            "processing_timers": self.processing_timers.snapshot(),
-        }
+        """State of the operator itself, apart from keyed and operator state: picklable.
+
+        Timers of a keyed operator are saved by key group, like its keyed state.
+        """
+        own: dict[str, Any] = {"watermark": self.watermark}
+        if not self.context.keyed:
+            own["event_timers"] = self.event_timers.snapshot()
+            own["processing_timers"] = self.processing_timers.snapshot()
+        return own
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Take over a snapshot, before `open`.
@@ -187,8 +190,8 @@ class Operator:
         """
         # The end of time must be told again: those who receive from here are new and wait for it.
         self.watermark = min(snapshot["watermark"], MAX_TIMESTAMP - 1)
-        self.event_timers.restore(snapshot["event_timers"])
-        self.processing_timers.restore(snapshot["processing_timers"])
+        self.event_timers.restore(snapshot.get("event_timers", ()))
+        self.processing_timers.restore(snapshot.get("processing_timers", ()))
 
     def notify_checkpoint(self, checkpoint: int, completed: bool) -> None:
         """A checkpoint is complete, or will never be."""

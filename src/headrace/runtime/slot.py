@@ -283,7 +283,12 @@ class Slot:
                     cached_files=job.settings.cached_files,
                 )
                 subtask = Subtask(
-                    deployment, task, self._services, now_ms, state_backends=state_backends
+                    deployment,
+                    task,
+                    self._services,
+                    now_ms,
+                    job.settings.track_changes,
+                    state_backends,
                 )
                 self._subtasks[partition.vertex, subtask_index] = subtask
                 self._snapshots.restore(subtask, message.restore)

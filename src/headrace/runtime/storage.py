@@ -74,10 +74,21 @@ class Storage(ABC):
         with self.open(path) as file:
             return file.read()
 
+    def read_range(self, path: str, start: int, end: int | None) -> bytes:
+        """Some bytes of a file; a negative `start` counts from its end."""
+        with self.open(path) as file:
+            file.seek(start) if start >= 0 else _seek_back(file, -start)
+            return file.read(-1 if end is None else end - start)
+
     def delete_empty_directory(self, directory: str) -> None:
         """Delete a directory if nothing is in it."""
         if not self.names(directory):
             self.delete_directory(directory)
+
+
+def _seek_back(file: BinaryIO, count: int) -> None:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - count))
 
 
 class LocalStorage(Storage):
@@ -151,14 +162,15 @@ class RemoteStorage(Storage):
     def create(self, path: str) -> Iterator[BinaryIO]:
         with _as_os_error(path):
             file = self._files.open(path, "wb")
-            try:
-                yield file
-            except BaseException:
-                # Closing it would make it count.
-                with contextlib.suppress(Exception):
-                    file.discard()
-                file.closed = True
-                raise
+        try:
+            yield file
+        except BaseException:
+            # Closing it would make it count.
+            with contextlib.suppress(Exception):
+                file.discard()
+            file.closed = True
+            raise
+        with _as_os_error(path):
             file.close()
 
     def write(self, path: str, data: bytes) -> None:
@@ -173,6 +185,10 @@ class RemoteStorage(Storage):
     def read(self, path: str) -> bytes:
         with _as_os_error(path):
             return cast("bytes", self._files.cat_file(path))
+
+    def read_range(self, path: str, start: int, end: int | None) -> bytes:
+        with _as_os_error(path):
+            return cast("bytes", self._files.cat_file(path, start=start, end=end))
 
     def exists(self, path: str) -> bool:
         with _as_os_error(path):

@@ -33,6 +33,7 @@ from headrace.runtime.routing import connected_receivers, connected_senders, mak
 from headrace.runtime.sorted_input import SortedInput
 from headrace.runtime.state.backend import KeyedStateBackend
 from headrace.runtime.state.factory import StateBackends
+from headrace.runtime.timer_state import TimerState
 from headrace.runtime.wire import FrameHeader, decode_payload
 
 
@@ -54,6 +55,7 @@ class Subtask:
         self.last_checkpoint = CheckpointId(0)
         self.accumulators: dict[str, Any] = {}
         self.backends: dict[str, KeyedStateBackend] = {}
+        self.timers: dict[str, TimerState] = {}
         self._deployment = deployment
         self._services = services
         self._clock = clock
@@ -77,6 +79,13 @@ class Subtask:
             operator = build_operator(chained.spec)
             operator.setup(self._context(chained), self._output(chained))
             self.operators[chained.node] = operator
+            if chained.keyed:
+                self.timers[chained.operator_id] = TimerState(
+                    {"event": operator.event_timers, "processing": operator.processing_timers},
+                    operator.key_of_timer,
+                    self.task.max_parallelism,
+                    self._track_changes,
+                )
 
     def _context(self, chained: ChainedOperator) -> OperatorContext:
         backend = None
@@ -168,6 +177,8 @@ class Subtask:
         """Open all functions, the last of the chain first: a record finds everybody ready."""
         for operator in self.operators.values():
             operator.open()
+        for backend in self.backends.values():
+            backend.detach()
 
     def close(self) -> None:
         """Close all functions, also when one of them fails; the first failure is then raised."""
@@ -213,6 +224,8 @@ class Subtask:
                 operator.prepare_commit(plan.commit)
         for backend in self.backends.values():
             backend.epoch_end()
+        for timers in self.timers.values():
+            timers.epoch_end()
         self._send = _refuse
         busy_ms = (time.perf_counter() - started) * 1000
         return self._report(plan, busy_ms, bytes_in, self.head.records_in - read_before)
@@ -224,14 +237,35 @@ class Subtask:
 
     def checkpoint_ended(self, checkpoint: CheckpointId, completed: bool) -> None:
         """Tell backends and functions what became of a checkpoint, between two epochs."""
-        for backend in self.backends.values():
-            if completed:
-                backend.notify_checkpoint_complete(checkpoint)
-            else:
+        if completed:
+            self.checkpoint_can_be_base(checkpoint)
+        else:
+            for backend in self.backends.values():
                 backend.notify_checkpoint_aborted(checkpoint)
+            for timers in self.timers.values():
+                timers.abort(checkpoint)
         for operator in self.operators.values():
             operator.notify_checkpoint(checkpoint, completed)
         crash_point("functions-notified")
+
+    def checkpoint_can_be_base(self, checkpoint: CheckpointId) -> None:
+        """A checkpoint is complete: changes are counted from it on. Twice is no error."""
+        for backend in self.backends.values():
+            backend.notify_checkpoint_complete(checkpoint)
+        for timers in self.timers.values():
+            timers.complete(checkpoint)
+
+    def has_at_most(self, entries: int, base: CheckpointId | None) -> bool:
+        """Whether so few entries and timers are there, or changed since a checkpoint."""
+        count = 0
+        parts: list[KeyedStateBackend | TimerState] = [*self.backends.values()]
+        for part in (*parts, *self.timers.values()):
+            changes = None if base is None else part.changes_since(base)
+            known = part.known_size() if changes is None else changes
+            if known is None:
+                return False
+            count += known
+        return count <= entries
 
     def _read(self, source: SourceOperator, plan: EpochPlan, frames: Iterable[bytes]) -> None:
         if self.finished:

@@ -101,4 +101,7 @@ def _checkpoint_settings(configuration: Configuration) -> CheckpointSettings:
         savepoint_directory=get(options.SAVEPOINT_DIR),
         keep_on_cancellation=retention.startswith("RETAIN"),
         storages=Storages.from_configuration(configuration),
+        incremental=get(options.CHECKPOINTING_INCREMENTAL),
+        compress=get(options.SNAPSHOT_COMPRESSION),
+        most_increments=get(options.CHECKPOINTING_MAX_INCREMENTS),
     )

@@ -68,7 +68,9 @@ class SavepointReader:
             path: Its directory, or the `_metadata` file in it.
             spark: The Spark session to use; the active one, or a local one if left out.
         """
-        return SavepointReader(load_checkpoint(path), spark)
+        checkpoint = load_checkpoint(path)
+        checkpoint.require_self_contained()
+        return SavepointReader(checkpoint, spark)
 
     def operators(self) -> list[SavepointOperator]:
         """All operators, with what they have."""

@@ -66,6 +66,7 @@ class SavepointWriter:
     def from_existing_savepoint(path: str, parallelism: int = 4) -> SavepointWriter:
         """Starts from a savepoint; what is not removed or replaced is copied from it."""
         existing = load_checkpoint(path)
+        existing.require_self_contained()
         highest = max((o.max_parallelism for o in existing.operators), default=0)
         return SavepointWriter(existing, highest or DEFAULT_MAX_PARALLELISM, parallelism)
 

@@ -161,6 +161,10 @@ class FaultyStorage(Storage):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return self._files.open(_local(path))
 
+    def read_range(self, path: str, start: int, end: int | None) -> bytes:
+        with self.open(path):
+            return self._files.read_range(_local(path), start, end)
+
     def exists(self, path: str) -> bool:
         return self._files.exists(_local(path))
 

@@ -13,7 +13,7 @@ from typing import Any
 from headrace.datastream.state import StateDescriptor
 from headrace.graph.ids import CheckpointId
 from headrace.runtime.state.key_cell import KeyCell
-from headrace.runtime.state.snapshot import SnapshotKind, StateSnapshot
+from headrace.runtime.state.snapshot import RestorableState, SnapshotKind, StateSnapshot
 
 __all__ = ["KeyedStateBackend", "SnapshotKind", "StateSnapshot"]
 
@@ -76,6 +76,10 @@ class KeyedStateBackend(ABC):
         """Entries of one state or of all; a list or map counts as one."""
 
     @abstractmethod
+    def known_size(self) -> int | None:
+        """Entries of all states, if that is known without looking at them."""
+
+    @abstractmethod
     def after_batch(self, records: int) -> None:
         """Called after each batch: runs the clean-up that a time-to-live wants for every record."""
 
@@ -103,6 +107,13 @@ class KeyedStateBackend(ABC):
         """
 
     @abstractmethod
+    def changes_since(self, base: CheckpointId) -> int | None:
+        """How many entries a snapshot of changes on top of a checkpoint would hold.
+
+        None if the changes since that checkpoint are not known, so that it would be a full one.
+        """
+
+    @abstractmethod
     def notify_checkpoint_complete(self, checkpoint_id: CheckpointId) -> None:
         """The checkpoint is durable: the next changes build upon it. Unknown ids are ignored."""
 
@@ -113,7 +124,7 @@ class KeyedStateBackend(ABC):
     @abstractmethod
     def restore(
         self,
-        snapshots: Iterable[StateSnapshot],
+        snapshots: Iterable[RestorableState],
         key_group_range: range,
         base: CheckpointId | None = None,
     ) -> None:
@@ -121,13 +132,18 @@ class KeyedStateBackend(ABC):
 
         Args:
             snapshots: For each subtask that wrote them, in any order of subtasks: one full
-                snapshot, followed by the changes on top of it.
+                snapshot, followed by the changes on top of it. They are read when their states
+                are declared.
             key_group_range: The key groups that belong to this subtask now; others are left out.
             base: The restored checkpoint, if the next changes may build upon it.
 
         Raises:
             StateError: A piece is missing, twice there, or of another maximum parallelism.
         """
+
+    @abstractmethod
+    def detach(self) -> None:
+        """The files of the restored snapshots may go away: read what is still needed of them."""
 
     @abstractmethod
     def dispose(self) -> None:

@@ -1,4 +1,4 @@
-"""Which addresses of a table changed since the last complete checkpoint.
+"""What changed since the last complete checkpoint, and which checkpoint that is.
 
 Changes move from `changed` to a set of their own when a checkpoint begins. They are forgotten when
 that checkpoint or a later one is complete, and come back when it is aborted, so an incremental
@@ -7,11 +7,12 @@ checkpoint always holds all that a complete one does not.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from headrace.graph.ids import CheckpointId
 
-__all__ = ["ChangeTracker"]
+__all__ = ["ChangeHistory", "ChangeTracker"]
 
 
 class ChangeTracker:
@@ -49,3 +50,53 @@ class ChangeTracker:
         """Forget everything."""
         self.changed.clear()
         self._pending.clear()
+
+
+class ChangeHistory:
+    """The checkpoints that changes build upon, for all trackers that take part in them.
+
+    Args:
+        enabled: Whether incremental checkpoints are taken at all.
+        trackers: Gives the trackers that there are now.
+    """
+
+    __slots__ = ("_begun", "_trackers", "base", "enabled")
+
+    def __init__(self, enabled: bool, trackers: Callable[[], Iterable[ChangeTracker]]) -> None:
+        self.enabled = enabled
+        self.base: CheckpointId | None = None
+        self._trackers = trackers
+        self._begun: set[CheckpointId] = set()
+
+    def start_from(self, checkpoint_id: CheckpointId | None) -> None:
+        """What is there now is what that checkpoint has."""
+        if self.enabled:
+            self.base = checkpoint_id
+
+    def begin(self, checkpoint_id: CheckpointId) -> None:
+        """A checkpoint took the changes so far."""
+        if self.enabled:
+            self._begun.add(checkpoint_id)
+            for tracker in self._trackers():
+                tracker.begin(checkpoint_id)
+
+    def complete(self, checkpoint_id: CheckpointId) -> None:
+        """A checkpoint is complete; ids that never began here are ignored."""
+        if checkpoint_id not in self._begun:
+            return
+        self._begun = {begun for begun in self._begun if begun > checkpoint_id}
+        self.base = checkpoint_id
+        for tracker in self._trackers():
+            tracker.complete(checkpoint_id)
+
+    def abort(self, checkpoint_id: CheckpointId) -> None:
+        """A checkpoint will never be complete."""
+        self._begun.discard(checkpoint_id)
+        for tracker in self._trackers():
+            tracker.abort(checkpoint_id)
+
+    def epoch_end(self) -> None:
+        """Forget changes that no checkpoint will ask for: the next one will be a full one."""
+        if self.base is None and not self._begun:
+            for tracker in self._trackers():
+                tracker.forget()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from headrace.runtime.state.declaration import StateMeta
@@ -31,7 +32,7 @@ class _DictTable(StateTable):
 
     def decode(self) -> None:
         restored: dict[Any, Any] = {}
-        for key_group, data in self.blocks:
+        for key_group, data in chain.from_iterable(self.blocks):
             present, gone = decode_block(self.meta, key_group, data)
             restored.update(present)
             for address in gone:

@@ -2,7 +2,7 @@
 
 Each operator and subtask has a database of its own, in a directory that lives as long as the
 subtask does; what survives is in checkpoints. In front of it is a cache of decoded objects (see
-`rocksdb_table`), which is written when it overflows and at the barrier. While everything fits into
+`rocksdb_table`), which is written when it overflows. While everything fits into
 the cache there is no database at all, and a snapshot is one of Python objects, as in the `hashmap`
 backend. Snapshots of both backends can be restored by either.
 """
@@ -81,22 +81,31 @@ class RocksDBStateBackend(TableStateBackend[RocksDBTable]):
     ) -> list[View]:
         chosen: Sequence[set[Any] | None] = [None] * len(tables) if changes is None else changes
         trims = [t.trim_at(now) if c is None else None for t, c in zip(tables, chosen, strict=True)]
-        rows = list(zip(tables, chosen, trims, strict=True))
-        if not self._store.is_open:
-            return [
-                TableView(table.meta, _Live(table.cache), changed, trim)  # type: ignore[arg-type]
-                for table, changed, trim in rows
-            ]
-        parts = [
-            TablePart(table.codec, changed, trim, _horizon(table.meta, now))
-            for table, changed, trim in rows
-        ]
+        cached: list[View] = []
+        parts: list[TablePart] = []
+        for table, changed, trim in zip(tables, chosen, trims, strict=True):
+            live: Any = _Live(table.cache)
+            if not self._store.is_open:
+                cached.append(TableView(table.meta, live, changed, trim))
+                continue
+            if not deferred:
+                table.cache.flush()
+            in_cache = table.cached_among(table.cache.unwritten if changed is None else changed)
+            stored = None if changed is None else changed - in_cache
+            if stored is None or stored:
+                parts.append(TablePart(table.codec, stored, trim, _horizon(table.meta, now)))
+            if in_cache:
+                cached.append(TableView(table.meta, live, in_cache, trim))
+        if not parts:
+            return cached
         view = StoreView(self._store, parts)
-        if not deferred:
-            return [view]
+        # What is in the cache comes last, because it counts.
+        return [self._piped_view(view) if deferred else view, *cached]
+
+    def _piped_view(self, view: StoreView) -> PipedView:
         piped = PipedView(view)
         self._piped.add(piped)
-        return [piped]
+        return piped
 
     def _free(self) -> None:
         for piped in list(self._piped):
@@ -104,6 +113,7 @@ class RocksDBStateBackend(TableStateBackend[RocksDBTable]):
         for table in self._tables.values():
             self._resources.budget.leave(table.cache)
             table.cache.dirty.clear()
+            table.cache.unwritten.clear()
             table.cache.clear()
         self._finalizer()
 

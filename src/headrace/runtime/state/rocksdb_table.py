@@ -4,7 +4,8 @@
 it costs in a dict. A missing key is looked up in the database and stays in the cache, as None if
 the database has no such entry. State objects report each change to `dirty`, a set; this is also how
 entries that were changed in place become known. When the cache is full, its oldest part is written,
-as far as it is dirty, and dropped.
+as far as it is dirty, and dropped. A barrier writes nothing: the dirty entries become `unwritten`
+ones, and a snapshot has them on top of what is in the database.
 
 As long as a backend's entries all fit into the cache there is no database: the cache is everything.
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from struct import Struct
 from typing import Any
 from zlib import crc32
@@ -166,6 +167,7 @@ class CachedEntries(dict[Any, Any]):
 
     __slots__ = (
         "__weakref__", "_codec", "_open_store", "_report", "_store", "dirty", "get", "limit",
+        "unwritten",
     )  # fmt: skip
 
     def __init__(
@@ -178,6 +180,7 @@ class CachedEntries(dict[Any, Any]):
         super().__init__()
         self.limit = 1
         self.dirty = _Dirty(self)
+        self.unwritten: set[Any] = set()
         # Of a cached entry this is dict's own code; `__missing__` sees the others.
         self.get = super().__getitem__  # type: ignore[assignment]
         self._codec = codec
@@ -218,20 +221,29 @@ class CachedEntries(dict[Any, Any]):
             self._open_store()
         count = len(self) - self.limit + self.limit // 8
         victims = list(islice(self, count))
-        self._write([victim for victim in victims if victim in self.dirty])
+        dirty, unwritten = self.dirty, self.unwritten
+        self._write([v for v in victims if v in dirty or v in unwritten])
         for victim in victims:
             _dict_remove(self, victim)
 
     def flush(self) -> None:
         """Brings the database up to date."""
-        self._write(list(self.dirty))
+        self._write(list(self.dirty | self.unwritten))
+
+    def report_dirty(self) -> None:
+        """Tell of all changes; those that the database does not have stay where they are."""
+        self._report(self.dirty)
+        if self._store.is_open:
+            self.unwritten |= self.dirty
+        self.dirty.clear()
 
     def _write(self, addresses: list[Any]) -> None:
         row = self._codec.row
         # All of them are encoded first: one that cannot be leaves everything as it was.
         self._store.write([row(address, _dict_get(self, address)) for address in addresses])
+        self._report(self.dirty.intersection(addresses))
         self.dirty.difference_update(addresses)
-        self._report(addresses)
+        self.unwritten.difference_update(addresses)
 
     def rows(self) -> list[Row]:
         """All cached entries, for a database that has just been opened."""
@@ -282,11 +294,7 @@ class RocksDBTable(StateTable):
             self.tracker.changed.update(addresses)
 
     def sync(self) -> None:
-        if self.store.is_open:
-            self.cache.flush()
-        else:
-            self._report(self.cache.dirty)
-            self.cache.dirty.clear()
+        self.cache.report_dirty()
 
     def addresses(self) -> Iterator[Any]:
         if not self.store.is_open:
@@ -301,11 +309,19 @@ class RocksDBTable(StateTable):
         self.cache.flush()
         return sum(1 for _ in self.store.scan(self.codec.start, self.codec.end))
 
+    def cached_among(self, addresses: set[Any]) -> set[Any]:
+        """Those of some addresses that the cache knows; of all others the database is right."""
+        # `in` of the cache itself would look in the database.
+        return addresses & self.cache.keys()
+
+    def known_size(self) -> int | None:
+        return None if self.store.is_open else len(self.cache)
+
     def new_cleaner(self, clock: Callable[[], int]) -> IncrementalCleaner:
         return _StoreCleaner(self, clock)
 
     def decode(self) -> None:
-        for key_group, data in self.blocks:
+        for key_group, data in chain.from_iterable(self.blocks):
             if self.store.is_open:
                 self.store.write(self._restored_rows(key_group, data))
                 continue

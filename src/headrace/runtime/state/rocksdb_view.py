@@ -97,8 +97,10 @@ class StoreView:
         self.names = [part.codec.meta.name for part in parts]
         self._rows = [part.rows(store) for part in parts]
 
-    def blocks(self, max_parallelism: int) -> Iterator[tuple[str, KeyGroup, bytes]]:
-        return _join(self.names, self.chunks())
+    def blocks(
+        self, max_parallelism: int, whole: bool = True
+    ) -> Iterator[tuple[str, KeyGroup, bytes]]:
+        return _join(self.names, self.chunks(), whole)
 
     def release(self) -> None:
         self._rows = []
@@ -120,7 +122,13 @@ class StoreView:
                 yield number, int.from_bytes(group, "big"), b"".join(records)
 
 
-def _join(names: list[str], chunks: Iterable[Chunk]) -> Iterator[tuple[str, KeyGroup, bytes]]:
+def _join(
+    names: list[str], chunks: Iterable[Chunk], whole: bool
+) -> Iterator[tuple[str, KeyGroup, bytes]]:
+    if not whole:
+        for number, group, records in chunks:
+            yield names[number], KeyGroup(group), BLOCK_MAGIC + records
+        return
     for (number, group), pieces in groupby(chunks, key=lambda chunk: chunk[:2]):
         block = b"".join([BLOCK_MAGIC, *(piece for _, _, piece in pieces)])
         yield names[number], KeyGroup(group), block
@@ -169,12 +177,14 @@ class PipedView:
         )
         self._thread.start()
 
-    def blocks(self, max_parallelism: int) -> Iterator[tuple[str, KeyGroup, bytes]]:
+    def blocks(
+        self, max_parallelism: int, whole: bool = True
+    ) -> Iterator[tuple[str, KeyGroup, bytes]]:
         if not self._pipe.is_own:
             # So that the end of the owner is the end of the pipe.
             os.close(self._pipe.writing)
         with os.fdopen(self._pipe.reading, "rb", closefd=False) as file:
-            yield from _join(self._names, _received(file))
+            yield from _join(self._names, _received(file), whole)
         self.release()
 
     def release(self) -> None:

@@ -8,17 +8,21 @@ barrier. Blocks of a key group can be read alone, so a restore at another parall
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 from typing import Any, Protocol
 
 from headrace.common.errors import StateError, shorten_repr
 from headrace.graph.ids import CheckpointId, KeyGroup
+from headrace.runtime.key_groups import key_group_of
 from headrace.runtime.state.declaration import FORMAT_VERSION, StateMeta
 from headrace.runtime.state.entry_codec import dumps, is_record_block, read_block
 
 __all__ = [
+    "Blocks",
+    "RestorableState",
     "SnapshotKind",
     "StateSnapshot",
     "TableView",
@@ -27,6 +31,11 @@ __all__ = [
     "unpicklable",
     "unreadable",
 ]
+
+_MOST_ENTRIES = 4_096
+
+Blocks = Iterable[tuple[KeyGroup, bytes]]
+"""Blocks of one state with their key groups; going through them may read a file."""
 
 Block = tuple[dict[Any, Any], list[Any]]
 """Entries that are there, and addresses of entries that are gone since the base."""
@@ -42,11 +51,39 @@ class SnapshotKind(StrEnum):
 class View(Protocol):
     """Tables at the barrier, on their way into blocks."""
 
-    def blocks(self, max_parallelism: int) -> Iterator[tuple[str, KeyGroup, bytes]]:
-        """State name, key group and the bytes of each block."""
+    def blocks(
+        self, max_parallelism: int, whole: bool = True
+    ) -> Iterator[tuple[str, KeyGroup, bytes]]:
+        """State name, key group and the bytes of each block; key groups together.
+
+        Unless `whole`, a key group may be several blocks, none of them much too large.
+        """
 
     def release(self) -> None:
         """Frees what this process holds for the view."""
+
+
+class RestorableState(Protocol):
+    """Keyed state of one subtask at a barrier, in memory or in a file; see `StateSnapshot`."""
+
+    @property
+    def kind(self) -> SnapshotKind: ...
+    @property
+    def max_parallelism(self) -> int: ...
+    @property
+    def checkpoint_id(self) -> CheckpointId | None: ...
+    @property
+    def base(self) -> CheckpointId | None: ...
+    @property
+    def states(self) -> dict[str, StateMeta]: ...
+    @property
+    def version(self) -> int: ...
+
+    def places(self) -> Collection[tuple[str, KeyGroup]]:
+        """State names and key groups that may have blocks."""
+
+    def pieces(self, key_groups: range) -> Iterator[tuple[str, Blocks]]:
+        """The blocks of some key groups, in order, each piece with the name of its state."""
 
 
 @dataclass(slots=True)
@@ -65,24 +102,33 @@ class TableView:
     changed: Collection[Any] | None = None
     trim: Callable[[Any], Any] | None = None
 
-    def blocks(self, max_parallelism: int) -> Iterator[tuple[str, KeyGroup, bytes]]:
+    def blocks(
+        self, max_parallelism: int, whole: bool = True
+    ) -> Iterator[tuple[str, KeyGroup, bytes]]:
         """State name, key group and the bytes of each block."""
-        for key_group, block in _by_key_group(self, max_parallelism).items():
-            yield self.meta.name, key_group, _encode_block(self.meta, block)
+        for key_group, block in sorted(_by_key_group(self, max_parallelism).items(), key=_group):
+            for piece in (block,) if whole else _cut(block):
+                yield self.meta.name, key_group, _encode_block(self.meta, piece)
 
     def release(self) -> None:
         """There is nothing to free."""
 
+    def key_group(self, address: Any, max_parallelism: int) -> KeyGroup:
+        """The key group of an entry."""
+        return key_group_of(address[0] if self.meta.namespaced else address, max_parallelism)
+
     def rows(self) -> Iterator[tuple[Any, Any]]:
         """Address and stored value; None as the value means that the entry is gone."""
+        get, trim = self.entries.get, self.trim
         if self.changed is not None:
-            get = self.entries.get
-            yield from ((address, get(address)) for address in self.changed)
-        elif self.trim is None:
+            for address in self.changed:
+                stored = get(address)
+                yield address, stored if stored is None or trim is None else trim(stored)
+        elif trim is None:
             yield from self.entries.items()
         else:
             for address, stored in self.entries.items():
-                kept = self.trim(stored)
+                kept = trim(stored)
                 if kept is not None:
                     yield address, kept
 
@@ -114,8 +160,30 @@ class StateSnapshot:
         views, self.views = self.views, []
         for view in views:
             for name, key_group, block in view.blocks(self.max_parallelism):
+                before = self.blocks.get((name, key_group))
+                if before is not None:
+                    block = _merged(self.states[name], key_group, before, block)
                 self.blocks[name, key_group] = block
         return self
+
+    def stream(self) -> Iterator[tuple[str, KeyGroup, bytes]]:
+        """State name, key group and bytes of all blocks, made as they are asked for, once."""
+        views, self.views = self.views, []
+        yield from ((name, group, block) for (name, group), block in self.blocks.items())
+        for view in views:
+            yield from view.blocks(self.max_parallelism, whole=False)
+
+    def places(self) -> Collection[tuple[str, KeyGroup]]:
+        """State names and key groups that have blocks."""
+        self._require_serialized()
+        return self.blocks.keys()
+
+    def pieces(self, key_groups: range) -> Iterator[tuple[str, Blocks]]:
+        """The blocks of some key groups, each with the name of its state."""
+        self._require_serialized()
+        for (name, group), block in self.blocks.items():
+            if group in key_groups:
+                yield name, [(group, block)]
 
     def release(self) -> None:
         """A forked child serializes this snapshot: free what this process holds for it."""
@@ -165,13 +233,15 @@ class StateSnapshot:
             )
 
 
-def _by_key_group(view: TableView, max_parallelism: int) -> dict[KeyGroup, Block]:
-    from headrace.runtime.key_groups import key_group_of
+def _group(item: tuple[KeyGroup, Block]) -> KeyGroup:
+    return item[0]
 
-    namespaced = view.meta.namespaced
+
+def _by_key_group(view: TableView, max_parallelism: int) -> dict[KeyGroup, Block]:
+    key_group_of_row = view.key_group
     blocks: dict[KeyGroup, Block] = {}
     for address, stored in view.rows():
-        key_group = key_group_of(address[0] if namespaced else address, max_parallelism)
+        key_group = key_group_of_row(address, max_parallelism)
         block = blocks.get(key_group)
         if block is None:
             block = blocks[key_group] = ({}, [])
@@ -182,11 +252,33 @@ def _by_key_group(view: TableView, max_parallelism: int) -> dict[KeyGroup, Block
     return blocks
 
 
+def _cut(block: Block) -> Iterator[Block]:
+    """The same in pieces of a moderate number of entries."""
+    present, gone = block
+    if len(present) + len(gone) <= _MOST_ENTRIES:
+        yield block
+        return
+    rows = iter(present.items())
+    while piece := dict(islice(rows, _MOST_ENTRIES)):
+        yield piece, []
+    for start in range(0, len(gone), _MOST_ENTRIES):
+        yield {}, gone[start : start + _MOST_ENTRIES]
+
+
 def _encode_block(meta: StateMeta, block: Block) -> bytes:
     try:
         return dumps(block)
     except Exception as error:
         raise unpicklable(meta, *_find_unpicklable(block), error) from error
+
+
+def _merged(meta: StateMeta, key_group: KeyGroup, before: bytes, after: bytes) -> bytes:
+    """One block of two, the second of which counts where both have an entry."""
+    present, gone = decode_block(meta, key_group, before)
+    new, newly_gone = decode_block(meta, key_group, after)
+    for address in newly_gone:
+        present.pop(address, None)
+    return _encode_block(meta, ({**present, **new}, [*gone, *newly_gone]))
 
 
 def unpicklable(meta: StateMeta, address: Any, stored: Any, error: Exception) -> StateError:

@@ -14,7 +14,7 @@ from headrace.common.errors import StateError
 from headrace.datastream.state import StateDescriptor
 from headrace.graph.ids import CheckpointId, KeyGroup
 from headrace.runtime.state.backend import KeyedStateBackend
-from headrace.runtime.state.change_tracker import ChangeTracker
+from headrace.runtime.state.change_tracker import ChangeHistory, ChangeTracker
 from headrace.runtime.state.declaration import (
     FORMAT_VERSION,
     StateMeta,
@@ -25,7 +25,13 @@ from headrace.runtime.state.evolution import Upgrade, upgrade_of
 from headrace.runtime.state.key_cell import KeyCell
 from headrace.runtime.state.kinds import Entries, create_state
 from headrace.runtime.state.serialized import opened, stored_descriptor
-from headrace.runtime.state.snapshot import SnapshotKind, StateSnapshot, View
+from headrace.runtime.state.snapshot import (
+    Blocks,
+    RestorableState,
+    SnapshotKind,
+    StateSnapshot,
+    View,
+)
 from headrace.runtime.state.ttl import Aging, create_ttl_state
 from headrace.runtime.state.ttl_cleanup import IncrementalCleaner, trim_for
 
@@ -39,8 +45,8 @@ def _nothing() -> None:
 class StateTable(ABC):
     """The entries of one state.
 
-    `blocks` are restored entries that were not decoded yet: that waits until the state is declared,
-    so that a change of its type is refused before its values are touched.
+    `blocks` are restored entries that were not decoded yet, maybe not even read: that waits until
+    the state is declared, so that a change of its type is refused before its values are touched.
 
     Attributes:
         entries: What state objects read and write.
@@ -54,7 +60,7 @@ class StateTable(ABC):
         self.entries = entries
         self.tracker = ChangeTracker()
         self.changed: set[Any] | None = self.tracker.changed if track_changes else None
-        self.blocks: list[tuple[KeyGroup, bytes]] = []
+        self.blocks: list[Blocks] = []
         self.declared = False
         self.aging: Aging | None = None
         self.cleaner: IncrementalCleaner | None = None
@@ -67,9 +73,17 @@ class StateTable(ABC):
     def count(self) -> int:
         """How many entries there are."""
 
+    def known_size(self) -> int | None:
+        """How many entries there are, if that is known without counting."""
+        return self.count()
+
     @abstractmethod
     def decode(self) -> None:
         """Turns restored blocks, in their order, into entries."""
+
+    def detach(self) -> None:
+        """Reads what was not decoded yet, so that the files it is in may go."""
+        self.blocks = [list(piece) for piece in self.blocks]
 
     @abstractmethod
     def sync(self) -> None:
@@ -138,8 +152,9 @@ class TableStateBackend(KeyedStateBackend, Generic[T]):
         self._operator_uid = operator_uid
         self._tables: dict[str, T] = {}
         self._record_cleaners: list[IncrementalCleaner] = []
-        self._begun: set[CheckpointId] = set()
-        self._base: CheckpointId | None = None
+        self._history = ChangeHistory(
+            track_changes, lambda: [table.tracker for table in self._tables.values()]
+        )
         self._disposed = False
 
     # What a backend adds.
@@ -237,15 +252,16 @@ class TableStateBackend(KeyedStateBackend, Generic[T]):
         tables = self._decoded() if state_name is None else [self._existing(state_name)]
         return sum(table.count() for table in tables)
 
+    def known_size(self) -> int | None:
+        sizes = [table.known_size() for table in self._decoded()]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
     def after_batch(self, records: int) -> None:
         for cleaner in self._record_cleaners:
             cleaner.after_batch(records)
 
     def epoch_end(self) -> None:
-        if self._base is None and not self._begun:
-            # The next checkpoint will be a full one.
-            for table in self._tables.values():
-                table.tracker.forget()
+        self._history.epoch_end()
 
     def snapshot(
         self,
@@ -258,7 +274,7 @@ class TableStateBackend(KeyedStateBackend, Generic[T]):
         tables = self._decoded()
         for table in tables:
             table.sync()
-        base = self._base if SnapshotKind(kind) is SnapshotKind.CHANGES else None
+        base = self._history.base if SnapshotKind(kind) is SnapshotKind.CHANGES else None
         changes = None if base is None else [table.tracker.since_complete() for table in tables]
         snapshot = StateSnapshot(
             kind=SnapshotKind.FULL if base is None else SnapshotKind.CHANGES,
@@ -271,28 +287,31 @@ class TableStateBackend(KeyedStateBackend, Generic[T]):
         if not deferred:
             # First, so that a value that cannot be saved leaves the tracking as it was.
             snapshot.serialize()
-        if checkpoint_id is not None and self._track_changes:
-            self._begun.add(checkpoint_id)
-            for table in tables:
-                table.tracker.begin(checkpoint_id)
+        if checkpoint_id is not None:
+            self._history.begin(checkpoint_id)
         return snapshot
 
-    def notify_checkpoint_complete(self, checkpoint_id: CheckpointId) -> None:
-        if checkpoint_id not in self._begun:
-            return
-        self._begun = {begun for begun in self._begun if begun > checkpoint_id}
-        self._base = checkpoint_id
+    def changes_since(self, base: CheckpointId) -> int | None:
+        if base != self._history.base:
+            return None
+        tables = self._decoded()
+        for table in tables:
+            table.sync()
+        return sum(len(table.tracker.since_complete()) for table in tables)
+
+    def detach(self) -> None:
         for table in self._tables.values():
-            table.tracker.complete(checkpoint_id)
+            table.detach()
+
+    def notify_checkpoint_complete(self, checkpoint_id: CheckpointId) -> None:
+        self._history.complete(checkpoint_id)
 
     def notify_checkpoint_aborted(self, checkpoint_id: CheckpointId) -> None:
-        self._begun.discard(checkpoint_id)
-        for table in self._tables.values():
-            table.tracker.abort(checkpoint_id)
+        self._history.abort(checkpoint_id)
 
     def restore(
         self,
-        snapshots: Iterable[StateSnapshot],
+        snapshots: Iterable[RestorableState],
         key_group_range: range,
         base: CheckpointId | None = None,
     ) -> None:
@@ -305,13 +324,12 @@ class TableStateBackend(KeyedStateBackend, Generic[T]):
             self._require_restorable(snapshot, restored_checkpoints)
             if snapshot.checkpoint_id is not None:
                 restored_checkpoints.add(snapshot.checkpoint_id)
-            blocks = {at: data for at, data in snapshot.blocks.items() if at[1] in key_group_range}
             if snapshot.kind is SnapshotKind.FULL:
-                _require_disjoint(full_blocks, blocks)
-                full_blocks.update(blocks)
-            self._take_over(snapshot.states, blocks)
-        if self._track_changes:
-            self._base = base
+                places = {place for place in snapshot.places() if place[1] in key_group_range}
+                _require_disjoint(full_blocks, places)
+                full_blocks.update(places)
+            self._take_over(snapshot.states, snapshot.pieces(key_group_range))
+        self._history.start_from(base)
 
     def dispose(self) -> None:
         self._disposed = True
@@ -323,7 +341,7 @@ class TableStateBackend(KeyedStateBackend, Generic[T]):
         self._tables.clear()
 
     def _take_over(
-        self, states: dict[str, StateMeta], blocks: dict[tuple[str, KeyGroup], bytes]
+        self, states: dict[str, StateMeta], pieces: Iterable[tuple[str, Blocks]]
     ) -> None:
         for name, meta in states.items():
             table = self._tables.get(name)
@@ -332,11 +350,11 @@ class TableStateBackend(KeyedStateBackend, Generic[T]):
             else:
                 require_compatible(table.meta, meta, self._operator_uid, restored=True)
                 table.meta = meta
-        for (name, key_group), data in blocks.items():
-            self._tables[name].blocks.append((key_group, data))
+        for name, piece in pieces:
+            self._tables[name].blocks.append(piece)
 
     def _require_restorable(
-        self, snapshot: StateSnapshot, restored_checkpoints: set[CheckpointId]
+        self, snapshot: RestorableState, restored_checkpoints: set[CheckpointId]
     ) -> None:
         if snapshot.version > FORMAT_VERSION:
             raise StateError(
@@ -375,10 +393,8 @@ class TableStateBackend(KeyedStateBackend, Generic[T]):
             raise StateError("the state of this operator was disposed of: its subtask is closed")
 
 
-def _require_disjoint(
-    seen: set[tuple[str, KeyGroup]], blocks: dict[tuple[str, KeyGroup], bytes]
-) -> None:
-    for name, key_group in seen.intersection(blocks):
+def _require_disjoint(seen: set[tuple[str, KeyGroup]], places: set[tuple[str, KeyGroup]]) -> None:
+    for name, key_group in seen & places:
         raise StateError(
             f"key group {key_group} of state {name!r} is in two full snapshots; give each chain of "
             "snapshots once, from its full one on"

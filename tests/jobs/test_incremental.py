@@ -1,0 +1,134 @@
+"""Incremental checkpoints of running jobs: recovery, retained ones, claimed ones."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.common.configuration import Configuration
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+from headrace.datastream.data_stream import DataStream
+from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
+from headrace.datastream.state import ValueStateDescriptor
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+RECORDS, KEYS = 4_000, 100
+
+
+class Counting(KeyedProcessFunction[int, int, tuple[int, int]]):
+    """Counts, forgets what it was told to, and fails once when a file is there."""
+
+    def __init__(self, fail_when: str | None = None) -> None:
+        self.fail_when = fail_when
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count"))
+
+    def process_element(self, value: int, ctx: Any) -> None:
+        if self.fail_when is not None and Path(self.fail_when).exists():
+            Path(self.fail_when).unlink()
+            raise RuntimeError("as ordered")
+        if value % KEYS == 0 and value < KEYS * 10:
+            self.count.clear()
+            return
+        self.count.update((self.count.value() or 0) + 1)
+        if value < KEYS:
+            ctx.timer_service().register_event_time_timer(1 << 60)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[tuple[int, int]]:
+        yield ctx.get_current_key(), self.count.value()
+
+
+def counting(
+    directory: Path, backend: str, per_second: int, fail_when: Path | None = None, **more: str
+) -> tuple[StreamExecutionEnvironment, DataStream[Any]]:
+    settings = {
+        "spark.master": "local[2]",
+        "execution.epoch.target": "150 ms",
+        "execution.epoch.max-records": "100",
+        "execution.checkpointing.interval": "150 ms",
+        "execution.checkpointing.incremental": "true",
+        "execution.checkpointing.dir": str(directory),
+        "state.backend.type": backend,
+        "state.backend.rocksdb.object-cache.size": "20",
+        "restart-strategy.type": "fixed-delay",
+        "restart-strategy.fixed-delay.attempts": "3",
+        "restart-strategy.fixed-delay.delay": "0 s",
+        **more,
+    }
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
+    env.set_parallelism(2)
+    source = DataGeneratorSource(lambda i: i, RECORDS, RateLimiterStrategy.per_second(per_second))
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
+    function = Counting(None if fail_when is None else str(fail_when))
+    return env, numbers.key_by(lambda v: v % KEYS).process(function).uid("counting")
+
+
+def expected() -> list[tuple[int, int]]:
+    counts = {k: len(range(k, RECORDS, KEYS)) for k in range(1, KEYS)}
+    return sorted(counts.items())
+
+
+def wait_for_increments(directory: Path, least: int) -> Path:
+    """Wait for a checkpoint that builds upon some others; where it is."""
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline:
+        for metadata in directory.glob("*/chk-*/_metadata"):
+            try:
+                content = json.loads(metadata.read_text())
+            except FileNotFoundError:
+                continue
+            if len(content["increments"]) > least:
+                return metadata.parent
+        time.sleep(0.02)
+    raise AssertionError("there was no incremental checkpoint")
+
+
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+def test_a_job_recovers_from_changes(tmp_path: Path, backend: str) -> None:
+    order = tmp_path / "fail"
+    compression = {"execution.checkpointing.snapshot-compression": str(backend == "rocksdb")}
+    _, stream = counting(tmp_path / "chk", backend, 1_000, order, **compression)
+    results = stream.execute_and_collect()
+    wait_for_increments(tmp_path / "chk", 2)
+    order.touch()
+    with results:
+        assert sorted(results) == expected()
+    assert not order.exists()
+    # All went with the job.
+    assert list((tmp_path / "chk").iterdir()) == []
+
+
+def test_a_retained_checkpoint_is_restored_and_claimed(tmp_path: Path) -> None:
+    env, stream = counting(
+        tmp_path / "one",
+        "hashmap",
+        300,
+        **{
+            "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
+        },
+    )
+    stream.print()
+    client = env.execute_async()
+    wait_for_increments(tmp_path / "one", 2)
+    client.cancel().result()
+    retained = wait_for_increments(tmp_path / "one", 2)
+
+    _, stream = counting(
+        tmp_path / "two",
+        "rocksdb",
+        100_000,
+        **{
+            "execution.state-recovery.path": str(retained),
+            "execution.state-recovery.claim-mode": "CLAIM",
+        },
+    )
+    with stream.execute_and_collect() as results:
+        assert sorted(results) == expected()
+    assert not list(tmp_path.glob("one/*/chk-*")), "it was the second job's to delete"
