@@ -24,7 +24,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks import async_io, bare, cases, chaos, parquet, recovery, windows
+from benchmarks import async_io, bare, cases, chaos, kafka, parquet, recovery, windows
 from benchmarks.cases import Settings
 from benchmarks.measure import Result
 from benchmarks.peers import environments as peers
@@ -35,6 +35,7 @@ CASES = {
     **async_io.CASES,
     **parquet.CASES,
     **recovery.CASES,
+    **kafka.CASES,
 }
 RESULTS = Path(__file__).parent / "results"
 

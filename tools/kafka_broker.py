@@ -106,39 +106,50 @@ def broker_jars() -> Path:
     if shutil.which("java") is None:
         raise KafkaUnavailableError("the broker needs Java, and there is no java on the PATH")
     target = cache_directory() / f"kafka-{KAFKA_VERSION}"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with (target.parent / f"{target.name}.lock").open("w") as lock:
+    with (_made(target.parent) / f"{target.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not target.exists():
             _resolve_jars(target)
     return target
 
 
+def fetch_jar(artifact: str) -> Path:
+    """One jar, by `group:artifact:version`, without what it depends on."""
+    _, name, version = artifact.split(":")
+    target = cache_directory() / f"{name}-{version}.jar"
+    if not target.exists():
+        with tempfile.TemporaryDirectory(dir=_made(target.parent)) as directory:
+            _maven("dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={directory}")
+            Path(directory, target.name).rename(target)
+    return target
+
+
+def _made(directory: Path) -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
+
+
 def _resolve_jars(target: Path) -> None:
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise KafkaUnavailableError(
-            "the broker's jars are fetched by Maven, and there is no mvn on the PATH"
-        )
     with tempfile.TemporaryDirectory(dir=target.parent) as directory:
         pom = Path(directory, "pom.xml")
         pom.write_text(_POM)
         jars = Path(directory, "jars")
-        run = subprocess.run(
-            [
-                *(maven, "--batch-mode", "--quiet", "--file", str(pom)),
-                *("dependency:copy-dependencies", "-DincludeScope=runtime"),
-                f"-DoutputDirectory={jars}",
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if run.returncode != 0 or not jars.exists():
-            output = (run.stdout + run.stderr).strip().splitlines()
-            reason = output[0] if output else f"exit code {run.returncode}"
-            raise KafkaUnavailableError(f"Maven could not fetch the broker's jars: {reason}")
+        goal = ("dependency:copy-dependencies", "-DincludeScope=runtime")
+        _maven("--file", str(pom), *goal, f"-DoutputDirectory={jars}")
         jars.rename(target)
+
+
+def _maven(*arguments: str) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise KafkaUnavailableError("jars are fetched by Maven, and there is no mvn on the PATH")
+    run = subprocess.run(
+        [maven, "--batch-mode", "--quiet", *arguments], capture_output=True, text=True, check=False
+    )
+    if run.returncode != 0:
+        output = (run.stdout + run.stderr).strip().splitlines()
+        reason = output[0] if output else f"exit code {run.returncode}"
+        raise KafkaUnavailableError(f"Maven could not fetch what is needed: {reason}")
 
 
 class KafkaBroker:

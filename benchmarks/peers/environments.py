@@ -95,6 +95,13 @@ def pyflink_keyed_count(python: Path, records: int, keys: int) -> dict[str, Any]
     return found
 
 
+def pyflink_kafka(python: Path, jar: Path, servers: str, source: str, target: str) -> None:
+    """The keyed count from topic to topic, to its end."""
+    settings = {"PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    command = [str(python), "pyflink_kafka.py", str(jar), servers, source, target]
+    _run(command, settings, 900)
+
+
 def bytewax_keyed_count(python: Path, records: int, keys: int, processes: int) -> dict[str, Any]:
     """Bytewax' steady rate of the keyed count."""
     return _bytewax(python, "bytewax_count:flow", records, keys, processes)

@@ -1,4 +1,4 @@
-"""Kafka, through keyed state, to Kafka and to files at once, for tests that kill parts of it.
+"""Kafka, through keyed state, to Kafka, PostgreSQL and files, for tests that kill parts of it.
 
 `python pipeline_program.py SETTINGS` with a JSON object as in `Pipeline`: prints the processes of
 every attempt as `attempt DRIVER SLOT SLOT ...`, and `done` at the end.
@@ -18,9 +18,17 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from headrace.common.configuration import Configuration
 from headrace.common.serialization import Encoder, SimpleStringSchema
+from headrace.common.typeinfo import Types
+from headrace.common.types import Row
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.base import DeliveryGuarantee
 from headrace.datastream.connectors.file_system import FileSink
+from headrace.datastream.connectors.jdbc import (
+    JdbcConnectionOptions,
+    JdbcExactlyOnceOptions,
+    JdbcExecutionOptions,
+    JdbcSink,
+)
 from headrace.datastream.connectors.kafka import (
     KafkaOffsetsInitializer,
     KafkaRecordSerializationSchema,
@@ -33,6 +41,7 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from tests.faults.recovery_program import announce
 
 KEYS = 100
+ROW = Types.ROW([Types.INT(), Types.INT(), Types.INT()])
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,10 @@ class Pipeline:
     source_topic: str
     target_topic: str
     files: str
+    database: str
+    user: str
+    password: str
+    table: str
     epoch_records: int
 
 
@@ -111,7 +124,26 @@ def build(pipeline: Pipeline) -> StreamExecutionEnvironment:
     counted.sink_to(to_kafka).uid("to-kafka")
     to_files = FileSink.for_row_format(pipeline.files, Encoder.simple_string_encoder())
     counted.sink_to(to_files.build()).uid("to-files")
+    rows = counted.map(lambda text: Row(*map(int, text.split(","))), ROW).uid("rows")
+    rows.add_sink(to_table(pipeline)).uid("to-table")
     return env
+
+
+def to_table(pipeline: Pipeline) -> JdbcSink:
+    options = (
+        JdbcConnectionOptions.JdbcConnectionOptionsBuilder()
+        .with_url(pipeline.database)
+        .with_user_name(pipeline.user)
+        .with_password(pipeline.password)
+        .build()
+    )
+    return JdbcSink.exactly_once_sink(
+        f"INSERT INTO {pipeline.table} (number, key, count) VALUES (?, ?, ?)",
+        ROW,
+        options,
+        JdbcExactlyOnceOptions.builder().with_transaction_id_prefix(pipeline.table).build(),
+        JdbcExecutionOptions.builder().with_batch_size(1_000).build(),
+    )
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""From end to end exactly once: Kafka to keyed state to Kafka and files, with everything killed.
+"""From end to end exactly once: Kafka to state to Kafka, PostgreSQL and files, under kills.
 
 The long form, a million records and two dozen kills, runs with `HEADRACE_LONG_FAULTS=1`.
 """
@@ -21,13 +21,16 @@ import pytest
 from tests.faults.pipeline_program import KEYS, Pipeline
 from tests.faults.processes import Child, alive, assert_gone, descendants_of
 from tests.faults.test_recovery import latest_checkpoint
+from tests.jdbc.test_tables import Table
 from tests.kafka.broker import Kafka
+from tools.database_server import PostgreSqlServer
 
 PROGRAM = Path(__file__).with_name("pipeline_program.py")
 LONG = bool(os.environ.get("HEADRACE_LONG_FAULTS"))
 RECORDS = 1_000_000 if LONG else 20_000
 KILLS = 24 if LONG else 3
 EPOCH_RECORDS = 5_000 if LONG else 1_000
+SELECT = "SELECT number, key, count FROM {}"
 LIMIT_S = 3_600 if LONG else 600
 
 pytestmark = [pytest.mark.timeout(LIMIT_S), pytest.mark.slow]
@@ -95,7 +98,12 @@ class Chaos:
 
 
 @pytest.fixture
-def chaos(kafka: Kafka, tmp_path: Path) -> Iterator[Chaos]:
+def table(postgresql: PostgreSqlServer) -> Table:
+    return Table(postgresql, "number INT, key INT, count INT")
+
+
+@pytest.fixture
+def chaos(kafka: Kafka, table: Table, tmp_path: Path) -> Iterator[Chaos]:
     source, target = kafka.topic(4), kafka.topic(3)
     kafka.fill(source, RECORDS)
     pipeline = Pipeline(
@@ -106,6 +114,10 @@ def chaos(kafka: Kafka, tmp_path: Path) -> Iterator[Chaos]:
         source_topic=source,
         target_topic=target,
         files=str(tmp_path / "files"),
+        database=table.server.url,
+        user=table.server.user,
+        password=table.server.password,
+        table=table.name,
         epoch_records=EPOCH_RECORDS,
     )
     started = Chaos(pipeline, tmp_path)
@@ -114,7 +126,7 @@ def chaos(kafka: Kafka, tmp_path: Path) -> Iterator[Chaos]:
 
 
 def test_every_output_has_each_record_once_whatever_is_killed(
-    chaos: Chaos, kafka: Kafka, tmp_path: Path
+    chaos: Chaos, kafka: Kafka, table: Table, tmp_path: Path
 ) -> None:
     began = time.monotonic()
     for whom in itertools.cycle(("slot", "executor", "driver")):
@@ -125,6 +137,7 @@ def test_every_output_has_each_record_once_whatever_is_killed(
     assert sum(chaos.kills.values()) >= KILLS, chaos.log()
     outputs = {
         "kafka": kafka.values(chaos.pipeline.target_topic),
+        "table": [",".join(map(str, row)) for row in table.execute(SELECT.format(table.name))],
         "files": [line for part in tmp_path.glob("files/*/part-*") for line in lines(part)],
     }
     for name, rows in outputs.items():
