@@ -8,6 +8,7 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -136,3 +137,17 @@ def test_top_sensors(capsys: pytest.CaptureFixture[str]) -> None:
         "second 20: d 3",
         "second 5: b 3, a 2, c 1",
     ]
+
+
+def test_kafka_word_count(capsys: pytest.CaptureFixture[str], kafka: Any) -> None:
+    """Run twice: the second run reads only what came after the first, and counts from one again."""
+    lines, counts = kafka.topic(2), kafka.topic()
+    arguments = ("--servers", kafka.servers, "--source", lines, "--target", counts)
+    kafka.write(lines, ["to be or", "not to be"])
+    run_example(capsys, "kafka_word_count", *arguments)
+    first = sorted(kafka.values(counts))
+    assert first == ["be 1", "be 2", "not 1", "or 1", "to 1", "to 2"]
+    assert kafka.committed("word-count", lines) == 2
+    kafka.write(lines, ["to"], 1)
+    run_example(capsys, "kafka_word_count", *arguments)
+    assert sorted(kafka.values(counts)) == sorted([*first, "to 1"])

@@ -24,6 +24,7 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.testing import run_in_process
 from tests.kafka.broker import Kafka
 from tests.kafka.running import Running, now_ms
+from tests.unit.datastream.connectors.reading import opened
 
 NO_WATERMARKS = WatermarkStrategy.no_watermarks()
 Offsets = KafkaOffsetsInitializer
@@ -205,6 +206,32 @@ def test_a_restored_job_goes_on_where_transactions_left_marks(kafka: Kafka) -> N
     made = builder(kafka, topic).set_property("isolation.level", "read_committed")
     assert read(to_the_end(made), epoch_records=1, restore_after=range(1, 9)) == ["0", "2", "4"]
     assert read(to_the_end(builder(kafka, topic))) == ["0", "1", "2", "3", "4", "5"]
+
+
+def test_offsets_are_committed_to_the_group_when_a_checkpoint_is_complete(kafka: Kafka) -> None:
+    topic = kafka.topic(2)
+    kafka.write(topic, range(10))
+    kafka.write(topic, ["after the end of the source"])
+    stop = Offsets.offsets({KafkaTopicPartition(topic, 0): 10}, KafkaOffsetResetStrategy.LATEST)
+    source = builder(kafka, topic).set_group_id("commits").set_bounded(stop).build()
+    reader = opened(source)
+    taken = 0
+    while taken < 5:
+        batch = reader.poll(5)
+        taken += len(batch.values) if batch else 0
+    reader.on_checkpoint(1)
+    assert kafka.committed("commits", topic) < 0
+    reader.on_checkpoint_complete(1)
+    while kafka.committed("commits", topic) != taken:
+        pass
+    while not reader.exhausted:
+        reader.poll(1000)
+    reader.on_checkpoint(2)
+    reader.on_checkpoint(3)
+    reader.on_checkpoint_complete(3)
+    reader.close()
+    assert kafka.committed("commits", topic) == 10
+    assert kafka.committed("commits", topic, 1) < 0
 
 
 def test_an_unbounded_source_with_stopping_offsets_ends(kafka: Kafka) -> None:

@@ -130,6 +130,7 @@ class KafkaReader(SourceReader):
         self._fetched: deque[tuple[str, list[Any]]] = deque()
         self._ended_at: dict[str, int] = {}
         self._finished: list[str] = []
+        self._read_to_end: list[KafkaSplit] = []
         self._checkpoints: dict[int, list[KafkaSplit]] = {}
 
     def open(self) -> None:
@@ -166,6 +167,7 @@ class KafkaReader(SourceReader):
     def _finish(self, split: KafkaSplit) -> None:
         del self._splits[split.split_id]
         self._finished.append(split.split_id)
+        self._read_to_end.append(split)
         self._fetcher.interrupt()
         self._consumer.incremental_unassign(
             [confluent().TopicPartition(split.topic, split.partition)]
@@ -233,7 +235,7 @@ class KafkaReader(SourceReader):
         end = messages[-1].offset() + 1
         stop = split.stop
         if stop is not None and end > stop:
-            messages = [m for m in messages if m.offset() < stop]
+            messages, end = [m for m in messages if m.offset() < stop], stop
         values, timestamps = self._deserialized(messages)
         split = self._splits[split.split_id] = replace(split, offset=end)
         if stop is not None and end >= stop:
@@ -322,16 +324,28 @@ class KafkaReader(SourceReader):
 
     def on_checkpoint(self, checkpoint: int) -> None:
         if self._commits:
-            self._checkpoints[checkpoint] = self.snapshot()
+            self._checkpoints[checkpoint] = [*self._splits.values(), *self._read_to_end]
+            self._read_to_end = []
 
     def on_checkpoint_complete(self, checkpoint: int) -> None:
-        splits = self._checkpoints.pop(checkpoint, None)
-        for older in [c for c in self._checkpoints if c < checkpoint]:
-            del self._checkpoints[older]
+        # Of checkpoints that were given up too: they may have the end of a partition.
+        due = sorted(c for c in self._checkpoints if c <= checkpoint)
+        splits = {s.split_id: s for c in due for s in self._checkpoints.pop(c)}
         if splits:
             partition = confluent().TopicPartition
-            offsets = [partition(s.topic, s.partition, s.offset) for s in splits]
+            offsets = [partition(s.topic, s.partition, s.offset) for s in splits.values()]
+            self._commit(offsets, wait=not self._splits)
+
+    def _commit(self, offsets: list[Any], wait: bool) -> None:
+        """Commit offsets to the group. At the end one has to wait: the client is closed next."""
+        if not wait:
             self._consumer.commit(offsets=offsets, asynchronous=True)
+            return
+        self._fetcher.interrupt()
+        try:
+            self._consumer.commit(offsets=offsets, asynchronous=False)
+        except confluent().KafkaException as error:
+            self._committed(error.args[0], offsets)
 
     def _committed(self, error: Any, partitions: list[Any]) -> None:
         if error is not None:
