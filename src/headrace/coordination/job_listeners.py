@@ -10,7 +10,8 @@ from typing import Any
 from headrace.common.job_client import JobClient
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_listener import EpochStatistics, JobListener, OperatorStatistics
-from headrace.coordination.job_master import EpochSummary, JobMaster
+from headrace.coordination.job_master import JobMaster
+from headrace.coordination.job_options import EpochSummary
 from headrace.graph.job_graph import JobVertex
 from headrace.runtime.epoch import EpochReport
 

@@ -6,15 +6,12 @@ It runs epoch after epoch and goes back to the last checkpoint after a failure.
 from __future__ import annotations
 
 import logging
-import os
 import shutil
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -29,26 +26,17 @@ from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
 from headrace.coordination.carrier import Carrier
-from headrace.coordination.checkpoint_coordinator import (
-    CheckpointCoordinator,
-    CheckpointSettings,
-    SavepointOrder,
-)
+from headrace.coordination.checkpoint_coordinator import CheckpointCoordinator, SavepointOrder
 from headrace.coordination.checkpoint_store import CheckpointStore, CompletedCheckpoint
 from headrace.coordination.commit_record import CommitRecord
 from headrace.coordination.epoch_pacer import EpochPacer
+from headrace.coordination.failover import Failover
 from headrace.coordination.global_commits import GlobalCommits
-from headrace.coordination.heartbeats import HeartbeatSettings
-from headrace.coordination.job_attempt import (
-    AttemptCancelledError,
-    AttemptFailedError,
-    JobAttempt,
-    SlotEnvironment,
-)
-from headrace.coordination.job_errors import checkpoint_failure, job_error
+from headrace.coordination.job_attempt import AttemptFailedError, JobAttempt
+from headrace.coordination.job_errors import job_error
 from headrace.coordination.job_history import JobHistory
+from headrace.coordination.job_options import EpochSummary, JobMasterOptions
 from headrace.coordination.outputs import CollectedOutput, Collector, Terminal
-from headrace.coordination.restart_policy import NoRestart, RestartPolicy
 from headrace.coordination.restore_points import RestorePoints
 from headrace.coordination.source_coordinator import SourceCoordinator
 from headrace.coordination.state_queries import QueriedState
@@ -61,41 +49,11 @@ from headrace.runtime import messages as m
 from headrace.runtime.deployment import JobSettings, deployment_of
 from headrace.runtime.epoch import EpochPlan, EpochReport
 from headrace.runtime.slot_protocol import now_ms
-from headrace.runtime.state.factory import StateBackendSettings
 from headrace.runtime.storage import join, shared
 
 _log = logging.getLogger(__name__)
 
 _LOOK_S = 1.0
-
-
-@dataclass(frozen=True)
-class JobMasterOptions:
-    """How a job is run."""
-
-    epoch_target_s: float = 1.0
-    epoch_max_records: int | None = None
-    slots: SlotEnvironment = field(default_factory=SlotEnvironment)
-    heartbeats: HeartbeatSettings = field(default_factory=HeartbeatSettings)
-    job_parameters: dict[str, str] = field(default_factory=dict)
-    cached_files: dict[str, str] = field(default_factory=dict)
-    state_backend: StateBackendSettings = field(default_factory=StateBackendSettings)
-    checkpoints: CheckpointSettings = field(default_factory=CheckpointSettings)
-    restarts: RestartPolicy = field(default_factory=NoRestart)
-    restore_path: str | None = None
-    commit_marker: str | None = None
-    allow_unmatched_state: bool = False
-    claim_restored: bool = False
-
-
-@dataclass(frozen=True)
-class EpochSummary:
-    """One epoch that is over, for those who watch."""
-
-    epoch: int
-    duration_s: float
-    reports: tuple[EpochReport, ...]
-    job_graph: JobGraph
 
 
 class JobMaster:
@@ -123,7 +81,6 @@ class JobMaster:
         )
         self._on_epoch = on_epoch
         self.history = JobHistory()
-        self._restart_in_s: float | None = None
         self._result: Future[JobExecutionResult] = Future()
         self._cancelling = threading.Event()
         self._accumulators: dict[str, Any] = {}
@@ -139,12 +96,19 @@ class JobMaster:
         self._alignment = WatermarkAligner(job_graph)
         self.checkpoints = self._checkpoint_coordinator()
         self._restore_points = RestorePoints(self.checkpoints.store)
+        self._failover = Failover(
+            f"{self._id} ({job_graph.job_name})",
+            options.restarts,
+            self.history,
+            self._restore_points,
+            self._collected,
+            self._cancelling,
+        )
         # On the caller's thread, so that what the program changes afterwards is not in it.
         self._deployment = deployment_of(job_graph, self.physical)
         self._global_commits = GlobalCommits(job_graph, self._id.to_hex_string())
         self._commits = CommitRecord(options.commit_marker, self._id.to_hex_string())
         self.attempt: JobAttempt | None = None
-        self.restarts = 0
         self._incarnation = 0
         self._rescaling: SavepointOrder | None = None
         self.last_epoch: EpochSummary | None = None
@@ -169,6 +133,11 @@ class JobMaster:
     @property
     def job_id(self) -> JobID:
         return self._id
+
+    @property
+    def restarts(self) -> int:
+        """How often the job was started again after a failure."""
+        return self._failover.restarts
 
     def status(self) -> JobStatus:
         return self.history.status
@@ -282,21 +251,20 @@ class JobMaster:
                 error = self._run_attempt(restore)
                 if error is None and self._rescaling is None:
                     break
-                unusable = checkpoint_failure(error)
-                if unusable is not None and restore is not None:
-                    restore = self._fall_back(restore, unusable)
-                elif error is None or self._may_restart(error):
+                if error is None:
                     restore = self._restore_points.latest
+                elif self._failover.goes_on(error):
+                    restore = self._failover.restore_after(error, restore)
+                    for subtask in self.execution:
+                        subtask.next_attempt()
                 else:
                     break
                 if self._rescaling is not None:
                     self._change_graph(self._rescaling)
-                if error is not None:
-                    self._next_attempt()
         except BaseException as raised:
             error = self._as_error(raised)
             if not isinstance(error, JobCancelledError):
-                self._note_failure(error, None)
+                self._failover.note(error)
         self._finish(error)
 
     def _first_restore(self) -> CompletedCheckpoint | None:
@@ -319,19 +287,6 @@ class JobMaster:
         self.physical = build_physical_graph(graph)
         self.execution = ExecutionGraph(graph)
         self._deployment = self._deployment.rebuilt(graph, self.physical)
-
-    def _fall_back(self, restore: CompletedCheckpoint, why: CheckpointError) -> CompletedCheckpoint:
-        """Go on from an older checkpoint at once: the restart strategy has nothing to wait for."""
-        before = self._restore_points.fall_back(restore, why)
-        note = (
-            f"checkpoint {restore.checkpoint} cannot be restored, the job goes back to checkpoint "
-            f"{before.checkpoint} in {before.directory}; what sinks committed with later "
-            "checkpoints is processed again"
-        )
-        _log.warning("job %s (%s): %s", self._id, self.job_graph.job_name, note)
-        self.history.annotate(note)
-        self._collected.fall_back(before.checkpoint)
-        return before
 
     def _run_attempt(self, restore: CompletedCheckpoint | None) -> JobExecutionError | None:
         """Run the job from a checkpoint on; the error that ended it, if one did."""
@@ -393,52 +348,12 @@ class JobMaster:
         self, error: JobExecutionError, attempt: JobAttempt, restore: CompletedCheckpoint | None
     ) -> None:
         """What follows the end of an attempt: shown before its slots are let go."""
-        self._restart_in_s = None
         if isinstance(error, JobCancelledError):
             self.history.move_to(JobStatus.CANCELLING)
             self.execution.move_all(ExecutionState.CANCELING)
-            return
-        self._note_failure(error, attempt, restore)
-        self.execution.move_all(ExecutionState.FAILED)
-        falls_back = restore is not None and checkpoint_failure(error) is not None
-        if not falls_back and not self._cancelling.is_set():
-            self._restart_in_s = self._options.restarts.delay_s(time.monotonic())
-        restarts = falls_back or self._restart_in_s is not None
-        self.history.move_to(JobStatus.RESTARTING if restarts else JobStatus.FAILING)
-
-    def _note_failure(
-        self,
-        error: JobExecutionError,
-        attempt: JobAttempt | None,
-        restore: CompletedCheckpoint | None = None,
-    ) -> None:
-        self.history.failed(
-            error,
-            self.restarts,
-            attempt.failed_task if attempt is not None else None,
-            attempt.failed_location if attempt is not None else None,
-            restore.checkpoint if restore is not None else None,
-        )
-
-    def _may_restart(self, error: JobExecutionError) -> bool:
-        delay_s = self._restart_in_s
-        if delay_s is None:
-            return False
-        _log.warning(
-            "job %s (%s) failed and starts again in %.1f s: %s",
-            self._id,
-            self.job_graph.job_name,
-            delay_s,
-            error.message,
-        )
-        if self._cancelling.wait(delay_s):
-            raise AttemptCancelledError("the job was cancelled")
-        return True
-
-    def _next_attempt(self) -> None:
-        self.restarts += 1
-        for subtask in self.execution:
-            subtask.next_attempt()
+        else:
+            self._failover.decide(error, attempt, restore)
+            self.execution.move_all(ExecutionState.FAILED)
 
     def _deploy(self, attempt: JobAttempt, restore: CompletedCheckpoint | None) -> None:
         self.execution.move_all(ExecutionState.SCHEDULED, ExecutionState.DEPLOYING)
@@ -668,8 +583,3 @@ def _merged(parts: list[dict[str, Any]]) -> dict[str, Any]:
             else:
                 merged[name] = accumulator.clone()
     return {name: accumulator.get_local_value() for name, accumulator in merged.items()}
-
-
-def python_path() -> tuple[str, ...]:
-    """Where slots on this machine look for the user's modules: where this process does."""
-    return tuple(os.path.abspath(p) if p == "" else p for p in sys.path)

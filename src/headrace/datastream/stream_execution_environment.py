@@ -44,7 +44,8 @@ from headrace.graph.transformation import (
 )
 
 if TYPE_CHECKING:
-    from headrace.coordination.job_master import EpochSummary, JobMaster
+    from headrace.coordination.job_master import JobMaster
+    from headrace.coordination.job_options import EpochSummary
 
 __all__ = ["StreamExecutionEnvironment"]
 

@@ -16,12 +16,8 @@ from headrace.coordination.dependencies import PythonDependencies, prepare
 from headrace.coordination.heartbeats import HeartbeatSettings
 from headrace.coordination.job_attempt import SlotEnvironment
 from headrace.coordination.job_control import publish
-from headrace.coordination.job_master import (
-    EpochSummary,
-    JobMaster,
-    JobMasterOptions,
-    python_path,
-)
+from headrace.coordination.job_master import JobMaster
+from headrace.coordination.job_options import EpochSummary, JobMasterOptions, python_path
 from headrace.coordination.outputs import Collector
 from headrace.coordination.restart_policy import restart_policy
 from headrace.graph.job_graph import JobGraph

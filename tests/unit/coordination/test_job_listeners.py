@@ -9,7 +9,7 @@ import pytest
 from headrace.common.errors import FunctionTypeError
 from headrace.common.job_listener import EpochStatistics, JobListener
 from headrace.coordination.job_listeners import JobListeners
-from headrace.coordination.job_master import EpochSummary
+from headrace.coordination.job_options import EpochSummary
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.graph.ids import EpochId
 from headrace.graph.job_graph import JobGraph

@@ -1,0 +1,49 @@
+"""How a job is run, and what those who watch it are told."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+
+from headrace.coordination.checkpoint_coordinator import CheckpointSettings
+from headrace.coordination.heartbeats import HeartbeatSettings
+from headrace.coordination.job_attempt import SlotEnvironment
+from headrace.coordination.restart_policy import NoRestart, RestartPolicy
+from headrace.graph.job_graph import JobGraph
+from headrace.runtime.epoch import EpochReport
+from headrace.runtime.state.factory import StateBackendSettings
+
+
+@dataclass(frozen=True)
+class JobMasterOptions:
+    """How a job is run."""
+
+    epoch_target_s: float = 1.0
+    epoch_max_records: int | None = None
+    slots: SlotEnvironment = field(default_factory=SlotEnvironment)
+    heartbeats: HeartbeatSettings = field(default_factory=HeartbeatSettings)
+    job_parameters: dict[str, str] = field(default_factory=dict)
+    cached_files: dict[str, str] = field(default_factory=dict)
+    state_backend: StateBackendSettings = field(default_factory=StateBackendSettings)
+    checkpoints: CheckpointSettings = field(default_factory=CheckpointSettings)
+    restarts: RestartPolicy = field(default_factory=NoRestart)
+    restore_path: str | None = None
+    commit_marker: str | None = None
+    allow_unmatched_state: bool = False
+    claim_restored: bool = False
+
+
+@dataclass(frozen=True)
+class EpochSummary:
+    """One epoch that is over, for those who watch."""
+
+    epoch: int
+    duration_s: float
+    reports: tuple[EpochReport, ...]
+    job_graph: JobGraph
+
+
+def python_path() -> tuple[str, ...]:
+    """Where slots on this machine look for the user's modules: where this process does."""
+    return tuple(os.path.abspath(p) if p == "" else p for p in sys.path)
