@@ -37,7 +37,7 @@ class Result:
 
     def tableau(self) -> list[str]:
         lines: list[str] = []
-        table = Tableau(self.schema, "UTC", kinds=not self.batch, by_type=not self.batch)
+        table = Tableau(self.schema, "UTC", kinds=not self.batch)
         table.print(iter(self.rows), lines.append)
         return lines
 

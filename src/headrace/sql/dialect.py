@@ -37,6 +37,12 @@ class NamedArgument(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True}
 
 
+_PLAIN_WORDS = frozenset(
+    {"/*+", "EXECUTE", "CALL", "SHOW", "COMMENT", "EXPLAIN", "ANALYZE", "COPY", "SESSION"}
+)
+"""Keywords of sqlglot that are ordinary words here."""
+
+
 class FlinkTokenizer(tokens.Tokenizer):
     """Names in back ticks, text in single quotes, `x'0f'` for bytes."""
 
@@ -46,9 +52,7 @@ class FlinkTokenizer(tokens.Tokenizer):
     HEX_STRINGS: ClassVar[list[Any]] = [("x'", "'"), ("X'", "'")]
     COMMANDS: ClassVar[set[Any]] = set()
     KEYWORDS: ClassVar[dict[str, Any]] = {
-        k: v
-        for k, v in tokens.Tokenizer.KEYWORDS.items()
-        if k not in ("/*+", "EXECUTE", "CALL", "SHOW", "COMMENT", "EXPLAIN", "ANALYZE", "COPY")
+        k: v for k, v in tokens.Tokenizer.KEYWORDS.items() if k not in _PLAIN_WORDS
     }
 
 
@@ -93,12 +97,15 @@ class FlinkParser(parser.Parser):
     def parse_table_argument(self) -> Any:
         self._advance()
         table = self._parse_table() if self._at_paren() else self._parse_table_parts()
-        partition = None
+        partition: list[Any] | None = None
         if self._match_text_seq("PARTITION", "BY") or self._match(TokenType.PARTITION_BY):
             wrapped = self._match(TokenType.L_PAREN)
-            partition = self._parse_csv(self._parse_column)
             if wrapped:
+                partition = self._parse_csv(self._parse_column)
                 self._match_r_paren()
+            else:
+                # Further arguments of the function follow: only one column without parentheses.
+                partition = [self._parse_column()]
         return self.expression(TableArgument(this=table, partition=partition))
 
     def _at_paren(self) -> bool:

@@ -134,8 +134,7 @@ class Field:
         """The type with its time attribute, as DESCRIBE and EXPLAIN show it."""
         if self.time is None:
             return self.type.sql_text()
-        nullable = self.type.with_nullable(True).sql_text()
-        return f"{nullable} *{self.time.value}*" + ("" if self.type.is_nullable else " NOT NULL")
+        return f"{self.type.sql_text()} *{self.time.value}*"
 
 
 @dataclass(frozen=True)

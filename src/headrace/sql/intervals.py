@@ -38,10 +38,12 @@ def interval_constant(text: str, units: str, span: Span | None = None) -> Consta
 
 
 def _type(first: str, last: str) -> t.DataType:
-    upper = {"MILLISECOND": "SECOND", "WEEK": "DAY", "QUARTER": "MONTH"}.get(first, first)
-    lower = {"MILLISECOND": "SECOND", "WEEK": "DAY", "QUARTER": "MONTH"}.get(last, last)
-    type_ = DataTypes.INTERVAL(getattr(DataTypes, upper)(), getattr(DataTypes, lower)())
-    return type_.not_null()  # type: ignore[no-any-return]
+    """As Flink's planner has it: months or seconds; whole days are known as such for dates."""
+    if first in _MONTHS:
+        return DataTypes.INTERVAL(DataTypes.MONTH()).not_null()  # type: ignore[no-any-return]
+    if first == last and first in ("DAY", "WEEK"):
+        return DataTypes.INTERVAL(DataTypes.DAY()).not_null()  # type: ignore[no-any-return]
+    return DataTypes.INTERVAL(DataTypes.SECOND(3)).not_null()  # type: ignore[no-any-return]
 
 
 def _months(text: str, first: str, last: str) -> int:

@@ -13,8 +13,15 @@ from headrace.sql.ddl_parser import StatementParser
 from headrace.sql.dialect import Flink
 from headrace.sql.from_ast import expression_node
 from headrace.sql.syntax import Node, Span
+from headrace.sql.types import DataType
 
-__all__ = ["parse_expression", "parse_statement", "parse_statements", "underlined"]
+__all__ = [
+    "parse_expression",
+    "parse_statement",
+    "parse_statements",
+    "parse_type_text",
+    "underlined",
+]
 
 
 def parse_statements(text: str) -> list[s.Statement]:
@@ -42,6 +49,19 @@ def parse_expression(text: str) -> Node:
     except ParseError as error:
         raise _translated(error, text) from None
     return node
+
+
+def parse_type_text(text: str) -> DataType:
+    """A type alone, such as `ROW<a INT, b STRING NOT NULL>`."""
+    parser = _parser(text)
+    try:
+        parser.start(_tokens(text), text)
+        type_ = parser.parse_type()
+        if parser._curr:
+            parser.raise_error("this was not expected here")
+    except ParseError as error:
+        raise _translated(error, text) from None
+    return type_
 
 
 def _tokens(text: str) -> list[Any]:

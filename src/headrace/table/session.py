@@ -226,7 +226,7 @@ class Session:
             if not master.status().is_terminal_state():
                 client.cancel().result()
 
-        tableau = {"kinds": not self.batch, "by_type": not self.batch}
+        tableau = {"kinds": not self.batch}
         return TableResult(
             _without_time(schema),
             rows,

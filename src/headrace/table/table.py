@@ -2,27 +2,272 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.errors import SqlError
+from headrace.sql import syntax as x
+from headrace.sql.binder.queries import distinct, renamed, same_types, union_of
+from headrace.sql.expressions import SortKey
 from headrace.sql.plan import nodes as n
+from headrace.table.explain import explain_plans
+from headrace.table.expression_nodes import ExpressionBase, node_of
+from headrace.table.table_binding import TableBinding
 from headrace.table.table_result import TableResult
+from headrace.table.table_schema import TableSchema
+from headrace.table.window import GroupWindow, OverWindow
 
 if TYPE_CHECKING:
     from headrace.table.table_environment import TableEnvironment
+    from headrace.table.table_pipeline import TablePipeline
 
-__all__ = ["Table"]
+__all__ = [
+    "AggregatedTable",
+    "FlatAggregateTable",
+    "GroupWindowedTable",
+    "GroupedTable",
+    "OverWindowedTable",
+    "Table",
+    "WindowGroupedTable",
+]
+
+
+def _unsupported(what: str) -> SqlError:
+    return SqlError(f"{what} is not supported yet")
 
 
 class Table:
-    """A relation of a table environment.
+    """A relation of a table environment; each method makes a new one.
 
     Example:
-        >>> t_env.sql_query("SELECT 1 AS x").execute().print()
+        >>> from headrace.table.expressions import col
+        >>> table.group_by(col("item")).select(col("item"), col("price").sum.alias("total"))
     """
 
     def __init__(self, environment: TableEnvironment, plan: n.Node) -> None:
         self._environment = environment
         self._plan = plan
+
+    def __str__(self) -> str:
+        return self._environment._registered(self)
+
+    def _binding(self) -> TableBinding:
+        return TableBinding(self._environment._session.binding(), self._plan)
+
+    def _with(self, plan: n.Node) -> Table:
+        return Table(self._environment, plan)
+
+    # Columns and rows.
+
+    def select(self, *fields: Any) -> Table:
+        """Columns, or aggregates of all rows."""
+        return self._with(self._binding().select(fields))
+
+    def alias(self, field: str, *fields: str) -> Table:
+        """With other names for the first columns."""
+        names = [field, *fields]
+        names += self._plan.schema.names[len(names) :]
+        return self._with(renamed(self._environment._session.binding(), self._plan, names))
+
+    def filter(self, predicate: Any) -> Table:
+        """Rows for which a condition is TRUE."""
+        return self._with(self._binding().filtered(predicate))
+
+    def where(self, predicate: Any) -> Table:
+        """The same as `filter`."""
+        return self.filter(predicate)
+
+    def add_columns(self, *fields: Any) -> Table:
+        """With more columns."""
+        binding = self._binding()
+        names = binding.names(binding.nodes(fields))
+        for name in names:
+            if name in self._plan.schema.names:
+                raise SqlError(f"a column named {name!r} is there already")
+        return self._added(binding, fields)
+
+    def add_or_replace_columns(self, *fields: Any) -> Table:
+        """With more columns; those of the same name are replaced."""
+        return self._added(self._binding(), fields)
+
+    def _added(self, binding: TableBinding, fields: Sequence[Any]) -> Table:
+        nodes = binding.nodes(fields)
+        names = binding.names(nodes)
+        columns = dict(zip(self._plan.schema.names, self._plan.schema.columns(), strict=True))
+        for name, node in zip(names, nodes, strict=True):
+            columns[name] = binding.bound(_Node(node))
+        return self._with(n.Project.of(self._plan, list(columns.values()), list(columns)))
+
+    def rename_columns(self, *fields: Any) -> Table:
+        """With other names for some columns, written as `col('a').alias('b')`."""
+        new = {}
+        for field in fields:
+            node = node_of(field)
+            if not isinstance(node, x.Alias) or not isinstance(node.value, x.Name):
+                raise SqlError("rename_columns takes col('a').alias('b')")
+            self._binding().bound(_Node(node.value))
+            new[node.value.parts[0]] = node.name
+        names = [new.get(name, name) for name in self._plan.schema.names]
+        return self._with(renamed(self._environment._session.binding(), self._plan, names))
+
+    def drop_columns(self, *fields: Any) -> Table:
+        """Without some columns."""
+        from headrace.table.expressions import without_columns
+
+        head, *tails = fields
+        return self.select(without_columns(head, *tails))
+
+    def distinct(self) -> Table:
+        """Different rows only."""
+        return self._with(distinct(self._plan))
+
+    # Groups and windows.
+
+    def group_by(self, *fields: Any) -> GroupedTable:
+        """Groups of rows; `select` says what is wanted of them."""
+        return GroupedTable(self, fields)
+
+    def window(self, window: GroupWindow) -> GroupWindowedTable:
+        """Windows of rows; `group_by` must name the window."""
+        if not isinstance(window, GroupWindow):
+            raise SqlError("window() takes Tumble, Slide or Session with on() and alias()")
+        return GroupWindowedTable(self, window)
+
+    def over_window(self, *over_windows: OverWindow) -> OverWindowedTable:
+        """Windows of rows around each row, for `over` in `select`."""
+        return OverWindowedTable(self, over_windows)
+
+    def aggregate(self, func: Any) -> AggregatedTable:
+        """An aggregate function of all rows."""
+        return self.group_by().aggregate(func)
+
+    def flat_aggregate(self, func: Any) -> FlatAggregateTable:
+        """A table aggregate function of all rows."""
+        return self.group_by().flat_aggregate(func)
+
+    def map(self, func: Any) -> Table:
+        """A function of each row that gives a row."""
+        call = func(*self._all_columns()) if callable(func) and not hasattr(func, "_node") else func
+        binding = self._binding()
+        bound = binding.bound(call)
+        inner = self._with(n.Project.of(self._plan, [bound], ["f"]))
+        from headrace.table.expressions import col
+
+        result = inner.select(col("f").flatten)
+        names = [name.removeprefix("f$") for name in result._plan.schema.names]
+        given = getattr(func, "alias_names", ())
+        return result.alias(*(given or names))
+
+    def flat_map(self, func: Any) -> Table:
+        """A table function of each row."""
+        call = func(*self._all_columns()) if callable(func) and not hasattr(func, "_node") else func
+        joined = self.join_lateral(call)
+        width = len(self._plan.schema)
+        schema = joined._plan.schema
+        columns = schema.columns()[width:]
+        return self._with(n.Project.of(joined._plan, columns, schema.names[width:]))
+
+    def _all_columns(self) -> list[Any]:
+        from headrace.table.expressions import col
+
+        return [col(name) for name in self._plan.schema.names]
+
+    # Several tables.
+
+    def union_all(self, right: Table) -> Table:
+        """All rows of both tables."""
+        return self._with(union_of(self._same_types(right, "UNION ALL")))
+
+    def union(self, right: Table) -> Table:
+        """Different rows of both tables."""
+        return self._with(distinct(union_of(self._same_types(right, "UNION"))))
+
+    def intersect(self, right: Table) -> Table:
+        """Different rows that both tables have."""
+        return self._set_operation(right, "INTERSECT", False)
+
+    def intersect_all(self, right: Table) -> Table:
+        """Rows that both tables have, as often as both have them."""
+        return self._set_operation(right, "INTERSECT", True)
+
+    def minus(self, right: Table) -> Table:
+        """Different rows that the other table has not."""
+        return self._set_operation(right, "EXCEPT", False)
+
+    def minus_all(self, right: Table) -> Table:
+        """Rows that the other table has not as often."""
+        return self._set_operation(right, "EXCEPT", True)
+
+    def _same_types(self, right: Table, kind: str) -> list[n.Node]:
+        context = self._environment._session.binding()
+        return same_types(context, [self._plan, right._plan], kind, None)
+
+    def _set_operation(self, right: Table, kind: str, everything: bool) -> Table:
+        left, other = self._same_types(right, kind)
+        return self._with(n.SetOperation(left.schema, left, other, kind, everything))
+
+    def join(self, right: Table, join_predicate: Any = None) -> Table:
+        """Rows of both tables that belong together; not supported yet."""
+        raise _unsupported("a join of tables")
+
+    def left_outer_join(self, right: Table, join_predicate: Any = None) -> Table:
+        """All rows of this table with those of another; not supported yet."""
+        raise _unsupported("a join of tables")
+
+    def right_outer_join(self, right: Table, join_predicate: Any) -> Table:
+        """All rows of another table with those of this one; not supported yet."""
+        raise _unsupported("a join of tables")
+
+    def full_outer_join(self, right: Table, join_predicate: Any) -> Table:
+        """All rows of both tables; not supported yet."""
+        raise _unsupported("a join of tables")
+
+    def join_lateral(self, table_function_call: Any, join_predicate: Any = None) -> Table:
+        """Each row with the rows that a table function makes of it."""
+        return self._lateral(table_function_call, join_predicate, outer=False)
+
+    def left_outer_join_lateral(
+        self, table_function_call: Any, join_predicate: Any = None
+    ) -> Table:
+        """Each row with the rows of a table function; rows without any stay."""
+        return self._lateral(table_function_call, join_predicate, outer=True)
+
+    def _lateral(self, call: Any, predicate: Any, outer: bool) -> Table:
+        from headrace.table.lateral import lateral_join
+
+        context = self._environment._session.binding()
+        return self._with(lateral_join(context, self._plan, node_of(call), predicate, outer))
+
+    # Order.
+
+    def order_by(self, *fields: Any) -> Table:
+        """In an order: by time in a stream, by anything in batch mode or with `limit`."""
+        keys = self._binding().sort_keys(fields)
+        return self._with(n.Sort(self._plan.schema, self._plan, keys))
+
+    def offset(self, offset: int) -> Table:
+        """Without the first rows."""
+        return self._limited(offset, None)
+
+    def fetch(self, fetch: int) -> Table:
+        """The first rows."""
+        return self._limited(0, fetch)
+
+    def limit(self, fetch: int, offset: int = 0) -> Table:
+        """Some rows, after others."""
+        return self._limited(offset, fetch)
+
+    def _limited(self, offset: int, fetch: int | None) -> Table:
+        plan: n.Node = self._plan
+        keys: tuple[SortKey, ...] = ()
+        if isinstance(plan, n.Sort):
+            keys, plan = plan.keys, plan.input
+        elif isinstance(plan, n.Limit) and plan.fetch is None and plan.offset:
+            # offset() and then fetch() are one.
+            offset, keys, plan = plan.offset + offset, plan.keys, plan.input
+        return self._with(n.Limit(plan.schema, plan, offset, fetch, keys))
+
+    # Running.
 
     def execute(self) -> TableResult:
         """Start the query; its rows come while it runs."""
@@ -30,15 +275,142 @@ class Table:
 
     def execute_insert(self, table_path_or_descriptor: Any, overwrite: bool = False) -> TableResult:
         """Start a job that writes the rows to a table."""
+        return self.insert_into(table_path_or_descriptor, overwrite).execute()
+
+    def insert_into(self, table_path_or_descriptor: Any, overwrite: bool = False) -> TablePipeline:
+        """The rows on their way to a table, for a statement set."""
+        from headrace.table.table_pipeline import TablePipeline
+
+        path = self._environment._path_of(table_path_or_descriptor)
         session = self._environment._session
-        path = tuple(str(table_path_or_descriptor).split("."))
-        return session.run_inserts([session.sink_plan(path, self._plan, overwrite=overwrite)])
+        plan = session.sink_plan(path, self._plan, overwrite=overwrite)
+        return TablePipeline(self._environment, plan)
+
+    def to_pandas(self) -> Any:
+        """All rows as a `pandas.DataFrame`; waits for the end of the job."""
+        from headrace.table.pandas_tables import to_pandas
+
+        return to_pandas(self)
+
+    def to_changelog(self, *arguments: Any) -> Table:
+        """Changes as rows; not supported yet."""
+        raise _unsupported("to_changelog()")
+
+    def from_changelog(self, *arguments: Any) -> Table:
+        """Rows as changes; not supported yet."""
+        raise _unsupported("from_changelog()")
+
+    def get_schema(self) -> TableSchema:
+        """The columns."""
+        return TableSchema(self._plan.schema.names, self._plan.schema.types)
 
     def print_schema(self) -> None:
         """Show the columns."""
-        print(self.schema_text())
-
-    def schema_text(self) -> str:
-        """The columns as Flink shows them."""
         lines = [f"  `{f.name}` {f.type_text()}" for f in self._plan.schema]
-        return "(\n" + ",\n".join(lines) + "\n)"
+        print("(\n" + ",\n".join(lines) + "\n)")
+
+    def explain(self, *extra_details: Any) -> str:
+        """The plan as text."""
+        from headrace.table.explain_detail import detail_names
+
+        names = detail_names(extra_details)
+        return explain_plans(self._environment._session, [self._plan], names)
+
+    def print_explain(self, *extra_details: Any) -> None:
+        """Show the plan."""
+        print(self.explain(*extra_details))
+
+
+class _Node(ExpressionBase):
+    """A node where an expression is expected."""
+
+    def __init__(self, node: x.Node) -> None:
+        super().__init__(node, "")
+
+
+class GroupedTable:
+    """Groups of rows."""
+
+    def __init__(
+        self, table: Table, groups: Sequence[Any], window: GroupWindow | None = None
+    ) -> None:
+        self._table = table
+        self._groups = groups
+        self._window = window
+
+    def select(self, *fields: Any) -> Table:
+        """Columns of the groups, and aggregates of their rows."""
+        binding = self._table._binding()
+        return self._table._with(binding.grouped(self._groups, fields, self._window))
+
+    def aggregate(self, func: Any) -> AggregatedTable:
+        """An aggregate function whose result is a row."""
+        return AggregatedTable(self, func)
+
+    def flat_aggregate(self, func: Any) -> FlatAggregateTable:
+        """A table aggregate function; not supported yet."""
+        raise _unsupported("flat_aggregate()")
+
+
+class GroupWindowedTable:
+    """Windows of rows."""
+
+    def __init__(self, table: Table, window: GroupWindow) -> None:
+        self._table = table
+        self._window = window
+
+    def group_by(self, *fields: Any) -> WindowGroupedTable:
+        """Groups of rows in each window; one of them is the window's name."""
+        return WindowGroupedTable(self._table, fields, self._window)
+
+
+class WindowGroupedTable(GroupedTable):
+    """Groups of rows in windows."""
+
+
+class OverWindowedTable:
+    """Rows with windows around them."""
+
+    def __init__(self, table: Table, windows: Sequence[OverWindow]) -> None:
+        self._table = table
+        self._windows = windows
+
+    def select(self, *fields: Any) -> Table:
+        """Columns, and aggregates over the windows."""
+        binding = self._table._binding()
+        return self._table._with(binding.over(self._windows, fields))
+
+
+class AggregatedTable:
+    """Groups with an aggregate function whose result is a row."""
+
+    def __init__(self, grouped: GroupedTable, func: Any) -> None:
+        self._grouped = grouped
+        self._func = func
+
+    def select(self, *fields: Any) -> Table:
+        """Columns of the groups, and fields of the function's result."""
+        node = node_of(self._func)
+        names: tuple[str, ...] = ()
+        if isinstance(node, x.Alias):
+            names, node = (node.name, *node.further), node.value
+        groups = list(self._grouped._groups)
+        result = self._grouped.select(*groups, _Node(x.Alias(node, "$result")))
+        binding = result._binding()
+        columns = dict(zip(result._plan.schema.names, result._plan.schema.columns(), strict=True))
+        columns.pop("$result")
+        flat = binding.nodes([_Node(x.Apply("$flatten", (x.Name(("$result",)),)))])
+        for position, part in enumerate(flat):
+            label = part.name.removeprefix("$result$") if isinstance(part, x.Alias) else "f0"
+            name = names[position] if position < len(names) else label
+            columns[name] = binding.bound(_Node(part))
+        plan = n.Project.of(result._plan, list(columns.values()), list(columns))
+        return self._grouped._table._with(plan).select(*fields)
+
+
+class FlatAggregateTable:
+    """Groups with a table aggregate function; not supported yet."""
+
+    def select(self, *fields: Any) -> Table:
+        """Columns of the groups, and of the function's rows."""
+        raise _unsupported("flat_aggregate()")

@@ -1,25 +1,42 @@
-"""`TableEnvironment`: where SQL starts."""
+"""`TableEnvironment` and `StreamTableEnvironment`: where tables and SQL start."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+from zoneinfo import ZoneInfo
+
 from headrace.common.configuration import Configuration
-from headrace.common.errors import SqlError
+from headrace.common.errors import FunctionTypeError, SqlError
+from headrace.datastream.data_stream import DataStream
+from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql import statements as s
-from headrace.sql.catalog import CatalogManager
+from headrace.sql.catalog import CatalogManager, TableEntry
+from headrace.sql.functions import builtin_registry
 from headrace.sql.parsing import parse_statement
+from headrace.sql.plan import nodes as n
+from headrace.table.changelog_mode import ChangelogMode
+from headrace.table.elements import values_plan
 from headrace.table.environment_settings import EnvironmentSettings
+from headrace.table.explain import explain_statement
+from headrace.table.explain_detail import detail_names
+from headrace.table.schema import Schema
 from headrace.table.session import Session
 from headrace.table.statement_executor import StatementExecutor
+from headrace.table.statement_set import StatementSet
 from headrace.table.table import Table
 from headrace.table.table_config import TableConfig
+from headrace.table.table_descriptor import TableDescriptor
 from headrace.table.table_result import TableResult
+from headrace.table.udf import as_wrapper
+from headrace.table.user_functions import drop_function, register_function
 
 __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 
 
 class TableEnvironment:
-    """Keeps catalogs and settings, and runs statements.
+    """Keeps catalogs and settings, makes tables and runs statements.
 
     Example:
         >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
@@ -29,6 +46,7 @@ class TableEnvironment:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._executor = StatementExecutor(session)
+        self._numbers = 0
 
     @staticmethod
     def create(environment_settings: EnvironmentSettings | Configuration) -> TableEnvironment:
@@ -40,6 +58,8 @@ class TableEnvironment:
     def get_config(self) -> TableConfig:
         """The settings of the session."""
         return self._session.config
+
+    # SQL.
 
     def execute_sql(self, stmt: str) -> TableResult:
         """Run one statement; queries and INSERTs start a job."""
@@ -55,9 +75,234 @@ class TableEnvironment:
             )
         return Table(self, self._session.query_plan(statement.tree, query))
 
+    def explain_sql(self, stmt: str, *extra_details: Any) -> str:
+        """The plan of a statement as text."""
+        statement = parse_statement(stmt)
+        return explain_statement(self._session, statement, stmt, detail_names(extra_details))
+
+    def create_statement_set(self) -> StatementSet:
+        """Several INSERTs as one job."""
+        return StatementSet(self)
+
+    # Tables.
+
+    def from_path(self, path: str) -> Table:
+        """The table of a name."""
+        plan = self._session.find_table(_path(path), {})
+        if plan is None:
+            raise SqlError(f"Table `{path}` was not found.")
+        return Table(self, plan)
+
+    def from_descriptor(self, descriptor: TableDescriptor) -> Table:
+        """The table of a descriptor."""
+        return self.from_path(self._path_of(descriptor)[0])
+
+    def from_elements(
+        self, elements: Iterable[Any], schema: Any = None, verify_schema: bool = True
+    ) -> Table:
+        """A table of Python objects; without a schema their types are found out.
+
+        Args:
+            elements: Tuples, lists, dicts or rows; plain values make a single column.
+            schema: `DataTypes.ROW`, a list of names, or nothing.
+            verify_schema: Accepted as in PyFlink: values are always checked.
+        """
+        zone = ZoneInfo(self._session.zone)
+        return Table(self, values_plan(elements, schema, zone, verify_schema))
+
+    def from_pandas(self, pdf: Any, schema: Any = None, splits_num: int = 1) -> Table:
+        """A table of a `pandas.DataFrame`."""
+        from headrace.table.pandas_tables import from_pandas_plan
+
+        return Table(self, from_pandas_plan(pdf, schema, ZoneInfo(self._session.zone)))
+
+    def create_table(
+        self,
+        path: str,
+        descriptor: TableDescriptor,
+        ignoreIfExists: bool = False,
+    ) -> bool:
+        """Make a table known; False if it was there already."""
+        return self._session.catalogs.create_table(
+            _path(path), descriptor.entry(), False, ignoreIfExists
+        )
+
+    def create_temporary_table(
+        self,
+        path: str,
+        descriptor: TableDescriptor,
+        ignoreIfExists: bool = False,
+    ) -> None:
+        """Make a table known until the session ends."""
+        self._session.catalogs.create_table(_path(path), descriptor.entry(), True, ignoreIfExists)
+
+    def create_temporary_view(
+        self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any
+    ) -> None:
+        """Make a table or a stream known by a name until the session ends."""
+        table = table_or_data_stream
+        if isinstance(table, DataStream):
+            table = self._table_of_stream(table, *fields_or_schema)
+        if not isinstance(table, Table):
+            raise FunctionTypeError(f"a view is a Table or a DataStream, not {table!r}")
+        self._session.catalogs.create_table(_path(view_path), _view(table), temporary=True)
+
+    def create_view(self, view_path: str, table: Table, ignore_if_exists: bool = False) -> bool:
+        """Make a table known by a name; False if there was one already."""
+        return self._session.catalogs.create_table(
+            _path(view_path), _view(table), False, ignore_if_exists
+        )
+
+    def _table_of_stream(self, stream: DataStream[Any], *fields_or_schema: Any) -> Table:
+        raise FunctionTypeError("streams belong to a StreamTableEnvironment")
+
+    def _registered(self, table: Table) -> str:
+        """A name for a table inside of SQL text."""
+        self._numbers += 1
+        name = f"UnnamedTable${self._numbers}"
+        self._session.catalogs.create_table((name,), _view(table), temporary=True)
+        return f"`{name}`"
+
+    def _path_of(self, path_or_descriptor: Any) -> tuple[str, ...]:
+        if isinstance(path_or_descriptor, TableDescriptor):
+            self._numbers += 1
+            name = f"*anonymous_table${self._numbers}*"
+            self._session.catalogs.create_table((name,), path_or_descriptor.entry(), True)
+            return (name,)
+        return _path(path_or_descriptor)
+
+    def drop_temporary_view(self, view_path: str) -> bool:
+        """Forget a temporary view; False if there was none."""
+        return self._session.catalogs.drop_table(_path(view_path), True, True, view=True)
+
+    def drop_view(self, view_path: str, ignore_if_not_exists: bool = True) -> bool:
+        """Forget a view; False if there was none."""
+        path = _path(view_path)
+        return self._session.catalogs.drop_table(path, False, ignore_if_not_exists, view=True)
+
+    def drop_temporary_table(self, table_path: str) -> bool:
+        """Forget a temporary table; False if there was none."""
+        return self._session.catalogs.drop_table(_path(table_path), True, True)
+
+    def drop_table(self, table_path: str, ignore_if_not_exists: bool = True) -> bool:
+        """Forget a table; False if there was none."""
+        return self._session.catalogs.drop_table(_path(table_path), False, ignore_if_not_exists)
+
+    # Functions.
+
+    def create_temporary_function(self, path: str, function: Any) -> None:
+        """Make a function known by a name until the session ends."""
+        register_function(self._session, _path(path), as_wrapper(function))
+
+    def create_temporary_system_function(self, name: str, function: Any) -> None:
+        """Make a function known by a name in all databases until the session ends."""
+        register_function(self._session, (name,), as_wrapper(function), system=True)
+
+    def drop_temporary_function(self, path: str) -> bool:
+        """Forget a temporary function; False if there was none."""
+        statement = s.Drop("FUNCTION", _path(path), if_exists=True, temporary=True)
+        return drop_function(self._session, statement)
+
+    def drop_temporary_system_function(self, name: str) -> bool:
+        """Forget a temporary system function; False if there was none."""
+        statement = s.Drop("FUNCTION", (name,), if_exists=True, system=True)
+        return drop_function(self._session, statement)
+
+    def drop_function(self, path: str) -> bool:
+        """Forget a function; False if there was none."""
+        return drop_function(self._session, s.Drop("FUNCTION", _path(path), if_exists=True))
+
+    # Lists.
+
+    def list_catalogs(self) -> list[str]:
+        """Names of catalogs."""
+        return sorted(self._session.catalogs.catalogs)
+
+    def list_databases(self) -> list[str]:
+        """Databases of the current catalog."""
+        catalogs = self._session.catalogs
+        return catalogs.catalog(catalogs.current_catalog).list_databases()
+
+    def list_tables(self) -> list[str]:
+        """Tables and views of the current database."""
+        return self._session.catalogs.list_tables()
+
+    def list_views(self) -> list[str]:
+        """Views of the current database."""
+        return self._session.catalogs.list_views()
+
+    def list_temporary_tables(self) -> list[str]:
+        """Temporary tables of the current database."""
+        return self._temporary(views=False)
+
+    def list_temporary_views(self) -> list[str]:
+        """Temporary views of the current database."""
+        return self._temporary(views=True)
+
+    def _temporary(self, views: bool) -> list[str]:
+        catalogs = self._session.catalogs
+        here = (catalogs.current_catalog, catalogs.current_database)
+        found = catalogs.temporary_tables.items()
+        return sorted(p[2] for p, e in found if p[:2] == here and e.is_view == views)
+
+    def list_functions(self) -> list[str]:
+        """Names of all functions."""
+        return sorted({*builtin_registry().names(), *self.list_user_defined_functions()})
+
+    def list_user_defined_functions(self) -> list[str]:
+        """Names of users' functions."""
+        return self._session.catalogs.user_functions()
+
+    def list_modules(self) -> list[str]:
+        """Names of modules in use."""
+        return list(self._session.modules)
+
+    def get_current_catalog(self) -> str:
+        """The name of the current catalog."""
+        return self._session.catalogs.current_catalog
+
+    def use_catalog(self, catalog_name: str) -> None:
+        """Make a catalog the current one."""
+        self._session.catalogs.use_catalog(catalog_name)
+
+    def get_current_database(self) -> str:
+        """The name of the current database."""
+        return self._session.catalogs.current_database
+
+    def use_database(self, database_name: str) -> None:
+        """Make a database the current one."""
+        self._session.catalogs.use_database((database_name,))
+
+    def use_modules(self, *module_names: str) -> None:
+        """Use modules in this order."""
+        for name in module_names:
+            if name not in self._session.loaded_modules:
+                raise SqlError(f"No module with name '{name}' exists")
+        self._session.modules = list(module_names)
+
+    def unload_module(self, module_name: str) -> None:
+        """Forget a module."""
+        self.execute_sql(f"UNLOAD MODULE {module_name}")
+
+    # The workers' Python.
+
+    def add_python_file(self, file_path: str) -> None:
+        """Add a module, package directory or archive of Python code to the workers' path."""
+        self._session.env.add_python_file(file_path)
+
+    def set_python_requirements(
+        self, requirements_file_path: str, requirements_cache_dir: str | None = None
+    ) -> None:
+        """Install a requirements file for the workers."""
+        self._session.env.set_python_requirements(requirements_file_path, requirements_cache_dir)
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """Unpack an archive in the workers' working directory."""
+        self._session.env.add_python_archive(archive_path, target_dir)
+
 
 class StreamTableEnvironment(TableEnvironment):
-    """A table environment over a stream execution environment."""
+    """A table environment over a stream execution environment: tables and streams together."""
 
     @staticmethod
     def create(  # type: ignore[override]
@@ -71,6 +316,82 @@ class StreamTableEnvironment(TableEnvironment):
             configuration = settings.get_configuration()
             env = StreamExecutionEnvironment.get_execution_environment(configuration)
         return StreamTableEnvironment(new_session(env, settings))
+
+    def from_data_stream(self, data_stream: DataStream[Any], *fields_or_schema: Any) -> Table:
+        """A table of a stream: rows become rows, other records a single column.
+
+        Args:
+            data_stream: The stream; its type says the columns' types.
+            fields_or_schema: A `Schema` with further columns and a watermark, or expressions that
+                name the columns.
+        """
+        return self._table_of_stream(data_stream, *fields_or_schema)
+
+    def _table_of_stream(self, stream: DataStream[Any], *fields_or_schema: Any) -> Table:
+        from headrace.table.stream_tables import stream_plan
+
+        plan = stream_plan(self._session, stream, fields_or_schema)
+        return Table(self, plan)
+
+    def from_changelog_stream(
+        self,
+        data_stream: DataStream[Any],
+        schema: Schema | None = None,
+        changelog_mode: ChangelogMode | None = None,
+    ) -> Table:
+        """A table of a stream of changes: each `Row` has its kind."""
+        from headrace.table.stream_tables import stream_plan
+
+        given = () if schema is None else (schema,)
+        return Table(self, stream_plan(self._session, data_stream, given, changelog=True))
+
+    def to_data_stream(self, table: Table) -> DataStream[Any]:
+        """A stream of rows; the table must only ever grow."""
+        from headrace.table.stream_tables import table_stream
+
+        return table_stream(self._session, table._plan, changelog=False)
+
+    def to_changelog_stream(
+        self,
+        table: Table,
+        target_schema: Schema | None = None,
+        changelog_mode: ChangelogMode | None = None,
+    ) -> DataStream[Any]:
+        """A stream of changes: each `Row` has its kind."""
+        from headrace.table.stream_tables import table_stream
+
+        return table_stream(self._session, table._plan, changelog=True)
+
+    def to_append_stream(self, table: Table, type_info: Any) -> DataStream[Any]:
+        """A stream of rows; the table must only ever grow."""
+        return self.to_data_stream(table)
+
+    def to_retract_stream(self, table: Table, type_info: Any) -> DataStream[Any]:
+        """A stream of pairs: True and a row that comes, False and a row that goes."""
+        changes = self.to_changelog_stream(table)
+        return changes.map(_as_pair)
+
+
+def _as_pair(row: Any) -> tuple[bool, Any]:
+    from headrace.common.types import RowKind
+
+    kind = row.get_row_kind()
+    row.set_row_kind(RowKind.INSERT)
+    return (kind in (RowKind.INSERT, RowKind.UPDATE_AFTER), row)
+
+
+def _path(path: str) -> tuple[str, ...]:
+    """The parts of a name; those in back ticks may have dots."""
+    import re
+
+    parts = re.findall(r"`([^`]+)`|([^.`]+)", str(path))
+    return tuple(quoted or plain for quoted, plain in parts)
+
+
+def _view(table: Table) -> TableEntry:
+    columns = tuple(s.ColumnDefinition(f.name, f.type) for f in table._plan.schema)
+    plan: n.Node = table._plan
+    return TableEntry(columns, plan=plan)
 
 
 def as_settings(given: EnvironmentSettings | Configuration) -> EnvironmentSettings:
@@ -86,5 +407,7 @@ def new_session(env: StreamExecutionEnvironment, settings: EnvironmentSettings) 
         settings.get_built_in_catalog_name(), settings.get_built_in_database_name()
     )
     env.configure(settings.get_configuration())
-    config = TableConfig(env.get_configuration())
-    return Session(env, config, catalogs, not settings.is_streaming_mode())
+    batch = not settings.is_streaming_mode()
+    if batch:
+        env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    return Session(env, TableConfig(env.get_configuration()), catalogs, batch)

@@ -24,7 +24,7 @@ def column_width(type_: DataType, most: int = _MOST_WIDTH) -> int:
     if isinstance(type_, t.IntegralType):
         return type_.digits + 1
     if isinstance(type_, t.DecimalType):
-        return type_.precision + 3
+        return type_.precision + 2
     if isinstance(type_, t.BooleanType):
         return 5
     if isinstance(type_, t.DateType):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp
 
@@ -26,9 +26,6 @@ from headrace.sql.expressions import (
 from headrace.sql.from_ast import expression_node
 from headrace.sql.functions import FunctionKind
 from headrace.sql.plan import nodes as n
-
-if TYPE_CHECKING:
-    from headrace.sql.binder.queries import QueryBinder
 
 _RANKING = frozenset(
     {"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD"}
@@ -88,8 +85,8 @@ class _Call:
 class Aggregation:
     """Binds a SELECT with groups: an input projection, the aggregate, and what is above it."""
 
-    def __init__(self, queries: QueryBinder, plan: n.Node, scope: Scope) -> None:
-        self.context = queries.context
+    def __init__(self, context: BindingContext, plan: n.Node, scope: Scope) -> None:
+        self.context = context
         self.plan = plan
         self.scope = scope
         self.group: list[Expression] = []
@@ -107,6 +104,18 @@ class Aggregation:
     ) -> tuple[n.Node, list[Expression], list[Expression | None]]:
         """The plan, and SELECT's and ORDER BY's expressions over it."""
         self._group_by(group)
+        return self.select(values, having, order)
+
+    def group_by(self, nodes: Sequence[x.Node], window: GroupWindow | None = None) -> None:
+        """Groups of the Table API: expressions, and perhaps a window."""
+        for node in nodes:
+            self._key(self._inner.bind(node))
+        self.window = window
+
+    def select(
+        self, values: list[x.Node], having: x.Node | None = None, order: tuple[x.Order, ...] = ()
+    ) -> tuple[n.Node, list[Expression], list[Expression | None]]:
+        """The plan, and expressions over it."""
         outer = _GroupedBinder(self)
         expressions = [outer.bind(v) for v in values]
         condition = None if having is None else outer.bind(having)

@@ -376,6 +376,22 @@ class ExpressionBinder:
     _apply_dayofyear = _apply_dayofmonth = _apply_dayofweek = _part
     _apply_hour = _apply_minute = _apply_second = _part
 
+    def _apply_round(self, node: x.Apply) -> Expression:
+        """Decimals keep as many digits as they are rounded to."""
+        name = str(node.function).upper()
+        bound = self.named(name, *(self.bind(a) for a in node.args), span=node.span)
+        assert isinstance(bound, Call)
+        type_ = bound.type
+        digits = bound.args[1] if len(bound.args) > 1 else Literal(t.IntType(False), 0)
+        if isinstance(type_, t.DecimalType) and isinstance(digits, Literal):
+            kept = max(min(int(digits.value or 0), type_.scale), 0)
+            if kept < type_.scale:
+                precision = type_.precision - type_.scale + kept + 1
+                bound = replace(bound, type=t.DecimalType(precision, kept, type_.is_nullable))
+        return bound
+
+    _apply_truncate = _apply_round
+
     def _apply_row(self, node: x.Apply) -> Expression:
         return self.named("ROW", *(self.bind(a) for a in node.args), span=node.span)
 

@@ -20,6 +20,7 @@ class GroupWindow:
 
     window: Window
     time: Expression
+    alias: str | None = None
 
     def fields(self) -> tuple[Field, ...]:
         return window_fields(self.time)
@@ -86,6 +87,8 @@ def window_property(
     """Which column of the window TUMBLE_START(...) and the like mean."""
     if not isinstance(node, x.Apply) or not isinstance(node.function, str):
         return None
+    if node.function.startswith("$") and node.args == (x.Name((window.alias or "",)),):
+        return _PROPERTIES.get(node.function[1:].upper())
     kind, _, name = node.function.upper().partition("_")
     if kind not in _KINDS or name not in _PROPERTIES:
         return None

@@ -73,7 +73,7 @@ class QueryBinder:
         values = [i.value if isinstance(i, x.Alias) else i for i in items]
         aggregated = group is not None or having is not None
         if aggregated or any(contains_aggregate(self.context, v) for v in values):
-            aggregation = Aggregation(self, plan, scope)
+            aggregation = Aggregation(self.context, plan, scope)
             plan, expressions, sorting = aggregation.bind(group, values, having_node, order)
             if any(contains_over(v) for v in values):
                 raise self.context.error("OVER together with GROUP BY is not supported yet")

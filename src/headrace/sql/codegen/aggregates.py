@@ -8,7 +8,8 @@ does a whole batch of rows for all aggregates of a query.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from headrace.sql import types as t
 from headrace.sql.codegen.arithmetic import decimal_argument
@@ -215,29 +216,46 @@ def _array(p: Place, retracts: bool) -> Recipe:
 
 
 def _spread(sample: bool, root: bool) -> Callable[[Place, bool], Recipe]:
-    """Variance and standard deviation, from the sums of values and of their squares."""
+    """Variance and standard deviation, by Welford's method: count, mean, squared deviations."""
 
     def recipe(p: Place, retracts: bool) -> Recipe:
-        zero = p.writer.constant(_zero()) if isinstance(p.call.type, t.DecimalType) else "0"
-        slots = [p.slot(i) for i in range(3)]
-        others = [p.slot(i, "b") for i in range(3)]
-        total, squares, count = slots
-        function = p.writer.reference("spread:spread")
-        value = f"{function}({total}, {squares}, {count}, {sample}, {root})"
+        zero = p.writer.constant(_zero()) if isinstance(p.call.type, t.DecimalType) else "0.0"
+        count, mean, squares = (p.slot(i) for i in range(3))
+        combine = p.writer.reference("spread:combine")
+        value = f"{p.writer.reference('spread:spread')}({count}, {squares}, {sample}, {root})"
         if isinstance(p.call.type, t.IntegralType):
             value = f"{p.writer.reference('spread:whole')}({value})"
         elif isinstance(p.call.type, t.DecimalType):
             fit = p.writer.reference("spread:fitted")
             value = f"{fit}({value}, {p.call.type.precision}, {p.call.type.scale})"
         return Recipe(
-            [zero, zero, "0"],
-            [f"{total} += x", f"{squares} += x * x", f"{count} += 1"],
-            [f"{total} -= x", f"{squares} -= x * x", f"{count} -= 1"],
-            [f"{a} += {b}" for a, b in zip(slots, others, strict=True)],
+            ["0", zero, zero],
+            [
+                f"{count} += 1",
+                f"d = x - {mean}",
+                f"{mean} += d / {count}",
+                f"{squares} += d * (x - {mean})",
+            ],
+            [f"{p.writer.reference('spread:remove')}(a, {p.at}, x)"],
+            [f"{combine}(a, b, {p.at})"],
             value,
         )
 
     return recipe
+
+
+def _user(p: Place, retracts: bool) -> Recipe:
+    """A user's aggregate function, which has its own accumulator."""
+    function, a, b = p.writer.constant(p.call.function), p.slot(), p.slot(of="b")
+    arguments = "(x,)" if len(p.call.args) == 1 else "x" if p.call.args else "()"
+    return Recipe(
+        [f"{function}.create()"],
+        [f"{function}.accumulate({a}, {arguments})"],
+        [f"{function}.retract({a}, {arguments})"],
+        [f"{function}.merge({a}, {b})"] if p.call.function.mergeable else None,
+        f"{function}.value({a})",
+        nulls=True,
+    )
 
 
 _RECIPES: dict[str, Callable[[Place, bool], Recipe]] = {
@@ -275,6 +293,7 @@ class AggregateCode:
         create: `run()` gives an empty accumulator, whose first place counts rows.
         value: `run(a)` gives the results as a tuple.
         mergeable: Whether `merge` may be used.
+        functions: Users' functions, to be opened and closed with the operator.
     """
 
     add: GeneratedCode
@@ -282,12 +301,14 @@ class AggregateCode:
     create: GeneratedCode
     value: GeneratedCode
     mergeable: bool
+    functions: tuple[Any, ...] = ()
 
 
 def aggregate_code(
     calls: Sequence[AggregateCall], changelog: bool, zone: str = "UTC", order: bool = False
 ) -> AggregateCode:
     """Code for some aggregates; `changelog` says whether rows may be taken back."""
+    calls = [_for_slots(c, zone) for c in calls]
     add, merge, create, value = (CodeWriter(zone) for _ in range(4))
     # One layout, with references written to the function that needs them.
     layout = [_place(add, calls, changelog), _place(value, calls, changelog)]
@@ -305,7 +326,20 @@ def aggregate_code(
         for recipe in merging:
             for line in recipe.merge or ():
                 merge.line(line)
-    return AggregateCode(add.finish(), merge.finish(), create.finish(), value.finish(), mergeable)
+    functions = tuple(c.function for c in calls if _is_user(c))
+    codes = (add.finish(), merge.finish(), create.finish(), value.finish())
+    return AggregateCode(*codes, mergeable, functions)
+
+
+def _is_user(call: AggregateCall) -> bool:
+    return hasattr(call.function, "accumulate")
+
+
+def _for_slots(call: AggregateCall, zone: str) -> AggregateCall:
+    """With a user's function as slots use it: on internal values."""
+    if not hasattr(call.function, "bound"):
+        return call
+    return replace(call, function=call.function.bound(call.arg_types, call.type, zone))
 
 
 def _place(writer: CodeWriter, calls: Sequence[AggregateCall], changelog: bool) -> list[Recipe]:
@@ -314,7 +348,8 @@ def _place(writer: CodeWriter, calls: Sequence[AggregateCall], changelog: bool) 
     for call in calls:
         distinct = call.distinct and call.function.name not in ("MIN", "MAX")
         inner = Place(writer, at + distinct, call)
-        recipe = _RECIPES[call.function.name](inner, changelog)
+        make = _user if _is_user(call) else _RECIPES[call.function.name]
+        recipe = make(inner, changelog)
         if distinct:
             recipe = _distinct(Place(writer, at, call), recipe, changelog)
         recipes.append(recipe)

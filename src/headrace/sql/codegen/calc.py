@@ -51,7 +51,7 @@ def calc_code(
                 load(projections)
                 parts = [compiler.value(p) for p in projections]
                 parts += ["r[-1]"] * changelog
-                writer.line(f"append(({', '.join(parts)},))")
+                writer.line(f"append({row_code(parts)})")
         writer.line("return out")
     return writer.finish()
 
@@ -77,4 +77,9 @@ def _columns_only(projections: Sequence[Expression]) -> bool:
 def _picked(projections: Sequence[Expression], changelog: bool) -> str:
     parts = [f"r[{p.index}]" for p in projections if isinstance(p, Column)]
     parts += ["r[-1]"] * changelog
-    return f"({', '.join(parts)},)"
+    return row_code(parts)
+
+
+def row_code(parts: Sequence[str]) -> str:
+    """A tuple of parts."""
+    return f"({', '.join(parts)},)" if parts else "()"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import linecache
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -41,7 +42,10 @@ class GeneratedCode:
         # A traceback through generated code shows its lines.
         lines = self.source.splitlines(keepends=True)
         linecache.cache[filename] = (len(self.source), None, lines, filename)
-        exec(compile(self.source, filename, "exec"), namespace)
+        with warnings.catch_warnings():
+            # A literal that is checked for NULL is no slip of the pen here.
+            warnings.simplefilter("ignore", SyntaxWarning)
+            exec(compile(self.source, filename, "exec"), namespace)
         entry: Callable[..., Any] = namespace[ENTRY]
         return entry
 

@@ -40,12 +40,12 @@ def _element(types: Sequence[DataType]) -> DataType | None:
 
 def _keys(types: Sequence[DataType]) -> DataType | None:
     first = types[0]
-    return t.ArrayType(first.key_type) if isinstance(first, t.MapType) else None
+    return t.ArrayType(first.key_type, False) if isinstance(first, t.MapType) else None
 
 
 def _values(types: Sequence[DataType]) -> DataType | None:
     first = types[0]
-    return t.ArrayType(first.value_type) if isinstance(first, t.MapType) else None
+    return t.ArrayType(first.value_type, False) if isinstance(first, t.MapType) else None
 
 
 FUNCTIONS = [

@@ -10,15 +10,13 @@ from headrace.sql.types import DataType
 
 
 def _rounded(types: Sequence[DataType]) -> DataType | None:
-    first = types[0]
-    if isinstance(first, t.DecimalType):
-        return t.DecimalType(first.precision, first.scale, first.is_nullable)
-    return first
+    """The binder narrows decimals where it knows the digits."""
+    return types[0]
 
 
 def _whole(types: Sequence[DataType]) -> DataType | None:
     first = types[0]
-    return t.DecimalType(first.precision, 0) if isinstance(first, t.DecimalType) else first
+    return t.DecimalType(first.precision, 0, False) if isinstance(first, t.DecimalType) else first
 
 
 FUNCTIONS = [

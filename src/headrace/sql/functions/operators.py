@@ -12,7 +12,6 @@ from headrace.sql.type_rules import (
     comparable,
     is_interval,
     is_temporal,
-    is_timestamp,
 )
 from headrace.sql.types import DataType
 
@@ -30,9 +29,6 @@ def _moved(types: Sequence[DataType]) -> DataType | None:
     if isinstance(first, t.DateType) and isinstance(second, t.DayTimeIntervalType):
         whole_days = second.resolution is t.DayTimeIntervalType.DayTimeResolution.DAY
         return first.with_nullable(nullable) if whole_days else t.TimestampType(3, nullable)
-    if is_timestamp(first) and first.precision < 3:  # type: ignore[attr-defined]
-        zoned = isinstance(first, t.LocalZonedTimestampType)
-        return t.LocalZonedTimestampType(3, nullable) if zoned else t.TimestampType(3, nullable)
     return first.with_nullable(nullable) if is_temporal(first) else None
 
 
@@ -63,16 +59,16 @@ def _modulo(types: Sequence[DataType]) -> DataType | None:
 
 
 def _compared(types: Sequence[DataType]) -> DataType | None:
-    return t.BooleanType() if comparable(*types) is not None else None
+    return t.BooleanType(False) if comparable(*types) is not None else None
 
 
 def _listed(types: Sequence[DataType]) -> DataType | None:
     first, *rest = types
-    return t.BooleanType() if all(comparable(first, x) is not None for x in rest) else None
+    return t.BooleanType(False) if all(comparable(first, x) is not None for x in rest) else None
 
 
 def _between(types: Sequence[DataType]) -> DataType | None:
-    return t.BooleanType() if common_type(types) is not None else _listed(types)
+    return t.BooleanType(False) if common_type(types) is not None else _listed(types)
 
 
 FUNCTIONS = [

@@ -125,7 +125,7 @@ class Signature:
         if self.nullable is not None:
             result = result.with_nullable(self.nullable)
         elif strict:
-            result = result.with_nullable(any_nullable(accepted))
+            result = result.with_nullable(result.is_nullable or any_nullable(accepted))
         return accepted, result
 
     def _arguments_for(self, count: int) -> list[Argument] | None:

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.sql import types as t
 from headrace.sql.functions.registry import scalar
 from headrace.sql.types import DataType
-
-
-def _instant_of(types: Sequence[DataType]) -> DataType | None:
-    return t.LocalZonedTimestampType(3)
 
 
 def _floored(types: Sequence[DataType]) -> DataType | None:
@@ -28,13 +23,13 @@ FUNCTIONS = [
     scalar("LOCALTIME", "", "time!", "times:time_now", deterministic=False, zoned=True),
     scalar("UNIX_TIMESTAMP", "", "bigint!", "times:unix_now", deterministic=False),
     scalar("UNIX_TIMESTAMP_OF", "string, string?", "bigint", "times:unix_timestamp", zoned=True),
-    scalar("FROM_UNIXTIME", "bigint, string?", "string", "times:from_unixtime", zoned=True),
+    scalar("FROM_UNIXTIME", "bigint, string?", "string?", "times:from_unixtime", zoned=True),
     scalar("TO_TIMESTAMP", "string, string?", "timestamp3?", "times:to_timestamp"),
     scalar("TO_TIMESTAMP_LTZ", "bigint, int?|double, int?", "ltz3?", "times:to_timestamp_ltz"),
     scalar("TO_TIMESTAMP_LTZ_OF", "string, string?", "ltz3?", "times:text_to_ltz", zoned=True),
     scalar("TO_DATE", "string, string?", "date?", "times:to_date"),
-    scalar("DATE_FORMAT", "local, string|string, string", "string", "times:date_format"),
-    scalar("DATE_FORMAT_LTZ", "instant, string", "string", "times:date_format_ltz", zoned=True),
+    scalar("DATE_FORMAT", "local, string|string, string", "string?", "times:date_format"),
+    scalar("DATE_FORMAT_LTZ", "instant, string", "string?", "times:date_format_ltz", zoned=True),
     scalar("CONVERT_TZ", "string, string, string", "string?", "times:convert_tz"),
     scalar("EXTRACT", "string, any", "bigint", "times:extract"),
     scalar("FLOOR_TIME", "any, string", _floored, "times:floor_time", table_name="floor"),

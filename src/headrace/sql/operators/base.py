@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -24,6 +24,7 @@ class RowOperator(Operator):
     def __init__(self) -> None:
         super().__init__()
         self.cell = KeyCell()
+        self._functions: Sequence[Any] = ()
 
     def value_state(self, name: str, ttl_ms: int = 0, namespaced: bool = False) -> Any:
         """A value for each key, kept for a while after it was last written."""
@@ -47,6 +48,19 @@ class RowOperator(Operator):
 
     def forget_key(self) -> None:
         self.cell.key = NO_KEY
+
+    def open_functions(self, functions: Sequence[Any]) -> None:
+        """Open users' aggregate functions; `close` closes them."""
+        self._functions = functions
+        for function in functions:
+            try:
+                function.open(self)
+            except Exception as error:
+                raise self.failed(error, where="open") from error
+
+    def close(self) -> None:
+        for function in self._functions:
+            function.close()
 
     def emit_rows(self, rows: list[tuple[Any, ...]]) -> None:
         if rows:

@@ -29,11 +29,15 @@ class LocalAggregateOperator(RowOperator):
 
     def __init__(self, spec: LocalAggregateSpec) -> None:
         super().__init__()
+        self._spec = spec
         self._key = itemgetter(*spec.key) if spec.key else None
         self._add = spec.code.add.load()
         create = spec.code.create.load()
         self._create = lambda key: create()
         self._accumulators: dict[Any, list[Any]] = {}
+
+    def open(self) -> None:
+        self.open_functions(self._spec.code.functions)
 
     def process_batch(self, batch: Batch) -> None:
         rows = batch.values
@@ -80,6 +84,7 @@ class GroupAggregateOperator(RowOperator):
         self._emitted = False
 
     def open(self) -> None:
+        self.open_functions(self._spec.code.functions)
         self._state = self.value_state(_STATE, self._spec.ttl_ms)
 
     def _load(self, key: Any) -> list[Any]:

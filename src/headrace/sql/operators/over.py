@@ -29,6 +29,7 @@ class OverOperator(RowOperator):
         self._pending: dict[Any, list[Any]] = {}
 
     def open(self) -> None:
+        self.open_functions(self._spec.code.functions)
         self._state = self.value_state(_STATE)
         self._waiting = self.value_state("waiting")
         backend = self.context.backend

@@ -31,6 +31,7 @@ class SessionAggregateOperator(RowOperator):
         self._saved: set[Any] = set()
 
     def open(self) -> None:
+        self.open_functions(self._spec.code.functions)
         if not self._spec.code.mergeable:
             raise self.failed(
                 NotImplementedError("DISTINCT aggregates of session windows are not supported yet")

@@ -46,6 +46,9 @@ class LocalWindowAggregateOperator(RowOperator):
         self._create = lambda key: create()
         self._panes: Panes = {}
 
+    def open(self) -> None:
+        self.open_functions(self._spec.code.functions)
+
     def process_batch(self, batch: Batch) -> None:
         rows = batch.values
         self.records_in += len(rows)
@@ -98,6 +101,7 @@ class WindowAggregateOperator(RowOperator):
         self._starts: dict[int, int] = {}
 
     def open(self) -> None:
+        self.open_functions(self._spec.code.functions)
         backend = self.context.backend
         assert backend is not None
         self._state = self.value_state(_STATE, namespaced=True)

@@ -1,0 +1,168 @@
+"""`Schema`: the columns of a table as a program declares them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.sql.parsing import parse_expression
+from headrace.sql.statements import ColumnDefinition, WatermarkDefinition
+from headrace.sql.types import DataType, RowType
+from headrace.table.expression_nodes import ExpressionBase
+from headrace.table.udf_binding import parse_type
+
+__all__ = ["Schema"]
+
+
+def _type(given: Any) -> DataType:
+    return parse_type(given) if isinstance(given, str) else given
+
+
+def _expression(given: Any) -> tuple[Any, str]:
+    if isinstance(given, ExpressionBase):
+        return given._node, str(given)
+    return parse_expression(given), str(given)
+
+
+class Schema:
+    """Columns, a watermark and a primary key.
+
+    Example:
+        >>> Schema.new_builder().column("id", DataTypes.BIGINT()).column_by_expression(
+        ...     "now", "PROCTIME()"
+        ... ).build()
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[ColumnDefinition] = (),
+        watermark: WatermarkDefinition | None = None,
+        primary_key: tuple[str, ...] = (),
+        primary_key_name: str | None = None,
+    ) -> None:
+        self.columns = tuple(columns)
+        self.watermark = watermark
+        self.primary_key = primary_key
+        self.primary_key_name = primary_key_name
+
+    @staticmethod
+    def new_builder() -> Schema.Builder:
+        """Begin with no columns."""
+        return Schema.Builder()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        lines = []
+        for column in self.columns:
+            if column.expression is not None:
+                lines.append(f"  `{column.name}` AS [{column.expression_text}]")
+                continue
+            assert column.type is not None
+            text = f"  `{column.name}` {column.type.sql_text()}"
+            if column.metadata:
+                text += " METADATA"
+                text += f" FROM '{column.metadata_key}'" if column.metadata_key else ""
+                text += " VIRTUAL" if column.virtual else ""
+            lines.append(text)
+        if self.watermark is not None:
+            name = ".".join(self.watermark.column)
+            lines.append(f"  WATERMARK FOR `{name}` AS [{self.watermark.text}]")
+        if self.primary_key:
+            key = ", ".join(f"`{k}`" for k in self.primary_key)
+            name = self.primary_key_name or "PK_" + "_".join(self.primary_key)
+            lines.append(f"  CONSTRAINT `{name}` PRIMARY KEY ({key}) NOT ENFORCED")
+        return "(\n" + ",\n".join(lines) + "\n)"
+
+    class Builder:
+        """Collects columns."""
+
+        def __init__(self) -> None:
+            self._columns: list[ColumnDefinition] = []
+            self._watermark: WatermarkDefinition | None = None
+            self._key: tuple[str, ...] = ()
+            self._key_name: str | None = None
+
+        def from_schema(self, unresolved_schema: Schema) -> Schema.Builder:
+            """Take over the columns of another schema."""
+            self._columns += unresolved_schema.columns
+            self._watermark = unresolved_schema.watermark or self._watermark
+            self._key = unresolved_schema.primary_key or self._key
+            return self
+
+        def from_resolved_schema(self, resolved_schema: Any) -> Schema.Builder:
+            """Take over the columns of a table."""
+            names, types = (
+                resolved_schema.get_column_names(),
+                resolved_schema.get_column_data_types(),
+            )
+            return self.from_fields(names, types)
+
+        def from_row_data_type(self, data_type: DataType) -> Schema.Builder:
+            """Take over the fields of a row."""
+            assert isinstance(data_type, RowType)
+            return self.from_fields(data_type.names, data_type.field_types())
+
+        def from_fields(
+            self, field_names: Sequence[str], field_data_types: Sequence[DataType]
+        ) -> Schema.Builder:
+            """Add columns by name and type."""
+            for name, type_ in zip(field_names, field_data_types, strict=True):
+                self.column(name, type_)
+            return self
+
+        def column(self, column_name: str, data_type: DataType | str) -> Schema.Builder:
+            """Add a column that is stored."""
+            self._columns.append(ColumnDefinition(column_name, _type(data_type)))
+            return self
+
+        def column_by_expression(self, column_name: str, expr: Any) -> Schema.Builder:
+            """Add a column that is computed of others."""
+            node, text = _expression(expr)
+            self._columns.append(
+                ColumnDefinition(column_name, expression=node, expression_text=text)
+            )
+            return self
+
+        def column_by_metadata(
+            self,
+            column_name: str,
+            data_type: DataType | str,
+            metadata_key: str | None = None,
+            is_virtual: bool = False,
+        ) -> Schema.Builder:
+            """Add a column that the connector knows, such as a timestamp."""
+            self._columns.append(
+                ColumnDefinition(
+                    column_name,
+                    _type(data_type),
+                    metadata=True,
+                    metadata_key=metadata_key,
+                    virtual=is_virtual,
+                )
+            )
+            return self
+
+        def watermark(self, column_name: str, watermark_expr: Any) -> Schema.Builder:
+            """Make event time of a column, with a watermark that follows it."""
+            node, text = _expression(watermark_expr)
+            self._watermark = WatermarkDefinition((column_name,), node, text)
+            return self
+
+        def primary_key(self, *column_names: str) -> Schema.Builder:
+            """Say which columns tell rows apart."""
+            self._key = column_names
+            return self
+
+        def primary_key_named(self, constraint_name: str, *column_names: str) -> Schema.Builder:
+            """Say which columns tell rows apart, under a name."""
+            self._key_name = constraint_name
+            return self.primary_key(*column_names)
+
+        def build(self) -> Schema:
+            """The schema."""
+            return Schema(self._columns, self._watermark, self._key, self._key_name)

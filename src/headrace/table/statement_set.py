@@ -1,0 +1,73 @@
+"""`StatementSet`: several INSERTs as one job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.errors import SqlError
+from headrace.sql import statements as s
+from headrace.sql.parsing import parse_statement
+from headrace.sql.plan import nodes as n
+from headrace.table.explain import explain_plans
+from headrace.table.explain_detail import detail_names
+from headrace.table.table import Table
+from headrace.table.table_pipeline import TablePipeline
+from headrace.table.table_result import TableResult
+
+if TYPE_CHECKING:
+    from headrace.table.table_environment import TableEnvironment
+
+__all__ = ["StatementSet"]
+
+
+class StatementSet:
+    """INSERTs that run as one job; what they have in common is computed once."""
+
+    def __init__(self, environment: TableEnvironment) -> None:
+        self._environment = environment
+        self._plans: list[n.Node] = []
+
+    def add_insert_sql(self, stmt: str) -> StatementSet:
+        """Add an INSERT statement."""
+        statement = parse_statement(stmt)
+        if not isinstance(statement, s.Insert):
+            raise SqlError("Only insert statement is supported now.")
+        self._plans.append(self._environment._session.insert_plan(statement, stmt))
+        return self
+
+    def add(self, table_pipeline: TablePipeline) -> StatementSet:
+        """Add rows on their way to a table."""
+        self._plans.append(table_pipeline._plan)
+        return self
+
+    def add_insert(
+        self, target_path_or_descriptor: Any, table: Table, overwrite: bool = False
+    ) -> StatementSet:
+        """Add the rows of a table on their way to another one."""
+        return self.add(table.insert_into(target_path_or_descriptor, overwrite))
+
+    def explain(self, *extra_details: Any) -> str:
+        """The plans as text."""
+        return explain_plans(self._environment._session, self._plans, detail_names(extra_details))
+
+    def print_explain(self, *extra_details: Any) -> None:
+        """Show the plans."""
+        print(self.explain(*extra_details))
+
+    def execute(self) -> TableResult:
+        """Start one job for all of them, and begin anew."""
+        if not self._plans:
+            raise SqlError("the statement set is empty: add an INSERT first")
+        plans, self._plans = self._plans, []
+        return self._environment._session.run_inserts(plans)
+
+    def attach_as_datastream(self) -> None:
+        """Add them to the stream environment's program, which its `execute` starts."""
+        translator = self._environment._session.translator()
+        for plan in self._plans:
+            translator.translate(plan)
+        self._plans = []
+
+    def compile_plan(self) -> Any:
+        """Not supported: plans are made when a program starts."""
+        raise SqlError("compiled plans are not supported yet")

@@ -1,0 +1,164 @@
+"""Tables of streams, and streams of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.common.errors import SqlError
+from headrace.common.typeinfo import (
+    BasicType,
+    BasicTypeInfo,
+    ListTypeInfo,
+    MapTypeInfo,
+    RowTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+)
+from headrace.datastream.data_stream import DataStream
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.sql import syntax as x
+from headrace.sql import types as t
+from headrace.sql.catalog import TableEntry
+from headrace.sql.data_types import DataTypes
+from headrace.sql.expressions import Field
+from headrace.sql.expressions import Schema as BoundSchema
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.changelog import check_append_only, is_append_only
+from headrace.sql.rules import optimize
+from headrace.sql.types import DataType
+from headrace.table.connectors.base import TableSource
+from headrace.table.connectors.streams import external_rows, internal_rows
+from headrace.table.expression_nodes import ExpressionBase
+from headrace.table.schema import Schema
+from headrace.table.session import Session
+from headrace.table.table_plan import with_time
+
+__all__ = ["data_type_of", "stream_plan", "table_stream"]
+
+_BASIC = {
+    BasicType.STRING: DataTypes.STRING(),
+    BasicType.BYTE: DataTypes.TINYINT(),
+    BasicType.BOOLEAN: DataTypes.BOOLEAN(),
+    BasicType.SHORT: DataTypes.SMALLINT(),
+    BasicType.INT: DataTypes.INT(),
+    BasicType.LONG: DataTypes.BIGINT(),
+    BasicType.FLOAT: DataTypes.FLOAT(),
+    BasicType.DOUBLE: DataTypes.DOUBLE(),
+    BasicType.CHAR: DataTypes.CHAR(1),
+    BasicType.BIG_INT: DataTypes.DECIMAL(38, 0),
+    BasicType.BIG_DEC: DataTypes.DECIMAL(38, 18),
+}
+
+
+def data_type_of(info: TypeInformation) -> DataType:
+    """The SQL type of a stream's type."""
+    if isinstance(info, BasicTypeInfo):
+        found = _BASIC.get(info._basic_type)
+        if found is not None:
+            return found
+    if isinstance(info, RowTypeInfo | TupleTypeInfo):
+        types = [data_type_of(i) for i in info.get_field_types()]
+        names = [f"f{i}" for i in range(len(types))]
+        if isinstance(info, RowTypeInfo):
+            names = list(info.get_field_names())
+        return t.RowType([t.RowField(a, b) for a, b in zip(names, types, strict=True)])
+    if isinstance(info, ListTypeInfo):
+        return DataTypes.ARRAY(data_type_of(info.elem_type))
+    if isinstance(info, MapTypeInfo):
+        return DataTypes.MAP(data_type_of(info._key_type_info), data_type_of(info._value_type_info))
+    name = str(info).upper()
+    for word, made in (
+        ("TIMESTAMP", DataTypes.TIMESTAMP(3)),
+        ("LOCALDATETIME", DataTypes.TIMESTAMP(3)),
+        ("INSTANT", DataTypes.TIMESTAMP_LTZ(3)),
+        ("DATE", DataTypes.DATE()),
+        ("TIME", DataTypes.TIME()),
+    ):
+        if word in name:
+            return made
+    return t.RawType()
+
+
+@dataclass
+class _StreamSource(TableSource):
+    stream: DataStream[Any]
+    schema: BoundSchema
+    zone: str
+    whole: bool
+    append_only: bool = True
+
+    def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
+        return internal_rows(self.stream, self.schema, not self.append_only, self.zone, self.whole)
+
+
+def stream_plan(
+    session: Session,
+    stream: DataStream[Any],
+    fields_or_schema: Sequence[Any],
+    changelog: bool = False,
+) -> n.Node:
+    """The plan that reads a stream."""
+    declared = next((f for f in fields_or_schema if isinstance(f, Schema)), None)
+    names = [f for f in fields_or_schema if isinstance(f, ExpressionBase)]
+    own = data_type_of(stream.get_type())
+    whole = not isinstance(own, t.RowType)
+    row = own if isinstance(own, t.RowType) else t.RowType([t.RowField("f0", own)])
+    if declared is not None and any(c.type is not None for c in declared.columns):
+        stored = [c for c in declared.columns if c.type is not None and not c.metadata]
+        row = t.RowType([t.RowField(c.name, c.type) for c in stored if c.type is not None])
+        whole = whole and not isinstance(own, t.RawType)
+    schema = BoundSchema(tuple(Field(f.name, f.data_type) for f in row.fields))
+    source = _StreamSource(stream, schema, session.zone, whole, not changelog)
+    plan: n.Node = n.Scan(schema, ("Unregistered_DataStream",), source)
+    if declared is not None:
+        plan = _declared(session, plan, declared, schema)
+    return _named(plan, names) if names else plan
+
+
+def _declared(session: Session, plan: n.Node, declared: Schema, schema: BoundSchema) -> n.Node:
+    """Computed columns and watermark of a schema; columns that it leaves out are the stream's."""
+    from headrace.sql.statements import ColumnDefinition
+
+    columns = declared.columns
+    if any(c.metadata for c in columns):
+        raise SqlError("metadata columns of streams are not supported yet")
+    if not any(c.type is not None for c in columns):
+        columns = (*(ColumnDefinition(f.name, f.type) for f in schema), *columns)
+    entry = TableEntry(columns, declared.watermark, declared.primary_key)
+    return with_time(plan, entry, session.binding())
+
+
+def _named(plan: n.Node, names: Sequence[ExpressionBase]) -> n.Node:
+    """Columns in an order and with names that expressions give."""
+    columns, labels = [], []
+    for position, expression in enumerate(names):
+        node = expression._node
+        label = None
+        if isinstance(node, x.Alias):
+            label, node = node.name, node.value
+        if not isinstance(node, x.Name):
+            raise SqlError(f"{expression}: name a column with col(), and alias() for a new name")
+        name = node.parts[0]
+        known = plan.schema.names
+        index = known.index(name) if name in known else position
+        if index >= len(known):
+            raise SqlError(f"the stream has {len(known)} fields, so there is no {name!r}")
+        columns.append(plan.schema.column(index))
+        labels.append(label or name)
+    return n.Project.of(plan, columns, labels)
+
+
+def table_stream(session: Session, plan: n.Node, changelog: bool) -> DataStream[Any]:
+    """The stream of a table's rows."""
+    plan = optimize(plan)
+    check_append_only(plan)
+    translator = session.translator()
+    if not changelog and not session.batch and not is_append_only(plan):
+        raise SqlError(
+            "Table sink 'Unregistered_DataStream_Sink' doesn't support consuming update and delete "
+            "changes; use to_changelog_stream()"
+        )
+    stream = translator.stream(plan)
+    return external_rows(stream, plan.schema, translator.changelog(plan), session.zone)

@@ -1,0 +1,42 @@
+"""`TablePipeline`: rows on their way to a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headrace.sql.plan import nodes as n
+from headrace.table.explain import explain_plans
+from headrace.table.explain_detail import detail_names
+from headrace.table.table_result import TableResult
+
+if TYPE_CHECKING:
+    from headrace.table.table_environment import TableEnvironment
+
+__all__ = ["TablePipeline"]
+
+
+class TablePipeline:
+    """A query and the table that it writes to; `execute` starts it."""
+
+    def __init__(self, environment: TableEnvironment, plan: n.Node) -> None:
+        self._environment = environment
+        self._plan = plan
+
+    def execute(self) -> TableResult:
+        """Start the job."""
+        return self._environment._session.run_inserts([self._plan])
+
+    def compile_plan(self) -> Any:
+        """Not supported: plans are made when a program starts."""
+        from headrace.common.errors import SqlError
+
+        raise SqlError("compiled plans are not supported yet")
+
+    def explain(self, *extra_details: Any) -> str:
+        """The plan as text."""
+        names = detail_names(extra_details)
+        return explain_plans(self._environment._session, [self._plan], names)
+
+    def print_explain(self, *extra_details: Any) -> None:
+        """Show the plan."""
+        print(self.explain(*extra_details))

@@ -1,0 +1,310 @@
+"""User-defined functions: scalar, table, aggregate and table aggregate ones, in Python."""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from headrace.common.errors import FunctionTypeError
+from headrace.sql.types import DataType
+from headrace.table.udf_binding import FunctionBinding
+
+__all__ = [
+    "AggregateFunction",
+    "AsyncScalarFunction",
+    "FunctionContext",
+    "ImperativeAggregateFunction",
+    "ScalarFunction",
+    "TableAggregateFunction",
+    "TableFunction",
+    "UserDefinedFunction",
+    "udaf",
+    "udf",
+    "udtaf",
+    "udtf",
+]
+
+
+class FunctionContext:
+    """What a function may ask about its surroundings, in `open`."""
+
+    def __init__(self, runtime_context: Any, job_parameters: dict[str, str]) -> None:
+        self._runtime = runtime_context
+        self._job_parameters = job_parameters
+
+    def get_metric_group(self) -> Any:
+        """Metrics of the function."""
+        return self._runtime.get_metrics_group()
+
+    def get_job_parameter(self, key: str, default_value: str) -> str:
+        """A parameter of the job."""
+        return self._job_parameters.get(key, default_value)
+
+    def get_task_name(self) -> str:
+        """The name of the task."""
+        return str(self._runtime.get_task_name())
+
+    def get_task_name_with_subtasks(self) -> str:
+        """The name of the task with the number of its subtask."""
+        return str(self._runtime.get_task_name_with_subtasks())
+
+    def get_number_of_parallel_subtasks(self) -> int:
+        """How many subtasks there are."""
+        return int(self._runtime.get_number_of_parallel_subtasks())
+
+    def get_max_number_of_parallel_subtasks(self) -> int:
+        """How many subtasks there can be."""
+        return int(self._runtime.get_max_number_of_parallel_subtasks())
+
+    def get_index_of_this_subtask(self) -> int:
+        """The number of the subtask, from 0."""
+        return int(self._runtime.get_index_of_this_subtask())
+
+    def get_attempt_number(self) -> int:
+        """How often the task was started before."""
+        return int(self._runtime.get_attempt_number())
+
+
+class UserDefinedFunction(ABC):  # noqa: B024 - a base, never used itself
+    """Base of all functions: `open` is called before the first row, `close` at the end."""
+
+    def open(self, function_context: FunctionContext) -> None:  # noqa: B027
+        """Called once in each subtask, before the first row."""
+
+    def close(self) -> None:  # noqa: B027
+        """Called once in each subtask, at the end."""
+
+    def is_deterministic(self) -> bool:
+        """Whether equal arguments give equal results."""
+        return True
+
+
+class ScalarFunction(UserDefinedFunction):
+    """One value for each row; `eval` gets the arguments."""
+
+    @abstractmethod
+    def eval(self, *args: Any) -> Any:
+        """The value of arguments."""
+
+
+class AsyncScalarFunction(UserDefinedFunction):
+    """One value for each row, awaited."""
+
+    @abstractmethod
+    async def eval(self, *args: Any) -> Any:
+        """The value of arguments."""
+
+
+class TableFunction(UserDefinedFunction):
+    """Any number of rows for each row."""
+
+    @abstractmethod
+    def eval(self, *args: Any) -> Any:
+        """Rows of arguments: yielded, or in anything that can be iterated over."""
+
+
+class ImperativeAggregateFunction(UserDefinedFunction):
+    """Base of functions of many rows, which they add to an accumulator one by one."""
+
+    @abstractmethod
+    def create_accumulator(self) -> Any:
+        """An accumulator without rows."""
+
+    @abstractmethod
+    def accumulate(self, accumulator: Any, *args: Any) -> None:
+        """Add a row."""
+
+    def retract(self, accumulator: Any, *args: Any) -> None:
+        """Take a row back; needed where the input changes."""
+        raise RuntimeError("Method retract is not implemented")
+
+    def merge(self, accumulator: Any, accumulators: Any) -> None:
+        """Add other accumulators; needed for windows that are merged."""
+        raise RuntimeError("Method merge is not implemented")
+
+    def get_result_type(self) -> DataType | str:
+        """The type of the result."""
+        raise RuntimeError("Method get_result_type is not implemented")
+
+    def get_accumulator_type(self) -> DataType | str:
+        """The type of the accumulator."""
+        raise RuntimeError("Method get_accumulator_type is not implemented")
+
+
+class AggregateFunction(ImperativeAggregateFunction):
+    """One value for many rows."""
+
+    @abstractmethod
+    def get_value(self, accumulator: Any) -> Any:
+        """The value of an accumulator."""
+
+
+class TableAggregateFunction(ImperativeAggregateFunction):
+    """Any number of rows for many rows."""
+
+    @abstractmethod
+    def emit_value(self, accumulator: Any) -> Any:
+        """The rows of an accumulator."""
+
+
+class UserDefinedFunctionWrapper(FunctionBinding):
+    """A function with its declared types; calling it with expressions makes an expression."""
+
+    def __init__(
+        self,
+        func: Any,
+        input_types: Any,
+        kind: str,
+        deterministic: bool | None,
+        name: str | None,
+        func_type: str = "general",
+        result_type: Any = None,
+        accumulator_type: Any = None,
+    ) -> None:
+        if isinstance(func, type):
+            raise FunctionTypeError(f"give an object of {func.__name__}, not the class itself")
+        if not callable(func) and not isinstance(func, UserDefinedFunction):
+            raise FunctionTypeError(
+                "a function is a callable or a UserDefinedFunction, not " + repr(func)
+            )
+        if func_type not in ("general", "pandas"):
+            raise FunctionTypeError(f"func_type is 'general' or 'pandas', not {func_type!r}")
+        self._wrapped = func
+        label = name or getattr(func, "__name__", None) or type(func).__name__
+        if name is None and isinstance(func, functools.partial):
+            label = "partial"
+        if deterministic is None:
+            deterministic = func.is_deterministic() if hasattr(func, "is_deterministic") else True
+        super().__init__(
+            func, label, kind, input_types, result_type, accumulator_type, func_type, deterministic
+        )
+
+    def __call__(self, *args: Any) -> Any:
+        from headrace.table.expression import Expression
+        from headrace.table.expression_nodes import called
+
+        return Expression(*called(self.name, self, *args))
+
+    def alias(self, *alias_names: str) -> UserDefinedFunctionWrapper:
+        """Names of the result's columns."""
+        self.alias_names = alias_names
+        return self
+
+
+def _decorated(make: Callable[[Any], UserDefinedFunctionWrapper], f: Any) -> Any:
+    return make if f is None else make(f)
+
+
+def udf(
+    f: Any = None,
+    input_types: Any = None,
+    result_type: Any = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> Any:
+    """Make a scalar function of a Python function or a `ScalarFunction`.
+
+    Args:
+        f: The function; without it `udf` is a decorator.
+        input_types: Types of the arguments; those of the call without them.
+        result_type: Type of the result.
+        deterministic: Whether equal arguments give equal results.
+        name: Its name in plans.
+        func_type: `general`, or `pandas` for a function of `pandas.Series`.
+
+    Example:
+        >>> @udf(result_type=DataTypes.BIGINT())
+        ... def add_one(i):
+        ...     return i + 1
+    """
+
+    def make(function: Any) -> UserDefinedFunctionWrapper:
+        return UserDefinedFunctionWrapper(
+            function, input_types, "SCALAR", deterministic, name, func_type, result_type
+        )
+
+    return _decorated(make, f)
+
+
+def udtf(
+    f: Any = None,
+    input_types: Any = None,
+    result_types: Any = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> Any:
+    """Make a table function of a Python function or a `TableFunction`."""
+
+    def make(function: Any) -> UserDefinedFunctionWrapper:
+        return UserDefinedFunctionWrapper(
+            function, input_types, "TABLE", deterministic, name, "general", result_types
+        )
+
+    return _decorated(make, f)
+
+
+def udaf(
+    f: Any = None,
+    input_types: Any = None,
+    result_type: Any = None,
+    accumulator_type: Any = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> Any:
+    """Make an aggregate function of an `AggregateFunction`, or of a function of `pandas.Series`."""
+
+    def make(function: Any) -> UserDefinedFunctionWrapper:
+        return UserDefinedFunctionWrapper(
+            function,
+            input_types,
+            "AGGREGATE",
+            deterministic,
+            name,
+            func_type,
+            result_type,
+            accumulator_type,
+        )
+
+    return _decorated(make, f)
+
+
+def udtaf(
+    f: Any = None,
+    input_types: Any = None,
+    result_type: Any = None,
+    accumulator_type: Any = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> Any:
+    """Make a table aggregate function of a `TableAggregateFunction`."""
+
+    def make(function: Any) -> UserDefinedFunctionWrapper:
+        return UserDefinedFunctionWrapper(
+            function,
+            input_types,
+            "TABLE_AGGREGATE",
+            deterministic,
+            name,
+            func_type,
+            result_type,
+            accumulator_type,
+        )
+
+    return _decorated(make, f)
+
+
+def as_wrapper(function: Any) -> UserDefinedFunctionWrapper:
+    """A function as the catalog keeps it."""
+    if isinstance(function, UserDefinedFunctionWrapper):
+        return function
+    if isinstance(function, AggregateFunction):
+        wrapped: UserDefinedFunctionWrapper = udaf(function)
+        return wrapped
+    raise FunctionTypeError(
+        f"{function!r} has no declared types: wrap it with udf(), udtf() or udaf() first"
+    )

@@ -1,0 +1,281 @@
+"""User-defined functions as the binder and the slots see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from headrace.common.errors import FunctionTypeError, TypeMismatchError
+from headrace.sql.functions import FunctionKind
+from headrace.sql.types import DataType, RowType
+from headrace.sql.values import row_to_external, to_external, to_internal
+
+__all__ = ["BoundAggregate", "BoundFunction", "BoundTableFunction", "FunctionBinding"]
+
+
+class FunctionBinding:
+    """What the binder asks of a user-defined function: its kind, and the types of a call."""
+
+    strict = False
+
+    def __init__(
+        self,
+        function: Any,
+        name: str,
+        kind: str,
+        input_types: Any,
+        result_type: Any,
+        accumulator_type: Any,
+        func_type: str,
+        deterministic: bool,
+    ) -> None:
+        self.function = function
+        self.name = name
+        self.kind = FunctionKind[kind]
+        self.func_type = func_type
+        self.deterministic = deterministic
+        self.alias_names: tuple[str, ...] = ()
+        self._input_types = None if input_types is None else [_type(x) for x in _list(input_types)]
+        self._result_type = result_type
+        self._accumulator_type = accumulator_type
+
+    def bind(self, given: Sequence[DataType]) -> tuple[list[DataType] | None, DataType]:
+        """Types that arguments are cast to, if they are declared, and the type of the result."""
+        wanted = self._input_types
+        if wanted is not None and len(wanted) != len(given):
+            raise TypeError(
+                f"function {self.name} takes {len(wanted)} arguments, but {len(given)} were given"
+            )
+        return wanted, self.result_type()
+
+    def result_type(self) -> DataType:
+        """The declared type of the result; a row of columns for a table function."""
+        declared = self._result_type
+        if declared is None and hasattr(self.function, "get_result_type"):
+            declared = self.function.get_result_type()
+        if declared is None:
+            raise FunctionTypeError(f"function {self.name} needs a result type")
+        if self.kind is FunctionKind.TABLE:
+            return _row_of(declared)
+        return _type(declared)
+
+    def bound(self, types: Sequence[DataType], result: DataType | None, zone: str) -> Any:
+        """The function for slots: it takes and gives internal values."""
+        if self.kind is FunctionKind.AGGREGATE:
+            return BoundAggregate(self, tuple(types), result or self.result_type(), zone)
+        if self.kind is FunctionKind.TABLE:
+            return BoundTableFunction(self, tuple(types), _row_of(self._result_type), zone)
+        return BoundFunction(self, tuple(types), result or self.result_type(), zone)
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _type(declared: Any) -> DataType:
+    """A type, or its SQL text."""
+    if isinstance(declared, DataType):
+        return declared
+    if isinstance(declared, str):
+        return parse_type(declared)
+    raise FunctionTypeError(f"a type is a DataType or its name, not {declared!r}")
+
+
+def parse_type(text: str) -> DataType:
+    """The type of an SQL text such as `ROW<a INT, b STRING>`."""
+    from headrace.sql.parsing import parse_type_text
+
+    return parse_type_text(text)
+
+
+def _row_of(declared: Any) -> RowType:
+    """Result types of a table function as one row."""
+    from headrace.sql.types import RowField
+
+    if isinstance(declared, list | tuple):
+        return RowType([RowField(f"f{i}", _type(x)) for i, x in enumerate(declared)])
+    type_ = _type(declared)
+    return type_ if isinstance(type_, RowType) else RowType([RowField("f0", type_)])
+
+
+class _Opened:
+    """A user's function in a slot, from `open` to `close`."""
+
+    def __init__(self, binding: FunctionBinding, types: tuple[DataType, ...], zone: str) -> None:
+        self._binding = binding
+        self._types = types
+        self._zone = zone
+
+    def open(self, operator: Any) -> None:
+        """Called once in each subtask."""
+        function = self._binding.function
+        if hasattr(function, "open") and hasattr(function, "eval"):
+            from headrace.table.udf import FunctionContext
+
+            task = operator.context.task
+            runtime = _runtime_context(operator)
+            function.open(FunctionContext(runtime, task.job_parameters))
+        self._prepare()
+
+    def _prepare(self) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Called once in each subtask."""
+        function = self._binding.function
+        if hasattr(function, "close") and hasattr(function, "eval"):
+            function.close()
+
+    def _call(self) -> Callable[..., Any]:
+        function = self._binding.function
+        call: Callable[..., Any] = function.eval if hasattr(function, "eval") else function
+        return call
+
+
+def _runtime_context(operator: Any) -> Any:
+    import importlib
+
+    module = importlib.import_module("headrace.runtime.runtime_context")
+    return module.OperatorRuntimeContext(operator.context)
+
+
+class BoundFunction(_Opened):
+    """A scalar function on internal values."""
+
+    def __init__(
+        self, binding: FunctionBinding, types: tuple[DataType, ...], result: DataType, zone: str
+    ) -> None:
+        super().__init__(binding, types, zone)
+        self._result = result
+
+    def _prepare(self) -> None:
+        from zoneinfo import ZoneInfo
+
+        zone = ZoneInfo(self._zone)
+        converters = [to_external(x, zone) for x in self._types]
+        give = row_to_external(self._types, zone) if any(converters) else None
+        take = to_internal(self._result, zone)
+        call = self._call()
+        name = self._binding.name
+        if give is None:
+
+            def run(*args: Any) -> Any:
+                return take(call(*args))
+        else:
+            converted = give
+
+            def run(*args: Any) -> Any:
+                return take(call(*converted(args)))
+
+        def checked(*args: Any) -> Any:
+            try:
+                return run(*args)
+            except TypeMismatchError as error:
+                raise TypeMismatchError(f"result of function {name}: {error}") from error
+
+        self._run = checked
+
+    def __call__(self, *args: Any) -> Any:
+        return self._run(*args)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k != "_run"}
+
+
+class BoundTableFunction(_Opened):
+    """A table function on internal values."""
+
+    def __init__(
+        self, binding: FunctionBinding, types: tuple[DataType, ...], result: RowType, zone: str
+    ) -> None:
+        super().__init__(binding, types, zone)
+        self._result = result
+
+    def _prepare(self) -> None:
+        from zoneinfo import ZoneInfo
+
+        zone = ZoneInfo(self._zone)
+        self._give = row_to_external(self._types, zone)
+        self._take = to_internal(self._result.not_null(), zone)
+        self._single = len(self._result) == 1
+        self._eval = self._call()
+
+    def __call__(self, *args: Any) -> Iterator[tuple[Any, ...]]:
+        made = self._eval(*self._give(args))
+        if made is None:
+            return
+        rows = made if hasattr(made, "__iter__") and not isinstance(made, str | tuple) else [made]
+        if isinstance(made, tuple) or hasattr(made, "get_row_kind"):
+            rows = [made]
+        for row in rows:
+            if self._single and not isinstance(row, tuple | list) and not _is_row(row):
+                row = (row,)
+            yield self._take(row)
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("_binding", "_types", "_zone", "_result")
+        return {k: v for k, v in vars(self).items() if k in kept}
+
+
+class BoundAggregate(_Opened):
+    """An aggregate function on internal values; its accumulators are the user's own."""
+
+    def __init__(
+        self, binding: FunctionBinding, types: tuple[DataType, ...], result: DataType, zone: str
+    ) -> None:
+        super().__init__(binding, types, zone)
+        self._result = result
+        self.name = binding.name
+        function = binding.function
+        if binding.func_type == "pandas" or not hasattr(function, "create_accumulator"):
+            raise FunctionTypeError(f"vectorized aggregate {binding.name} is not supported yet")
+        base = getattr(function, "merge", None)
+        self.mergeable = getattr(base, "__qualname__", "") != "ImperativeAggregateFunction.merge"
+
+    def open(self, operator: Any) -> None:
+        """Called once in each subtask."""
+        from headrace.table.udf import FunctionContext
+
+        runtime = _runtime_context(operator)
+        parameters = operator.context.task.job_parameters
+        self._binding.function.open(FunctionContext(runtime, parameters))
+        self._prepare()
+
+    def close(self) -> None:
+        """Called once in each subtask."""
+        self._binding.function.close()
+
+    def _prepare(self) -> None:
+        from zoneinfo import ZoneInfo
+
+        zone = ZoneInfo(self._zone)
+        self._give = row_to_external(self._types, zone)
+        self._take = to_internal(self._result, zone)
+
+    def create(self) -> Any:
+        """An accumulator without rows."""
+        return self._binding.function.create_accumulator()
+
+    def accumulate(self, accumulator: Any, args: tuple[Any, ...]) -> None:
+        """Add a row."""
+        self._binding.function.accumulate(accumulator, *self._give(args))
+
+    def retract(self, accumulator: Any, args: tuple[Any, ...]) -> None:
+        """Take a row back."""
+        self._binding.function.retract(accumulator, *self._give(args))
+
+    def merge(self, accumulator: Any, other: Any) -> None:
+        """Add another accumulator."""
+        self._binding.function.merge(accumulator, [other])
+
+    def value(self, accumulator: Any) -> Any:
+        """The result."""
+        return self._take(self._binding.function.get_value(accumulator))
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("_binding", "_types", "_zone", "_result", "name", "mergeable")
+        return {k: v for k, v in vars(self).items() if k in kept}
+
+
+def _is_row(value: Any) -> bool:
+    return hasattr(value, "get_row_kind")

@@ -1,0 +1,262 @@
+"""The Table API: the same plans as SQL, Flink's text of expressions, functions in Python."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+
+from headrace.common.errors import FunctionTypeError, SqlError
+from headrace.common.typeinfo import Types
+from headrace.common.types import Row, RowKind
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.table import DataTypes, Schema, StreamTableEnvironment, Table, TableDescriptor
+from headrace.table.expressions import (
+    UNBOUNDED_RANGE,
+    call,
+    call_sql,
+    col,
+    concat,
+    if_then_else,
+    lit,
+    range_,
+    row_interval,
+    with_columns,
+    without_columns,
+)
+from headrace.table.udf import AggregateFunction, ScalarFunction, udaf, udf, udtf
+from headrace.table.window import Over, Session, Slide, Tumble
+from headrace.testing import run_in_process
+
+
+@pytest.fixture
+def t_env() -> StreamTableEnvironment:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    return StreamTableEnvironment.create(env)
+
+
+def rows_of(t_env: StreamTableEnvironment, table: Table) -> list[Any]:
+    """The rows that are left after all changes, as lists."""
+    env = t_env._session.env
+    stream = t_env.to_changelog_stream(table)
+    left: list[Any] = []
+    for row in run_in_process(env, {"rows": stream})["rows"]:
+        if row.get_row_kind() in (RowKind.UPDATE_BEFORE, RowKind.DELETE):
+            left.remove(list(row))
+        else:
+            left.append(list(row))
+    return sorted(left, key=str)
+
+
+@pytest.fixture
+def orders(t_env: StreamTableEnvironment) -> Table:
+    elements = [("apple", 3, 1.5), ("pear", 2, 2.0), ("apple", 5, 1.0), ("plum", None, 0.5)]
+    row = DataTypes.ROW(
+        [
+            DataTypes.FIELD("item", DataTypes.STRING()),
+            DataTypes.FIELD("n", DataTypes.INT()),
+            DataTypes.FIELD("price", DataTypes.DOUBLE()),
+        ]
+    )
+    return t_env.from_elements(elements, row)
+
+
+@pytest.fixture
+def events(t_env: StreamTableEnvironment) -> Table:
+    at = datetime.datetime
+    elements = [
+        ("a", 1, at(2020, 1, 1, 0, 0, 1)),
+        ("b", 2, at(2020, 1, 1, 0, 0, 3)),
+        ("a", 3, at(2020, 1, 1, 0, 0, 11)),
+        ("a", 4, at(2020, 1, 1, 0, 0, 14)),
+    ]
+    stream = t_env._session.env.from_collection(
+        [Row(*e) for e in elements],
+        Types.ROW_NAMED(["k", "v", "ts"], [Types.STRING(), Types.INT(), Types.SQL_TIMESTAMP()]),
+    )
+    schema = (
+        Schema.new_builder()
+        .column("k", "STRING")
+        .column("v", DataTypes.INT())
+        .column("ts", "TIMESTAMP(3)")
+        .watermark("ts", "ts - INTERVAL '1' SECOND")
+        .build()
+    )
+    return t_env.from_data_stream(stream, schema)
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        (col("a") + 1, "plus(a, 1)"),
+        (1 - col("a"), "minus(1, a)"),
+        (col("a") * 2 / 3 % 4, "mod(divide(times(a, 2), 3), 4)"),
+        ((col("a") > 1) & (col("b") == "x"), "and(greaterThan(a, 1), equals(b, 'x'))"),
+        (~col("a"), "isNotTrue(a)"),
+        (-col("a"), "minusPrefix(a)"),
+        (col("a").alias("b"), "as(a, 'b')"),
+        (col("a").cast(DataTypes.INT()), "cast(a, INT)"),
+        (col("a").in_(1, 2), "in(a, 1, 2)"),
+        (col("a").substring(1, 2).upper_case, "upper(substring(a, 1, 2))"),
+        (col("a").trim(), "trim(true, true, ' ', a)"),
+        (lit(5).minutes, "300000"),
+        (lit(1.5), "1.5"),
+        (lit(True), "true"),
+        (row_interval(5), "5"),
+        (call("f", col("a")), "f(a)"),
+        (call_sql("a + 1"), "[a + 1]"),
+        (if_then_else(col("a"), 1, 2), "ifThenElse(a, 1, 2)"),
+        (concat(col("a"), "x"), "concat(a, 'x')"),
+        (with_columns(range_("a", "c")), "withColumns(rangeTo(a, c))"),
+        (col("a").sum.over(col("w")), "over(sum(a), w)"),
+        (col("a").desc, "desc(a)"),
+        (col("a").regexp_replace("x", "y"), "regexpReplace(a, 'x', 'y')"),
+    ],
+)
+def test_expressions_show_flinks_form(expression: Any, text: str) -> None:
+    assert str(expression) == text
+
+
+def test_an_expression_is_neither_true_nor_false() -> None:
+    with pytest.raises(FunctionTypeError, match="write & for and"):
+        bool(col("a") > 1)
+
+
+def test_columns_are_selected_filtered_renamed_added_and_dropped(
+    t_env: StreamTableEnvironment, orders: Table
+) -> None:
+    table = orders.filter(col("n") > 2).select(col("item").upper_case.alias("i"), col("n") * 2)
+    assert table.get_schema().get_field_names() == ["i", "_c1"]
+    assert rows_of(t_env, table) == [["APPLE", 10], ["APPLE", 6]]
+    changed = (
+        orders.rename_columns(col("n").alias("m"))
+        .add_columns((col("m") + 1).alias("p"))
+        .drop_columns(col("price"))
+    )
+    assert changed.get_schema().get_field_names() == ["item", "m", "p"]
+    assert orders.select(without_columns(col("n"))).get_schema().get_field_count() == 2
+
+
+def test_groups_have_aggregates(t_env: StreamTableEnvironment, orders: Table) -> None:
+    table = orders.group_by(col("item")).select(
+        col("item"), col("n").sum.alias("s"), col("n").count.distinct.alias("c")
+    )
+    assert rows_of(t_env, table) == [["apple", 8, 2], ["pear", 2, 1], ["plum", None, 0]]
+    assert rows_of(t_env, orders.select(col("n").max, col("price").avg)) == [[5, 1.25]]
+
+
+def test_tables_are_joined_by_set_operations(t_env: StreamTableEnvironment, orders: Table) -> None:
+    items = orders.select(col("item"))
+    assert rows_of(t_env, items.union(items)) == [["apple"], ["pear"], ["plum"]]
+    assert len(rows_of(t_env, items.union_all(items))) == 8
+    fruit = t_env.from_elements([("apple",), ("kiwi",)], ["item"])
+    assert rows_of(t_env, items.intersect(fruit)) == [["apple"]]
+    assert rows_of(t_env, items.minus_all(fruit)) == [["apple"], ["pear"], ["plum"]]
+    with pytest.raises(SqlError, match="not supported yet"):
+        items.join(fruit)
+
+
+def test_windows_of_time(t_env: StreamTableEnvironment, events: Table) -> None:
+    w = Tumble.over(lit(10).seconds).on(col("ts")).alias("w")
+    table = (
+        events.window(w)
+        .group_by(col("w"), col("k"))
+        .select(col("k"), col("w").start.alias("at"), col("v").sum.alias("s"))
+    )
+    start, later = datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 1, 0, 0, 10)
+    assert rows_of(t_env, table) == [["a", start, 1], ["a", later, 7], ["b", start, 2]]
+
+
+def test_windows_that_slide_and_sessions(t_env: StreamTableEnvironment, events: Table) -> None:
+    slide = Slide.over(lit(10).seconds).every(lit(5).seconds).on(col("ts")).alias("w")
+    table = events.window(slide).group_by(col("w")).select(col("w").end.alias("e"), col("v").count)
+    assert [r[1] for r in rows_of(t_env, table)] == [2, 2, 2, 2]
+    session = Session.with_gap(lit(5).seconds).on(col("ts")).alias("w")
+    table = events.window(session).group_by(col("w")).select(col("v").sum)
+    assert rows_of(t_env, table) == [[3], [7]]
+
+
+def test_rows_around_a_row(t_env: StreamTableEnvironment, events: Table) -> None:
+    over = Over.partition_by(col("k")).order_by(col("ts")).preceding(UNBOUNDED_RANGE).alias("w")
+    table = events.over_window(over).select(col("k"), col("v"), col("v").sum.over(col("w")))
+    assert rows_of(t_env, table) == [["a", 1, 1], ["a", 3, 4], ["a", 4, 8], ["b", 2, 2]]
+
+
+def test_scalar_functions_in_python(t_env: StreamTableEnvironment, orders: Table) -> None:
+    @udf(result_type=DataTypes.STRING())
+    def shout(text: str) -> str:
+        return text + "!"
+
+    class Add(ScalarFunction):
+        def open(self, function_context: Any) -> None:
+            self.amount = 10
+
+        def eval(self, value: int | None) -> int | None:
+            return None if value is None else value + self.amount
+
+    add = udf(Add(), result_type="INT")
+    t_env.create_temporary_system_function("shout", shout)
+    t_env.create_temporary_view("o", orders)
+    table = t_env.sql_query("SELECT shout(item) FROM o WHERE n > 2")
+    assert rows_of(t_env, table) == [["apple!"], ["apple!"]]
+    assert rows_of(t_env, orders.select(add(col("n")))) == [[12], [13], [15], [None]]
+
+
+def test_table_and_aggregate_functions_in_python(
+    t_env: StreamTableEnvironment, orders: Table
+) -> None:
+    @udtf(result_types=["STRING", "INT"])
+    def letters(text: str) -> Any:
+        for letter in text[:2]:
+            yield letter, len(text)
+
+    class Longest(AggregateFunction):
+        def create_accumulator(self) -> list[Any]:
+            return [""]
+
+        def accumulate(self, accumulator: Any, *args: Any) -> None:
+            if len(args[0]) > len(accumulator[0]):
+                accumulator[0] = args[0]
+
+        def get_value(self, accumulator: Any) -> Any:
+            return accumulator[0]
+
+    longest = udaf(Longest(), result_type="STRING", func_type="general")
+    t_env.create_temporary_function("letters", letters)
+    t_env.create_temporary_function("longest", longest)
+    t_env.create_temporary_view("o", orders)
+    joined = t_env.sql_query(
+        "SELECT item, l, n2 FROM o, LATERAL TABLE(letters(item)) AS t(l, n2) WHERE n = 2"
+    )
+    assert rows_of(t_env, joined) == [["pear", "e", 4], ["pear", "p", 4]]
+    lateral = orders.join_lateral(letters(col("item")).alias("l", "m")).filter(col("n") == 2)
+    assert rows_of(t_env, lateral.select(col("l"))) == [["e"], ["p"]]
+    assert rows_of(t_env, t_env.sql_query("SELECT longest(item) FROM o")) == [["apple"]]
+
+
+def test_streams_become_tables_and_tables_streams(t_env: StreamTableEnvironment) -> None:
+    env = t_env._session.env
+    numbers = env.from_collection([1, 2, 3], Types.LONG())
+    table = t_env.from_data_stream(numbers, col("x")).select((col("x") * 2).alias("y"))
+    stream = t_env.to_data_stream(table).map(lambda row: row.y)
+    assert sorted(run_in_process(env, {"rows": stream})["rows"]) == [2, 4, 6]
+    grouped = t_env.from_elements([("a", 1)], ["k", "v"]).group_by(col("k")).select(col("v").sum)
+    with pytest.raises(SqlError, match="to_changelog_stream"):
+        t_env.to_data_stream(grouped)
+
+
+def test_a_descriptor_makes_a_table(t_env: StreamTableEnvironment) -> None:
+    schema = Schema.new_builder().column("n", DataTypes.BIGINT()).build()
+    descriptor = (
+        TableDescriptor.for_connector("datagen")
+        .schema(schema)
+        .option("fields.n.kind", "sequence")
+        .option("fields.n.start", "1")
+        .option("fields.n.end", "4")
+        .build()
+    )
+    t_env.create_temporary_table("numbers", descriptor)
+    assert t_env.list_tables() == ["numbers"]
+    assert rows_of(t_env, t_env.from_path("numbers")) == [[1], [2], [3], [4]]
