@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from headrace.common.serialization import SimpleStringSchema
 from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.connectors.base import DeliveryGuarantee, RetriableCommitError
 from headrace.datastream.connectors.kafka import KafkaSource
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from tests.kafka.broker import Kafka
 from tests.kafka.running import Running
+from tests.kafka.test_transactions import Context, Sinks
 
 pytest.importorskip("confluent_kafka", reason="pip install 'headrace[kafka]'")
 
@@ -28,6 +33,52 @@ def absent() -> Iterator[Kafka]:
         pytest.skip(str(error))
     yield Kafka(broker)
     broker.remove()
+
+
+def test_writers_wait_for_brokers(absent: Kafka) -> None:
+    """The broker is gone between the records and the checkpoint, and again before the commit."""
+    absent.broker.start()
+    sinks = Sinks(absent)
+    exact, plain = sinks.start(), KafkaWriterOf(sinks)
+    exact.writer.write(["exact"], None)
+    plain.writer.write(["plain"], None)
+    absent.broker.stop()
+    with started_later(absent):
+        committables = exact.writer.prepare_commit(1, False)
+        plain.writer.prepare_commit(1, False)
+    for lines in (exact.lines, plain.lines):
+        assert any("cannot be reached and is waited for" in line for line in lines)
+        assert "is there again" in lines[-1]
+    assert sinks.visible() == ["plain"]
+    absent.broker.stop()
+    with started_later(absent):
+        while True:
+            with contextlib.suppress(RetriableCommitError):
+                exact.committer.commit(committables)
+                break
+    assert sinks.visible() == ["exact", "plain"]
+    plain.writer.close()
+    sinks.close()
+
+
+class KafkaWriterOf:
+    """A writer of the same topic without transactions."""
+
+    def __init__(self, sinks: Sinks) -> None:
+        context: Any = Context()
+        self.lines: list[str] = context.lines
+        sink = replace(sinks.sink, guarantee=DeliveryGuarantee.AT_LEAST_ONCE)
+        self.writer = sink.create_writer(context)
+        self.writer.open()
+
+
+@contextlib.contextmanager
+def started_later(kafka: Kafka) -> Iterator[None]:
+    """Start the broker while the block waits for it."""
+    starting = threading.Timer(2.0, kafka.broker.start)
+    starting.start()
+    yield
+    starting.join()
 
 
 def test_a_reader_waits_for_brokers_and_for_topics(

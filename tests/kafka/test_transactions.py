@@ -49,6 +49,7 @@ class Process:
         parallelism: int = 1,
     ) -> None:
         context: Any = Context(subtask, parallelism, pickle.loads(pickle.dumps(state)))
+        self.lines: list[str] = context.lines
         sink = pickle.loads(pickle.dumps(sink))
         committer = sink.create_committer(context)
         assert committer is not None
@@ -74,7 +75,7 @@ class Sinks:
         self._kafka = kafka
         self.topic = kafka.topic(2)
         schema = KafkaRecordSerializationSchema.builder().set_topic(self.topic)
-        self._sink = (
+        self.sink = (
             KafkaSink.builder()
             .set_bootstrap_servers(kafka.servers)
             .set_record_serializer(
@@ -87,7 +88,7 @@ class Sinks:
         self._started: list[Process] = []
 
     def start(self, *arguments: Any, **named: Any) -> Process:
-        self._started.append(Process(self._sink, *arguments, **named))
+        self._started.append(Process(self.sink, *arguments, **named))
         return self._started[-1]
 
     def visible(self) -> list[str]:
