@@ -32,6 +32,14 @@ def test_word_count(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"(the,9)", "(water,2)", "(headrace,1)"} <= set(lines)
 
 
+def test_table_totals(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_example(capsys, "table_totals") == [
+        "Hof: 266 sales, 7847.00 in all",
+        "Jena: 267 sales, 7870.00 in all",
+        "Ulm: 267 sales, 7883.00 in all",
+    ]
+
+
 def test_threshold_alarm(capsys: pytest.CaptureFixture[str]) -> None:
     lines = run_example(capsys, "threshold_alarm")
     assert [line for line in lines if line.startswith("ALARM> ")] == [
