@@ -20,6 +20,7 @@ from headrace.datastream.connectors.kafka import (
     KafkaTopicPartition,
 )
 from headrace.datastream.functions import ProcessFunction
+from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
 from tests.kafka.broker import Kafka
@@ -253,6 +254,20 @@ def test_an_unbounded_source_with_stopping_offsets_ends(kafka: Kafka) -> None:
 class Numbers(DeserializationSchema):
     def deserialize(self, message: bytes) -> Any:
         return None if message == b"skip" else int(message)
+
+
+def test_messages_that_cannot_be_deserialized_are_set_aside(kafka: Kafka) -> None:
+    topic, failed = kafka.topic(), OutputTag("failed")
+    kafka.write(topic, [1, "x", 2], timestamp=7)
+    source = to_the_end(builder(kafka, topic).set_value_only_deserializer(Numbers()))
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    stream = env.from_source(source, NO_WATERMARKS, "kafka").on_error(failed)
+    streams = {"good": stream, "bad": stream.get_side_output(failed)}
+    result = run_in_process(env, streams, clock=now_ms)
+    assert result["good"] == [1, 2]
+    assert [(b.record, b.error_type, b.timestamp) for b in result["bad"]] == [
+        (b"x", "ValueError", 7)
+    ]
 
 
 def test_a_message_that_cannot_be_deserialized_is_named(kafka: Kafka) -> None:

@@ -16,6 +16,7 @@ TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG
 # Pages whose Python blocks are run, here or under tests/jobs.
 RUN = {
     "README.md",
+    "docs/exactly-once.md",
     "docs/files.md",
     "docs/spark-tables.md",
     "docs/state-evolution.md",

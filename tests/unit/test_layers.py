@@ -25,6 +25,7 @@ DATASTREAM_INTERFACES = frozenset(
     {
         "datastream.connectors.base",
         "datastream.functions",
+        "datastream.dead_letter",
         "datastream.output_tag",
         "datastream.state",
         "datastream.time_domain",

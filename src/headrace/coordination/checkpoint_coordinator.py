@@ -130,6 +130,7 @@ class CheckpointCoordinator:
         self._completing = threading.Lock()
         self._next_id = 1
         self._pending: dict[CheckpointId, _Pending] = {}
+        self._ending = 0
         self._orders: list[SavepointOrder] = []
         self._last_start_ms: int | None = None
         self._last_end_ms: int | None = None
@@ -226,7 +227,7 @@ class CheckpointCoordinator:
     def under_way(self) -> bool:
         """Whether a checkpoint is neither complete nor given up."""
         with self._lock:
-            return bool(self._pending)
+            return bool(self._pending) or self._ending > 0
 
     # Parts.
 
@@ -244,9 +245,17 @@ class CheckpointCoordinator:
                 if part.error is None and len(pending.parts) < total:
                     return None
                 del self._pending[part.checkpoint]
+                self._ending += 1
         if pending is None:
             self._drop_late(part)
             return None
+        try:
+            return self._end(pending, part, now_ms)
+        finally:
+            with self._lock:
+                self._ending -= 1
+
+    def _end(self, pending: _Pending, part: Snapshotted, now_ms: int) -> CheckpointError | None:
         if part.error is not None:
             name = self.job_graph.vertex(part.vertex).name
             why = f"subtask {part.subtask} of {name!r} could not write its snapshot: {part.error}"

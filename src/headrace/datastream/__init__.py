@@ -22,6 +22,7 @@ from headrace.datastream.data_stream import (
     DataStreamSink,
     KeyedStream,
 )
+from headrace.datastream.dead_letter import DeadLetter
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 from headrace.datastream.functions import (
@@ -94,6 +95,7 @@ __all__ = [
     "CustomStateBackend",
     "DataStream",
     "DataStreamSink",
+    "DeadLetter",
     "EmbeddedRocksDBStateBackend",
     "ExternalizedCheckpointRetention",
     "FileSystemCheckpointStorage",

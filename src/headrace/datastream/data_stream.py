@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from headrace.common.errors import FunctionTypeError, GraphError
@@ -428,6 +429,33 @@ class DataStream(OperatorSettings, Generic[T]):
         return self._apply("Timestamps/Watermarks", spec, self.get_type())
 
     # Outputs.
+
+    def on_error(self, output_tag: OutputTag) -> DataStream[T]:
+        """Sets records aside that fail, with their error, instead of failing the job.
+
+        For `map`, `flat_map`, `filter` and `process` a record whose function raises goes to the
+        side output as a `DeadLetter`, and the function goes on with the next one. For a source it
+        is what cannot be deserialized, if its connector can tell. State that the function changed
+        before it raised stays changed, and so does what a process function has emitted. Timers
+        and records that do not fit the declared type of the result fail the job as before.
+
+        Example:
+            >>> failed = OutputTag("failed")
+            >>> parsed = lines.map(json.loads).on_error(failed)
+            >>> parsed.get_side_output(failed).map(lambda letter: letter.message).print()
+        """
+        if not isinstance(output_tag, OutputTag):
+            raise FunctionTypeError(f"on_error() takes an OutputTag, not {output_tag!r}")
+        transformation = self._settable("on_error()")
+        spec: Any = getattr(transformation, "spec", None)
+        if not hasattr(spec, "error_tag"):
+            raise GraphError(
+                f"on_error() is there for sources, map, flat_map, filter and process, not for "
+                f"{transformation.name!r}"
+            )
+        self._environment.check_side_output(transformation, output_tag)
+        transformation.spec = replace(spec, error_tag=output_tag)  # type: ignore[attr-defined]
+        return self
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream[Any]:
         """What the operator emitted under a tag."""

@@ -28,6 +28,7 @@ class SourceSpec(OperatorSpec):
     source: Any
     watermark_strategy: Any = None
     watermark_interval_ms: int = 200
+    error_tag: Any = None
 
     kind: ClassVar[str] = "Source"
 
@@ -37,6 +38,7 @@ class MapSpec(OperatorSpec):
     """One record for each record."""
 
     function: Any
+    error_tag: Any = None
 
     kind: ClassVar[str] = "Map"
 
@@ -46,6 +48,7 @@ class FilterSpec(OperatorSpec):
     """Keeps the records for which the function is true."""
 
     function: Any
+    error_tag: Any = None
 
     kind: ClassVar[str] = "Filter"
 
@@ -55,6 +58,7 @@ class FlatMapSpec(OperatorSpec):
     """Any number of records for each record."""
 
     function: Any
+    error_tag: Any = None
 
     kind: ClassVar[str] = "Flat Map"
 
@@ -74,6 +78,7 @@ class ProcessSpec(OperatorSpec):
     """A ProcessFunction or, after key_by, a KeyedProcessFunction."""
 
     function: Any
+    error_tag: Any = None
 
     kind: ClassVar[str] = "Process"
 

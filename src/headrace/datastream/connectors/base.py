@@ -93,6 +93,13 @@ class ReaderContext(Protocol):
     def data_available(self) -> None:
         """Say, from any thread, that `poll` has something again."""
 
+    def set_aside(self, record: Any, error: BaseException, timestamp: int | None = None) -> bool:
+        """Make a dead letter of something that cannot be deserialized, in `poll`.
+
+        Returns:
+            Whether the program wants that (`on_error`); if not, raise the error.
+        """
+
 
 class SourceReader(ABC):
     """Reads splits in a subtask, from `open` to `close` in one process.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from inspect import isgeneratorfunction
 from itertools import repeat
+from operator import length_hint
 from typing import Any
 
 from headrace.common.errors import FunctionTypeError, StateError
@@ -133,6 +134,7 @@ class ContextOperator(FunctionOperator):
             values, out_stamps = self._timed(call, batch, stamps, where)
         self.cell.key = NO_KEY
         self.emit_results(values, out_stamps)
+        self.dead_letters.emit(self.output)
 
     def _untimed(self, call: Any, batch: Batch, where: str) -> list[Any]:
         ctx, cell = self.element_context, self.cell
@@ -140,22 +142,25 @@ class ContextOperator(FunctionOperator):
         out: list[Any] = []
         ctx.results, ctx.stamps = out, None
         append, extend = out.append, out.extend
-        value = None
         ctx.stamp = None
-        try:
-            if isgeneratorfunction(call):
-                # Cheaper than extend(), which asks a generator for its length first.
-                for cell.key, value in zip(keys, batch.values):  # noqa: B905
-                    for result in call(value, ctx):
-                        append(result)
-            else:
-                for cell.key, value in zip(keys, batch.values):  # noqa: B905
-                    results = call(value, ctx)
-                    if results is not None:
-                        extend(results)
-        except Exception as error:
-            raise self.failed(error, value, where=where) from error
-        return out
+        values = iter(batch.values)
+        rows = zip(keys, values)  # noqa: B905
+        while True:
+            try:
+                if isgeneratorfunction(call):
+                    # Cheaper than extend(), which asks a generator for its length first.
+                    for cell.key, value in rows:
+                        for result in call(value, ctx):
+                            append(result)
+                else:
+                    for cell.key, value in rows:
+                        results = call(value, ctx)
+                        if results is not None:
+                            extend(results)
+                return out
+            except Exception as error:
+                # What comes after the record goes on from the same iterator.
+                self.set_aside(error, batch, _position(batch, values), where)
 
     def _timed(
         self, call: Any, batch: Batch, stamps: Sequence[int | None], where: str
@@ -166,17 +171,19 @@ class ContextOperator(FunctionOperator):
         out_stamps: list[int | None] = []
         ctx.results, ctx.stamps = out, out_stamps
         append, append_stamp = out.append, out_stamps.append
-        value = None
-        try:
-            for cell.key, value, ctx.stamp in zip(keys, batch.values, stamps):  # noqa: B905
-                results = call(value, ctx)
-                if results is not None:
-                    for result in results:
-                        append(result)
-                        append_stamp(ctx.stamp)
-        except Exception as error:
-            raise self.failed(error, value, where=where) from error
-        return out, out_stamps
+        values = iter(batch.values)
+        rows = zip(keys, values, stamps)  # noqa: B905
+        while True:
+            try:
+                for cell.key, value, ctx.stamp in rows:
+                    results = call(value, ctx)
+                    if results is not None:
+                        for result in results:
+                            append(result)
+                            append_stamp(ctx.stamp)
+                return out, out_stamps
+            except Exception as error:
+                self.set_aside(error, batch, _position(batch, values), where)
 
     def emit_results(self, values: list[Any], stamps: list[int | None] | None) -> None:
         """Emit what a function yielded: records, and pairs of tag and record for side outputs."""
@@ -243,7 +250,12 @@ class ProcessOperator(ContextOperator):
     """A ProcessFunction or KeyedProcessFunction."""
 
     def __init__(self, spec: ProcessSpec) -> None:
-        super().__init__(spec.function)
+        super().__init__(spec.function, spec.error_tag)
 
     def process_batch(self, batch: Batch) -> None:
         self.process_elements(self.function.process_element, batch, "process_element")
+
+
+def _position(batch: Batch, values: Iterator[Any]) -> int:
+    """Which record was last taken from an iterator over the values of a batch."""
+    return len(batch.values) - length_hint(values) - 1

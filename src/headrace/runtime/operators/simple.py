@@ -7,9 +7,11 @@ from itertools import chain, compress, repeat
 from typing import Any
 
 from headrace.datastream.functions import FunctionWrapper
+from headrace.datastream.output_tag import OutputTag
 from headrace.graph.specs import FilterSpec, FlatMapSpec, MapSpec
 from headrace.runtime.batch import Batch
 from headrace.runtime.checkpointed_function import FunctionCheckpoints
+from headrace.runtime.dead_letters import DeadLetters
 from headrace.runtime.failure import record_at
 from headrace.runtime.operator import Operator
 from headrace.runtime.runtime_context import (
@@ -19,13 +21,17 @@ from headrace.runtime.runtime_context import (
 )
 from headrace.runtime.state.key_cell import NO_KEY, KeyCell
 
+FAILED: Any = object()
+"""Stands in the place of the result of a record that was set aside."""
+
 
 class FunctionOperator(Operator):
     """An operator around one user function."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, error_tag: OutputTag | None = None) -> None:
         super().__init__()
         self.function = function
+        self.dead_letters = DeadLetters(error_tag)
         self.cell = KeyCell()
         self._checkpoints = FunctionCheckpoints(function, self)
 
@@ -50,46 +56,68 @@ class FunctionOperator(Operator):
         self._checkpoints.notify(checkpoint, completed)
 
     def call_each(self, call: Callable[[Any], Any], batch: Batch, where: str) -> list[Any]:
-        """The results of a call for each record, its key current if the function may ask for it."""
+        """The results of a call for each record, its key current if the function may ask for it.
+
+        A record that fails and is set aside has `FAILED` for a result. The call goes on with the
+        record after it: what went before keeps its results, and no record is given twice.
+        """
         values = batch.values
         rows = iter(values)
+        keys = None if isinstance(self.function, FunctionWrapper) else batch.keys
+        keyed_rows = None if keys is None else zip(keys, rows, strict=True)
         self.records_in += len(values)
-        try:
-            if batch.keys is None or isinstance(self.function, FunctionWrapper):
-                results = list(map(call, rows))
-            else:
-                results, cell = [], self.cell
-                for cell.key, value in zip(batch.keys, rows, strict=True):
-                    results.append(call(value))
-                cell.key = NO_KEY
-        except Exception as error:
-            raise self.failed(error, record_at(values, rows), where=where) from error
-        if len(results) != len(values):
-            # map() takes a StopIteration of the function for its own end.
-            stopped = RuntimeError(f"{where} raised StopIteration")
-            raise self.failed(stopped, values[len(results)], where=where)
+        results: list[Any] = []
+        while len(results) < len(values):
+            try:
+                if keyed_rows is None:
+                    # In a list that is there before, results survive an exception.
+                    results.extend(map(call, rows))
+                else:
+                    append, cell = results.append, self.cell
+                    for cell.key, value in keyed_rows:
+                        append(call(value))
+                if len(results) < len(values):
+                    # map() takes a StopIteration of the function for its own end.
+                    raise RuntimeError(f"{where} raised StopIteration")
+            except Exception as error:
+                self.set_aside(error, batch, len(results), where)
+                results.append(FAILED)
+        self.cell.key = NO_KEY
         return results
+
+    def set_aside(self, error: Exception, batch: Batch, position: int, where: str) -> None:
+        """A record failed: it becomes a dead letter, or it fails the job."""
+        record = batch.values[position]
+        if not self.dead_letters:
+            raise self.failed(error, record, where=where) from error
+        stamp = None if batch.timestamps is None else batch.timestamps[position]
+        self.dead_letters.add(self.context.name, error, record, where, stamp)
 
 
 class MapOperator(FunctionOperator):
     """One result for each record."""
 
     def __init__(self, spec: MapSpec) -> None:
-        super().__init__(spec.function)
+        super().__init__(spec.function, spec.error_tag)
 
     def process_batch(self, batch: Batch) -> None:
-        results = self.call_each(self.function.map, batch, "map")
-        self.output.emit(Batch(results, batch.timestamps))  # type: ignore[arg-type]
+        results, stamps = self.call_each(self.function.map, batch, "map"), batch.timestamps
+        if self.dead_letters:
+            results, stamps = _succeeded(results, stamps)
+        self.output.emit(Batch(results, stamps))  # type: ignore[arg-type]
+        self.dead_letters.emit(self.output)
 
 
 class FilterOperator(FunctionOperator):
     """Keeps records."""
 
     def __init__(self, spec: FilterSpec) -> None:
-        super().__init__(spec.function)
+        super().__init__(spec.function, spec.error_tag)
 
     def process_batch(self, batch: Batch) -> None:
         keep = self.call_each(self.function.filter, batch, "filter")
+        if self.dead_letters:
+            keep = [result is not FAILED and result for result in keep]
         stamps = batch.timestamps
         self.output.emit(
             Batch(
@@ -97,28 +125,34 @@ class FilterOperator(FunctionOperator):
                 None if stamps is None else list(compress(stamps, keep)),
             )
         )
+        self.dead_letters.emit(self.output)
 
 
 class FlatMapOperator(FunctionOperator):
     """Any number of results for each record; None stands for no result."""
 
     def __init__(self, spec: FlatMapSpec) -> None:
-        super().__init__(spec.function)
+        super().__init__(spec.function, spec.error_tag)
 
     def process_batch(self, batch: Batch) -> None:
         call = self.function.flat_map
-        if batch.timestamps is None and (
-            batch.keys is None or isinstance(self.function, FunctionWrapper)
+        if (
+            batch.timestamps is None
+            and (batch.keys is None or isinstance(self.function, FunctionWrapper))
+            and not self.dead_letters
         ):
             self._flatten(batch, call)
             return
         # With a key, the generator of a record must run while its key is current.
         results = self.call_each(lambda value: _listed(call(value)), batch, "flat_map")
         stamps = batch.timestamps
+        if self.dead_letters:
+            results, stamps = _succeeded(results, stamps)
         repeated = None
         if stamps is not None:
             repeated = list(chain.from_iterable(map(repeat, stamps, map(len, results))))
         self.output.emit(Batch(list(chain.from_iterable(results)), repeated))
+        self.dead_letters.emit(self.output)
 
     def _flatten(self, batch: Batch, call: Callable[[Any], Any]) -> None:
         values = batch.values
@@ -132,6 +166,14 @@ class FlatMapOperator(FunctionOperator):
         except Exception as error:
             raise self.failed(error, record_at(values, rows), where="flat_map") from error
         self.output.emit(Batch(flat))
+
+
+def _succeeded(results: list[Any], stamps: Any) -> tuple[list[Any], Any]:
+    """Results and timestamps of the records that were not set aside."""
+    good = [result is not FAILED for result in results]
+    if all(good):
+        return results, stamps
+    return list(compress(results, good)), stamps and list(compress(stamps, good))
 
 
 def _listed(result: Any) -> list[Any] | tuple[Any, ...]:

@@ -13,6 +13,7 @@ from headrace.graph.specs import SourceSpec
 from headrace.runtime.alignment import ReadLimit
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.runtime.checkpointed_function import FunctionCheckpoints
+from headrace.runtime.dead_letters import DeadLetters
 from headrace.runtime.operator import Operator
 from headrace.runtime.poll_size import PollSize
 from headrace.runtime.runtime_context import OperatorRuntimeContext
@@ -40,6 +41,7 @@ class SourceOperator(Operator):
         self._no_more_splits = False
         self._told_idle = False
         self._held = False
+        self.dead_letters = DeadLetters(spec.error_tag)
         self.ended = False
         self.more_now = False
 
@@ -111,6 +113,7 @@ class SourceOperator(Operator):
                 self._hold(True)
                 break
             batch = self._poll(min(left, limit.batch_size, self._poll_size.records))
+            self.dead_letters.emit(self.output)
             if batch is None:
                 self.more_now = False
                 break
@@ -275,6 +278,7 @@ class SourceOperator(Operator):
 
 class _ReaderContext:
     def __init__(self, operator: SourceOperator) -> None:
+        self._operator = operator
         self._context = operator.context
 
     @property
@@ -291,6 +295,12 @@ class _ReaderContext:
 
     def now_ms(self) -> int:
         return self._context.clock()
+
+    def set_aside(self, record: Any, error: BaseException, timestamp: int | None = None) -> bool:
+        letters = self._operator.dead_letters
+        if letters:
+            letters.add(self._context.name, error, record, "deserialization", timestamp)
+        return bool(letters)
 
     def data_available(self) -> None:
         self._context.services.data_available()

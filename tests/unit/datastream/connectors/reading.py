@@ -23,6 +23,9 @@ class FakeReaderContext:
     def data_available(self) -> None:
         self.wake_ups += 1
 
+    def set_aside(self, record: Any, error: BaseException, timestamp: int | None = None) -> bool:
+        return False
+
 
 class FakeWriterContext:
     def __init__(self, now: int = 0, subtask: int = 0, parallelism: int = 1) -> None:

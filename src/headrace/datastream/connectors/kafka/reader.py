@@ -270,11 +270,13 @@ class KafkaReader(SourceReader):
             try:
                 found = list(self._schema.deserialize(record))
             except Exception as error:
+                if self._context.set_aside(record.value, error, record.timestamp):
+                    continue
                 raise KafkaError(
                     f"the message at offset {record.offset} of partition {record.partition} of "
                     f"topic {record.topic!r} cannot be deserialized: {type(error).__name__}: "
                     f"{error}. Its value is {_shown(record.value)}. Make the deserializer return "
-                    "None to skip such messages, or correct them"
+                    "None to skip such messages, set them aside with on_error(), or correct them"
                 ) from error
             values += found
             timestamps += [record.timestamp] * len(found)
