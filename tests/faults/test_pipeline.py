@@ -1,6 +1,6 @@
 """From end to end exactly once: Kafka to state to Kafka, PostgreSQL and files, under kills.
 
-The long form, a million records and two dozen kills, runs with `HEADRACE_LONG_FAULTS=1`.
+The long form, a million records and 21 kills, runs with `HEADRACE_LONG_FAULTS=1`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from tools.database_server import PostgreSqlServer
 PROGRAM = Path(__file__).with_name("pipeline_program.py")
 LONG = bool(os.environ.get("HEADRACE_LONG_FAULTS"))
 RECORDS = 1_000_000 if LONG else 20_000
-KILLS = 24 if LONG else 3
+KILLS = 21 if LONG else 3
 EACH = ("slot", "executor", "driver")
-MORE = ("slot", "executor", "slot", "slot", "executor", "slot", "executor", "slot", "driver")
-EPOCH_RECORDS = 6_000 if LONG else 1_000
+MORE = (*("slot", "executor", "slot") * 5, "driver")
+EPOCH_RECORDS = 10_000 if LONG else 1_000
 SELECT = "SELECT number, key, count FROM {}"
 LIMIT_S = 3_600 if LONG else 600
 
