@@ -14,8 +14,8 @@ from tests.faults.counting_job import CountingJob
 from tests.faults.fragile import Fragile
 from tests.faults.processes import alive
 
-PARTS = 4
-"""Files of a checkpoint beside its metadata: two vertices with two subtasks."""
+PAGES_OF_A_CHECKPOINT = 10
+"""More than one takes: four small parts and the metadata."""
 PAGE = 4096
 
 Start = Callable[..., CountingJob]
@@ -148,20 +148,27 @@ def fill(directory: Path, leave: int) -> Path:
     return filler
 
 
+def failure_with(job: CountingJob, disk: Path, words: str) -> str:
+    """Let checkpoints find ever a little more room, until one fails in the way that is wanted."""
+    for leave in range(3 * PAGES_OF_A_CHECKPOINT):
+        seen = job.master.checkpoints.history[-1]["id"]
+        filler = fill(disk, leave % PAGES_OF_A_CHECKPOINT)
+        job.wait_for(
+            lambda n=seen: job.master.checkpoints.history[-1]["id"] > n + 1, "two checkpoints"
+        )
+        filler.unlink()
+        reasons = [e["failure_message"] for e in job.master.checkpoints.history if e["id"] > seen]
+        found = [reason for reason in reasons if reason is not None and words in reason]
+        if found:
+            return found[0]
+    raise AssertionError(f"no checkpoint failed with {words!r}")
+
+
 def test_a_full_disk_during_a_snapshot_and_during_metadata(start: Start, small_disk: Path) -> None:
     job = start(tolerable_failed_checkpoints="1000", dir=str(small_disk / "checkpoints"))
     job.wait_for_rows(1)
-    reasons: dict[str, str] = {}
-    for leave, what in ((0, "snapshot"), (PARTS, "metadata")):
-        # The disk is filled between two checkpoints, else it is not clear what is left.
-        failed = statuses(job).count("FAILED")
-        filler = fill(small_disk, leave)
-        job.wait_for(lambda n=failed: statuses(job).count("FAILED") > n + 1, f"failures of {what}")
-        reasons[what] = job.master.checkpoints.history[-1]["failure_message"]
-        filler.unlink()
+    for words in ("could not write its snapshot", "its metadata could not be written"):
+        assert "No space left" in failure_with(job, small_disk, words)
         job.wait_for_rows(1)
-    assert all("No space left" in reason for reason in reasons.values()), reasons
-    assert "could not write its snapshot" in reasons["snapshot"]
-    assert "its metadata could not be written" in reasons["metadata"]
     assert job.master.restarts == 0
     job.finish_with_files()
