@@ -12,6 +12,7 @@ import base64
 import json
 import pickle
 import secrets
+import zlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -115,7 +116,7 @@ class CompletedCheckpoint:
             "increments": [[i.checkpoint, i.size] for i in self.increments],
             "sources": encoded,
         }
-        data = json.dumps(content, indent=1).encode()
+        data = json.dumps(content | {"checksum": _checksum(content)}, indent=1).encode()
         self.storages.of(self.directory).write(join(self.directory, METADATA), data)
 
     def require_self_contained(self) -> None:
@@ -188,6 +189,19 @@ class CompletedCheckpoint:
         }
 
 
+def _checksum(content: dict[str, Any]) -> str:
+    return f"{zlib.crc32(json.dumps(content, sort_keys=True).encode()):08x}"
+
+
+def _verified(data: bytes) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(data)
+    # Checkpoints of older versions have none.
+    checksum = content.pop("checksum", None)
+    if checksum is not None and checksum != _checksum(content):
+        raise ValueError("it is damaged: its checksum does not match")
+    return content
+
+
 def load_checkpoint(path: str, storages: Storages | None = None) -> CompletedCheckpoint:
     """Read a checkpoint's metadata; `path` is its directory or the metadata file itself."""
     storages = storages or Storages()
@@ -195,7 +209,7 @@ def load_checkpoint(path: str, storages: Storages | None = None) -> CompletedChe
     directory = resolve(path, "..") if name_of(path) == METADATA else path
     metadata = join(directory, METADATA)
     try:
-        content = json.loads(storages.of(directory).read(metadata))
+        content = _verified(storages.of(directory).read(metadata))
     except FileNotFoundError:
         raise CheckpointError(
             f"there is no checkpoint or savepoint in {directory}: the file {METADATA} is missing",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -40,11 +41,16 @@ def test_a_jobs_directory_stands_for_its_newest_checkpoint(
     assert points.highest == 10
 
 
-@pytest.mark.parametrize("content", [None, b"", b'{"format": 1, "check'])
+@pytest.mark.parametrize("content", [None, b"", b'{"format": 1, "check', "flipped"])
 def test_metadata_that_cannot_be_read_is_passed_over(
-    points: RestorePoints, job: Path, content: bytes | None
+    points: RestorePoints, job: Path, content: bytes | str | None
 ) -> None:
     metadata = job / "chk-10" / "_metadata"
+    if content == "flipped":
+        # Still JSON, and still base64 where the positions of sources are.
+        found = json.loads(metadata.read_text())
+        found["sources"] = found["sources"].swapcase()
+        content = json.dumps(found).encode()
     metadata.unlink() if content is None else metadata.write_bytes(content)
     assert points.start_from(str(job)).checkpoint == 9
     assert points.highest == (9 if content is None else 10)
