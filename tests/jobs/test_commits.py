@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from headrace.common.commit_marker import read_commit_marker, read_together
 from headrace.common.configuration import Configuration
 from headrace.common.job_status import JobStatus
 from headrace.common.serialization import Encoder
@@ -131,6 +132,26 @@ def test_a_commit_that_fails_is_repeated_after_the_recovery(
     env.execute("failing commit")
     assert (tmp_path / "failed").exists()
     assert values_of(tmp_path / "log") == list(range(2_000))
+
+
+def test_readers_see_what_all_sinks_have_committed(tmp_path: Path) -> None:
+    """Two sinks of which one fails in its first commit: read together they show the same."""
+    one, two, marker = tmp_path / "one", tmp_path / "two", tmp_path / "marker"
+    env, stream = numbers(**{"execution.commit-marker": str(marker)})
+    stream.sink_to(Log(one)).uid("one")
+    stream.sink_to(Log(two, fail_once=tmp_path / "failed")).uid("two")
+    client = env.execute_async("together")
+    seen = []
+    while not client.get_job_status().result().is_terminal_state():
+        seen.append(read_together(marker, lambda: (values_of(one), values_of(two))))
+    client.get_job_execution_result().result()
+    assert (tmp_path / "failed").exists()
+    assert all(first == second for first, second in seen)
+    assert len({len(first) for first, _ in seen}) > 1
+    assert values_of(one) == values_of(two) == list(range(RECORDS))
+    at_end = read_commit_marker(marker)
+    assert at_end is not None
+    assert at_end.consistent
 
 
 def fail_once(path: Path, at: int) -> Any:

@@ -63,7 +63,8 @@ def read_commit_marker(path: str | Path) -> CommitMarker | None:
 def read_together(path: str | Path, read: Callable[[], R], timeout_s: float = 60.0) -> R:
     """Read outputs of several sinks as they were after one and the same checkpoint.
 
-    `read` is called when the marker is consistent, and again if it has changed meanwhile.
+    `read` is called when the marker is consistent, and again if it has changed meanwhile, also if
+    it raised.
 
     Args:
         path: The marker: the value of `execution.commit-marker`.
@@ -78,9 +79,15 @@ def read_together(path: str | Path, read: Callable[[], R], timeout_s: float = 60
     while True:
         before = read_commit_marker(path)
         if before is None or before.consistent:
-            result = read()
-            if read_commit_marker(path) == before:
-                return result
+            try:
+                result = read()
+            except Exception:
+                # What is being committed may be half there; an error of a quiet moment is one.
+                if read_commit_marker(path) == before:
+                    raise
+            else:
+                if read_commit_marker(path) == before:
+                    return result
         if time.monotonic() > deadline:
             raise HeadraceError(
                 f"{path} did not show one checkpoint for long enough within {timeout_s:g} s: "

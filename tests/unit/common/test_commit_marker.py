@@ -66,6 +66,24 @@ def test_outputs_are_read_again_when_the_marker_changes(tmp_path: Path) -> None:
     assert read_together(path, read) == 1
 
 
+def test_an_error_counts_only_if_nothing_was_committed_meanwhile(tmp_path: Path) -> None:
+    path = tmp_path / "marker"
+    record = CommitRecord(str(path), "job")
+    record.finish(CheckpointId(1))
+    reads: list[int] = []
+
+    def read() -> int:
+        reads.append(len(reads))
+        if len(reads) == 1:
+            record.finish(CheckpointId(2))
+            raise ValueError("half a file")
+        return reads[-1]
+
+    assert read_together(path, read) == 1
+    with pytest.raises(ZeroDivisionError):
+        read_together(path, lambda: 1 // 0)
+
+
 def test_a_commit_that_hangs_is_an_error(tmp_path: Path) -> None:
     CommitRecord(str(tmp_path / "marker"), "job").begin(CheckpointId(1))
     with pytest.raises(HeadraceError, match="in a recovery"):
