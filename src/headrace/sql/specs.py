@@ -24,11 +24,16 @@ class CalcSpec(OperatorSpec):
 
 @dataclass(frozen=True)
 class WatermarkSpec(OperatorSpec):
-    """Watermarks of a column; without code those of the source stay."""
+    """Watermarks of a column; without code those of the source stay.
+
+    `follows` says that a later time never gives an earlier watermark, as `ts - INTERVAL '5' SECOND`
+    does: then only the latest row is looked at.
+    """
 
     column: int
     code: GeneratedCode | None
     idle_timeout_ms: int = 0
+    follows: bool = False
 
     kind: ClassVar[str] = "WatermarkAssigner"
     operator: ClassVar[str] = f"{_PACKAGE}.watermark:WatermarkOperator"

@@ -143,7 +143,8 @@ class StreamTranslator:
         code = None
         if node.watermark is not None:
             code = value_code(node.watermark, self.settings.zone)
-        spec = specs.WatermarkSpec(node.column, code, self.settings.idle_timeout_ms)
+        follows = node.watermark is not None and follows_column(node.watermark, node.column)
+        spec = specs.WatermarkSpec(node.column, code, self.settings.idle_timeout_ms, follows)
         return self.operator("WatermarkAssigner", [self.translate(node.input)], spec)
 
     def _union(self, node: n.Union) -> Transformation:
@@ -398,6 +399,17 @@ def conjuncts(e: Expression) -> list[Expression]:
     if isinstance(e, Call) and getattr(e.function, "name", "") == "AND":
         return [c for a in e.args for c in conjuncts(a)]
     return [e]
+
+
+def follows_column(e: Expression, column: int) -> bool:
+    """Whether a watermark is its column, perhaps less an interval."""
+    from headrace.sql.expressions import Call, Column, Literal
+
+    if isinstance(e, Column):
+        return e.index == column
+    if isinstance(e, Call) and getattr(e.function, "name", "") == "MINUS":
+        return follows_column(e.args[0], column) and isinstance(e.args[1], Literal)
+    return False
 
 
 def sort_order(keys: Sequence[SortKey]) -> tuple[tuple[int, bool, bool], ...]:

@@ -149,7 +149,7 @@ def _parsed(writer: CodeWriter, code: str, target: DataType) -> str:
     if isinstance(target, t.TimeType):
         return f"{writer.reference('times:parse_time')}({code})"
     parse = f"{writer.reference('times:parse_timestamp')}({code})"
-    if isinstance(target, t.LocalZonedTimestampType):
+    if isinstance(target, t.LocalZonedTimestampType) and not _is_utc(writer):
         name = writer.temporary()
         to_instant = writer.reference("times:to_instant")
         zone = writer.zone_constant()
@@ -185,16 +185,21 @@ def _to_time(writer: CodeWriter, code: str, source: DataType, target: DataType) 
     zoned = isinstance(source, t.LocalZonedTimestampType)
     if isinstance(source, t.DateType):
         local = f"{code} * {_DAY}"
-    if zoned and not isinstance(target, t.LocalZonedTimestampType):
+    if zoned and not isinstance(target, t.LocalZonedTimestampType) and not _is_utc(writer):
         local = f"{writer.reference('times:to_local')}({writer.zone_constant()}, {code})"
     if isinstance(target, t.DateType):
         return f"{local} // {_DAY}"
     if isinstance(target, t.TimeType):
         return _truncated(f"({local}) % {_DAY}", target.precision, source)
     assert is_timestamp(target)
-    if isinstance(target, t.LocalZonedTimestampType) and not zoned:
+    if isinstance(target, t.LocalZonedTimestampType) and not zoned and not _is_utc(writer):
         local = f"{writer.reference('times:to_instant')}({writer.zone_constant()}, {local})"
     return _truncated(local, target.precision, source)  # type: ignore[attr-defined]
+
+
+def _is_utc(writer: CodeWriter) -> bool:
+    """Whether clocks of the session show UTC, so that nothing needs to be converted."""
+    return writer.zone in ("UTC", "Etc/UTC")
 
 
 def _truncated(code: str, precision: int, source: DataType) -> str:

@@ -30,12 +30,12 @@ class WatermarkOperator(Operator):
         rows = batch.values
         self.records_in += len(rows)
         column = self._spec.column
-        for row in rows:
-            if row[column] is None:
-                error = HeadraceError(
-                    "RowTime field should not be null, please convert it to a non-null long value."
-                )
-                raise self.failed(error, row, where="watermark")
+        times = [row[column] for row in rows]
+        if None in times:
+            error = HeadraceError(
+                "RowTime field should not be null, please convert it to a non-null long value."
+            )
+            raise self.failed(error, rows[times.index(None)], where="watermark")
         self._last_record_at = self.context.clock()
         if self._idle:
             self._idle = False
@@ -44,6 +44,8 @@ class WatermarkOperator(Operator):
         if self._run is None:
             return
         try:
+            if self._spec.follows:
+                rows = [rows[times.index(max(times))]]
             marks = [m for m in self._run(rows) if m is not None]
         except Exception as error:
             raise self.failed(error, where="watermark") from error

@@ -116,13 +116,7 @@ class Random_:
         if isinstance(type_, t.IntegralType):
             return random_whole(rng, self.low, self.high, count)
         if isinstance(type_, t.FloatType | t.DoubleType):
-            span = self.high - self.low
-            values = [self.low + span * rng.random() for _ in range(count)]
-            if isinstance(type_, t.FloatType):
-                from headrace.sql.builtin.arithmetic import float32
-
-                return [float32(v) for v in values]
-            return values
+            return random_floats(rng, self.low, self.high, count, type_)
         if isinstance(type_, t.BooleanType):
             bits = rng.getrandbits(count)
             return [bool(bits >> i & 1) for i in range(count)]
@@ -179,6 +173,19 @@ def random_whole(rng: random.Random, low: int, high: int, count: int) -> list[in
 
     generator = np.random.default_rng(rng.getrandbits(64))
     return generator.integers(low, high, count, endpoint=True).tolist()  # type: ignore[no-any-return]
+
+
+def random_floats(
+    rng: random.Random, low: float, high: float, count: int, type_: DataType
+) -> list[float]:
+    """Numbers between bounds."""
+    import numpy as np
+
+    generator = np.random.default_rng(rng.getrandbits(64))
+    values = low + (high - low) * generator.random(count)
+    if isinstance(type_, t.FloatType):
+        values = values.astype(np.float32).astype(np.float64)
+    return values.tolist()  # type: ignore[no-any-return]
 
 
 def random_text(rng: random.Random, length: int, count: int, var_len: bool) -> list[str]:

@@ -1,0 +1,63 @@
+"""Results depend neither on epochs, nor on parallelism, nor on a restore in between."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sql.sessions import with_tables
+
+ITEMS = "SELECT item, COUNT(*) AS n FROM orders GROUP BY item"
+TUMBLE = "TABLE(TUMBLE(TABLE orders, DESCRIPTOR(et), INTERVAL '10' SECOND))"
+HOP = "TABLE(HOP(TABLE orders, DESCRIPTOR(et), INTERVAL '5' SECOND, INTERVAL '10' SECOND))"
+
+QUERIES = [
+    "SELECT item, COUNT(*), SUM(price), AVG(qty), MIN(price), MAX(id) FROM orders GROUP BY item",
+    "SELECT item, COUNT(DISTINCT price), SUM(DISTINCT qty) FROM orders GROUP BY item",
+    "SELECT COUNT(*), STDDEV_POP(price) FROM orders",
+    f"SELECT n, COUNT(*), MIN(item), MAX(item) FROM ({ITEMS}) GROUP BY n",
+    f"SELECT MAX(n), MIN(item), COUNT(*) FROM ({ITEMS}) WHERE n >= 2",
+    f"SELECT window_start, window_end, item, SUM(price) FROM {TUMBLE} "
+    "GROUP BY window_start, window_end, item",
+    f"SELECT window_start, window_end, COUNT(*), COUNT(DISTINCT item) FROM {HOP} "
+    "GROUP BY window_start, window_end",
+    "SELECT window_start, window_end, SUM(price) FROM TABLE(CUMULATE(TABLE orders, "
+    "DESCRIPTOR(et), INTERVAL '10' SECOND, INTERVAL '30' SECOND)) "
+    "GROUP BY window_start, window_end",
+    "SELECT SESSION_START(et, INTERVAL '6' SECOND), item, SUM(price) FROM orders "
+    "GROUP BY SESSION(et, INTERVAL '6' SECOND), item",
+    "SELECT id, SUM(price) OVER (PARTITION BY item ORDER BY et ROWS BETWEEN 1 PRECEDING AND "
+    "CURRENT ROW) FROM orders",
+    "SELECT id, SUM(price) OVER (PARTITION BY item ORDER BY et RANGE BETWEEN UNBOUNDED PRECEDING "
+    "AND CURRENT ROW) FROM orders",
+    "SELECT * FROM (SELECT id, item, price, ROW_NUMBER() OVER (PARTITION BY item ORDER BY price "
+    "DESC, id) AS rn FROM orders) WHERE rn <= 2",
+    f"SELECT * FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY n DESC, item) AS rn FROM ({ITEMS})) "
+    "WHERE rn <= 2",
+    "SELECT id, item FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY et DESC) AS rn "
+    "FROM orders) WHERE rn = 1",
+    f"SELECT id, window_start FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, "
+    f"window_end ORDER BY price DESC, id) AS rn FROM {TUMBLE}) WHERE rn <= 1",
+    "SELECT item FROM orders INTERSECT SELECT item FROM orders WHERE price > 7",
+    "SELECT item FROM orders EXCEPT ALL SELECT item FROM orders WHERE price > 7",
+    "SELECT id FROM orders ORDER BY price, id LIMIT 4",
+    "SELECT id FROM orders ORDER BY et",
+    "SELECT item, qty, COUNT(*) FROM orders GROUP BY CUBE(item, qty)",
+]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_any_cut_into_epochs_and_any_parallelism(query: str) -> None:
+    expected = sorted(with_tables().query(query).materialized(), key=str)
+    assert expected
+    for parallelism, records, restores in ((1, 1, ()), (3, 2, ()), (2, 1, (2, 5)), (1, 3, (1, 2))):
+        session = with_tables(parallelism=parallelism)
+        result = session.query(query, epoch_records=records, restore_after=restores)
+        found = sorted(result.materialized(), key=str)
+        assert found == expected, (parallelism, records, restores)
+
+
+def test_every_change_of_a_group_is_seen_if_wanted() -> None:
+    session = with_tables()
+    session.session.config.set("table.exec.mini-batch.enabled", "false")
+    rows = session.query("SELECT COUNT(*) FROM people WHERE age > 30").rows
+    assert [(k, r[0]) for k, r in rows] == [(0, 1), (1, 1), (2, 2), (1, 2), (2, 3)]
