@@ -41,7 +41,8 @@ def test_a_point_costs_nothing_and_kills_nobody_unless_armed(points: Path) -> No
 
 
 def test_slots_killed_at_every_point(points: Path, tmp_path: Path) -> None:
-    with CountingJob(tmp_path / "job") as job:
+    settings = {"execution.checkpointing.incremental": "true"}
+    with CountingJob(tmp_path / "job", settings) as job:
         for point in OF_SLOT:
             job.wait_for_rows(1)
             restarts = job.master.restarts
