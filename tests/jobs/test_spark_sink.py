@@ -13,9 +13,10 @@ from headrace.common.typeinfo import Types
 from headrace.common.types import Row
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
-from headrace.datastream.connectors.spark_sink import SparkSink
+from headrace.datastream.connectors.spark_sink import SparkSink, Staging, batch_name
 from headrace.datastream.functions import MapFunction
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.spark.batches import BatchCommitter
 
 ROW = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
 RECORDS, PER_SECOND = 2_000, 1_000
@@ -98,6 +99,29 @@ def test_a_function_gets_each_batch_again_until_it_returns(tmp_path: Path) -> No
     assert [number for number, _ in seen[1:]] == sorted(batches)
     assert sorted(i for ids in batches.values() for i in ids) == list(range(RECORDS))
     assert staged(tmp_path) == []
+
+
+def test_batches_of_another_job_count_only_after_a_restore(tmp_path: Path) -> None:
+    spark = environment().get_spark_session()
+    staging = Staging(str(tmp_path))
+    seen: list[tuple[str, int]] = []
+    jobs = {"a" * 32: (1, 2, 3), "b" * 32: (4,)}
+    for job_id, checkpoints in jobs.items():
+        for checkpoint in checkpoints:
+            directory = Path(staging.ready, batch_name(checkpoint, job_id))
+            spark.range(checkpoint).write.parquet(str(directory))
+    done = Path(staging.done(batch_name(1, "a" * 32)))
+    done.parent.mkdir()
+    done.touch()
+    committer = BatchCommitter(staging, lambda df, name: seen.append((name, df.count())), "b" * 32)
+    committer.commit(3)
+    assert seen == []
+    committer.commit(2, restored=True)
+    assert seen == [("0000000002-aaaaaaaa", 2)]
+    committer.commit(4)
+    committer.commit(4)
+    assert seen[1:] == [("0000000004-bbbbbbbb", 4)]
+    assert [p.name for p in Path(staging.ready).iterdir()] == ["0000000003-aaaaaaaa"]
 
 
 def test_a_batch_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, SupportsIndex, overload
 
-__all__ = ["Row", "RowKind", "field_names_of", "row_of", "values_of"]
+__all__ = ["Row", "RowKind", "field_names_of", "make_rows", "row_of", "values_of"]
 
 
 class RowKind(Enum):
@@ -251,6 +251,23 @@ class Row:
             return f"<Row({', '.join(map(repr, self._values))})>"
         pairs = zip(self._fields, self._values, strict=False)
         return f"Row({', '.join(f'{name}={value!r}' for name, value in pairs)})"
+
+
+def make_rows(
+    all_values: Iterable[list[Any]],
+    field_names: list[str] | None = None,
+    row_kind: RowKind = _INSERT,
+) -> list[Row]:
+    """Many rows as `row_of` makes them, without a call for each."""
+    rows: list[Row] = []
+    new, add = Row.__new__, rows.append
+    for values in all_values:
+        row = new(Row)
+        row._values = values
+        row._fields = field_names
+        row._row_kind = row_kind
+        add(row)
+    return rows
 
 
 def _by_name(row: Row) -> list[Any]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from headrace.common.types import Row, RowKind, field_names_of, row_of, values_of
+from headrace.common.types import Row, RowKind, field_names_of, make_rows, values_of
 from headrace.runtime.batch import Batch, Element, EndMark, StatusMark, WatermarkMark
 
 _HEADER = struct.Struct("<HIHII")
@@ -126,8 +126,7 @@ def _pack_rows(batch: Batch) -> tuple[Any, ...]:
 
 def _unpack_rows(packed: tuple[Any, ...]) -> Batch:
     _, rows, timestamps, keys, names, kind_value = packed
-    kind = RowKind(kind_value)
-    return Batch([row_of(values, names, kind) for values in rows], timestamps, keys)
+    return Batch(make_rows(rows, names, RowKind(kind_value)), timestamps, keys)
 
 
 def _unpack(packed: tuple[Any, ...]) -> Element:

@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from headrace.common import Row, RowKind
-from headrace.common.types import field_names_of, row_of, values_of
+from headrace.common.types import field_names_of, make_rows, row_of, values_of
 
 
 def test_positions_and_names() -> None:
@@ -150,3 +150,11 @@ def test_row_of_keeps_the_lists() -> None:
     assert values_of(row) is values
     assert row.get_field_names() is names
     assert row == Row(a=1)
+
+
+def test_many_rows_are_made_as_one_is() -> None:
+    names = ["a", "b"]
+    rows = make_rows([[1, "x"], [2, None]], names, RowKind.DELETE)
+    expected = [row_of(v, names, RowKind.DELETE) for v in ([1, "x"], [2, None])]
+    assert rows == expected
+    assert make_rows(iter([[1]])) == [Row(1)]

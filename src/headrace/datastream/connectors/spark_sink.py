@@ -26,7 +26,7 @@ from headrace.datastream.connectors.file_system.enumeration import local_path
 from headrace.datastream.connectors.file_system.file_sink import FileSink
 from headrace.datastream.connectors.file_system.part_file import PendingFile
 
-__all__ = ["SparkSink", "Staging"]
+__all__ = ["SparkSink", "Staging", "batch_name"]
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from headrace.common.typeinfo import (
     TypeInformation,
     Types,
 )
-from headrace.common.types import Row, row_of
+from headrace.common.types import Row, make_rows, row_of
 from headrace.datastream.formats.instants import instant_of, utc_time_of
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def rows_of(batch: pa.RecordBatch) -> list[Row]:
     if not names:
         return [row_of([], names) for _ in range(batch.num_rows)]
     columns = [_values(column) for column in batch.columns]
-    return [row_of(list(values), names) for values in zip(*columns, strict=True)]
+    return make_rows(map(list, zip(*columns, strict=True)), names)
 
 
 def _values(column: Any) -> list[Any]:

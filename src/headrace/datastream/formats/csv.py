@@ -22,7 +22,7 @@ from headrace.common.serialization import (
     SerializationSchema,
 )
 from headrace.common.typeinfo import RowTypeInfo, TypeInformation
-from headrace.common.types import Row, row_of
+from headrace.common.types import Row, make_rows, row_of
 from headrace.datastream.connectors.file_system.enumeration import FileSplit
 from headrace.datastream.connectors.file_system.formats import (
     SplitRecords,
@@ -76,7 +76,7 @@ class _RowReader:
             column if convert is None else map(convert, column)
             for column, convert in zip(columns, self._readers, strict=True)
         ]
-        return [row_of(list(values), names) for values in zip(*converted, strict=True)]
+        return make_rows(map(list, zip(*converted, strict=True)), names)
 
 
 # Messages.
