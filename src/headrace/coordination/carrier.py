@@ -12,11 +12,13 @@ from headrace.runtime.slot_protocol import SlotLaunch
 
 @dataclass(frozen=True)
 class PartitionRun:
-    """One partition of a level in an epoch: the subtask, and the socket of its slot."""
+    """One partition of a level in an epoch: the subtask, its slot, and the slot's addresses."""
 
     vertex: str
     subtask: int
     data_address: str
+    tcp_address: tuple[str, int] | None = None
+    slot: int = 0
 
 
 @dataclass(frozen=True)
@@ -43,5 +45,5 @@ class Carrier(Protocol):
     def cancel(self) -> None:
         """End what is running, from another thread."""
 
-    def control_address(self) -> str | tuple[str, int] | None:
+    def control_address(self) -> tuple[str, int] | None:
         """Where the control server should listen for slots to reach it; None for a local socket."""

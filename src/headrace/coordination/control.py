@@ -9,7 +9,8 @@ import pickle
 import socket
 import threading
 from collections.abc import Callable
-from multiprocessing.connection import Connection, Listener
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Connection, Listener, answer_challenge, deliver_challenge
 from typing import Any
 
 from headrace.graph.ids import SlotId
@@ -33,7 +34,8 @@ class ControlServer:
         on_message: Callable[[Any], None],
         on_lost: Callable[[SlotId], None],
     ) -> None:
-        self._listener = Listener(address, authkey=token.encode(), backlog=64)
+        self._listener = Listener(address, backlog=64)
+        self._token = token.encode()
         self.address: Any = self._listener.address
         self._incarnation = incarnation
         self._on_message = on_message
@@ -78,18 +80,18 @@ class ControlServer:
         while not self._closed:
             try:
                 connection = self._listener.accept()
-            except (OSError, EOFError):
+            except OSError:
                 if self._closed:
                     return
-                continue
-            except Exception as error:  # a stranger that does not know the token
-                _log.warning("refused a control connection: %s", error)
                 continue
             threading.Thread(target=self._read, args=(connection,), daemon=True).start()
 
     def _read(self, connection: Connection) -> None:
         slot: SlotId | None = None
         ended = False
+        if not self._knows_token(connection):
+            connection.close()
+            return
         try:
             while True:
                 message = pickle.loads(connection.recv_bytes())
@@ -107,6 +109,17 @@ class ControlServer:
             connection.close()
             if slot is not None and not ended and not self._closed:
                 self._on_lost(slot)
+
+    def _knows_token(self, connection: Connection) -> bool:
+        """Whether it is one of ours; not asked where calls are taken, since a stranger is slow."""
+        try:
+            deliver_challenge(connection, self._token)
+            answer_challenge(connection, self._token)
+        except (AuthenticationError, EOFError, OSError) as error:
+            if not self._closed:
+                _log.warning("refused a control connection: %s", error)
+            return False
+        return True
 
 
 def _end(connection: Connection) -> None:

@@ -51,6 +51,12 @@ class PythonDependencies:
     last_python_path: tuple[str, ...] = ()
     working_directory: str | None = None
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Everything that other hosts need a copy of."""
+        directory = () if self.working_directory is None else (self.working_directory,)
+        return (*self.python_path, *self.last_python_path, *directory)
+
     def close(self) -> None:
         """The job is over: remove what was made for it alone."""
         if self.working_directory is not None:

@@ -162,7 +162,14 @@ class JobAttempt:
         hellos = self._server.hellos
         levels = tuple(
             tuple(
-                PartitionRun(p.vertex, p.subtask, hellos[p.slot].data_address) for p in partitions
+                PartitionRun(
+                    p.vertex,
+                    p.subtask,
+                    hellos[p.slot].data_address,
+                    hellos[p.slot].tcp_address,
+                    p.slot,
+                )
+                for p in partitions
             )
             for partitions in self._physical.levels
         )

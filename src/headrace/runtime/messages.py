@@ -86,6 +86,7 @@ class Hello:
     pid: int
     host: str
     data_address: str
+    tcp_address: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True)

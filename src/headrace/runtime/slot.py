@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import hmac
 import importlib
 import io
-import json
 import os
 import pickle
 import queue
+import shutil
 import signal
 import socket
 import sys
@@ -40,6 +39,7 @@ from headrace.runtime.slot_protocol import FAILED, REFUSED, SlotLaunch, TaskRequ
 from headrace.runtime.slot_snapshots import SlotSnapshots
 from headrace.runtime.state.factory import StateBackends
 from headrace.runtime.subtask import Subtask
+from headrace.runtime.task_listener import TaskListener
 from headrace.runtime.wire import MessageSocket
 
 _CANCEL_GRACE_S = 5.0
@@ -64,6 +64,12 @@ class _Control:
 
     def receive(self) -> Any:
         return pickle.loads(self._connection.recv_bytes())
+
+    def own_host(self) -> str | None:
+        """The address of this host by which the coordinator's network reaches it."""
+        with socket.socket(fileno=os.dup(self._connection.fileno())) as shared:
+            name = shared.getsockname()
+        return name[0] if isinstance(name, tuple) else None
 
 
 class _Services(SubtaskServices):
@@ -144,7 +150,12 @@ class Slot:
         self._begun: set[tuple[int, SubtaskKey]] = set()
         self._broken = False
         self._closing = False
-        self._listener = self._listen()
+        self._listener = TaskListener(
+            os.path.join(launch.socket_dir, f"{launch.incarnation}-{launch.slot}.sock"),
+            self._control.own_host(),
+            launch.token,
+            lambda channel, request: self._inbox.put((channel, request)),
+        )
         self._snapshots = SlotSnapshots(self._id, self._control.send)
 
     def run(self) -> None:
@@ -157,10 +168,12 @@ class Slot:
                 self._launch.incarnation,
                 os.getpid(),
                 socket.gethostname(),
-                self._listener.getsockname(),
+                self._listener.path,
+                self._listener.tcp_address,
             )
         )
-        for target in (self._read_control, self._accept_tasks, self._watch_executor):
+        self._listener.start()
+        for target in (self._read_control, self._watch_executor):
             threading.Thread(target=target, daemon=True, name=target.__name__).start()
         failure: FailureReport | None = None
         try:
@@ -176,19 +189,6 @@ class Slot:
 
     # Threads.
 
-    def _listen(self) -> socket.socket:
-        path = os.path.join(
-            self._launch.socket_dir, f"{self._launch.incarnation}-{self._launch.slot}.sock"
-        )
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        previous = os.umask(0o177)
-        try:
-            listener.bind(path)
-        finally:
-            os.umask(previous)
-        listener.listen(16)
-        return listener
-
     def _read_control(self) -> None:
         try:
             while True:
@@ -203,24 +203,19 @@ class Slot:
                     self._inbox.put(message)
         except (EOFError, OSError):
             # The coordinator is gone, and with it the job.
-            os._exit(0)
+            _leave(self._launch, 0)
 
     def _interrupt(self) -> None:
         """End also when user code sleeps or loops: first politely, then not."""
         self._closing = True
         self._inbox.put(m.Close())
-        threading.Timer(_CANCEL_GRACE_S, os._exit, (1,)).start()
+        threading.Timer(_CANCEL_GRACE_S, _leave, (self._launch, 1)).start()
         if self._busy:
             main = threading.main_thread().ident
             assert main is not None
             signal.pthread_kill(main, signal.SIGINT)
 
     _busy = False
-
-    def _accept_tasks(self) -> None:
-        while True:
-            connection, _ = self._listener.accept()
-            self._inbox.put(connection)
 
     def _watch_executor(self) -> None:
         pid = self._launch.executor_pid
@@ -229,7 +224,7 @@ class Slot:
             try:
                 os.kill(pid, 0)
             except ProcessLookupError:
-                os._exit(0)
+                _leave(self._launch, 0)
             except PermissionError:
                 continue
 
@@ -255,7 +250,7 @@ class Slot:
                 operators = subtask.operators.values() if subtask else ()
                 self._control.send(answer_query(self._id, message, operators))
             else:
-                self._serve_task(message)
+                self._serve_task(*message)
             self._busy = False
 
     def _deploy(self, message: m.Deploy) -> None:
@@ -331,10 +326,8 @@ class Slot:
         )
         self._control.send(m.Failed(self._id, failure))
 
-    def _serve_task(self, connection: socket.socket) -> None:
-        channel = MessageSocket(connection)
+    def _serve_task(self, channel: MessageSocket, request: TaskRequest) -> None:
         try:
-            request = TaskRequest(**json.loads(channel.receive() or b"{}"))
             frames = _frames(channel)
             answers = self._answer(channel, request, frames)
             # The task reads nothing before it has written everything.
@@ -353,8 +346,6 @@ class Slot:
         self, channel: MessageSocket, request: TaskRequest, frames: Iterator[bytes]
     ) -> Iterable[bytes]:
         """Serve one request; what is left to answer."""
-        if not hmac.compare_digest(request.token, self._launch.token):
-            return REFUSED, b"wrong token"
         key = (VertexId(request.vertex), request.subtask)
         plan = self._plans.wait_for(request.epoch)
         subtask = self._subtasks.get(key)
@@ -428,7 +419,14 @@ def run(launch: SlotLaunch) -> None:
     # most of the time of a program whose records are rows or tuples.
     gc.set_threshold(_GC_THRESHOLD, 20, 50)
     Slot(launch).run()
-    os._exit(0)
+    _leave(launch, 0)
+
+
+def _leave(launch: SlotLaunch, code: int) -> None:
+    """End the process at once, whatever its threads do."""
+    if launch.own_directory:
+        shutil.rmtree(launch.socket_dir, ignore_errors=True)
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,11 @@ It is light, because every Spark worker imports it.
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 
 FAILED = b"F"
 """Answer of a slot whose user code failed: the coordinator knows why, the task just ends."""
@@ -31,6 +32,10 @@ class SlotLaunch:
     executor_pid: int | None = None
     first_python_path: tuple[str, ...] = ()
     working_directory: str | None = None
+    shipped: dict[str, str] = field(default_factory=dict)
+    """Names of Spark's files for paths of the driver's host that are copied to the others."""
+    own_directory: bool = False
+    """Whether `socket_dir` is the slot's alone, which it then removes at its end."""
 
     @property
     def log_path(self) -> str:
@@ -52,13 +57,29 @@ class SlotLaunch:
 
 @dataclass(frozen=True)
 class TaskRequest:
-    """The first message on a data connection: which subtask of which epoch the task is for."""
+    """The first message on a data connection: which subtask of which epoch the task is for.
 
-    token: str
+    The job's token signs it and does not travel itself. Who repeats a request is refused, since its
+    epoch has begun.
+    """
+
     incarnation: int
     epoch: int
     vertex: str
     subtask: int
+    signature: str = ""
+
+    def signed(self, token: str) -> TaskRequest:
+        """The request as a slot takes it."""
+        return replace(self, signature=self._signature(token))
+
+    def is_signed_with(self, token: str) -> bool:
+        """Whether it comes from somebody who knows the token."""
+        return hmac.compare_digest(self.signature, self._signature(token))
+
+    def _signature(self, token: str) -> str:
+        about = json.dumps([self.incarnation, self.epoch, self.vertex, self.subtask])
+        return hmac.digest(token.encode(), about.encode(), "sha256").hex()
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self)).encode()

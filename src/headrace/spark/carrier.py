@@ -4,33 +4,49 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark import RDD, SparkContext
+from pyspark.errors import PySparkException
 
 from headrace.common.errors import HeadraceError
-from headrace.coordination.carrier import EpochRun
+from headrace.coordination.carrier import EpochRun, PartitionRun
 from headrace.coordination.slot_zygote import slot_zygote
 from headrace.runtime.slot_protocol import SlotLaunch
 from headrace.spark.feeds import fed_partitions, payloads_of, spark_failure
+from headrace.spark.placement import drawn_to, is_cluster, locations_of, wait_for_executors
 from headrace.spark.session import is_this_process
+from headrace.spark.shipping import ship
 from headrace.spark.tasks import LevelTask, partition_number, start_slots
 
 
 class SparkCarrier:
-    """Carries the epochs of one job."""
+    """Carries the epochs of one job.
 
-    def __init__(self, context: SparkContext) -> None:
+    Args:
+        context: Spark.
+        paths: Files and directories of the job that slots on other hosts need.
+    """
+
+    def __init__(self, context: SparkContext, paths: Iterable[str] = ()) -> None:
         self._context = context
         self._group = f"headrace-{secrets.token_hex(8)}"
+        self._shipped = ship(context, paths) if is_cluster(context) else {}
+        self._locations: list[str | None] = []
 
-    def control_address(self) -> str | tuple[str, int] | None:
-        if (self._context.master or "").startswith("local"):
+    def control_address(self) -> tuple[str, int] | None:
+        if not is_cluster(self._context):
             return None
-        host = self._context.getConf().get("spark.driver.host", "127.0.0.1")
-        return (host or "127.0.0.1", 0)
+        return (self._setting("spark.driver.bindAddress") or self._driver_host(), 0)
+
+    def _driver_host(self) -> str:
+        return self._setting("spark.driver.host") or "127.0.0.1"
+
+    def _setting(self, key: str) -> str | None:
+        return self._context.getConf().get(key)
 
     def start_slots(self, launches: list[SlotLaunch]) -> None:
         if is_this_process(self._context.master or ""):
@@ -39,22 +55,43 @@ class SparkCarrier:
             for launch in launches:
                 slot_zygote().fork(replace(launch, executor_pid=java and java.pid))
             return
+        wait_for_executors(self._context, len(launches))
         self._name_jobs("start slots")
-        started = self._context.parallelize(launches, len(launches)).mapPartitions(start_slots)
+        count = len(launches)
+        places: RDD[Any] = self._context.parallelize(map(self._for_cluster, launches), count)
+        if len(self._locations) == count:
+            # Where a slot was before, there may be a copy of its state.
+            places = drawn_to(places, self._locations)
+        started = places.mapPartitions(start_slots).cache()
         self._run(started)
+        self._locations = locations_of(started)
+        started.unpersist()
+
+    def _for_cluster(self, launch: SlotLaunch) -> SlotLaunch:
+        address = launch.control_address
+        if not isinstance(address, str):
+            address = (self._driver_host(), address[1])
+        return replace(launch, control_address=address, shipped=self._shipped)
 
     def run_epoch(self, run: EpochRun) -> None:
         self._name_jobs(f"epoch {run.epoch}")
         fed = fed_partitions(run)
         sources = payloads_of(self._context, fed, len(run.levels[0]))
         first = LevelTask(run, 0, frozenset(fed))
-        data: RDD[tuple[int, bytes]] = sources.mapPartitionsWithIndex(first)
+        data = self._drawn(sources, run.levels[0]).mapPartitionsWithIndex(first)
         shuffles: list[RDD[Any]] = []
         for level in range(1, len(run.levels)):
             shuffles.append(data.partitionBy(len(run.levels[level]), partition_number))
-            data = shuffles[-1].mapPartitionsWithIndex(LevelTask(run, level))
+            drawn = self._drawn(shuffles[-1], run.levels[level])
+            data = drawn.mapPartitionsWithIndex(LevelTask(run, level))
         self._run(data)
         self._forget(shuffles)
+
+    def _drawn(self, rdd: RDD[Any], partitions: Sequence[PartitionRun]) -> RDD[Any]:
+        """With partitions that go where their slots are."""
+        if not self._locations:
+            return rdd
+        return drawn_to(rdd, [self._locations[p.slot] for p in partitions])
 
     def _forget(self, shuffles: list[RDD[Any]]) -> None:
         """Delete the files of shuffles, which Spark would keep until the JVM collects garbage.
@@ -78,7 +115,7 @@ class SparkCarrier:
     def _run(self, rdd: RDD[Any]) -> None:
         try:
             rdd.collect()
-        except Py4JError as error:
+        except (Py4JError, PySparkException) as error:
             raise HeadraceError(
                 f"Spark could not run a part of the job: {spark_failure(error)}"
             ) from None

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from headrace.common import options
 from headrace.common.configuration import Configuration
+from headrace.common.errors import ConfigurationError
 from headrace.common.restart_strategy import RestartStrategies
 from headrace.common.time import to_millis
 from headrace.coordination.checkpoint_coordinator import CheckpointSettings
@@ -24,6 +25,7 @@ from headrace.graph.job_graph import JobGraph
 from headrace.runtime.state.factory import StateBackendSettings
 from headrace.runtime.storage import Storages
 from headrace.spark.carrier import SparkCarrier
+from headrace.spark.placement import is_cluster
 from headrace.spark.session import get_or_create_session
 
 
@@ -37,10 +39,12 @@ def submit(
 ) -> JobMaster:
     """Start a job and return its master."""
     session = get_or_create_session(options.spark_properties(configuration))
+    if is_cluster(session.sparkContext):
+        _require_shared_checkpoints(configuration)
     dependencies = prepare(configuration)
     master = JobMaster(
         job_graph,
-        SparkCarrier(session.sparkContext),
+        SparkCarrier(session.sparkContext, dependencies.paths),
         _master_options(configuration, dependencies, cached_files or {}),
         collectors=collectors,
         on_epoch=on_epoch,
@@ -49,6 +53,16 @@ def submit(
     publish(master)
     master.start()
     return master
+
+
+def _require_shared_checkpoints(configuration: Configuration) -> None:
+    settings = _checkpoint_settings(configuration)
+    if settings.enabled and settings.directory is None:
+        raise ConfigurationError(
+            "checkpoints on a cluster need a place that all hosts reach: set "
+            f"{options.CHECKPOINTING_DIR.key} to a shared directory or a URL such as s3://...",
+            key=options.CHECKPOINTING_DIR.key,
+        )
 
 
 def _master_options(

@@ -148,7 +148,9 @@ def _nothing(context: SparkContext) -> Any:
 
 
 def spark_failure(error: Exception) -> str:
-    """What Spark says, without the Java trace."""
+    """What Spark says, without the traces of Java and of its Python workers."""
     java = getattr(error, "java_exception", None)
-    text = str(java.getMessage()) if java is not None else str(error)
-    return text.split("\n", 1)[0][:500]
+    text = str(java.getMessage() if java is not None else error)
+    _, found, trace = text.partition("Traceback (most recent call last):")
+    raised = [line for line in trace.splitlines() if line[:1].isalpha()] if found else []
+    return (raised or text.splitlines() or [""])[0][:500]

@@ -32,6 +32,12 @@ _ALWAYS = {
     "spark.task.maxFailures": "1",
     "spark.executorEnv.PYTHONHASHSEED": "0",
 }
+_ON_A_CLUSTER = {
+    # An executor that is let go takes its slots with it.
+    "spark.dynamicAllocation.enabled": "false",
+    # Tasks are to go where their slots are, not where most of their input is.
+    "spark.shuffle.reduceLocality.enabled": "false",
+}
 _ON_THIS_MACHINE = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -57,6 +63,8 @@ def get_or_create_session(settings: Mapping[str, str]) -> SparkSession:
         if master.startswith("local"):
             merged |= _ON_THIS_MACHINE
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        if not is_this_process(master):
+            merged |= _ON_A_CLUSTER
         merged["spark.driver.extraJavaOptions"] = _quiet_logging()
         merged |= settings
         builder = SparkSession.builder.master(master).appName(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
+import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import cast
 
+from pyspark import SparkFiles
+
 from headrace.coordination.carrier import EpochRun
 from headrace.runtime.slot_protocol import FAILED, SlotLaunch, TaskRequest
+from headrace.runtime.task_listener import connect
 from headrace.runtime.wire import HEADER_SIZE, MessageSocket, destination
 
 _ENTRY = "from headrace.runtime.slot import main; main()"
@@ -26,7 +29,7 @@ def start_slot(launch: SlotLaunch) -> None:
 
     It is nobody's child: only the executor's end or the coordinator ends it.
     """
-    launch = replace(launch, executor_pid=os.getppid())
+    launch = _on_this_host(launch)
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
@@ -37,7 +40,10 @@ def start_slot(launch: SlotLaunch) -> None:
                 os.dup2(read_end, 0)
                 os.dup2(out, 1)
                 os.dup2(out, 2)
-                os.execv(sys.executable, [sys.executable, "-c", _ENTRY])
+                # Modules that came with the Spark application are there for slots as well.
+                path = os.pathsep.join(sys.path)
+                environment = {**os.environ, "PYTHONPATH": path}
+                os.execve(sys.executable, [sys.executable, "-c", _ENTRY], environment)
         finally:
             os._exit(0)
     os.close(read_end)
@@ -46,11 +52,28 @@ def start_slot(launch: SlotLaunch) -> None:
         stdin.write(launch.to_json() + "\n")
 
 
-def start_slots(launches: Iterable[SlotLaunch]) -> Iterator[None]:
-    """Start the slots of one partition of the start job."""
+def _on_this_host(launch: SlotLaunch) -> SlotLaunch:
+    """Paths of the driver's host become those of this one."""
+    launch = replace(launch, executor_pid=os.getppid())
+    if launch.shipped:
+        places = {path: SparkFiles.get(name) for path, name in launch.shipped.items()}
+        launch = replace(
+            launch,
+            first_python_path=tuple(places.get(p, p) for p in launch.first_python_path),
+            python_path=tuple(places.get(p, p) for p in launch.python_path),
+            working_directory=places.get(launch.working_directory or "", launch.working_directory),
+        )
+    if not os.access(launch.socket_dir, os.W_OK | os.X_OK):
+        directory = tempfile.mkdtemp(prefix="headrace-slot-")
+        launch = replace(launch, socket_dir=directory, own_directory=True)
+    return launch
+
+
+def start_slots(launches: Iterable[SlotLaunch]) -> Iterator[int]:
+    """Start the slots of one partition of the start job; their numbers."""
     for launch in launches:
         start_slot(launch)
-    return iter(())
+        yield launch.slot
 
 
 class LevelTask:
@@ -71,11 +94,9 @@ class LevelTask:
     ) -> Iterator[tuple[int, bytes]]:
         partition = self._partitions[index]
         request = TaskRequest(
-            self._token, self._incarnation, self._epoch, partition.vertex, partition.subtask
-        )
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        sock.connect(partition.data_address)
-        channel = MessageSocket(sock)
+            self._incarnation, self._epoch, partition.vertex, partition.subtask
+        ).signed(self._token)
+        channel = connect(partition.data_address, partition.tcp_address)
         try:
             channel.send(request.to_json())
             if index in self._fed:

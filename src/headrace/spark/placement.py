@@ -1,0 +1,90 @@
+"""Where slots are, and how Spark's tasks are drawn to them.
+
+The small result of the job that starts slots is cached, so Spark itself knows on which executor
+each of them is. Partitions of an epoch are then zipped with empty ones that prefer these executors.
+A task that lands elsewhere all the same reaches its slot over the network.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark import RDD, SparkContext
+
+_SETTLED_S = 3.0
+_MOST_S = 30.0
+_LOOK_S = 0.1
+
+
+def is_cluster(context: SparkContext) -> bool:
+    """Whether executors may be on other hosts than the driver."""
+    return not (context.master or "").startswith("local")
+
+
+def wait_for_executors(context: SparkContext, slots: int) -> None:
+    """Wait until there is a core for each slot, or no executor has come for a while.
+
+    Executors of a new application, or those that replace lost ones, come one after the other: the
+    first would get all slots.
+    """
+    began = changed = time.monotonic()
+    known = -1
+    while (cores := _cores(context)) < slots:
+        now = time.monotonic()
+        if cores != known:
+            known, changed = cores, now
+        settled = cores > 0 and now - changed > _SETTLED_S
+        if settled or now - began > _MOST_S:
+            return
+        time.sleep(_LOOK_S)
+
+
+def _cores(context: SparkContext) -> int:
+    executors = context._jsc.sc().statusStore().executorList(True)
+    found = (executors.apply(i) for i in range(executors.size()))
+    return sum(e.totalCores() for e in found if e.id() != "driver")
+
+
+def locations_of(cached: RDD[Any]) -> list[str | None]:
+    """The executor of each partition of a cached RDD, as Spark names preferred locations."""
+    spark = cached.context._jsc.sc()
+    # What it knew before the job, it would not look up again.
+    spark.dagScheduler().clearCacheLocs()
+    java = cached._jrdd.rdd()
+    found = (spark.getPreferredLocs(java, i) for i in range(cached.getNumPartitions()))
+    return [None if places.isEmpty() else places.head().toString() for places in found]
+
+
+def drawn_to(rdd: RDD[Any], locations: Sequence[str | None]) -> RDD[Any]:
+    """The same RDD, whose partitions prefer these executors."""
+    context = rdd.context
+    jvm = context._jvm
+    assert jvm is not None
+    bytes_tag = _scala(jvm.scala.reflect, "ClassTag").apply(jvm.java.lang.Class.forName("[B"))
+    wishes = jvm.java.util.ArrayList()
+    for location in locations:
+        hosts = jvm.java.util.ArrayList()
+        if location is not None:
+            hosts.add(location)
+        wishes.add(jvm.scala.Tuple2(b"", jvm.PythonUtils.toSeq(hosts)))
+    anchors = context._jsc.sc().makeRDD(jvm.PythonUtils.toSeq(wishes), bytes_tag)
+    drawn = anchors.zipPartitions(rdd._jrdd.rdd(), False, _second(jvm), bytes_tag, bytes_tag)
+    java = jvm.org.apache.spark.api.java.JavaRDD(drawn, bytes_tag)
+    return RDD(java, context, rdd._jrdd_deserializer)
+
+
+def _second(jvm: Any) -> Any:
+    """The Scala function `(first, second) => second`, made of what Scala's library has.
+
+    A map without entries whose default is the identity takes anything to the identity.
+    """
+    identity = getattr(_scala(jvm.scala, "Predef"), "$conforms")()
+    always = _scala(jvm.scala.collection.immutable, "Map").empty().withDefaultValue(identity)
+    return _scala(jvm.scala, "Function").uncurried(always)
+
+
+def _scala(package: Any, name: str) -> Any:
+    """A Scala object."""
+    return getattr(getattr(package, f"{name}$"), "MODULE$")

@@ -1,0 +1,111 @@
+"""A job on a cluster, for tests: `python cluster_program.py MASTER MODULE [elsewhere]`.
+
+It counts with a module that only the driver has, and prints as JSON where the slots were, where the
+tasks of each stage ran, and the result. With `elsewhere` no task finds its slot's unix socket, as
+on another host.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from headrace.common import Types, WatermarkStrategy
+from headrace.common.configuration import Configuration
+from headrace.coordination.carrier import EpochRun
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.number_seq import NumberSequenceSource
+from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
+from headrace.datastream.state import ValueStateDescriptor
+from headrace.spark.carrier import SparkCarrier
+
+RECORDS = 4_000
+KEYS = 10
+
+locations: list[Any] = []
+
+
+class WatchedCarrier(SparkCarrier):
+    """Remembers where slots are, and hides their unix sockets if it is told to."""
+
+    def start_slots(self, launches: list[Any]) -> None:
+        super().start_slots(launches)
+        locations[:] = self._locations
+
+    def run_epoch(self, run: EpochRun) -> None:
+        if "elsewhere" in sys.argv:
+            levels = tuple(
+                tuple(replace(p, data_address="/on/another/host") for p in level)
+                for level in run.levels
+            )
+            run = replace(run, levels=levels)
+        super().run_epoch(run)
+
+
+class Count(KeyedProcessFunction[Any, Any, Any]):
+    """Counts, and tells from where the dependency came."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        import only_here
+
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+        self.source = only_here.__file__
+        self.last = RECORDS // KEYS * only_here.FACTOR
+
+    def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        if count == self.last:
+            yield ctx.get_current_key(), count, self.source
+
+
+def stages() -> list[dict[int, str]]:
+    """The executor of each task, by partition, of all stages but the one that started slots."""
+    session = SparkSession.getActiveSession()
+    assert session is not None
+    spark = session.sparkContext._jsc.sc()
+    spark.listenerBus().waitUntilEmpty()
+    found = []
+    for stage in range(1, 100):
+        tasks = spark.statusStore().taskList(stage, 0, 100)
+        if tasks.isEmpty():
+            break
+        each = [tasks.apply(i) for i in range(tasks.size())]
+        found.append({task.index(): task.executorId() for task in each})
+    return found
+
+
+def main() -> None:
+    master, module = sys.argv[1:3]
+    configuration = Configuration.from_dict(
+        {
+            "spark.master": master,
+            "spark.locality.wait": "60s",
+            "execution.epoch.max-records": str(RECORDS // 4),
+        }
+    )
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_parallelism(2)
+    env.add_python_file(module)
+    numbers = NumberSequenceSource(0, RECORDS - 1)
+    counts = (
+        env.from_source(numbers, WatermarkStrategy.no_watermarks(), "numbers")
+        .key_by(lambda x: x % KEYS, Types.LONG())
+        .process(Count())
+    )
+    from headrace.spark import executor
+
+    executor.SparkCarrier = WatchedCarrier  # type: ignore[misc]
+    with counts.execute_and_collect("on a cluster") as results:
+        rows = sorted(results)
+    print("placed", json.dumps({"slots": locations, "stages": stages()}), flush=True)
+    print("result", json.dumps(rows), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Jobs on a real Spark standalone cluster: one master, two workers, each a host of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.cluster_program import KEYS, RECORDS
+from tests.faults.processes import Child
+from tests.standalone_cluster import HOSTS, StandaloneCluster
+
+PROGRAMS = Path(__file__).parent
+
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneCluster]:
+    started = StandaloneCluster(tmp_path_factory.mktemp("cluster"))
+    yield started
+    started.close()
+
+
+def ended(job: Child) -> Child:
+    job.wait_for("result")
+    job.process.wait(60)
+    return job
+
+
+def test_tasks_are_drawn_to_their_slots(cluster: StandaloneCluster, tmp_path: Path) -> None:
+    module = tmp_path / "only_here.py"
+    module.write_text("FACTOR = 1\n")
+    program = PROGRAMS / "cluster_program.py"
+    job = Child(program, [cluster.master, str(module)], tmp_path / "job.log")
+    try:
+        ended(job)
+    finally:
+        job.end()
+    rows = json.loads(job.lines("result")[0].split(" ", 1)[1])
+    assert [row[:2] for row in rows] == [[key, RECORDS // KEYS] for key in range(KEYS)]
+    assert all(".zip/only_here.py" in row[2] for row in rows), "the copy that Spark brought"
+    placed = json.loads(job.lines("placed")[0].split(" ", 1)[1])
+    slots = [location.split("_") for location in placed["slots"]]
+    assert sorted(host for _, host, _ in slots) == sorted(HOSTS)
+    drawn = {str(number): executor for number, (_, _, executor) in enumerate(slots)}
+    assert len(placed["stages"]) >= 4
+    assert all(stage == drawn for stage in placed["stages"])
