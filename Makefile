@@ -11,7 +11,7 @@ export SPARK_LOCAL_IP ?= 127.0.0.1
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-quick kafka lint format types bench docs coverage-page clean java
+.PHONY: help setup demo test test-quick kafka postgresql lint format types bench docs coverage-page clean java
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -45,6 +45,9 @@ test-quick: $(VENV)/.stamp-dev ## Run the tests that need no Spark
 
 kafka: $(VENV)/.stamp-dev java ## Run a Kafka broker on loopback until Ctrl+C, with its address printed
 	@$(BIN)/python tools/kafka_broker.py
+
+postgresql: $(VENV)/.stamp-dev ## Run a PostgreSQL server on loopback until Ctrl+C, with its address printed
+	@$(BIN)/python tools/database_server.py $@
 
 lint: $(VENV)/.stamp-dev ## Check style and formatting
 	$(BIN)/ruff check .

@@ -91,7 +91,7 @@ class JdbcSource(Source):
 
     @property
     def makes_rows(self) -> bool:
-        """Whether records are `Row`s; they are tuples otherwise."""
+        """Whether records are of class `Row`; they are tuples otherwise."""
         return isinstance(self.type_info, RowTypeInfo)
 
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
@@ -144,7 +144,7 @@ class JdbcSourceBuilder:
         return self
 
     def set_type_information(self, type_info: TypeInformation) -> JdbcSourceBuilder:
-        """The type of the records; `Types.ROW` makes `Row`s of them, which are tuples otherwise."""
+        """The type of the records; they are of class `Row` with `Types.ROW`, else tuples."""
         if not isinstance(type_info, TypeInformation):
             raise FunctionTypeError(f"a TypeInformation is needed, not {type_info!r}")
         self._source["type_info"] = type_info
