@@ -24,7 +24,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks import async_io, bare, cases, chaos, kafka, parquet, recovery, windows
+from benchmarks import (
+    async_io,
+    bare,
+    cases,
+    chaos,
+    checkpoints,
+    kafka,
+    parquet,
+    recovery,
+    windows,
+)
 from benchmarks.cases import Settings
 from benchmarks.measure import Result
 from benchmarks.peers import environments as peers
@@ -36,6 +46,7 @@ CASES = {
     **parquet.CASES,
     **recovery.CASES,
     **kafka.CASES,
+    **checkpoints.CASES,
 }
 RESULTS = Path(__file__).parent / "results"
 

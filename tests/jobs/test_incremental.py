@@ -93,8 +93,12 @@ def wait_for_increments(directory: Path, least: int) -> Path:
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 def test_a_job_recovers_from_changes(tmp_path: Path, backend: str) -> None:
     order = tmp_path / "fail"
-    compression = {"execution.checkpointing.snapshot-compression": str(backend == "rocksdb")}
-    _, stream = counting(tmp_path / "chk", backend, 1_000, order, **compression)
+    more = {
+        "execution.checkpointing.snapshot-compression": str(backend == "rocksdb"),
+        "execution.state-recovery.from-local": "true",
+        "execution.checkpointing.local-backup.dirs": str(tmp_path / "local"),
+    }
+    _, stream = counting(tmp_path / "chk", backend, 1_000, order, **more)
     results = stream.execute_and_collect()
     wait_for_increments(tmp_path / "chk", 2)
     order.touch()
@@ -103,6 +107,7 @@ def test_a_job_recovers_from_changes(tmp_path: Path, backend: str) -> None:
     assert not order.exists()
     # All went with the job.
     assert list((tmp_path / "chk").iterdir()) == []
+    assert list((tmp_path / "local").glob("*/*")) == []
 
 
 def test_a_retained_checkpoint_is_restored_and_claimed(tmp_path: Path) -> None:

@@ -242,6 +242,15 @@ LOCAL_RECOVERY = _option(
     "execution.state-recovery.from-local", BOOLEAN, False,
     "Keep a copy of the state beside the slot, for a quicker restore on the same host.",
 )  # fmt: skip
+LOCAL_RECOVERY_BEFORE = _option(
+    "state.backend.local-recovery", BOOLEAN, False,
+    "The earlier name of `execution.state-recovery.from-local`.",
+)  # fmt: skip
+LOCAL_BACKUP_DIRS = _option(
+    "execution.checkpointing.local-backup.dirs", STRING, None,
+    "Where the copies for `execution.state-recovery.from-local` go; a temporary directory of the "
+    "host unless set.",
+)  # fmt: skip
 SAVEPOINT_PATH = _option(
     "execution.state-recovery.path",
     STRING,

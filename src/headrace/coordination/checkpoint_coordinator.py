@@ -46,6 +46,8 @@ class CheckpointSettings:
     incremental: bool = False
     most_increments: int = 100
     compress: bool = False
+    local_recovery: bool = False
+    local_directory: str | None = None
 
     @property
     def enabled(self) -> bool:

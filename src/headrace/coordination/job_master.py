@@ -48,6 +48,7 @@ from headrace.graph.physical_graph import build_physical_graph
 from headrace.runtime import messages as m
 from headrace.runtime.deployment import JobSettings, deployment_of
 from headrace.runtime.epoch import EpochPlan, EpochReport
+from headrace.runtime.local_copies import LocalCopies
 from headrace.runtime.slot_protocol import now_ms
 from headrace.runtime.storage import join, shared
 
@@ -382,6 +383,8 @@ class JobMaster:
             state_backend=self._options.state_backend,
             storages=self._options.checkpoints.storages,
             track_changes=self._options.checkpoints.tracks_changes,
+            local_recovery=self._options.checkpoints.local_recovery,
+            local_directory=self._options.checkpoints.local_directory,
         )
         attempt.deploy(self._deployment.packed(settings), files)
         self.execution.move_all(ExecutionState.RUNNING)
@@ -523,6 +526,9 @@ class JobMaster:
         )
         if not keep:
             self.checkpoints.store.clear()
+        checkpoints = self._options.checkpoints
+        if checkpoints.local_recovery:
+            LocalCopies.remove_job(checkpoints.local_directory, self._id.to_hex_string())
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
 

@@ -14,6 +14,7 @@ from headrace.graph.ids import NodeId, OperatorId, SlotId, VertexId
 from headrace.graph.job_graph import ChainedOperator, JobEdge, JobGraph, JobVertex
 from headrace.graph.partitioning import Partitioning
 from headrace.graph.physical_graph import Location, Partition, PhysicalGraph
+from headrace.runtime.local_copies import LocalCopies
 from headrace.runtime.state.factory import StateBackendSettings
 from headrace.runtime.storage import Storages
 
@@ -31,6 +32,12 @@ class JobSettings:
     state_backend: StateBackendSettings = field(default_factory=StateBackendSettings)
     storages: Storages = field(default_factory=Storages)
     track_changes: bool = False
+    local_recovery: bool = False
+    local_directory: str | None = None
+
+    def local_copies(self) -> LocalCopies | None:
+        """The copies of snapshots on this host, if the job wants some."""
+        return LocalCopies(self.local_directory, self.job_id) if self.local_recovery else None
 
 
 @dataclass(frozen=True)

@@ -258,7 +258,7 @@ class Slot:
         try:
             job: JobDeployment = pickle.loads(message.job)
             install_main_classes(job.main_classes)
-            self._snapshots.use(job.settings.storages)
+            self._snapshots.use(job.settings.storages, job.settings.local_copies())
             state_backends = StateBackends(job.settings.state_backend)
             for partition, deployment in job.subtasks_of(self._id):
                 vertex = deployment.vertex
@@ -299,9 +299,11 @@ class Slot:
 
     def _checkpoints_ended(self, message: m.CheckpointsEnded) -> None:
         for checkpoint in message.aborted:
+            self._snapshots.ended(checkpoint, completed=False)
             self._each(partial(Subtask.checkpoint_ended, checkpoint=checkpoint, completed=False))
         for checkpoint in message.completed:
             told = partial(Subtask.checkpoint_ended, checkpoint=checkpoint, completed=True)
+            self._snapshots.ended(checkpoint, completed=True)
             if self._each(told):
                 self._control.send(m.Committed(self._id, checkpoint))
 

@@ -20,8 +20,9 @@ from struct import Struct
 from typing import Any, BinaryIO
 
 from headrace.common.crash_points import crash_point
-from headrace.graph.ids import SlotId
+from headrace.graph.ids import CheckpointId, SlotId
 from headrace.runtime.epoch import CheckpointRequest, SubtaskKey
+from headrace.runtime.local_copies import CopyingStorage, LocalCopies
 from headrace.runtime.messages import Snapshotted
 from headrace.runtime.snapshot_files import read_snapshot, write_snapshot
 from headrace.runtime.snapshot_writer import write_to
@@ -41,19 +42,31 @@ class SlotSnapshots:
         self._slot = slot
         self._report = report
         self._storages = Storages()
+        self._copies: LocalCopies | None = None
         # Subtasks whose entries are so large that even few of them take long.
         self._slow: set[SubtaskKey] = set()
 
-    def use(self, storages: Storages) -> None:
-        """Where the job keeps its checkpoints."""
+    def use(self, storages: Storages, copies: LocalCopies | None = None) -> None:
+        """Where the job keeps its checkpoints, and copies of them."""
         self._storages = storages
+        self._copies = copies if copies is not None and copies.usable else None
+
+    def _storage(self, path: str) -> Storage:
+        storage = self._storages.of(path)
+        return storage if self._copies is None else CopyingStorage(storage, self._copies)
+
+    def ended(self, checkpoint: CheckpointId, completed: bool) -> None:
+        """What became of a checkpoint: copies that nobody needs go."""
+        if self._copies is not None:
+            self._copies.ended(checkpoint, completed)
 
     def take(self, subtask: Subtask, request: CheckpointRequest) -> None:
         """Take a snapshot; it is reported when it is in storage."""
         crash_point("barrier-reached")
         key = (subtask.vertex.id, subtask.task.subtask)
         path = join(request.directory, f"{key[0]}-{key[1]}.snapshot")
-        storage = self._storages.of(path)
+        # Nobody goes back to a savepoint by himself.
+        storage = self._storages.of(path) if request.savepoint else self._storage(path)
         snapshot = take_snapshot(
             subtask, request.checkpoint, base=request.base, savepoint=request.savepoint
         )
@@ -65,6 +78,8 @@ class SlotSnapshots:
             splits=snapshot.take_splits(),
             base=snapshot.base,
         )
+        if self._copies is not None and not request.savepoint:
+            self._copies.began(request.checkpoint, snapshot.base, path)
         if snapshot.few and key not in self._slow:
             started = time.thread_time()
             write = self._write_encoded(storage, path, snapshot, request.compress)
@@ -145,13 +160,15 @@ class SlotSnapshots:
         chains: dict[tuple[str, ...], None] = {}
         for operator in subtask.operators.values():
             chains |= dict.fromkeys(map(tuple, files.get(operator.context.operator_id, ())))
-        snapshots = [
-            read_snapshot(self._storages.of(path), path)
-            for chain in sorted(chains)
-            for path in chain
-        ]
+        snapshots = [self._read(path) for chain in sorted(chains) for path in chain]
         restore_subtask(subtask, snapshots)
         crash_point("restore-done")
+
+    def _read(self, path: str) -> SubtaskSnapshot:
+        snapshot = read_snapshot(self._storage(path), path)
+        if self._copies is not None and snapshot.checkpoint is not None:
+            self._copies.began(snapshot.checkpoint, snapshot.base, path)
+        return snapshot
 
 
 class _ChildError(Exception):

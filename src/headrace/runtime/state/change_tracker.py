@@ -28,9 +28,12 @@ class ChangeTracker:
         """All changes since the last complete checkpoint, as a set that stays as it is."""
         return set(self.changed).union(*self._pending.values())
 
-    def begin(self, checkpoint_id: CheckpointId) -> None:
-        """A checkpoint took the changes so far."""
-        self._pending[checkpoint_id] = set(self.changed)
+    def begin(self, checkpoint_id: CheckpointId, keep: bool = True) -> None:
+        """A checkpoint took the changes so far.
+
+        Unless they are to be kept, they cannot come back: if it is aborted the next one is full.
+        """
+        self._pending[checkpoint_id] = set(self.changed) if keep else set()
         self.changed.clear()
 
     def complete(self, checkpoint_id: CheckpointId) -> None:
@@ -76,9 +79,11 @@ class ChangeHistory:
     def begin(self, checkpoint_id: CheckpointId) -> None:
         """A checkpoint took the changes so far."""
         if self.enabled:
+            # The first one is full, and if it is aborted so is the next.
+            keep = self.base is not None or bool(self._begun)
             self._begun.add(checkpoint_id)
             for tracker in self._trackers():
-                tracker.begin(checkpoint_id)
+                tracker.begin(checkpoint_id, keep)
 
     def complete(self, checkpoint_id: CheckpointId) -> None:
         """A checkpoint is complete; ids that never began here are ignored."""
