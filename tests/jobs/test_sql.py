@@ -1,0 +1,26 @@
+"""SQL on Spark: queries that print and collect, INSERTs that wait."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headrace.table import EnvironmentSettings, TableEnvironment
+
+
+def test_statements_run_as_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.get_config().set("parallelism.default", "2")
+    t_env.execute_sql(
+        "CREATE TABLE f (a INT, b STRING) "
+        f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/f', 'format' = 'csv')"
+    )
+    t_env.execute_sql("INSERT INTO f VALUES (1, 'x'), (2, 'y'), (3, 'x')").wait()
+    with t_env.execute_sql("SELECT b, SUM(a) FROM f GROUP BY b").collect() as rows:
+        final = {row[0]: row[1] for row in rows if str(row.get_row_kind()) in ("+I", "+U")}
+    assert final == {"x": 4, "y": 2}
+    t_env.execute_sql("CREATE TABLE p (n BIGINT) WITH ('connector' = 'print')")
+    t_env.execute_sql("INSERT INTO p SELECT COUNT(*) FROM f").wait()
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.rpartition("> ")[2] for line in shown if "[" in line][-1].endswith("[3]")
