@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -16,6 +17,7 @@ from typing import Any
 from benchmarks.cases import Settings
 from benchmarks.jobs.chaos_job import KEYS, Counting, environment
 from benchmarks.measure import Result
+from headrace.common.errors import JobCancelledError
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from headrace.datastream.connectors.print_sink import CollectSink
@@ -46,10 +48,11 @@ class _Watched:
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
-        for _ in self._collector:
-            with self._arrived:
-                self._last = time.perf_counter()
-                self._arrived.notify_all()
+        with contextlib.suppress(JobCancelledError):
+            for _ in self._collector:
+                with self._arrived:
+                    self._last = time.perf_counter()
+                    self._arrived.notify_all()
 
     def first_result_after(self, moment: float) -> float:
         """Seconds from a moment to the next result."""
