@@ -2,7 +2,7 @@
 
 URLs `faulty:///some/directory` are local directories in which faults happen. A `FaultPlan` in the
 directory says which; it is read by all processes of a job, and counts what they do together. Slots
-know the scheme if they load this module: set `python.preload` to `headrace.testing.faulty_storage`::
+know the scheme if they load this module, which is named with `python.preload`. An example::
 
     plan = FaultPlan(tmp_path)
     plan.install(Fault("full", files="*.snapshot", first=3))   # the third snapshot does not fit
