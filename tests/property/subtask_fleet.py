@@ -28,6 +28,13 @@ SETTINGS = {
 }
 
 
+class _Silent(SubtaskServices):
+    """Nobody reads what is printed."""
+
+    def print_lines(self, lines: list[str], to_stderr: bool = False) -> None:
+        pass
+
+
 class Obeying(KeyedProcessFunction[Any, Any, Any]):
     """Does to state and timers what records say: `(key, command, argument)`."""
 
@@ -78,7 +85,7 @@ class Fleet:
                     subtask = Subtask(
                         deployment,
                         task,
-                        SubtaskServices(),
+                        _Silent(),
                         lambda: 0,
                         True,
                         StateBackends(SETTINGS[backend]),
