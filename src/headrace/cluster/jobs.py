@@ -8,17 +8,15 @@ import base64
 import os
 import sys
 import time
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import cloudpickle
 
-from headrace.coordination.control_client import call, find_job
+from headrace.cluster.rest_client import RestJobs
+from headrace.coordination.control_client import OnProgress, call, find_job
 from headrace.coordination.job_registry import JobEntry, JobRegistry
 
-__all__ = ["Jobs", "LocalJobs", "Progress", "add_job", "jobs_of"]
-
-OnProgress = Callable[[dict[str, Any]], None]
+__all__ = ["Jobs", "LocalJobs", "Progress", "add_job", "add_job_manager", "jobs_of"]
 
 
 class Jobs(Protocol):
@@ -76,7 +74,19 @@ class LocalJobs:
 
 def jobs_of(options: argparse.Namespace) -> Jobs:
     """The jobs that the options mean."""
+    if options.jobmanager is not None:
+        return RestJobs(options.jobmanager)
     return LocalJobs()
+
+
+def add_job_manager(parser: argparse.ArgumentParser) -> None:
+    """The option that says whose jobs."""
+    parser.add_argument(
+        "-m",
+        "--jobmanager",
+        metavar="HOST:PORT",
+        help="jobs of this JobManager, not of programs that run on this host by themselves",
+    )
 
 
 def add_job(parser: argparse.ArgumentParser) -> None:
@@ -85,6 +95,7 @@ def add_job(parser: argparse.ArgumentParser) -> None:
         "job", metavar="JOB", help="the job: its id, the first digits of it, or its name"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    add_job_manager(parser)
 
 
 def literal(text: str) -> Any:

@@ -245,7 +245,7 @@ class CheckpointStore:
     """The complete checkpoints of a running job, newest last; those not needed are deleted."""
 
     def __init__(self, directory: str, retained: int, storages: Storages | None = None) -> None:
-        self._directory = directory
+        self.directory = directory
         self.storages = storages or Storages()
         self._retained = max(retained, 1)
         self.completed: list[CompletedCheckpoint] = []
@@ -256,7 +256,7 @@ class CheckpointStore:
 
     def directory_of(self, checkpoint: CheckpointId) -> str:
         """Where a checkpoint goes: `chk-<n>`, as in Flink."""
-        return join(self._directory, f"chk-{checkpoint}")
+        return join(self.directory, f"chk-{checkpoint}")
 
     @staticmethod
     def savepoint_directory(parent: str, job_id: str) -> str:
@@ -285,7 +285,7 @@ class CheckpointStore:
     def _owns(self, checkpoint: CompletedCheckpoint) -> bool:
         if checkpoint.directory in self._claimed:
             return True
-        return not checkpoint.savepoint and resolve(checkpoint.directory, "..") == self._directory
+        return not checkpoint.savepoint and resolve(checkpoint.directory, "..") == self.directory
 
     def _sweep(self, in_use: Collection[CompletedCheckpoint] = ()) -> None:
         """Delete what was retired, as far as nobody needs it."""
@@ -330,4 +330,4 @@ class CheckpointStore:
         self._retired += [*self.completed, *self._dropped]
         self.completed, self._dropped = [], []
         self._sweep()
-        self.storages.of(self._directory).delete_empty_directory(self._directory)
+        self.storages.of(self.directory).delete_empty_directory(self.directory)

@@ -11,9 +11,11 @@ from headrace.common import errors
 from headrace.common.errors import HeadraceError, UnknownJobError
 from headrace.coordination.job_registry import JobEntry, JobRegistry
 
-__all__ = ["call", "find_job"]
+__all__ = ["OnProgress", "call", "find_job"]
 
 _CONNECT_S = 10.0
+
+OnProgress = Callable[[dict[str, Any]], None]
 _SHORTEST_PREFIX = 4
 
 
@@ -53,7 +55,7 @@ def _matching(wanted: str, entries: list[JobEntry]) -> list[JobEntry]:
 def call(
     entry: JobEntry,
     operation: str,
-    on_progress: Callable[[dict[str, Any]], None] = lambda progress: None,
+    on_progress: OnProgress = lambda progress: None,
     **arguments: Any,
 ) -> Any:
     """Ask a job to do something and wait for the outcome.

@@ -22,12 +22,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
 
 from headrace.common.errors import HeadraceError
 from headrace.common.job_status import JobStatus
+from headrace.coordination.job_details import details_of
 from headrace.coordination.job_master import JobMaster
 from headrace.coordination.job_overview import overview_of
 from headrace.coordination.job_registry import JobEntry, JobRegistry, process_start
@@ -61,6 +63,7 @@ def _query(master: JobMaster, request: dict[str, Any]) -> dict[str, str]:
 
 operations: dict[str, Operation] = {
     "describe": lambda master, _: overview_of(master),
+    "details": lambda master, _: details_of(master),
     "savepoint": _savepoint,
     "stop": _stop,
     "cancel": lambda master, _: master.cancel(),
@@ -101,6 +104,7 @@ class JobControl:
             address=self._listener.getsockname(),
             state=JobStatus.RUNNING.name,
             started_ms=int(time.time() * 1000),
+            checkpoints=master.checkpoints.store.directory,
         )
         self._registry.put(self._entry)
         threading.Thread(target=self._accept, daemon=True, name="headrace-job-control").start()
@@ -130,7 +134,17 @@ class JobControl:
             error=failure.message if failure and status is JobStatus.FAILED else None,
         )
         with contextlib.suppress(OSError):
+            self._archive()
             self._registry.put(ended)
+
+    def _archive(self) -> None:
+        """Leave behind what can be told about the job, where somebody wants it."""
+        directory = os.environ.get("HEADRACE_ARCHIVE_DIR")
+        if directory is not None:
+            archive = Path(directory, f"{self._entry.job_id}.json")
+            new = archive.with_suffix(".new")
+            new.write_text(json.dumps(details_of(self._master)))
+            new.replace(archive)
 
     def _accept(self) -> None:
         while not self._closed:

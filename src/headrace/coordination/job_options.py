@@ -32,6 +32,7 @@ class JobMasterOptions:
     commit_marker: str | None = None
     allow_unmatched_state: bool = False
     claim_restored: bool = False
+    job_id: str | None = None
 
 
 @dataclass(frozen=True)

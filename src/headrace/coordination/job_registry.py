@@ -28,7 +28,10 @@ _SUFFIX = ".job"
 
 @dataclass(frozen=True)
 class JobEntry:
-    """A job as others see it; times are milliseconds, `ended_ms` is None while it runs."""
+    """A job as others see it; times are milliseconds, `ended_ms` is None while it runs.
+
+    `checkpoints` is the directory of its checkpoints.
+    """
 
     job_id: str
     name: str
@@ -39,6 +42,7 @@ class JobEntry:
     started_ms: int
     ended_ms: int | None = None
     error: str | None = None
+    checkpoints: str | None = None
 
     @property
     def running(self) -> bool:

@@ -50,7 +50,7 @@ class RestorePoints:
 
     def _found(self, path: str) -> list[CompletedCheckpoint]:
         found = []
-        directories = _checkpoints_in(path, self._store.storages.of(path))
+        directories = checkpoints_in(path, self._store.storages.of(path))
         if directories:
             self.highest = CheckpointId(_number(directories[-1]))
         for directory in directories or [path]:
@@ -103,11 +103,11 @@ class RestorePoints:
         if not name_of(directory).startswith(_CHECKPOINT):
             return []
         parent = resolve(directory, "..")
-        others = _checkpoints_in(parent, self._store.storages.of(parent))
+        others = checkpoints_in(parent, self._store.storages.of(parent))
         return [other for other in others if other != directory]
 
 
-def _checkpoints_in(directory: str, storage: Storage) -> list[str]:
+def checkpoints_in(directory: str, storage: Storage) -> list[str]:
     """The checkpoints in a job's directory, oldest first; none if it is no such directory."""
     if storage.exists(join(directory, METADATA)):
         return []

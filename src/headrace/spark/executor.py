@@ -5,6 +5,7 @@ It is looked up late by the environment, so that building a program needs no Jav
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from headrace.common import options
@@ -93,6 +94,8 @@ def _master_options(
         commit_marker=get(options.COMMIT_MARKER),
         allow_unmatched_state=get(options.SAVEPOINT_IGNORE_UNCLAIMED),
         claim_restored=get(options.RESTORE_MODE) == "CLAIM",
+        # Of the first job of the process: whoever started the process knows it by this id.
+        job_id=os.environ.pop("HEADRACE_JOB_ID", None),
     )
 
 

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from headrace.common.errors import ConfigurationError
 from headrace.coordination.slot_zygote import slot_zygote
+from headrace.spark import shared
 
 _log = logging.getLogger(__name__)
 _lock = threading.Lock()
@@ -57,6 +58,8 @@ def get_or_create_session(settings: Mapping[str, str]) -> SparkSession:
         found = SparkSession.getActiveSession() or SparkSession._instantiatedSession
         if found is not None and found.sparkContext._jsc is not None:
             return found
+        if shared.is_shared():
+            return shared.attach()
         check_java()
         master = settings.get("spark.master", "local[*]")
         merged = dict(_ALWAYS)

@@ -15,7 +15,9 @@ from headrace.cluster.commands import (
     rescale,
     run,
     savepoint,
+    start_cluster,
     stop,
+    stop_cluster,
     version,
 )
 
@@ -44,6 +46,8 @@ COMMANDS: tuple[Command, ...] = (
     cancel,
     rescale,
     query,
+    start_cluster,
+    stop_cluster,
     example,
     config,
     version,

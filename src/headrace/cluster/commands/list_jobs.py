@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from headrace.cluster.exit_codes import ExitCode
-from headrace.cluster.jobs import jobs_of
+from headrace.cluster.jobs import add_job_manager, jobs_of
 
 NAME = "list"
 USAGE = "[options]"
@@ -34,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-s", "--scheduled", action="store_true", help="only jobs that have not started yet"
     )
     parser.add_argument("--json", action="store_true", help="print JSON, as Flink's /jobs/overview")
+    add_job_manager(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import argparse
 
 from headrace.cluster.exit_codes import EXPLAINED
 from headrace.cluster.program_options import add_program, program_of, run_program
+from headrace.cluster.submission import job_manager_of, submit
 
 NAME = "run"
 USAGE = "[options] FILE [args ...]"
@@ -22,6 +23,7 @@ examples:
   headrace run --pyflink job.py
   headrace run --master spark://host:7077 job.py
   headrace run -s /savepoints/savepoint-4f2a1c-0b1c2d3e4f5a job.py
+  headrace run -m localhost:8081 -d job.py
 
 {EXPLAINED}"""
 
@@ -52,6 +54,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="claim: the savepoint is the job's own from now on, which deletes it when newer "
         "checkpoints replace it; no_claim (default): it stays yours",
     )
+    cluster = parser.add_argument_group("cluster")
+    cluster.add_argument(
+        "-m", "--jobmanager", metavar="HOST:PORT", help="submit the program to this JobManager"
+    )
+    cluster.add_argument(
+        "-d",
+        "--detached",
+        action="store_true",
+        help="submit it and do not wait for its end; without -m to the cluster of this machine",
+    )
     parser.add_argument(
         "--live", action="store_true", help="show rates and watermarks of the job while it runs"
     )
@@ -59,6 +71,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the program; the exit code."""
+    job_manager = job_manager_of(options)
+    if job_manager is not None:
+        return submit(options, job_manager)
     program = program_of(options)
     if not options.live:
         return run_program(program, options)

@@ -7,7 +7,7 @@ import json
 
 from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import EXPLAINED, ExitCode
-from headrace.cluster.jobs import Progress, jobs_of
+from headrace.cluster.jobs import Progress, add_job_manager, jobs_of
 from headrace.coordination.checkpoint_store import load_checkpoint
 
 NAME = "savepoint"
@@ -44,6 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="accepted as in Flink: every savepoint can be restored with any state backend",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    add_job_manager(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,0 +1,192 @@
+"""The JobManager: one process with one Spark application, the jobs on it, and the REST server."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import ipaddress
+import json
+import logging
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headrace.cluster.dispatcher import Dispatcher
+from headrace.cluster.programs import Programs
+from headrace.common import options
+from headrace.common.configuration import Configuration
+from headrace.common.errors import ConfigurationError
+from headrace.common.option_loading import load_configuration, settings_from_arguments
+from headrace.coordination.dependencies import cache_directory
+from headrace.runtime.storage import Storages
+
+if TYPE_CHECKING:
+    from headrace.cluster.rest.guard import GuardSettings
+
+__all__ = ["cluster_directory", "main", "running_job_manager"]
+
+_log = logging.getLogger(__name__)
+
+_ABOUT = "job-manager.json"
+_LARGEST = 100 << 20
+_SECRETS = ("key", "password", "secret", "token")
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def cluster_directory(given: str | None = None) -> Path:
+    """Where a JobManager keeps its jobs: what it is started with again to go on with them."""
+    directory = Path(given).resolve() if given else cache_directory() / "cluster"
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return directory
+
+
+def running_job_manager(directory: Path) -> dict[str, object] | None:
+    """Address and process of the JobManager of a directory, if it runs."""
+    try:
+        about: dict[str, object] = json.loads((directory / _ABOUT).read_text())
+        with (directory / "lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return about
+    except (OSError, ValueError):
+        pass
+    return None
+
+
+class JobManager:
+    """Starts everything in order, and ends it in the other."""
+
+    def __init__(self, directory: Path, configuration: Configuration) -> None:
+        self._directory = directory
+        self._configuration = configuration
+        self._host = str(configuration.get(options.REST_BIND_ADDRESS))
+        self._token = os.environ.get("HEADRACE_CLUSTER_TOKEN")
+        settings = configuration.to_dict()
+        self._certificate = settings.get("security.ssl.rest.certificate")
+        self._key = settings.get("security.ssl.rest.key")
+        if not _is_loopback(self._host) and not (self._token and self._certificate and self._key):
+            raise ConfigurationError(
+                f"a JobManager that listens on {self._host} runs programs for everybody who can "
+                "reach it: set HEADRACE_CLUSTER_TOKEN in its environment, and "
+                "security.ssl.rest.certificate and security.ssl.rest.key in its settings"
+            )
+
+    def run(self) -> None:
+        """Serve until somebody says otherwise."""
+        lock = (self._directory / "lock").open("w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConfigurationError(
+                f"a JobManager runs in {self._directory} already; stop it, or use --dir"
+            ) from None
+        listener = self._bind()
+        from headrace.spark import shared
+        from headrace.spark.session import get_or_create_session
+
+        session = get_or_create_session(options.spark_properties(self._configuration))
+        programs = Programs(self._directory / "programs", _LARGEST)
+        dispatcher = Dispatcher(
+            self._directory,
+            programs,
+            shared.environment_of(session),
+            Storages.from_configuration(self._configuration),
+            on_this_machine=self._configuration.get(options.SPARK_MASTER).startswith("local"),
+        )
+        recovered = dispatcher.recover()
+        _log.info("%d jobs of an earlier JobManager go on", len(recovered))
+        try:
+            self._serve(listener, dispatcher, programs, shared.slots_of(session))
+        finally:
+            (self._directory / _ABOUT).unlink(missing_ok=True)
+            dispatcher.close()
+            session.stop()
+
+    def _bind(self) -> socket.socket:
+        ports = str(self._configuration.get(options.REST_BIND_PORT))
+        first, _, last = ports.partition("-")
+        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+        for port in range(int(first), int(last or first) + 1):
+            listener = socket.socket(family, socket.SOCK_STREAM)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                listener.bind((self._host, port))
+            except OSError as error:
+                listener.close()
+                reason = error
+                continue
+            return listener
+        raise ConfigurationError(
+            f"port {ports} of {self._host} cannot be used ({reason}); set rest.bind-port"
+        )
+
+    def _serve(
+        self, listener: socket.socket, dispatcher: Dispatcher, programs: Programs, slots: int
+    ) -> None:
+        import uvicorn
+
+        from headrace.cluster.rest.app import Cluster, create_app
+
+        def shut_down() -> None:
+            server.should_exit = True
+
+        settings = self._configuration.to_dict()
+        shown = {k: v for k, v in settings.items() if not any(s in k.lower() for s in _SECRETS)}
+        cluster = Cluster(dispatcher, programs, slots, shown, shut_down)
+        server = uvicorn.Server(
+            uvicorn.Config(
+                create_app(cluster, self._guard()),
+                log_level="warning",
+                lifespan="off",
+                ssl_certfile=self._certificate,
+                ssl_keyfile=self._key,
+                timeout_graceful_shutdown=5,
+            )
+        )
+        port = listener.getsockname()[1]
+        about = {"pid": os.getpid(), "host": self._host, "port": port}
+        new = self._directory / f"{_ABOUT}.new"
+        new.write_text(json.dumps(about))
+        new.replace(self._directory / _ABOUT)
+        _log.info("the JobManager listens on %s:%s", self._host, port)
+        server.run(sockets=[listener])
+
+    def _guard(self) -> GuardSettings:
+        from headrace.cluster.rest.guard import GuardSettings
+
+        hosts = _LOOPBACK if _is_loopback(self._host) else ()
+        return GuardSettings(hosts, self._token, _LARGEST)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def main() -> int:
+    """Entry point of the process that `headrace start-cluster` starts."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("directory")
+    parser.add_argument("-D", dest="settings", action="append", default=[])
+    arguments = parser.parse_args()
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    settings = settings_from_arguments(arguments.settings)
+    configuration = load_configuration(None, settings.to_dict())
+    try:
+        JobManager(Path(arguments.directory), configuration).run()
+    except ConfigurationError as error:
+        print(f"headrace: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

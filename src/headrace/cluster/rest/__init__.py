@@ -1,0 +1,1 @@
+"""The REST interface of the JobManager, with Flink's paths and JSON."""

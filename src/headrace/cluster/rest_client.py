@@ -1,0 +1,177 @@
+"""Talks to a JobManager: the jobs of a cluster as commands see them, and submission."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import secrets
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from headrace.common.errors import ConfigurationError, HeadraceError, UnknownJobError
+from headrace.coordination.control_client import OnProgress
+
+__all__ = ["RestClient", "RestJobs", "packed"]
+
+_POLL_S = 0.3
+_REQUEST_S = 60.0
+
+
+class RestClient:
+    """Requests to one JobManager, as `host:port` or a URL."""
+
+    def __init__(self, address: str) -> None:
+        self.url = address if "://" in address else f"http://{address}"
+        self._token = os.environ.get("HEADRACE_CLUSTER_TOKEN")
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        content_type: str = "application/json",
+    ) -> Any:
+        """The answer to a request: parsed if it is JSON, else text."""
+        data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.url}{path}", data, method=method)
+        request.add_header("Content-Type", content_type)
+        if self._token is not None:
+            request.add_header("Authorization", f"Bearer {self._token}")
+        try:
+            with urllib.request.urlopen(request, timeout=_REQUEST_S) as answer:
+                text = answer.read().decode()
+                kind = answer.headers.get_content_type()
+                return json.loads(text) if kind == "application/json" else text
+        except urllib.error.HTTPError as error:
+            raise _rebuilt(error) from None
+        except OSError as error:
+            reason = getattr(error, "reason", error)
+            raise HeadraceError(
+                f"there is no JobManager at {self.url} ({reason}); `headrace start-cluster` "
+                "starts one"
+            ) from None
+
+    def upload(self, name: str, content: bytes) -> str:
+        """Hand over a program; its id."""
+        boundary = secrets.token_hex(16)
+        head = (
+            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
+            "Content-Type: application/octet-stream\r\n\r\n"
+        )
+        body = head.encode() + content + f"\r\n--{boundary}--\r\n".encode()
+        answer = self.request(
+            "POST",
+            "/programs/upload",
+            body,
+            content_type=f"multipart/form-data; boundary={boundary}",
+        )
+        program: str = answer["filename"]
+        return program
+
+    def submit(self, program: str, how: dict[str, Any]) -> str:
+        """Run a program that was uploaded; the id of its job."""
+        job: str = self.request("POST", f"/programs/{urllib.parse.quote(program)}/run", how)[
+            "jobid"
+        ]
+        return job
+
+
+class RestJobs:
+    """Jobs of a cluster."""
+
+    def __init__(self, address: str) -> None:
+        self._client = RestClient(address)
+
+    def overview(self) -> list[dict[str, Any]]:
+        jobs: list[dict[str, Any]] = self._client.request("GET", "/jobs/overview")["jobs"]
+        return jobs
+
+    def savepoint(self, job: str, directory: str | None, on_progress: OnProgress) -> str:
+        body = {"target-directory": directory, "cancel-job": False}
+        return str(self._triggered("POST", self._id(job), "savepoints", "", body, on_progress))
+
+    def stop(self, job: str, drain: bool, directory: str | None, on_progress: OnProgress) -> str:
+        body = {"targetDirectory": directory, "drain": drain}
+        return str(self._triggered("POST", self._id(job), "stop", "", body, on_progress))
+
+    def cancel(self, job: str) -> str:
+        job_id = self._id(job)
+        self._client.request("PATCH", f"/jobs/{job_id}?mode=cancel")
+        return job_id
+
+    def rescale(self, job: str, parallelism: int, on_progress: OnProgress) -> str:
+        job_id, query = self._id(job), f"?parallelism={parallelism}"
+        self._triggered("PATCH", job_id, "rescaling", query, None, on_progress)
+        return job_id
+
+    def query(self, job: str, name: str, key: Any) -> dict[str, Any]:
+        raise HeadraceError(
+            "state of jobs in a cluster cannot be queried over REST; ask on the JobManager's host "
+            "with HEADRACE_RUN_DIR set to the `run` directory of the cluster"
+        )
+
+    def _id(self, wanted: str) -> str:
+        jobs = self.overview()
+        found = [j for j in jobs if j["jid"].startswith(wanted.lower()) and len(wanted) >= 4]
+        found += [j for j in jobs if j["name"] == wanted and j not in found]
+        running = [j for j in found if j["end-time"] < 0] or found
+        if len(running) != 1:
+            listed = ", ".join(f"{j['jid']} ({j['name']})" for j in running)
+            text = (
+                f"{wanted!r} may mean several jobs: {listed}" if running else f"no job {wanted!r}"
+            )
+            raise UnknownJobError(f"{text} at {self._client.url}")
+        if running[0]["end-time"] >= 0:
+            raise UnknownJobError(f"job {running[0]['jid']} is {running[0]['state']}")
+        job_id: str = running[0]["jid"]
+        return job_id
+
+    def _triggered(
+        self, method: str, job: str, what: str, query: str, body: Any, on_progress: OnProgress
+    ) -> Any:
+        trigger = self._client.request(method, f"/jobs/{job}/{what}{query}", body)["request-id"]
+        asked = "savepoints" if what == "stop" else what
+        while True:
+            answer = self._client.request("GET", f"/jobs/{job}/{asked}/{trigger}")
+            if answer["status"]["id"] == "COMPLETED":
+                break
+            on_progress({})
+            time.sleep(_POLL_S)
+        outcome = answer["operation"] or {}
+        if "failure-cause" in outcome:
+            raise HeadraceError(outcome["failure-cause"]["stack-trace"])
+        return outcome.get("location")
+
+
+def packed(program: Path, more: list[Path]) -> tuple[str, bytes]:
+    """Name and content to upload: the file itself, or a zip of a directory and further files."""
+    if program.suffix == ".zip" or (program.suffix == ".py" and not more):
+        return program.name, program.read_bytes()
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in (program, *more):
+            if path.is_dir():
+                # The program's own directory is the top of the zip; a package keeps its name.
+                top = path if path == program else path.parent
+                for file in sorted(f for f in path.rglob("*") if f.is_file()):
+                    archive.write(file, file.relative_to(top))
+            elif path.exists():
+                archive.write(path, path.name)
+            else:
+                raise ConfigurationError(f"there is no file {str(path)!r}")
+    return f"{program.stem or 'program'}.zip", content.getvalue()
+
+
+def _rebuilt(error: urllib.error.HTTPError) -> HeadraceError:
+    try:
+        text = "; ".join(json.loads(error.read())["errors"])
+    except (ValueError, KeyError, TypeError):
+        text = f"the JobManager answered {error.code} {error.reason}"
+    return UnknownJobError(text) if error.code == 404 else HeadraceError(text)

@@ -1,0 +1,46 @@
+"""One Spark application for the processes of several jobs.
+
+The JobManager starts Spark; the process of each job connects to the JVM that is there and runs its
+epochs on the same executors. Which JVM it is comes with the environment of the process.
+"""
+
+from __future__ import annotations
+
+import os
+
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+__all__ = ["attach", "environment_of", "is_shared", "slots_of"]
+
+_SHARED = "HEADRACE_SHARED_SPARK"
+
+
+def environment_of(session: SparkSession) -> dict[str, str]:
+    """What the environment of a process needs so that its jobs run in this application."""
+    parameters = session.sparkContext._gateway.gateway_parameters  # type: ignore[union-attr]
+    return {
+        _SHARED: "1",
+        "PYSPARK_GATEWAY_PORT": str(parameters.port),
+        "PYSPARK_GATEWAY_SECRET": parameters.auth_token,
+    }
+
+
+def slots_of(session: SparkSession) -> int:
+    """How many tasks the application can run at once."""
+    return session.sparkContext.defaultParallelism
+
+
+def is_shared() -> bool:
+    """Whether this process belongs to an application that is there already."""
+    return _SHARED in os.environ
+
+
+def attach() -> SparkSession:
+    """The session of the application that this process belongs to."""
+    SparkContext._ensure_initialized()
+    jvm, gateway = SparkContext._jvm, SparkContext._gateway
+    running = getattr(jvm, "org.apache.spark.SparkContext").getOrCreate()
+    java_context = jvm.JavaSparkContext.fromSparkContext(running)  # type: ignore[union-attr]
+    conf = SparkConf(_jconf=java_context.getConf())
+    return SparkSession(SparkContext(conf=conf, jsc=java_context, gateway=gateway))

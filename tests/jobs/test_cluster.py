@@ -1,0 +1,238 @@
+"""A session cluster: programs are submitted, watched, steered, and survive their JobManager."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.cluster.rest_client import RestClient
+from headrace.common.errors import HeadraceError, UnknownJobError
+
+HEADRACE = [sys.executable, "-m", "headrace.cluster.cli"]
+CHECKPOINTS = "execution.checkpointing.interval=500 ms"
+LIMIT_S = 150.0
+
+ENDLESS = """
+import words                                   # a module of this program alone
+from headrace.common import WatermarkStrategy
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+
+env = StreamExecutionEnvironment.get_execution_environment()
+source = DataGeneratorSource(lambda i: i, 10**9, RateLimiterStrategy.per_second(500))
+numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
+counted = numbers.map(words.pair).key_by(lambda p: p[0]).reduce(words.add).uid("count")
+counted.filter(lambda p: p[1] % 500 == 0).map(lambda p: f"{p[0]} has {p[1]}").print()
+env.execute(words.NAME)
+"""
+WORDS = """
+NAME = "{name}"
+def pair(i): return ("{name}", 1)
+def add(a, b): return (a[0], a[1] + b[1])
+"""
+SHORT = """
+import sys
+from headrace.datastream import StreamExecutionEnvironment
+env = StreamExecutionEnvironment.get_execution_environment()
+env.from_collection(sys.argv[1:]).map(lambda x: 12 // int(x)).print()
+env.execute("short")
+"""
+
+
+def headrace(*arguments: str, code: int = 0) -> str:
+    done = subprocess.run(
+        [*HEADRACE, *arguments], capture_output=True, text=True, check=False, timeout=LIMIT_S
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+class RunningCluster:
+    """`headrace start-cluster` in a directory of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.start()
+
+    def start(self) -> None:
+        settings = ["--master", "local[2]", "-D", "rest.bind-port=18100-18199"]
+        self.about = json.loads(
+            headrace("start-cluster", "--json", "--dir", str(self.directory), *settings)
+        )
+        self.address = f"127.0.0.1:{self.about['port']}"
+        self.client = RestClient(self.address)
+
+    def kill(self) -> None:
+        os.kill(self.about["pid"], signal.SIGKILL)
+
+    def get(self, path: str) -> Any:
+        return self.client.request("GET", path)
+
+    def submit(self, directory: Path, name: str) -> str:
+        (directory / "words.py").write_text(WORDS.format(name=name))
+        (directory / "job.py").write_text(ENDLESS)
+        said = headrace(
+            *("run", "-d", "-m", self.address, "-p", "1", "-D", CHECKPOINTS),
+            *("-pyfs", str(directory / "words.py"), str(directory / "job.py")),
+        )
+        return said.split()[-1]
+
+    def wait(self, condition: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + LIMIT_S
+        while time.monotonic() < deadline:
+            if condition():
+                return
+            time.sleep(0.2)
+        logs = [p.read_text() for p in self.directory.glob("**/*.log")]
+        raise AssertionError(f"{what}:\n" + "\n".join(logs))
+
+    def count_of(self, job: str) -> int:
+        """The last count that the job printed."""
+        lines = [li for li in self.get(f"/jobs/{job}/log").splitlines() if " has " in li]
+        return int(lines[-1].split()[-1]) if lines else 0
+
+    def state_of(self, job: str) -> str:
+        state: str = self.get(f"/jobs/{job}")["state"]
+        return state
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster]:
+    running = RunningCluster(tmp_path_factory.mktemp("cluster"))
+    yield running
+    headrace("stop-cluster", "--dir", str(running.directory))
+
+
+@pytest.fixture(scope="module")
+def jobs(cluster: RunningCluster, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Two jobs at once, whose modules have the same name."""
+    submitted = [cluster.submit(tmp_path_factory.mktemp("job"), n) for n in ("first", "second")]
+    for job in submitted:
+        cluster.wait(lambda job=job: cluster.count_of(job) > 0, f"{job} counted nothing")
+    return submitted
+
+
+def test_jobs_run_side_by_side_with_code_of_their_own(
+    cluster: RunningCluster, jobs: list[str]
+) -> None:
+    listed = json.loads(headrace("list", "-m", cluster.address, "--json"))["jobs"]
+    names = {j["jid"]: (j["name"], j["state"]) for j in listed}
+    assert [names[job] for job in jobs] == [("first", "RUNNING"), ("second", "RUNNING")]
+    job = cluster.get(f"/v1/jobs/{jobs[0]}")
+    vertex = job["vertices"][-1]["id"]
+    assert cluster.get(f"/jobs/{jobs[0]}/vertices/{vertex}")["subtasks"][0]["status"] == "RUNNING"
+    assert len(cluster.get(f"/jobs/{jobs[0]}/plan")["plan"]["nodes"]) == len(job["vertices"])
+    assert cluster.get("/overview")["jobs-running"] == 2
+
+
+def test_jobs_go_on_after_the_job_manager_was_killed(
+    cluster: RunningCluster, jobs: list[str]
+) -> None:
+    def checkpoints() -> list[int]:
+        return [cluster.get(f"/jobs/{j}/checkpoints")["counts"]["completed"] for j in jobs]
+
+    # The second one from now on was begun after the first counts were printed.
+    wanted = [count + 2 for count in checkpoints()]
+    cluster.wait(
+        lambda: all(c >= w for c, w in zip(checkpoints(), wanted, strict=True)),
+        "no checkpoints were taken",
+    )
+    before = [cluster.count_of(job) for job in jobs]
+    cluster.kill()
+    cluster.start()
+    for job, count in zip(jobs, before, strict=True):
+        cluster.wait(lambda j=job, c=count: cluster.count_of(j) > c, f"{job} did not go on")
+        counts = [
+            li.split()[-1] for li in cluster.get(f"/jobs/{job}/log").splitlines() if "has" in li
+        ]
+        assert int(counts[0]) == 500
+        assert counts.count("500") == 1, "a job that begins anew counts from one again"
+
+
+def test_a_job_is_steered_over_rest(
+    cluster: RunningCluster, jobs: list[str], tmp_path: Path
+) -> None:
+    headrace("rescale", "-m", cluster.address, jobs[0], "-p", "2")
+    assert max(v["parallelism"] for v in cluster.get(f"/jobs/{jobs[0]}")["vertices"]) == 2
+    path = json.loads(
+        headrace("stop", "-m", cluster.address, jobs[0], "-p", str(tmp_path), "--json")
+    )["savepoint"]
+    assert (Path(path) / "_metadata").exists()
+    cluster.wait(lambda: cluster.state_of(jobs[0]) == "FINISHED", "the job did not end")
+    headrace("stop", "-m", cluster.address, jobs[0], code=3)
+
+
+def test_a_program_is_followed_to_its_end(cluster: RunningCluster, tmp_path: Path) -> None:
+    program = tmp_path / "short.py"
+    program.write_text(SHORT)
+    run = ("run", "-m", cluster.address, "-p", "1", str(program))
+    assert headrace(*run, "3", "4").splitlines()[1:] == ["4", "3"]
+    assert "ZeroDivisionError" in headrace(*run, "0", code=1)
+    failed = next(j for j in cluster.get("/jobs/overview")["jobs"] if j["state"] == "FAILED")
+    assert "ZeroDivisionError" in cluster.get(f"/jobs/{failed['jid']}/exceptions")["root-exception"]
+
+
+def test_flinks_own_command_works(cluster: RunningCluster, jobs: list[str], tmp_path: Path) -> None:
+    flink = os.environ.get("HEADRACE_FLINK") or shutil.which("flink")
+    if flink is None:
+        pytest.skip("no `flink` command: put it on the PATH, or its path into HEADRACE_FLINK")
+    job = jobs[1]
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run(
+            [flink, arguments[0], "-m", cluster.address, *arguments[1:]],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=LIMIT_S,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert f"{job} : second (RUNNING)" in run("list")
+    assert "Savepoint completed" in run("savepoint", job, str(tmp_path))
+    assert "Cancelled job" in run("cancel", job)
+    cluster.wait(lambda: cluster.state_of(job) == "CANCELED", "the job was not cancelled")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "says"),
+    [
+        ("GET", "/jobs/" + "0" * 32, None, "there is no job"),
+        ("GET", "/jobs/..%2f..%2fetc/log", None, "Not Found"),
+        ("GET", "/jobs/x/savepoints/nothing", None, "there is no operation"),
+        ("POST", "/programs/..%2f..%2fx.py/run", {}, "Not Found"),
+        ("POST", "/programs/x.py/run", {}, "there is no program"),
+        ("POST", "/programs/x.py/run", b"{", "not JSON"),
+        ("POST", "/programs/x.py/run", b"[1]", "not a JSON object"),
+        ("POST", "/programs/x.py/run", {"parallelism": "2"}, "parallelism is a number"),
+        ("POST", "/savepoint-disposal", {}, "savepoint-path is missing"),
+        ("POST", "/programs/upload", b"", "a part with a file is missing"),
+        ("DELETE", "/jobs", None, "Method Not Allowed"),
+    ],
+)
+def test_wrong_requests_are_refused(
+    cluster: RunningCluster, method: str, path: str, body: Any, says: str
+) -> None:
+    with pytest.raises(HeadraceError, match=says):
+        cluster.client.request(method, path, body)
+
+
+def test_bad_uploads_are_refused(cluster: RunningCluster) -> None:
+    for name in ("../job.py", "job.sh", "a/b.py", ".py"):
+        with pytest.raises(HeadraceError, match="plain name"):
+            cluster.client.upload(name, b"")
+    with pytest.raises(HeadraceError, match="not a zip file"):
+        cluster.client.upload("job.zip", b"no zip")
+    with pytest.raises(UnknownJobError):
+        cluster.client.submit("0" * 32 + "_gone.py", {})
