@@ -22,8 +22,9 @@ class Child:
         )
 
     def lines(self, word: str) -> list[str]:
-        """The lines of the output that start with a word."""
-        return [line for line in self.log.read_text().splitlines() if line.split(" ", 1)[0] == word]
+        """The lines of the output that start with a word and are complete."""
+        whole = self.log.read_text().rpartition("\n")[0]
+        return [line for line in whole.splitlines() if line.split(" ", 1)[0] == word]
 
     def wait_for(self, word: str, count: int = 1) -> str:
         """The line with which a word has come `count` times."""
