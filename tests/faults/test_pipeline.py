@@ -136,6 +136,7 @@ def test_every_output_has_each_record_once_whatever_is_killed(
             break
     chaos.finish()
     print(f"killed {dict(chaos.kills)} in {time.monotonic() - began:.0f} s")
+    kafka.wait_until_settled(chaos.pipeline.target_topic)
     outputs = {
         "kafka": kafka.values(chaos.pipeline.target_topic),
         "table": [",".join(map(str, row)) for row in table.execute(SELECT.format(table.name))],

@@ -77,12 +77,7 @@ class Kafka:
         """All messages of a topic that a reader of committed records sees."""
         consumer = self._consumer("headrace-tests", isolation)
         partitions = self._partitions(topic)
-        ends = {
-            p.partition: p.offset
-            for p in consumer.offsets_for_times(
-                [TopicPartition(topic, p, -1) for p in partitions], timeout=LIMIT_S
-            )
-        }
+        ends = self._ends(consumer, topic)
         consumer.assign([TopicPartition(topic, p, 0) for p in partitions])
         open_ends = {p for p, end in ends.items() if end > 0}
         found = []
@@ -96,6 +91,21 @@ class Kafka:
                     open_ends.discard(message.partition())
         consumer.close()
         return found
+
+    def wait_until_settled(self, topic: str) -> None:
+        """Wait until no transaction is open: a commit is answered before all can see it."""
+        readers = [self._consumer("headrace-tests", f"read_{kind}committed") for kind in ("", "un")]
+        deadline = time.monotonic() + LIMIT_S
+        while self._ends(readers[0], topic) != self._ends(readers[1], topic):
+            assert time.monotonic() < deadline, f"a transaction is open in {topic}"
+            time.sleep(0.05)
+        for reader in readers:
+            reader.close()
+
+    def _ends(self, consumer: Consumer, topic: str) -> dict[int, int]:
+        asked = [TopicPartition(topic, p, -1) for p in self._partitions(topic)]
+        found = consumer.offsets_for_times(asked, timeout=LIMIT_S)
+        return {p.partition: p.offset for p in found}
 
     def values(self, topic: str, isolation: str = "read_committed") -> list[str]:
         """The values of a topic, as text."""

@@ -49,14 +49,14 @@ def test_writers_wait_for_brokers(absent: Kafka) -> None:
     for lines in (exact.lines, plain.lines):
         assert any("cannot be reached and is waited for" in line for line in lines)
         assert "is there again" in lines[-1]
-    assert sinks.visible() == ["plain"]
+    sinks.assert_visible("plain")
     absent.broker.stop()
     with started_later(absent):
         while True:
             with contextlib.suppress(RetriableCommitError):
                 exact.committer.commit(committables)
                 break
-    assert sinks.visible() == ["exact", "plain"]
+    sinks.assert_visible("exact", "plain")
     plain.writer.close()
     sinks.close()
 

@@ -61,6 +61,7 @@ def test_every_record_arrives_with_its_key(kafka: Kafka, guarantee: DeliveryGuar
     topic = kafka.topic(3)
     schema = serializer(topic).set_key_serialization_schema(LastDigit()).build()
     write(sink(kafka, schema, guarantee), range(2000), epoch_records=300)
+    kafka.wait_until_settled(topic)
     found = kafka.read(topic)
     assert sorted(int(m.value()) for m in found) == list(range(2000))
     assert all(m.key() == m.value()[-1:] for m in found)
@@ -77,6 +78,7 @@ def test_records_are_written_once_although_the_job_is_restored_again_and_again(
     topic = kafka.topic(2)
     to = sink(kafka, serializer(topic).build(), guarantee)
     write(to, range(1000), epoch_records=70, restore_after=range(1, 15, 2))
+    kafka.wait_until_settled(topic)
     assert sorted(map(int, kafka.values(topic))) == list(range(1000))
 
 

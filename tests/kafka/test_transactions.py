@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -95,6 +96,13 @@ class Sinks:
         """What a reader of committed records sees, up to the first open transaction."""
         return sorted(self._kafka.values(self.topic))
 
+    def assert_visible(self, *values: str) -> None:
+        """A commit is answered before all can see it, so it may take a moment."""
+        deadline = time.monotonic() + 20
+        while self.visible() != list(values) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert self.visible() == list(values)
+
     def close(self) -> None:
         for process in self._started:
             process.writer.close()
@@ -114,7 +122,7 @@ def test_nothing_is_visible_before_the_commit(sinks: Sinks) -> None:
     process.writer.write(["of the next checkpoint"], None)
     assert sinks.visible() == []
     process.committer.commit(committables)
-    assert sinks.visible() == ["a", "b"]
+    sinks.assert_visible("a", "b")
 
 
 def test_what_was_prepared_is_written_again_if_the_process_dies_before_the_commit(
@@ -122,7 +130,7 @@ def test_what_was_prepared_is_written_again_if_the_process_dies_before_the_commi
 ) -> None:
     state, committables = sinks.start().checkpoint("a", "b")
     sinks.start(state, committables)
-    assert sinks.visible() == ["a", "b"]
+    sinks.assert_visible("a", "b")
 
 
 def test_what_was_committed_is_not_written_again_if_the_process_dies_after_the_commit(
@@ -133,7 +141,7 @@ def test_what_was_committed_is_not_written_again_if_the_process_dies_after_the_c
     process.committer.commit(committables)
     sinks.start(state, committables)
     sinks.start(state, committables)
-    assert sinks.visible() == ["a", "b"]
+    sinks.assert_visible("a", "b")
 
 
 def test_a_commit_can_be_repeated_in_the_process_that_made_it(sinks: Sinks) -> None:
@@ -142,7 +150,7 @@ def test_a_commit_can_be_repeated_in_the_process_that_made_it(sinks: Sinks) -> N
     process.committer.commit(first)
     _, second = process.checkpoint("b")
     process.committer.commit([*first, *second])
-    assert sinks.visible() == ["a", "b"]
+    sinks.assert_visible("a", "b")
 
 
 def test_what_no_checkpoint_has_is_aborted_by_the_next_process(sinks: Sinks) -> None:
@@ -155,7 +163,7 @@ def test_what_no_checkpoint_has_is_aborted_by_the_next_process(sinks: Sinks) -> 
     # A reader gets past the place where the lost record is: the transaction is not open any more.
     _, more = after.checkpoint("b")
     after.committer.commit(more)
-    assert sinks.visible() == ["a", "b"]
+    sinks.assert_visible("a", "b")
 
 
 def test_checkpoints_that_were_given_up_are_committed_with_the_next_one(sinks: Sinks) -> None:
@@ -163,7 +171,7 @@ def test_checkpoints_that_were_given_up_are_committed_with_the_next_one(sinks: S
     prepared = [c for i in range(4) for c in process.checkpoint(str(i))[1]]
     assert len({c.transactional_id for c in prepared}) == 4
     process.committer.commit(prepared)
-    assert sinks.visible() == ["0", "1", "2", "3"]
+    sinks.assert_visible("0", "1", "2", "3")
 
 
 def test_a_zombie_cannot_commit_after_another_process_took_over(sinks: Sinks) -> None:
@@ -172,7 +180,7 @@ def test_a_zombie_cannot_commit_after_another_process_took_over(sinks: Sinks) ->
     sinks.start(state, committables)
     with pytest.raises(KafkaError, match=r"is lost.*transactional id prefix"):
         zombie.committer.commit(committables)
-    assert sinks.visible() == ["a"]
+    sinks.assert_visible("a")
 
 
 def test_two_jobs_from_one_savepoint_write_each_their_own_records(sinks: Sinks) -> None:
@@ -188,7 +196,7 @@ def test_two_jobs_from_one_savepoint_write_each_their_own_records(sinks: Sinks) 
     two = sinks.start(state, committables)
     again, more = two.checkpoint("two 1")
     sinks.start(again, more)
-    assert sinks.visible() == ["a", "one 1", "one 2", "one 3", "two 1"]
+    sinks.assert_visible("a", "one 1", "one 2", "one 3", "two 1")
 
 
 def test_a_job_with_fewer_writers_commits_and_aborts_for_those_that_are_gone(sinks: Sinks) -> None:
@@ -201,7 +209,7 @@ def test_a_job_with_fewer_writers_commits_and_aborts_for_those_that_are_gone(sin
     committables = [c for _, prepared in taken for c in prepared]
     after = sinks.start(state, committables)
     after.committer.commit(after.checkpoint("after")[1])
-    assert sinks.visible() == ["0", "1", "2", "after"]
+    sinks.assert_visible("0", "1", "2", "after")
 
 
 def test_no_transaction_where_nothing_was_written(sinks: Sinks) -> None:
