@@ -10,7 +10,14 @@ from tests.doc_pages import ROOT, check_page
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/spark-tables.md", "docs/state-processor.md", "docs/tutorial.md"]
+    "page",
+    [
+        "README.md",
+        "docs/spark-tables.md",
+        "docs/sql.md",
+        "docs/state-processor.md",
+        "docs/tutorial.md",
+    ],
 )
 def test_page_prints_what_it_shows(page: str, tmp_path: Path) -> None:
     check_page(ROOT / page, tmp_path)

@@ -19,6 +19,7 @@ RUN = {
     "docs/exactly-once.md",
     "docs/files.md",
     "docs/spark-tables.md",
+    "docs/sql.md",
     "docs/state-evolution.md",
     "docs/state-processor.md",
     "docs/testing.md",
