@@ -70,19 +70,33 @@ def drawn_to(rdd: RDD[Any], locations: Sequence[str | None]) -> RDD[Any]:
             hosts.add(location)
         wishes.add(jvm.scala.Tuple2(b"", jvm.PythonUtils.toSeq(hosts)))
     anchors = context._jsc.sc().makeRDD(jvm.PythonUtils.toSeq(wishes), bytes_tag)
-    drawn = anchors.zipPartitions(rdd._jrdd.rdd(), False, _second(jvm), bytes_tag, bytes_tag)
+    second = _second(context)
+    drawn = anchors.zipPartitions(rdd._jrdd.rdd(), False, second, bytes_tag, bytes_tag)
     java = jvm.org.apache.spark.api.java.JavaRDD(drawn, bytes_tag)
     return RDD(java, context, rdd._jrdd_deserializer)
 
 
-def _second(jvm: Any) -> Any:
+def _second(context: SparkContext) -> Any:
     """The Scala function `(first, second) => second`, made of what Scala's library has.
 
     A map without entries whose default is the identity takes anything to the identity.
     """
+    jvm, gateway = context._jvm, context._gateway
+    assert jvm is not None
+    assert gateway is not None
     identity = getattr(_scala(jvm.scala, "Predef"), "$conforms")()
     always = _scala(jvm.scala.collection.immutable, "Map").empty().withDefaultValue(identity)
-    return _scala(jvm.scala, "Function").uncurried(always)
+    functions = _scala(jvm.scala, "Function")
+    # There are several methods of this name, which differ in what they return alone: a plain call
+    # would get any of them.
+    uncurried = next(
+        method
+        for method in functions.getClass().getMethods()
+        if method.getName() == "uncurried" and method.getReturnType().getName() == "scala.Function2"
+    )
+    arguments = gateway.new_array(jvm.java.lang.Object, 1)
+    arguments[0] = always
+    return uncurried.invoke(functions, arguments)
 
 
 def _scala(package: Any, name: str) -> Any:
