@@ -111,6 +111,13 @@ class Kafka:
         """The values of a topic, as text."""
         return [message.value().decode() for message in self.read(topic, isolation)]
 
+    def wait_for_values(self, topic: str, expected: list[str]) -> None:
+        """Assert what a topic holds, in any order; the last of it may take a moment to be seen."""
+        deadline = time.monotonic() + LIMIT_S
+        while (found := sorted(self.values(topic))) != sorted(expected):
+            assert time.monotonic() < deadline, f"{topic} holds {found}, not {sorted(expected)}"
+            time.sleep(0.1)
+
     def committed(self, group: str, topic: str, partition: int = 0) -> int:
         """What a group has committed; negative if nothing."""
         consumer = self._consumer(group, "read_committed")

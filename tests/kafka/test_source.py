@@ -288,7 +288,7 @@ def test_messages_for_which_a_schema_returns_none_are_skipped(kafka: Kafka) -> N
 
 def test_an_unknown_topic_or_partition_is_named_with_those_that_are_there(kafka: Kafka) -> None:
     topic = kafka.topic()
-    with pytest.raises(Exception, match=rf"no topic 'ordres'; there are: .*{topic}"):
+    with pytest.raises(Exception, match=r"no topic 'ordres'; there are: .*topic-"):
         read(to_the_end(builder(kafka, "ordres")))
     wrong = builder(kafka).set_partitions({KafkaTopicPartition(topic, 7)})
     with pytest.raises(Exception, match=r"has no partition 7: it has 1"):
