@@ -1,0 +1,255 @@
+"""Types that are made of other types: arrays, multisets, maps and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from headrace.sql.types.base import DataType
+
+
+class ArrayType(DataType):
+    """A list of elements of one type."""
+
+    _root = "ARRAY"
+
+    def __init__(self, element_type: DataType, nullable: bool = True) -> None:
+        super().__init__(nullable)
+        self.element_type = element_type
+
+    def _same(self) -> tuple[Any, ...]:
+        return (self.element_type,)
+
+    def _sql(self) -> str:
+        return f"{self._root}<{self.element_type.sql_text()}>"
+
+    def need_conversion(self) -> bool:
+        """Whether the elements need it."""
+        return self.element_type.need_conversion()
+
+    def to_sql_type(self, obj: Any) -> Any:
+        """A list of SQL values."""
+        if obj is None or not self.need_conversion():
+            return obj
+        return [self.element_type.to_sql_type(v) for v in obj]
+
+    def from_sql_type(self, obj: Any) -> Any:
+        """A list of Python objects."""
+        if obj is None or not self.need_conversion():
+            return obj
+        return [self.element_type.from_sql_type(v) for v in obj]
+
+
+class ListViewType(DataType):
+    """The type of a `ListView` in an accumulator."""
+
+    def __init__(self, element_type: DataType) -> None:
+        super().__init__(True)
+        self._element_type = element_type
+
+    def _same(self) -> tuple[Any, ...]:
+        return (self._element_type,)
+
+    def _sql(self) -> str:
+        return f"LISTVIEW<{self._element_type.sql_text()}>"
+
+    def __repr__(self) -> str:
+        return f"ListViewType({self._element_type!r})"
+
+    def to_sql_type(self, obj: Any) -> Any:
+        """Views stay what they are."""
+        return obj
+
+    def from_sql_type(self, obj: Any) -> Any:
+        """Views stay what they are."""
+        return obj
+
+
+class MapType(DataType):
+    """Keys and values."""
+
+    _root = "MAP"
+
+    def __init__(self, key_type: DataType, value_type: DataType, nullable: bool = True) -> None:
+        super().__init__(nullable)
+        self.key_type = key_type
+        self.value_type = value_type
+
+    def _same(self) -> tuple[Any, ...]:
+        return (self.key_type, self.value_type)
+
+    def _sql(self) -> str:
+        return f"MAP<{self.key_type.sql_text()}, {self.value_type.sql_text()}>"
+
+    def need_conversion(self) -> bool:
+        """Whether keys or values need it."""
+        return self.key_type.need_conversion() or self.value_type.need_conversion()
+
+    def to_sql_type(self, obj: Any) -> Any:
+        """A dict of SQL values."""
+        if obj is None or not self.need_conversion():
+            return obj
+        key, value = self.key_type.to_sql_type, self.value_type.to_sql_type
+        return {key(k): value(v) for k, v in obj.items()}
+
+    def from_sql_type(self, obj: Any) -> Any:
+        """A dict of Python objects."""
+        if obj is None or not self.need_conversion():
+            return obj
+        key, value = self.key_type.from_sql_type, self.value_type.from_sql_type
+        return {key(k): value(v) for k, v in obj.items()}
+
+
+class MapViewType(DataType):
+    """The type of a `MapView` in an accumulator."""
+
+    def __init__(self, key_type: DataType, value_type: DataType) -> None:
+        super().__init__(True)
+        self._key_type = key_type
+        self._value_type = value_type
+
+    def _same(self) -> tuple[Any, ...]:
+        return (self._key_type, self._value_type)
+
+    def _sql(self) -> str:
+        return f"MAPVIEW<{self._key_type.sql_text()}, {self._value_type.sql_text()}>"
+
+    def __repr__(self) -> str:
+        return f"MapViewType({self._key_type!r}, {self._value_type!r})"
+
+    def to_sql_type(self, obj: Any) -> Any:
+        """Views stay what they are."""
+        return obj
+
+    def from_sql_type(self, obj: Any) -> Any:
+        """Views stay what they are."""
+        return obj
+
+
+class MultisetType(ArrayType):
+    """Elements of one type, each with how often it is there."""
+
+    _root = "MULTISET"
+
+    def to_sql_type(self, obj: Any) -> Any:
+        """Values and how often they are there."""
+        if obj is None or not self.need_conversion():
+            return obj
+        return {self.element_type.to_sql_type(v): n for v, n in obj.items()}
+
+    def from_sql_type(self, obj: Any) -> Any:
+        """Objects and how often they are there."""
+        if obj is None or not self.need_conversion():
+            return obj
+        return {self.element_type.from_sql_type(v): n for v, n in obj.items()}
+
+
+class RowField:
+    """A field of a row: name, type and a description."""
+
+    def __init__(self, name: str, data_type: DataType, description: str | None = None) -> None:
+        if not isinstance(data_type, DataType):
+            raise TypeError(f"the type of field {name!r} is a DataType, not {data_type!r}")
+        self.name = name
+        self.data_type = data_type
+        self.description = "..." if description is None else description
+
+    def need_conversion(self) -> bool:
+        """Whether values of the field need it."""
+        return self.data_type.need_conversion()
+
+    def to_sql_type(self, obj: Any) -> Any:
+        """The SQL value of the field."""
+        return self.data_type.to_sql_type(obj)
+
+    def from_sql_type(self, obj: Any) -> Any:
+        """The Python object of the field."""
+        return self.data_type.from_sql_type(obj)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RowField) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.data_type))
+
+    def __repr__(self) -> str:
+        return f"RowField({self.name}, {self.data_type!r}, {self.description})"
+
+
+class RowType(DataType):
+    """Named fields, each with a type of its own."""
+
+    _root = "ROW"
+
+    def __init__(self, fields: list[RowField] | None = None, nullable: bool = True) -> None:
+        super().__init__(nullable)
+        self.fields: list[RowField] = list(fields or [])
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the fields."""
+        return [f.name for f in self.fields]
+
+    def _same(self) -> tuple[Any, ...]:
+        return tuple((f.name, f.data_type) for f in self.fields)
+
+    def _sql(self) -> str:
+        fields = ", ".join(f"`{f.name}` {f.data_type.sql_text()}" for f in self.fields)
+        return f"ROW<{fields}>"
+
+    def add(self, field: RowField | str, data_type: DataType | None = None) -> RowType:
+        """Append a field."""
+        if isinstance(field, RowField):
+            self.fields.append(field)
+        elif data_type is None:
+            raise ValueError(f"the type of field {field!r} is missing")
+        else:
+            self.fields.append(RowField(field, data_type))
+        return self
+
+    def field_names(self) -> list[str]:
+        """Names of the fields."""
+        return self.names
+
+    def field_types(self) -> list[DataType]:
+        """Types of the fields."""
+        return [f.data_type for f in self.fields]
+
+    def need_conversion(self) -> bool:
+        """Rows are tuples as SQL values."""
+        return True
+
+    def to_sql_type(self, obj: Any) -> Any:
+        """A tuple of SQL values."""
+        if obj is None:
+            return None
+        values = [obj.get(n) for n in self.names] if isinstance(obj, dict) else list(obj)
+        return tuple(f.to_sql_type(v) for f, v in zip(self.fields, values, strict=True))
+
+    def from_sql_type(self, obj: Any) -> Any:
+        """A `Row` of Python objects."""
+        from headrace.common.types import row_of
+
+        if obj is None:
+            return None
+        values = [f.from_sql_type(v) for f, v in zip(self.fields, obj, strict=True)]
+        return row_of(values, self.names)
+
+    def __iter__(self) -> Iterator[RowField]:
+        return iter(self.fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __getitem__(self, key: int | str | slice) -> Any:
+        if isinstance(key, str):
+            for field in self.fields:
+                if field.name == key:
+                    return field
+            raise KeyError(f"there is no field {key!r}; the fields are {self.names}")
+        if isinstance(key, slice):
+            return RowType(self.fields[key])
+        return self.fields[key]
+
+    def __repr__(self) -> str:
+        return f"RowType({','.join(map(repr, self.fields))})"

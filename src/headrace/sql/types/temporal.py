@@ -1,0 +1,288 @@
+"""Types of time: dates, times, timestamps and intervals."""
+
+from __future__ import annotations
+
+import datetime
+from enum import Enum
+from typing import Any
+
+from headrace.sql.types.atomic import AtomicType
+
+_EPOCH_ORDINAL = datetime.date(1970, 1, 1).toordinal()
+_EPOCH = datetime.datetime(1970, 1, 1)
+_MICROSECOND = datetime.timedelta(microseconds=1)
+
+
+class DateType(AtomicType):
+    """A day of the calendar."""
+
+    _root = "DATE"
+
+    def need_conversion(self) -> bool:
+        """Days since 1970-01-01 stand for dates."""
+        return True
+
+    def to_sql_type(self, d: datetime.date | None) -> int | None:
+        """Days since 1970-01-01."""
+        return None if d is None else d.toordinal() - _EPOCH_ORDINAL
+
+    def from_sql_type(self, v: int | None) -> datetime.date | None:
+        """The date."""
+        return None if v is None else datetime.date.fromordinal(v + _EPOCH_ORDINAL)
+
+
+class _PreciseType(AtomicType):
+    def __init__(self, precision: int, nullable: bool = True) -> None:
+        super().__init__(nullable)
+        self.precision = precision
+
+    def _same(self) -> tuple[Any, ...]:
+        return (self.precision,)
+
+    def _sql(self) -> str:
+        return f"{self._root}({self.precision})"
+
+
+class TimeType(_PreciseType):
+    """A time of day."""
+
+    _root = "TIME"
+
+    def __init__(self, precision: int = 0, nullable: bool = True) -> None:
+        super().__init__(precision, nullable)
+
+    def need_conversion(self) -> bool:
+        """Microseconds of the day stand for times."""
+        return True
+
+    def to_sql_type(self, t: datetime.time | None) -> int | None:
+        """Microseconds of the day."""
+        if t is None:
+            return None
+        return ((t.hour * 60 + t.minute) * 60 + t.second) * 1_000_000 + t.microsecond
+
+    def from_sql_type(self, t: int | None) -> datetime.time | None:
+        """The time of day."""
+        if t is None:
+            return None
+        return (datetime.datetime.min + datetime.timedelta(microseconds=t)).time()
+
+
+class TimestampType(_PreciseType):
+    """Date and time of day, in no time zone."""
+
+    _root = "TIMESTAMP"
+
+    def __init__(self, precision: int = 6, nullable: bool = True) -> None:
+        super().__init__(precision, nullable)
+
+    def need_conversion(self) -> bool:
+        """Microseconds since 1970 stand for date and time."""
+        return True
+
+    def to_sql_type(self, dt: datetime.datetime | None) -> int | None:
+        """Microseconds since 1970."""
+        return None if dt is None else (dt.replace(tzinfo=None) - _EPOCH) // _MICROSECOND
+
+    def from_sql_type(self, ts: int | None) -> datetime.datetime | None:
+        """Date and time."""
+        return None if ts is None else _EPOCH + datetime.timedelta(microseconds=ts)
+
+
+class LocalZonedTimestampType(_PreciseType):
+    """An instant, shown in the time zone of the session."""
+
+    _root = "TIMESTAMP_LTZ"
+
+    def __init__(self, precision: int = 6, nullable: bool = True) -> None:
+        super().__init__(precision, nullable)
+
+    def need_conversion(self) -> bool:
+        """Microseconds since 1970 in UTC stand for instants."""
+        return True
+
+    def to_sql_type(self, dt: datetime.datetime | None) -> int | None:
+        """Microseconds since 1970 in UTC."""
+        if dt is None:
+            return None
+        aware = dt.astimezone(datetime.UTC)
+        return (aware.replace(tzinfo=None) - _EPOCH) // _MICROSECOND
+
+    def from_sql_type(self, ts: int | None) -> datetime.datetime | None:
+        """The instant in the local time zone of this process, without its name."""
+        if ts is None:
+            return None
+        aware = (_EPOCH + datetime.timedelta(microseconds=ts)).replace(tzinfo=datetime.UTC)
+        return aware.astimezone().replace(tzinfo=None)
+
+
+class ZonedTimestampType(_PreciseType):
+    """Date and time with its own zone; declared as in PyFlink, supported nowhere."""
+
+    _root = "TIMESTAMP WITH TIME ZONE"
+
+    def __init__(self, precision: int = 6, nullable: bool = True) -> None:
+        super().__init__(precision, nullable)
+
+    def _sql(self) -> str:
+        return f"TIMESTAMP({self.precision}) WITH TIME ZONE"
+
+    def need_conversion(self) -> bool:
+        """Not supported."""
+        return True
+
+    def to_sql_type(self, dt: datetime.datetime | None) -> Any:
+        """Not supported."""
+        raise NotImplementedError("TIMESTAMP WITH TIME ZONE is not supported, as in Flink")
+
+    def from_sql_type(self, zoned_ts: Any) -> Any:
+        """Not supported."""
+        raise NotImplementedError("TIMESTAMP WITH TIME ZONE is not supported, as in Flink")
+
+
+class Resolution:
+    """A unit of an interval, with the number of its digits."""
+
+    class IntervalUnit(Enum):
+        """Units of intervals."""
+
+        SECOND = 0
+        MINUTE = 1
+        HOUR = 2
+        DAY = 3
+        MONTH = 4
+        YEAR = 5
+
+    def __init__(self, unit: IntervalUnit, precision: int = -1) -> None:
+        self._unit = unit
+        self._precision = precision
+
+    @property
+    def unit(self) -> IntervalUnit:
+        """The unit."""
+        return self._unit
+
+    @property
+    def precision(self) -> int:
+        """Digits; -1 if not given."""
+        return self._precision
+
+    def __str__(self) -> str:
+        return f"{self._unit}({self._precision})"
+
+
+class YearMonthIntervalType(AtomicType):
+    """A number of months."""
+
+    _root = "INTERVAL YEAR TO MONTH"
+
+    class YearMonthResolution:
+        """Which units an interval of months shows."""
+
+        YEAR = 1
+        MONTH = 2
+        YEAR_TO_MONTH = 3
+
+    DEFAULT_PRECISION = 2
+
+    def __init__(
+        self,
+        resolution: int = YearMonthResolution.YEAR_TO_MONTH,
+        precision: int = DEFAULT_PRECISION,
+        nullable: bool = True,
+    ) -> None:
+        super().__init__(nullable)
+        self._resolution = resolution
+        self._precision = precision
+
+    @property
+    def resolution(self) -> int:
+        """Which units are shown."""
+        return self._resolution
+
+    @property
+    def precision(self) -> int:
+        """Digits of the years."""
+        return self._precision
+
+    def __repr__(self) -> str:
+        return f"YearMonthIntervalType({str(self._nullable).lower()})"
+
+    def _sql(self) -> str:
+        digits = self._precision
+        return {
+            self.YearMonthResolution.YEAR: f"INTERVAL YEAR({digits})",
+            self.YearMonthResolution.MONTH: "INTERVAL MONTH",
+        }.get(self._resolution, f"INTERVAL YEAR({digits}) TO MONTH")
+
+
+class DayTimeIntervalType(AtomicType):
+    """A length of time, exact to the millisecond."""
+
+    _root = "INTERVAL DAY TO SECOND"
+
+    class DayTimeResolution(Enum):
+        """Which units a length of time shows."""
+
+        DAY = 0
+        DAY_TO_HOUR = 1
+        DAY_TO_MINUTE = 2
+        DAY_TO_SECOND = 3
+        HOUR = 4
+        HOUR_TO_MINUTE = 5
+        HOUR_TO_SECOND = 6
+        MINUTE = 7
+        MINUTE_TO_SECOND = 8
+        SECOND = 9
+
+    DEFAULT_DAY_PRECISION = 2
+    DEFAULT_FRACTIONAL_PRECISION = 6
+
+    def __init__(
+        self,
+        resolution: DayTimeResolution = DayTimeResolution.DAY_TO_SECOND,
+        day_precision: int = DEFAULT_DAY_PRECISION,
+        fractional_precision: int = DEFAULT_FRACTIONAL_PRECISION,
+        nullable: bool = True,
+    ) -> None:
+        super().__init__(nullable)
+        self._resolution = resolution
+        self._day_precision = day_precision
+        self._fractional_precision = fractional_precision
+
+    @property
+    def resolution(self) -> DayTimeResolution:
+        """Which units are shown."""
+        return self._resolution
+
+    @property
+    def day_precision(self) -> int:
+        """Digits of the days."""
+        return self._day_precision
+
+    @property
+    def fractional_precision(self) -> int:
+        """Digits of the second's fraction."""
+        return self._fractional_precision
+
+    def need_conversion(self) -> bool:
+        """Milliseconds stand for lengths of time."""
+        return True
+
+    def to_sql_type(self, timedelta: datetime.timedelta | None) -> int | None:
+        """Milliseconds."""
+        return None if timedelta is None else timedelta // datetime.timedelta(milliseconds=1)
+
+    def from_sql_type(self, ts: int | None) -> datetime.timedelta | None:
+        """The length of time."""
+        return None if ts is None else datetime.timedelta(milliseconds=ts)
+
+    def __repr__(self) -> str:
+        return f"DayTimeIntervalType({str(self._nullable).lower()})"
+
+    def _sql(self) -> str:
+        words = self._resolution.name.split("_TO_")
+        first, last = words[0], words[-1]
+        upper = f"DAY({self._day_precision})" if first == "DAY" else first
+        lower = f"SECOND({self._fractional_precision})" if last == "SECOND" else last
+        return f"INTERVAL {lower}" if first == last else f"INTERVAL {upper} TO {lower}"
