@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import pickle
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Number
 from typing import Any
 from zlib import crc32
@@ -173,28 +174,32 @@ class KeyAssigner:
             subtask_of_group(g, parallelism, max_parallelism) for g in range(max_parallelism)
         ]
         self._single = parallelism == 1
+        # Bytes are smaller than a list, and quick to count and to compare.
+        self._column: Callable[[Iterable[int]], Sequence[int]] = (
+            bytes if parallelism <= 256 else list
+        )
         self._memo: dict[Any, int] = {}
 
-    def assign(self, keys: list[Any]) -> list[int]:
+    def assign(self, keys: list[Any]) -> Sequence[int]:
         """The owner of each key: remembered for the first keys seen, computed for others."""
         if self._single:
             set(keys)  # as the other ways do: a key that cannot be hashed is a TypeError
-            return [0] * len(keys)
+            return bytes(len(keys))
         memo = self._memo
         try:
-            return list(map(memo.__getitem__, keys))
+            return self._column(map(memo.__getitem__, keys))
         except KeyError:
             return self._compute(keys)
 
-    def _compute(self, keys: list[Any]) -> list[int]:
+    def _compute(self, keys: list[Any]) -> Sequence[int]:
         owners, groups, memo = self._owners, self._max_parallelism, self._memo
         if set(map(type, keys)) == {int}:
             targets = [owners[(k * HASH_MULTIPLIER >> 32 & HASH_MASK) % groups] for k in keys]
             if len(memo) < self._MEMO_LIMIT:
                 memo.update(zip(keys, targets, strict=True))
-            return targets
+            return self._column(targets)
         if len(memo) > self._MEMO_LIMIT:
             memo.clear()
         for key in set(keys).difference(memo):
             memo[key] = owners[stable_hash(key) % groups]
-        return list(map(memo.__getitem__, keys))
+        return self._column(map(memo.__getitem__, keys))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from itertools import compress
-from operator import not_
 from typing import Any
 
 from headrace.common.errors import HeadraceError
@@ -16,6 +15,12 @@ from headrace.runtime.key_groups import KeyAssigner, hashable_key
 
 Router = Callable[[Batch], Iterator[tuple[int, Batch]]]
 """Gives the parts of a batch with the number of the subtask for each."""
+
+_FEW_RECEIVERS = 3
+"""Up to here a pass over the columns for each receiver is cheaper than a list of rows for each."""
+
+_IS_TARGET = [bytes(number == target for number in range(256)) for target in range(_FEW_RECEIVERS)]
+"""Translates a column of targets into the mask of one of them."""
 
 
 def connected_receivers(
@@ -134,26 +139,32 @@ def _keyed(selector: Callable[[Any], Any], receivers: int, max_parallelism: int)
     return route
 
 
-def split(batch: Batch, targets: list[int], receivers: int) -> Iterator[tuple[int, Batch]]:
+def split(batch: Batch, targets: Sequence[int], receivers: int) -> Iterator[tuple[int, Batch]]:
     """Cut a batch by the target of each row; the order of rows stays."""
+    if receivers <= _FEW_RECEIVERS:
+        return _split_by_masks(batch, bytes(targets), receivers)
+    return _split_by_rows(batch, targets, receivers)
+
+
+def _split_by_masks(batch: Batch, targets: bytes, receivers: int) -> Iterator[tuple[int, Batch]]:
+    """One pass over each column for a receiver, none of them in Python."""
     columns = (batch.values, batch.timestamps, batch.keys)
-    if receivers == 2:
-        yield from _split_in_two(columns, targets)
-        return
+    for target in range(receivers):
+        count = targets.count(target)
+        if count == len(targets):
+            yield target, batch
+        elif count:
+            mask = targets.translate(_IS_TARGET[target])
+            yield target, Batch(*(None if c is None else list(compress(c, mask)) for c in columns))  # type: ignore[arg-type]
+
+
+def _split_by_rows(
+    batch: Batch, targets: Sequence[int], receivers: int
+) -> Iterator[tuple[int, Batch]]:
+    columns = (batch.values, batch.timestamps, batch.keys)
     rows_of: list[list[int]] = [[] for _ in range(receivers)]
     for row, target in enumerate(targets):
         rows_of[target].append(row)
     for target, rows in enumerate(rows_of):
         if rows:
             yield target, Batch(*(None if c is None else [c[r] for r in rows] for c in columns))  # type: ignore[arg-type]
-
-
-def _split_in_two(columns: Any, targets: list[int]) -> Iterator[tuple[int, Batch]]:
-    ones = sum(targets)
-    if ones < len(targets):
-        zero = list(map(not_, targets)) if ones else None
-        kept = (c if c is None or zero is None else list(compress(c, zero)) for c in columns)
-        yield 0, Batch(*kept)
-    if ones:
-        whole = ones == len(targets)
-        yield 1, Batch(*(c if c is None or whole else list(compress(c, targets)) for c in columns))
