@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from headrace.datastream.data_stream import DataStream
 from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.state_processor import KeyedStateReaderFunction, SavepointReader, SavepointWriter
 
 RECORDS, KEYS = 4_000, 100
 
@@ -77,7 +79,7 @@ def expected() -> list[tuple[int, int]]:
 
 def wait_for_increments(directory: Path, least: int) -> Path:
     """Wait for a checkpoint that builds upon some others; where it is."""
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         for metadata in directory.glob("*/chk-*/_metadata"):
             try:
@@ -110,30 +112,64 @@ def test_a_job_recovers_from_changes(tmp_path: Path, backend: str) -> None:
     assert list((tmp_path / "local").glob("*/*")) == []
 
 
-def test_a_retained_checkpoint_is_restored_and_claimed(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def retained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An incremental checkpoint of a job that was cancelled, among others of that job."""
+    directory = tmp_path_factory.mktemp("retained")
     env, stream = counting(
-        tmp_path / "one",
+        directory,
         "hashmap",
-        300,
+        100,
         **{
+            "execution.checkpointing.num-retained": "1000",
             "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
         },
     )
     stream.print()
     client = env.execute_async()
-    wait_for_increments(tmp_path / "one", 2)
+    found = wait_for_increments(directory, 2)
     client.cancel().result()
-    retained = wait_for_increments(tmp_path / "one", 2)
+    return found
 
-    _, stream = counting(
-        tmp_path / "two",
-        "rocksdb",
-        100_000,
-        **{
-            "execution.state-recovery.path": str(retained),
-            "execution.state-recovery.claim-mode": "CLAIM",
-        },
-    )
+
+def restored(path: Path, checkpoints: Path, **more: str) -> list[tuple[int, int]]:
+    """The result of a job that goes on from a checkpoint, with the other backend."""
+    more["execution.state-recovery.path"] = str(path)
+    _, stream = counting(checkpoints, "rocksdb", 100_000, **more)
     with stream.execute_and_collect() as results:
-        assert sorted(results) == expected()
-    assert not list(tmp_path.glob("one/*/chk-*")), "it was the second job's to delete"
+        return sorted(results)
+
+
+def test_the_state_processor_reads_and_copies_an_incremental_checkpoint(
+    retained: Path, tmp_path: Path
+) -> None:
+    class Counts(KeyedStateReaderFunction):
+        open = Counting.open
+
+        def read_key(self, key: int) -> Iterator[Any]:
+            yield key, self.count.value()
+
+    reader = SavepointReader.read(str(retained))
+    rows = sorted(map(tuple, reader.read_keyed_state("counting", "count").collect()))
+    assert rows
+    by_function = reader.read_keyed_state("counting", Counts(), "key bigint, count bigint")
+    assert sorted(map(tuple, by_function.collect())) == rows
+    copy = tmp_path / "copy"
+    SavepointWriter.from_existing_savepoint(str(retained)).write(str(copy))
+    moved = copy.rename(tmp_path / "moved")
+    again = SavepointReader.read(str(moved)).read_keyed_state("counting", "count")
+    assert sorted(map(tuple, again.collect())) == rows
+    assert restored(moved, tmp_path / "checkpoints") == expected()
+
+
+def test_a_retained_checkpoint_is_restored(retained: Path, tmp_path: Path) -> None:
+    assert restored(retained, tmp_path / "checkpoints") == expected()
+    assert (retained / "_metadata").exists(), "it was not the second job's to delete"
+
+
+def test_retained_checkpoints_are_claimed(retained: Path, tmp_path: Path) -> None:
+    job = tmp_path / "job"
+    shutil.copytree(retained.parent, job)
+    claim = {"execution.state-recovery.claim-mode": "CLAIM"}
+    assert restored(job, tmp_path / "checkpoints", **claim) == expected()
+    assert not list(job.glob("chk-*")), "they were the second job's to delete"

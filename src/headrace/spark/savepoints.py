@@ -1,4 +1,4 @@
-"""Savepoints as DataFrames: one partition for each file, in both directions."""
+"""Savepoints as DataFrames: one partition for each subtask, in both directions."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from headrace.state_processor.tasks import Bootstrap
 
 _SAMPLE = 100
 
-Reader = Callable[[str], Iterator[Any]]
+Reader = Callable[[list[str]], Iterator[Any]]
 
 
 def frame_of_files(
-    paths: list[str],
+    chains: list[list[str]],
     read: Reader,
     columns: tuple[str, ...] | None,
     schema: Any,
     spark: SparkSession | None,
 ) -> DataFrame:
-    """A DataFrame of the rows that `read` gives for each file.
+    """A DataFrame of the rows that `read` gives for the files of each subtask.
 
     Without a schema the types are those of the first rows; `columns` names them.
     """
     session = spark or get_or_create_session({})
-    if not paths:
+    if not chains:
         raise StateError("the operator has no file in the savepoint")
-    rows = session.sparkContext.parallelize(paths, len(paths)).flatMap(read)
+    rows = session.sparkContext.parallelize(chains, len(chains)).flatMap(read)
     if schema is None:
         assert columns is not None
         schema = _schema_of(rows.take(_SAMPLE), columns)

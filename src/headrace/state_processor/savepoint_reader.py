@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -62,15 +62,16 @@ class SavepointReader:
 
     @staticmethod
     def read(path: str, spark: Any = None) -> SavepointReader:
-        """Opens a savepoint.
+        """Opens a savepoint or checkpoint.
+
+        An incremental checkpoint is read together with those that it builds upon, so the directory
+        of its job has to be whole.
 
         Args:
             path: Its directory, or the `_metadata` file in it.
             spark: The Spark session to use; the active one, or a local one if left out.
         """
-        checkpoint = load_checkpoint(path)
-        checkpoint.require_self_contained()
-        return SavepointReader(checkpoint, spark)
+        return SavepointReader(load_checkpoint(path), spark)
 
     def operators(self) -> list[SavepointOperator]:
         """All operators, with what they have."""
@@ -95,7 +96,7 @@ class SavepointReader:
                 are declared or easily seen need none.
 
         Returns:
-            A Spark DataFrame. Each file of the savepoint is one partition.
+            A Spark DataFrame. What each subtask wrote is one partition.
         """
         entry = self._entry(operator)
         if isinstance(state, KeyedStateReaderFunction):
@@ -149,8 +150,8 @@ class SavepointReader:
             )
         read = partial(_rows_of_operator_state, entry.operator_id, state, len(columns))
         # Every subtask has the same copy of broadcast state.
-        files = entry.files[:1] if mode == "broadcast" else entry.files
-        return self._frame(entry, read, columns, schema, files)
+        one = slice(1) if mode == "broadcast" else slice(None)
+        return self._frame(entry, read, columns, schema, one)
 
     # Inside.
 
@@ -168,7 +169,9 @@ class SavepointReader:
         )
 
     def _described(self, entry: OperatorEntry) -> SavepointOperator:
-        summary = tasks.summary_of(self._paths(entry.files), entry.operator_id)
+        # The newest file of a chain knows all states, also those that did not change.
+        newest = (chain[-1] for chain in self._chains(entry))
+        summary = tasks.summary_of(newest, entry.operator_id)
         return SavepointOperator(
             entry.uid,
             entry.operator_id,
@@ -179,8 +182,10 @@ class SavepointReader:
             summary.operator,
         )
 
-    def _paths(self, files: Iterable[str]) -> list[str]:
-        return [resolve(self._checkpoint.directory, file) for file in files]
+    def _chains(self, entry: OperatorEntry) -> list[list[str]]:
+        """The files of each subtask."""
+        directory = self._checkpoint.directory
+        return [[resolve(directory, file) for file in chain] for chain in entry.chains]
 
     @staticmethod
     def _require_state(entry: OperatorEntry, state: str, known: dict[str, str]) -> None:
@@ -196,22 +201,23 @@ class SavepointReader:
         read: Any,
         columns: tuple[str, ...] | None,
         schema: Any,
-        files: Iterable[str] | None = None,
+        subtasks: slice = slice(None),
     ) -> Any:
         from headrace.spark.savepoints import frame_of_files
 
-        paths = self._paths(entry.files if files is None else files)
-        return frame_of_files(paths, read, columns, schema, self._spark)
+        return frame_of_files(self._chains(entry)[subtasks], read, columns, schema, self._spark)
 
 
-def _rows_of_state(operator_id: str, state: str, path: str) -> Iterator[Any]:
-    return tasks.keyed_rows(path, operator_id, state)
+def _rows_of_state(operator_id: str, state: str, chain: list[str]) -> Iterator[Any]:
+    return tasks.keyed_rows(chain, operator_id, state)
 
 
-def _rows_of_operator_state(operator_id: str, state: str, columns: int, path: str) -> Iterator[Any]:
-    rows = tasks.operator_rows(path, operator_id, state)
+def _rows_of_operator_state(
+    operator_id: str, state: str, columns: int, chain: list[str]
+) -> Iterator[Any]:
+    rows = tasks.operator_rows(chain, operator_id, state)
     return iter(rows) if columns > 1 else ((row,) for row in rows)
 
 
-def _rows_of_function(operator_id: str, function: bytes, path: str) -> Iterator[Any]:
-    return tasks.read_with_function(path, operator_id, function)
+def _rows_of_function(operator_id: str, function: bytes, chain: list[str]) -> Iterator[Any]:
+    return tasks.read_with_function(chain, operator_id, function)

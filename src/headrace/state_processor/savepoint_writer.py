@@ -15,7 +15,7 @@ from headrace.coordination.checkpoint_store import (
     load_checkpoint,
 )
 from headrace.graph.ids import DEFAULT_MAX_PARALLELISM, CheckpointId
-from headrace.runtime.storage import Storages, join, name_of, resolve
+from headrace.runtime.storage import Storages, join, resolve
 from headrace.state_processor.operator_identifier import OperatorIdentifier
 from headrace.state_processor.tasks import Bootstrap
 from headrace.state_processor.transformation import StateBootstrapTransformation
@@ -64,9 +64,8 @@ class SavepointWriter:
 
     @staticmethod
     def from_existing_savepoint(path: str, parallelism: int = 4) -> SavepointWriter:
-        """Starts from a savepoint; what is not removed or replaced is copied from it."""
+        """Starts from a savepoint or checkpoint; what is not removed or replaced is copied."""
         existing = load_checkpoint(path)
-        existing.require_self_contained()
         highest = max((o.max_parallelism for o in existing.operators), default=0)
         return SavepointWriter(existing, highest or DEFAULT_MAX_PARALLELISM, parallelism)
 
@@ -139,16 +138,16 @@ class SavepointWriter:
         kept = self._kept()
         size = 0
         target = Storages().of(directory)
-        for file in sorted({file for entry in kept for file in entry.files}):
+        for file in sorted({file for entry in kept for chain in entry.chains for file in chain}):
             assert self._existing is not None
             source = resolve(self._existing.directory, file)
             with (
                 Storages().of(source).open(source) as old,
-                target.create(join(directory, name_of(file))) as new,
+                target.create(join(directory, _copied_name(file))) as new,
             ):
                 shutil.copyfileobj(old, new, _COPY_BYTES)
                 size += old.tell()
-        return [replace(e, files=tuple(map(name_of, e.files))) for e in kept], size
+        return [_copied_entry(entry) for entry in kept], size
 
     def _bootstrapped(self, directory: str) -> tuple[list[OperatorEntry], int]:
         from headrace.spark.savepoints import write_files
@@ -178,3 +177,13 @@ class SavepointWriter:
         return OperatorEntry(
             identifier.operator_id, identifier.uid, name, parallelism, self._max_parallelism, files
         )
+
+
+def _copied_name(file: str) -> str:
+    """The name of a copy: files of several checkpoints come together in one directory."""
+    return "-".join(part for part in file.split("/") if part != "..")
+
+
+def _copied_entry(entry: OperatorEntry) -> OperatorEntry:
+    bases = tuple(tuple(map(_copied_name, chain)) for chain in entry.bases)
+    return replace(entry, files=tuple(map(_copied_name, entry.files)), bases=bases)

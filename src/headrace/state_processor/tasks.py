@@ -1,6 +1,7 @@
 """What runs where the files are: snapshots turned into rows, and rows into snapshots.
 
-Nothing here knows of Spark; one task has one file of a savepoint.
+Nothing here knows of Spark. One task has what one subtask wrote: a chain of files, of which the
+first has everything and each other one, in an incremental checkpoint, what changed since.
 """
 
 from __future__ import annotations
@@ -26,15 +27,24 @@ from headrace.runtime.key_groups import key_group_of
 from headrace.runtime.operator import SubtaskServices, TaskInfo
 from headrace.runtime.output import OperatorOutput
 from headrace.runtime.snapshot_files import read_snapshot, write_snapshot
-from headrace.runtime.snapshots import SubtaskSnapshot, restore_subtask, take_snapshot
+from headrace.runtime.snapshots import (
+    SubtaskSnapshot,
+    needed_parts,
+    restore_subtask,
+    take_snapshot,
+)
 from headrace.runtime.state.declaration import StateKind, StateMeta
 from headrace.runtime.state.hashmap import HashMapStateBackend
 from headrace.runtime.state.operator_state import SavedOperatorState
+from headrace.runtime.state.snapshot import RestorableState
 from headrace.runtime.storage import Storages
 from headrace.runtime.subtask import Subtask
 from headrace.state_processor.functions import KeyedStateReaderFunction
 
 _BATCH = 10_000
+
+Chain = Sequence[str]
+"""The files of one subtask, in the order in which they are to be read."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +55,7 @@ class StateSummary:
     operator: dict[str, str]
 
 
-def summary_of(files: Sequence[str], operator_id: str) -> StateSummary:
+def summary_of(files: Iterable[str], operator_id: str) -> StateSummary:
     """The states of an operator."""
     keyed: dict[str, str] = {}
     operator: dict[str, str] = {}
@@ -61,14 +71,13 @@ def summary_of(files: Sequence[str], operator_id: str) -> StateSummary:
 # Reading.
 
 
-def keyed_rows(path: str, operator_id: str, state: str) -> Iterator[tuple[Any, ...]]:
+def keyed_rows(chain: Chain, operator_id: str, state: str) -> Iterator[tuple[Any, ...]]:
     """Key and value of each entry, with the namespace between them where the state has one."""
-    snapshot = _snapshot(path).keyed.get(operator_id)
-    if snapshot is None or state not in snapshot.states:
+    parts = _keyed_parts(_snapshots(chain), operator_id)
+    if not parts or state not in parts[-1].states:
         return
-    backend = HashMapStateBackend(snapshot.max_parallelism, lambda: 0)
-    backend.restore([snapshot], range(snapshot.max_parallelism))
-    meta = snapshot.states[state]
+    backend = _backend_of(parts)
+    meta = parts[-1].states[state]
     content = _content_of(meta)
     for address, stored in backend.stored(state):
         if meta.namespaced:
@@ -95,9 +104,10 @@ def _content_of(meta: StateMeta) -> Callable[[Any], Any]:
     return lambda stored: stored[0]
 
 
-def operator_rows(path: str, operator_id: str, state: str) -> list[Any]:
+def operator_rows(chain: Chain, operator_id: str, state: str) -> list[Any]:
     """The elements of a list state; the pairs of key and value of a broadcast state."""
-    saved = _operator_states(_snapshot(path), operator_id).get(state)
+    # Operator state is written in full every time.
+    saved = _operator_states(_snapshot(chain[-1]), operator_id).get(state)
     if saved is None:
         return []
     content = saved.load()
@@ -120,20 +130,20 @@ class _ReadKeys(KeyedProcessFunction[Any, Any, Any]):
         self._reader.close()
 
 
-def read_with_function(path: str, operator_id: str, function: bytes) -> Iterator[Any]:
+def read_with_function(chain: Chain, operator_id: str, function: bytes) -> Iterator[Any]:
     """What a reader function yields for each key."""
-    snapshot = _snapshot(path)
-    keyed = snapshot.keyed.get(operator_id)
-    if keyed is None:
+    snapshots = _snapshots(chain)
+    parts = _keyed_parts(snapshots, operator_id)
+    if not parts:
         return
-    backend = HashMapStateBackend(keyed.max_parallelism, lambda: 0)
-    backend.restore([keyed], range(keyed.max_parallelism))
+    backend = _backend_of(parts)
     keys = dict.fromkeys(key for name in backend.state_names() for key in backend.keys(name))
     reader = _ReadKeys(cloudpickle.loads(function))
+    last = snapshots[-1]
     operator = _Operator(
-        reader, operator_id, _own_key, snapshot.subtask, snapshot.parallelism, keyed.max_parallelism
+        reader, operator_id, _own_key, last.subtask, last.parallelism, parts[-1].max_parallelism
     )
-    restore_subtask(operator.subtask, [snapshot])
+    restore_subtask(operator.subtask, snapshots)
     operator.subtask.open()
     try:
         for part in _batches(keys):
@@ -149,6 +159,23 @@ def _own_key(key: Any) -> Any:
 def _snapshot(path: str) -> SubtaskSnapshot:
     snapshot: SubtaskSnapshot = read_snapshot(Storages().of(path), path)
     return snapshot
+
+
+def _snapshots(chain: Chain) -> list[SubtaskSnapshot]:
+    return [_snapshot(path) for path in chain]
+
+
+def _keyed_parts(snapshots: list[SubtaskSnapshot], operator_id: str) -> list[RestorableState]:
+    """The keyed state of an operator: a full one, and changes to it."""
+    return needed_parts([(s.subtask, s.keyed.get(operator_id)) for s in snapshots])
+
+
+def _backend_of(parts: list[RestorableState]) -> HashMapStateBackend:
+    """A backend with everything that is in them."""
+    groups = parts[-1].max_parallelism
+    backend = HashMapStateBackend(groups, lambda: 0)
+    backend.restore(parts, range(groups))
+    return backend
 
 
 def _operator_states(snapshot: SubtaskSnapshot, operator_id: str) -> dict[str, SavedOperatorState]:
