@@ -22,6 +22,7 @@ import cloudpickle
 from headrace.common.errors import CheckpointError, CheckpointFailureReason
 from headrace.graph.ids import CheckpointId
 from headrace.graph.job_graph import JobGraph, JobVertex
+from headrace.runtime.snapshot_files import read_snapshot
 from headrace.runtime.storage import Storages, join, name_of, resolve
 
 METADATA = "_metadata"
@@ -119,19 +120,6 @@ class CompletedCheckpoint:
         data = json.dumps(content | {"checksum": _checksum(content)}, indent=1).encode()
         self.storages.of(self.directory).write(join(self.directory, METADATA), data)
 
-    def require_self_contained(self) -> None:
-        """Refuse a checkpoint that needs files of others.
-
-        Raises:
-            CheckpointError: It is an incremental one.
-        """
-        if any(o.bases for o in self.operators):
-            raise CheckpointError(
-                f"{self.directory} is an incremental checkpoint, whose state is spread over "
-                "several; take a savepoint, or set execution.checkpointing.incremental to false",
-                CheckpointFailureReason.STATE_MISMATCH,
-            )
-
     @property
     def all_files(self) -> set[str]:
         """All files that it needs, its own and those of earlier checkpoints."""
@@ -164,8 +152,9 @@ class CompletedCheckpoint:
         wanted: dict[str, JobVertex] = {
             o.operator_id: v for v in job_graph.vertices for o in v.operators
         }
-        lost = [o for o in self.operators if o.operator_id not in wanted]
-        if lost and not allow_unmatched:
+        gone = [o for o in self.operators if o.operator_id not in wanted]
+        lost = [] if allow_unmatched else [o for o in gone if self._has_state(o)]
+        if lost:
             names = ", ".join(f"{o.name!r} (uid {o.uid!r})" for o in lost)
             raise CheckpointError(
                 f"{self.directory} has state of operators that the program does not have: {names}; "
@@ -187,6 +176,14 @@ class CompletedCheckpoint:
             for o in self.operators
             if o.operator_id in wanted
         }
+
+    def _has_state(self, operator: OperatorEntry) -> bool:
+        """Whether an operator had any; its files are read for that."""
+        if operator.operator_id in self.sources:
+            return True
+        files = [resolve(self.directory, file) for chain in operator.chains for file in chain]
+        snapshots = (read_snapshot(self.storages.of(file), file) for file in files)
+        return any(snapshot.has_state_of(operator.operator_id) for snapshot in snapshots)
 
 
 def _checksum(content: dict[str, Any]) -> str:

@@ -67,6 +67,14 @@ class SubtaskSnapshot:
         """The checkpoint that is needed beside this one, if it is about changes."""
         return next((s.base for s in self._states() if s.base is not None), None)
 
+    def has_state_of(self, operator_id: str) -> bool:
+        """Whether anything would be lost without an operator; its event time is no state."""
+        keyed, timers = self.keyed.get(operator_id), self.timers.get(operator_id)
+        if (keyed is not None and keyed.states) or (timers is not None and timers.places()):
+            return True
+        saved = self.operator_state.get(operator_id, OperatorStateSnapshot())
+        return any(part.size for part in (*saved.lists.values(), *saved.broadcasts.values()))
+
     def _states(self) -> list[Any]:
         return [*self.keyed.values(), *self.timers.values()]
 
@@ -163,11 +171,11 @@ def restore_subtask(subtask: Subtask, snapshots: Sequence[SubtaskSnapshot]) -> N
     is_same = any(s.subtask == task.subtask and s.parallelism == task.parallelism for s in last)
     base = checkpoint if is_same else None
     for operator_id, backend in subtask.backends.items():
-        parts = _needed([(s.subtask, s.keyed.get(operator_id)) for s in snapshots])
+        parts = needed_parts([(s.subtask, s.keyed.get(operator_id)) for s in snapshots])
         if parts:
             backend.restore(parts, groups, base)
     for operator_id, own_timers in subtask.timers.items():
-        parts = _needed([(s.subtask, s.timers.get(operator_id)) for s in snapshots])
+        parts = needed_parts([(s.subtask, s.timers.get(operator_id)) for s in snapshots])
         if parts:
             own_timers.restore(parts, groups, base)
     subtask.last_checkpoint = checkpoint or subtask.last_checkpoint
@@ -186,7 +194,7 @@ def restore_subtask(subtask: Subtask, snapshots: Sequence[SubtaskSnapshot]) -> N
             )
 
 
-def _needed(parts: list[tuple[int, RestorableState | None]]) -> list[RestorableState]:
+def needed_parts(parts: list[tuple[int, RestorableState | None]]) -> list[RestorableState]:
     """The state of an operator, of each subtask from its last full snapshot on."""
     needed: dict[int, list[RestorableState]] = {}
     for subtask, part in parts:
