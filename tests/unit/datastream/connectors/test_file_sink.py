@@ -81,11 +81,12 @@ def test_a_subtask_without_records_writes_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_job_that_is_cancelled_leaves_whole_files(tmp_path: Path) -> None:
+def test_a_job_that_fails_or_is_cancelled_shows_nothing_of_its_last_epoch(tmp_path: Path) -> None:
     sink = writer(builder(tmp_path).build())
     sink.write(["a"], None)
     sink.close()
-    assert visible(tmp_path) == {"part-ID-0": "a\n"}
+    assert visible(tmp_path) == {}
+    assert len(hidden(tmp_path)) == 1
 
 
 def test_names_by_output_file_config(tmp_path: Path) -> None:

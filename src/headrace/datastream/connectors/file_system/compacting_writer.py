@@ -20,7 +20,6 @@ from headrace.datastream.connectors.file_system.compaction import (
     FileCompactStrategy,
 )
 from headrace.datastream.connectors.file_system.file_writer import (
-    FileCommitter,
     FileWriter,
     FileWriterSettings,
 )
@@ -160,7 +159,3 @@ class CompactingWriter(SinkWriter):
 
     def close(self) -> None:
         self._writer.close()
-        if not self._context.checkpointing:
-            # Nobody would ever commit them.
-            waiting = [file for files in self._files.values() for file in files]
-            FileCommitter().commit(waiting)

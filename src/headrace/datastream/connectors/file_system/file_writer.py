@@ -236,14 +236,13 @@ class FileWriter(SinkWriter):
         return [_Saved(self._names, self._next_number, files, tuple(self._pending))]
 
     def close(self) -> None:
-        """Leave files as they are, hidden; without checkpoints nobody would ever finish them."""
-        for bucket, file in list(self._files.items()):
-            if self._context.checkpointing or file.saved:
-                file.abandon()
-            else:
-                self._roll(bucket)
-        if not self._context.checkpointing:
-            FileCommitter().commit(self._pending)
+        """Leave files as they are, hidden.
+
+        When the input has ended all of them were handed over. In any other case they may have
+        records of an epoch that failed.
+        """
+        for file in self._files.values():
+            file.abandon()
 
 
 class FileCommitter(Committer):
