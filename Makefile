@@ -44,10 +44,10 @@ test-quick: $(VENV)/.stamp-dev ## Run the tests that need no Spark
 	$(BIN)/python -m pytest $(wildcard tests/unit tests/property)
 
 kafka: $(VENV)/.stamp-dev java ## Run a Kafka broker on loopback until Ctrl+C, with its address printed
-	@$(BIN)/python tools/kafka_broker.py
+	@$(BIN)/python -m tools.kafka_broker
 
 postgresql: $(VENV)/.stamp-dev ## Run a PostgreSQL server on loopback until Ctrl+C, with its address printed
-	@$(BIN)/python tools/database_server.py $@
+	@$(BIN)/python -m tools.database_server $@
 
 lint: $(VENV)/.stamp-dev ## Check style and formatting
 	$(BIN)/ruff check .

@@ -1,6 +1,6 @@
 """Real database servers for tests: PostgreSQL and MariaDB, on loopback only.
 
-    python tools/database_server.py postgresql     run a server until Ctrl+C, and print its URL
+    python -m tools.database_server postgresql     run a server until Ctrl+C, and print its URL
 
 The programs are Debian's. Those on the machine are used; else root has them installed, and others
 have the packages downloaded and unpacked below ``${XDG_CACHE_HOME:-~/.cache}/headrace``. A server
@@ -26,6 +26,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tools.processes import alive
 
 if TYPE_CHECKING:
     import psycopg
@@ -180,7 +182,7 @@ class DatabaseServer(ABC):
                 self._create_database()
                 return self
             except Exception as error:
-                if not _alive(self.pid) or time.monotonic() > deadline:
+                if not alive(self.pid) or time.monotonic() > deadline:
                     log = self._log.read_text()
                     self.stop()
                     raise DatabaseUnavailableError(f"{error}:\n{log}") from error
@@ -193,7 +195,7 @@ class DatabaseServer(ABC):
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, self.stop_signal)
         deadline = time.monotonic() + _STOP_S
-        while _alive(self.pid) and time.monotonic() < deadline:
+        while alive(self.pid) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert self._guard.stdin is not None
         assert self._guard.stdout is not None
@@ -349,14 +351,6 @@ def _account() -> dict[str, int]:
             entry = pwd.getpwnam(name)
             return {"user": entry.pw_uid, "group": entry.pw_gid}
     raise DatabaseUnavailableError("root runs no servers, and there is no user postgres or nobody")
-
-
-def _alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
 
 
 def main() -> int:

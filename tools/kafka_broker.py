@@ -1,6 +1,6 @@
 """A real Kafka broker for tests and benchmarks: one node in KRaft mode, on loopback only.
 
-    python tools/kafka_broker.py            run a broker until Ctrl+C, and print its address
+    python -m tools.kafka_broker            run a broker until Ctrl+C, and print its address
 
 Its jars are artifacts of the Apache Kafka project, resolved once by Maven (as it is configured on
 the machine) into ``${XDG_CACHE_HOME:-~/.cache}/headrace``. Ports are chosen by the system; the
@@ -25,6 +25,8 @@ import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+
+from tools.processes import alive
 
 KAFKA_VERSION = "4.1.0"
 SCALA_VERSION = "2.13"
@@ -191,7 +193,7 @@ class KafkaBroker:
         self.pid = int(self._guard.stdout.readline())
         deadline = time.monotonic() + _START_S
         while not self._answers():
-            if not _alive(self.pid) or time.monotonic() > deadline:
+            if not alive(self.pid) or time.monotonic() > deadline:
                 self.stop()
                 raise RuntimeError(f"the broker did not start:\n{self._log.read_text()}")
             time.sleep(0.1)
@@ -204,7 +206,7 @@ class KafkaBroker:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGTERM if gracefully else signal.SIGKILL)
         deadline = time.monotonic() + _STOP_S
-        while _alive(self.pid) and time.monotonic() < deadline:
+        while alive(self.pid) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert self._guard.stdin is not None
         assert self._guard.stdout is not None
@@ -271,14 +273,6 @@ def _free_ports(count: int) -> list[int]:
         for opened in sockets:
             opened.bind(("127.0.0.1", 0))
         return [opened.getsockname()[1] for opened in sockets]
-
-
-def _alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
 
 
 def main() -> int:

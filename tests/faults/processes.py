@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+from tools.processes import alive
+
 LIMIT_S = 240.0
 
 
@@ -45,15 +47,6 @@ class Child:
         self._out.close()
 
 
-def alive(pid: int) -> bool:
-    """Whether a process runs; one that only waits to be reaped does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
-
-
 def children_of(pid: int) -> list[int]:
     """Direct children of a process."""
     found = []
@@ -85,7 +78,7 @@ def descendants_of(pid: int, word: bytes) -> list[int]:
 
 def assert_gone(pids: list[int]) -> None:
     """Wait until processes have ended."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline and any(map(alive, pids)):
         time.sleep(0.1)
     assert [pid for pid in pids if alive(pid)] == []
