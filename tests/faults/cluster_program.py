@@ -1,8 +1,7 @@
-"""A job on a cluster, for tests: `python cluster_program.py MASTER MODULE [elsewhere]`.
+"""A job on a cluster, for tests: `python cluster_program.py MASTER MODULE`.
 
 It counts with a module that only the driver has, and prints as JSON where the slots were, where the
-tasks of each stage ran, and the result. With `elsewhere` no task finds its slot's unix socket, as
-on another host.
+tasks of each stage ran, and the result.
 """
 
 from __future__ import annotations
@@ -10,14 +9,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from headrace.common import Types, WatermarkStrategy
 from headrace.common.configuration import Configuration
-from headrace.coordination.carrier import EpochRun
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.number_seq import NumberSequenceSource
 from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
@@ -31,20 +28,11 @@ locations: list[Any] = []
 
 
 class WatchedCarrier(SparkCarrier):
-    """Remembers where slots are, and hides their unix sockets if it is told to."""
+    """Remembers where slots are."""
 
     def start_slots(self, launches: list[Any]) -> None:
         super().start_slots(launches)
         locations[:] = self._locations
-
-    def run_epoch(self, run: EpochRun) -> None:
-        if "elsewhere" in sys.argv:
-            levels = tuple(
-                tuple(replace(p, data_address="/on/another/host") for p in level)
-                for level in run.levels
-            )
-            run = replace(run, levels=levels)
-        super().run_epoch(run)
 
 
 class Count(KeyedProcessFunction[Any, Any, Any]):

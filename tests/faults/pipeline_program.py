@@ -38,7 +38,7 @@ from headrace.datastream.connectors.kafka import (
 from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-from tests.faults.recovery_program import announce
+from tests.faults.counting_on_spark import announce
 
 KEYS = 100
 ROW = Types.ROW([Types.INT(), Types.INT(), Types.INT()])

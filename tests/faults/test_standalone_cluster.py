@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.faults.cluster_program import KEYS, RECORDS
-from tests.faults.processes import Child
+from tests.faults.counting_runs import CountingRuns
+from tests.faults.processes import Child, assert_gone
 from tests.standalone_cluster import HOSTS, StandaloneCluster
 
 PROGRAMS = Path(__file__).parent
@@ -24,19 +27,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneClus
     started.close()
 
 
-def ended(job: Child) -> Child:
-    job.wait_for("result")
-    job.process.wait(60)
-    return job
-
-
 def test_tasks_are_drawn_to_their_slots(cluster: StandaloneCluster, tmp_path: Path) -> None:
     module = tmp_path / "only_here.py"
     module.write_text("FACTOR = 1\n")
     program = PROGRAMS / "cluster_program.py"
     job = Child(program, [cluster.master, str(module)], tmp_path / "job.log")
     try:
-        ended(job)
+        job.wait_for("result")
     finally:
         job.end()
     rows = json.loads(job.lines("result")[0].split(" ", 1)[1])
@@ -48,3 +45,43 @@ def test_tasks_are_drawn_to_their_slots(cluster: StandaloneCluster, tmp_path: Pa
     drawn = {str(number): executor for number, (_, _, executor) in enumerate(slots)}
     assert len(placed["stages"]) >= 4
     assert all(stage == drawn for stage in placed["stages"])
+
+
+@pytest.fixture
+def runs(cluster: StandaloneCluster, tmp_path: Path) -> Iterator[CountingRuns]:
+    job = CountingRuns(cluster.master, tmp_path)
+    yield job
+    job.end()
+
+
+def test_executors_and_the_driver_are_killed(
+    cluster: StandaloneCluster, runs: CountingRuns
+) -> None:
+    """One executor, then the other and a slot at once, then the driver.
+
+    After that all records go over the network. Nothing is left of what was killed.
+    """
+    runs.start()
+    _, slots = runs.attempt(1)
+    runs.wait_for_rows()
+    executors = cluster.executors()
+    assert len(executors) == 2
+    os.kill(executors[0], signal.SIGKILL)
+    _, later = runs.attempt(2)
+    assert not set(slots) & set(later)
+    assert_gone([*slots, executors[0]])
+    runs.wait_for_rows()
+
+    os.kill(executors[1], signal.SIGKILL)
+    os.kill(later[0], signal.SIGKILL)
+    assert_gone([*later, executors[1]])
+    runs.wait_for_rows()
+
+    driver, slots = runs.last_attempt()
+    executors = cluster.executors()
+    os.kill(driver, signal.SIGKILL)
+    assert_gone([*slots, *executors])
+
+    runs.start("elsewhere")
+    runs.wait_for_rows()
+    runs.finish()

@@ -1,8 +1,7 @@
 """The user's modules, requirements and archives, made ready for the slots.
 
-Everything is prepared on the machine of the coordinator, and slots find it there by its path: right
-for `local[...]`, and for clusters whose workers share that file system. Executors on hosts of their
-own do not get these files yet; they will travel through Spark (`SparkContext.addFile`).
+Everything is prepared on the machine of the coordinator, and local slots find it there by its path.
+On a cluster `headrace.spark` gives the files to Spark, which brings them to every executor.
 """
 
 from __future__ import annotations
