@@ -1,10 +1,11 @@
 """Run a job for a while, kill parts of it at random moments, and count what arrives.
 
-    python -m benchmarks chaos --seconds 60 --kills slot,slots,worker,driver
-    python -m benchmarks chaos --master "local-cluster[2,1,1024]" --kills executor,slot
+    python -m benchmarks chaos --seconds 60 --kills slot,slots,worker,driver,two
+    python -m benchmarks chaos --master "local-cluster[2,1,1024]" --kills executor,slot,driver,two
 
-Records are counted by key and the counts are written to files that are committed with checkpoints.
-Afterwards every row must be there once. The exit code is 1 if one is lost or doubled.
+`slots` are all of the job, and `two` is one of each of two other kinds, both at once. Records are
+counted by key, and the counts are written to files that are committed with checkpoints. Afterwards
+every row must be there once. The exit code is 1 if one is lost or doubled.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from pathlib import Path
 from benchmarks.jobs.chaos_job import KEYS
 from benchmarks.measure import descendants
 
-KILLS = ("slot", "slots", "worker", "zygote", "executor", "driver")
-_START_S = 180.0
+KILLS = ("slot", "slots", "worker", "zygote", "executor", "driver", "two")
+# After these a new attempt follows for certain.
+_NOTICED = {"slot", "slots", "executor"}
+_START_S = 300.0
 _PAUSE_S = (0.2, 4.0)
 
 
@@ -137,6 +140,14 @@ def _command(pid: int) -> bytes:
         return b""
 
 
+def _kill(pid: int) -> bool:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def check(tally: Tally, rows: Path) -> None:
     """Compare what was committed with what an undisturbed run commits."""
     values: Counter[int] = Counter()
@@ -168,19 +179,15 @@ def disturb(job: Driver, kinds: list[str], seconds: float, chance: random.Random
         seen = len(job.lines("attempt"))
         time.sleep(chance.uniform(*_PAUSE_S))
         what = chance.choice(kinds)
-        killed = victims(what, job.process.pid, slots, chance)
-        for pid in killed:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-            tally.kills[what] += 1
-        if what == "driver":
+        hit = chance.sample([k for k in kinds if k != "two"], 2) if what == "two" else [what]
+        killed = [pid for kind in hit for pid in victims(kind, job.process.pid, slots, chance)]
+        tally.kills[what] += any([_kill(pid) for pid in killed])
+        if "driver" in hit:
             job.process.wait()
-            tally.restarts += seen
+            tally.restarts += max(seen - 1, 0)
             seen = 0
             job.start()
-        elif what in ("zygote", "worker") or not killed:
+        elif not killed or not _NOTICED & set(hit):
             # Where nothing was under way nobody notices, and no new attempt follows.
             seen = min(seen, len(job.lines("attempt")) - 1)
     job.process.wait()
@@ -216,7 +223,7 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--seconds", type=float, default=60, help="how long parts are killed")
     parser.add_argument(
-        "--kills", default="slot,slots,worker,driver", help=f"any of {', '.join(KILLS)}"
+        "--kills", default="slot,slots,worker,driver,two", help=f"any of {', '.join(KILLS)}"
     )
     parser.add_argument("--master", default="local[2]", help="where Spark runs")
     parser.add_argument("--per-second", type=float, default=2000, help="records in a second")
@@ -226,6 +233,8 @@ def main(arguments: list[str]) -> int:
     unknown = set(kinds) - set(KILLS)
     if unknown:
         parser.error(f"cannot kill {', '.join(sorted(unknown))}; there are {', '.join(KILLS)}")
+    if "two" in kinds and len(kinds) < 3:
+        parser.error("two at once need two other kinds")
     seed = options.seed if options.seed is not None else random.randrange(1_000_000)
     with tempfile.TemporaryDirectory(prefix="headrace-chaos-") as directory:
         print(f"chaos for {options.seconds:g} s on {options.master}, seed {seed}", flush=True)

@@ -15,6 +15,7 @@ from typing import Any
 from benchmarks import programs
 from benchmarks.cases import Settings, spark_context
 from benchmarks.measure import Result, alternate, middle_ratio, timed
+from benchmarks.peers import environments as peers
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
 from headrace.datastream.state import ValueStateDescriptor
@@ -284,4 +285,31 @@ def checkpoints(settings: Settings) -> Iterator[Result]:
     yield from throughput(settings)
 
 
-CASES = {"checkpoints": checkpoints}
+def against_pyflink(settings: Settings) -> Iterator[Result]:
+    """What is left of the rate with a checkpoint every second, here and in PyFlink."""
+    python = peers.peer_python("pyflink", settings.pyflink_python)
+    spark_context(settings)
+    keys, few, many = 1_000, settings.records(60_000), settings.records(12_000_000)
+
+    def theirs(checkpoint_ms: int | None) -> float:
+        return float(peers.pyflink_keyed_count(python, few, keys, checkpoint_ms)["rate"])
+
+    def ours(more: dict[str, str]) -> float:
+        return many / timed(lambda: programs.keyed_count(many, keys, more))
+
+    interval = {"execution.checkpointing.interval": "1 s"}
+    mine = alternate(lambda: ours(interval), lambda: ours({}), 2)
+    others = theirs(1_000), theirs(None)
+    shares = middle_ratio(*mine), others[0] / others[1]
+    yield Result(
+        name="rate with a checkpoint every second, of that without",
+        peer="PyFlink 2.3",
+        unit="share",
+        ours=shares[0],
+        theirs=shares[1],
+        ratio=shares[0] / shares[1],
+        samples={"headrace": mine, "PyFlink 2.3": others},
+    )
+
+
+CASES = {"checkpoints": checkpoints, "checkpoints-pyflink": against_pyflink}

@@ -17,6 +17,7 @@ from typing import Any
 from benchmarks.cases import Settings
 from benchmarks.jobs.chaos_job import KEYS, Counting, environment
 from benchmarks.measure import Result
+from benchmarks.peers import environments as peers
 from headrace.common.errors import JobCancelledError
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
@@ -77,17 +78,23 @@ class _Watched:
         return self.first_result_after(restarted) + restarted - killed
 
 
-def recovery(settings: Settings) -> Iterator[Result]:
-    """From the kill of a slot to the first new result, against the start of the same job."""
+def _measured(rounds: int) -> tuple[float, list[float]]:
+    """Seconds from the start to the first result, and from each kill to the first one after it."""
     chance = random.Random(1)
     with tempfile.TemporaryDirectory(prefix="headrace-recovery-") as directory:
         began = time.perf_counter()
         watched = _Watched(Path(directory))
         started = watched.first_result_after(began)
         try:
-            took = [watched.recover(chance) for _ in range(settings.rounds)]
+            took = [watched.recover(chance) for _ in range(rounds)]
         finally:
             watched.job.cancel().result(_LIMIT_S)
+    return started, took
+
+
+def recovery(settings: Settings) -> Iterator[Result]:
+    """From the kill of a slot to the first new result, against the start of the same job."""
+    started, took = _measured(settings.rounds)
     ours = statistics.median(took)
     yield Result(
         "recovery from a killed slot",
@@ -100,4 +107,21 @@ def recovery(settings: Settings) -> Iterator[Result]:
     )
 
 
-CASES = {"recovery": recovery}
+def against_pyflink(settings: Settings) -> Iterator[Result]:
+    """The same kill of a Python process in PyFlink, which has the same interval of checkpoints."""
+    python = peers.peer_python("pyflink", settings.pyflink_python)
+    rounds = min(settings.rounds, 3)
+    theirs = peers.pyflink_recovery(python, rounds)["recovery_s"]
+    _, mine = _measured(rounds)
+    yield Result(
+        "recovery from a killed Python process",
+        "PyFlink 2.3",
+        "s",
+        statistics.median(mine),
+        statistics.median(theirs),
+        statistics.median(mine) / statistics.median(theirs),
+        samples={"headrace": mine, "PyFlink 2.3": theirs},
+    )
+
+
+CASES = {"recovery": recovery, "recovery-pyflink": against_pyflink}

@@ -86,12 +86,25 @@ def _run(command: list[str], settings: dict[str, str], timeout_s: float) -> str:
     return done.stdout
 
 
-def pyflink_keyed_count(python: Path, records: int, keys: int) -> dict[str, Any]:
+def pyflink_keyed_count(
+    python: Path, records: int, keys: int, checkpoint_ms: int | None = None
+) -> dict[str, Any]:
     """PyFlink's steady rate of the keyed count in process mode."""
     # Its workers are started as plain `python`.
     settings = {"PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
     command = [str(python), "pyflink_count.py", str(records), str(keys)]
+    if checkpoint_ms is not None:
+        command.append(str(checkpoint_ms))
     found: dict[str, Any] = json.loads(_run(command, settings, 900).splitlines()[-1])
+    return found
+
+
+def pyflink_recovery(python: Path, rounds: int) -> dict[str, Any]:
+    """Seconds from the kill of a Python worker to the first result after it, and of the start."""
+    settings = {"PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    with tempfile.TemporaryDirectory(prefix="headrace-recovery-") as directory:
+        command = [str(python), "pyflink_recovery.py", str(rounds), directory]
+        found: dict[str, Any] = json.loads(_run(command, settings, 900).splitlines()[-1])
     return found
 
 

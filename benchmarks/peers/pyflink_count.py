@@ -1,6 +1,6 @@
 """The keyed count as a PyFlink program; prints its steady rate as one JSON line.
 
-    python pyflink_count.py RECORDS KEYS
+    python pyflink_count.py RECORDS KEYS [CHECKPOINT_MS]
 
 Runs in the peer's environment. Process mode and every other setting are PyFlink's defaults. The
 function notes the time at every hundredth record, so that neither the start of the cluster nor
@@ -54,6 +54,8 @@ def main():
     records, keys = int(sys.argv[1]), int(sys.argv[2])
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(PARALLELISM)
+    if len(sys.argv) > 3:
+        env.enable_checkpointing(int(sys.argv[3]))
     source = NumberSequenceSource(0, records - 1)
     stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "sequence")
     counted = stream.key_by(lambda x: x % keys, Types.LONG()).process(Count())
