@@ -20,7 +20,7 @@ from tests.faults.counting import PARALLELISM, Row, assert_exactly_once, counts
 from tests.faults.process_carrier import ProcessCarrier
 from tests.faults.row_files import RowFiles, committed_rows
 
-WAIT_S = 60.0
+WAIT_S = 120.0
 
 SETTINGS = {
     "execution.checkpointing.interval": "100 ms",

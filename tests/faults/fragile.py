@@ -19,9 +19,9 @@ from headrace.datastream.state import ListStateDescriptor
 class Fragile(MapFunction[Any, Any], CheckpointedFunction, CheckpointListener):
     """Passes records on, unless one of these files is there.
 
-    `raise`: the next record fails, once. `refuse`: the next snapshot fails, once. `slow` and
-    `unwritable`: what snapshots have of this function takes until the file is gone to be written,
-    or cannot be written. What the function hears of checkpoints goes to `heard`.
+    `raise`: the next record fails, once. `refuse`: the next snapshot fails, once. `unwritable`:
+    what the next snapshot has of this function cannot be written, once. `slow`: that takes until
+    the file is gone to be written. What the function hears of checkpoints goes to `heard`.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -61,7 +61,7 @@ class Piece:
     def __getstate__(self) -> dict[str, Any]:
         while (self.directory / "slow").exists():
             time.sleep(0.02)
-        if (self.directory / "unwritable").exists():
+        if _claimed(self.directory / "unwritable"):
             raise ValueError("this cannot be written")
         return {"directory": self.directory}
 

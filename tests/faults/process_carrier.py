@@ -24,12 +24,26 @@ class ProcessCarrier:
         # One of its own, so that slots have the environment of now.
         self._zygote = SlotZygote()
         self._cancelled = threading.Event()
+        self._go = threading.Event()
+        self._go.set()
+        self.held = threading.Event()
+        """Whether an attempt waits for `go_on`."""
+
+    def hold(self) -> None:
+        """Let the next attempt wait before it has slots."""
+        self._go.clear()
+
+    def go_on(self) -> None:
+        self._go.set()
 
     def control_address(self) -> None:
         return None
 
     def start_slots(self, launches: list[SlotLaunch]) -> None:
         self._cancelled.clear()
+        self.held.set()
+        self._go.wait()
+        self.held.clear()
         for launch in launches:
             self._zygote.fork(launch)
 

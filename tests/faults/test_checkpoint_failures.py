@@ -41,20 +41,9 @@ def statuses(job: CountingJob) -> list[str]:
     return [entry["status"] for entry in job.master.checkpoints.history]
 
 
-def test_failures_that_are_tolerated_and_those_that_are_not(start: Start, tmp_path: Path) -> None:
-    job = start(tolerable_failed_checkpoints="2", timeout="1 s")
+def test_checkpoints_that_take_too_long_make_the_job_go_back(start: Start, tmp_path: Path) -> None:
+    job = start(tolerable_failed_checkpoints="2", timeout="2 s")
     job.wait_for_rows(1)
-
-    # A part that cannot be written: up to two in a row are tolerated.
-    (tmp_path / "unwritable").touch()
-    job.wait_for(lambda: "FAILED" in statuses(job), "a failed checkpoint")
-    (tmp_path / "unwritable").unlink()
-    job.wait_for_rows(1)
-    failed = [e for e in job.master.checkpoints.history if e["status"] == "FAILED"]
-    assert "cannot be written" in failed[-1]["failure_message"]
-    assert job.master.restarts == 0
-
-    # One that takes too long, again and again: the job fails over.
     restarts = job.master.restarts
     (tmp_path / "slow").touch()
     job.wait_for(lambda: job.master.restarts > restarts, "a restart")
@@ -62,8 +51,22 @@ def test_failures_that_are_tolerated_and_those_that_are_not(start: Start, tmp_pa
     failure = job.master.history.root_failure
     assert failure is not None
     assert "3 checkpoints in a row failed and 2 are tolerated" in failure.message
-    assert "not complete after 1000 ms" in failure.message
+    assert "not complete after 2000 ms" in failure.message
     job.wait_for_rows(1)
+    job.finish_with_files()
+
+
+def test_failures_that_are_tolerated_and_those_that_are_not(start: Start, tmp_path: Path) -> None:
+    job = start(tolerable_failed_checkpoints="2")
+    job.wait_for_rows(1)
+
+    # A part that cannot be written: up to two in a row are tolerated.
+    (tmp_path / "unwritable").touch()
+    job.wait_for(lambda: "FAILED" in statuses(job), "a failed checkpoint")
+    job.wait_for_rows(1)
+    failed = [e for e in job.master.checkpoints.history if e["status"] == "FAILED"]
+    assert "cannot be written" in failed[-1]["failure_message"]
+    assert job.master.restarts == 0
 
     # An exception in snapshot_state fails the task, tolerance or not, as in Flink.
     restarts = job.master.restarts
@@ -101,7 +104,7 @@ def test_failures_that_are_tolerated_and_those_that_are_not(start: Start, tmp_pa
 
 
 def test_a_stale_slot_that_wakes_up_late_does_no_harm(start: Start, tmp_path: Path) -> None:
-    settings = {"heartbeat.interval": "200 ms", "heartbeat.timeout": "2 s"}
+    settings = {"heartbeat.interval": "200 ms", "heartbeat.timeout": "6 s"}
     with CountingJob(tmp_path / "stale", settings) as job:
         job.wait_for_rows(1)
         stale = job.slots()
@@ -114,12 +117,13 @@ def test_a_stale_slot_that_wakes_up_late_does_no_harm(start: Start, tmp_path: Pa
             assert failure is not None
             assert "has not answered" in failure.message
             assert all(map(alive, stale)), "they are still there, asleep"
+            restarts = job.master.restarts
         finally:
             for slot in stale:
                 os.kill(slot, signal.SIGCONT)
         job.wait_for(lambda: not any(map(alive, stale)), "their end")
         job.wait_for_rows(20)
-        assert job.master.restarts == 1
+        assert job.master.restarts == restarts, "nobody noticed"
         job.finish_with_files()
 
 

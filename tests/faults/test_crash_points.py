@@ -14,7 +14,7 @@ import pytest
 from headrace.common.crash_points import POINTS, VARIABLE
 from tests.faults.counting import assert_exactly_once
 from tests.faults.counting_job import CountingJob
-from tests.faults.processes import Child, assert_gone
+from tests.faults.processes import LIMIT_S, Child, assert_gone
 from tests.faults.row_files import committed_rows
 
 OF_DRIVER = [point for point, where in POINTS.items() if where.startswith("driver")]
@@ -67,7 +67,7 @@ def test_the_driver_killed_at_every_point(points: Path, tmp_path: Path) -> None:
                 driver.wait_for("finished")
             else:
                 (points / point).touch()
-                assert driver.process.wait(60) == -signal.SIGKILL, driver.log.read_text()
+                assert driver.process.wait(LIMIT_S) == -signal.SIGKILL, driver.log.read_text()
             assert_gone(slots)
         finally:
             driver.end()

@@ -11,7 +11,7 @@ import pytest
 
 from headrace.common.errors import JobExecutionError
 from headrace.coordination.checkpoint_store import CompletedCheckpoint
-from tests.faults.counting_job import CountingJob
+from tests.faults.counting_job import WAIT_S, CountingJob
 
 RETAINED = 3
 
@@ -34,11 +34,10 @@ DAMAGES: list[tuple[Callable[[Path], None], str]] = [
 
 
 def kill_a_slot(job: CountingJob) -> None:
-    """Kill, and wait until no checkpoint can come any more: the job pauses before its restart."""
+    """Kill, and wait until no checkpoint can come any more: the next attempt is held back."""
+    job.carrier.hold()
     os.kill(job.slots()[0], signal.SIGKILL)
-    job.wait_for(lambda: job.master.status().name == "RESTARTING", "the pause")
-    attempt = job.master.attempt
-    job.wait_for(lambda: not Path(attempt._directory).exists(), "the end of the attempt")
+    job.wait_for(job.carrier.held.is_set, "the next attempt")
 
 
 def state_file(checkpoint: CompletedCheckpoint) -> Path:
@@ -47,10 +46,7 @@ def state_file(checkpoint: CompletedCheckpoint) -> Path:
 
 
 def test_a_damaged_checkpoint_is_replaced_by_the_one_before(tmp_path: Path) -> None:
-    settings = {
-        "execution.checkpointing.num-retained": str(RETAINED),
-        "restart-strategy.fixed-delay.delay": "1 s",
-    }
+    settings = {"execution.checkpointing.num-retained": str(RETAINED)}
     with CountingJob(tmp_path, settings) as job:
         store = job.master.checkpoints.store
         for damage, word in DAMAGES:
@@ -60,7 +56,8 @@ def test_a_damaged_checkpoint_is_replaced_by_the_one_before(tmp_path: Path) -> N
             *_, before, newest = store.completed
             damage(state_file(newest))
             restarts = job.master.restarts
-            job.wait_for_restarts(restarts + 2)
+            job.carrier.go_on()
+            job.wait_for_restarts(restarts + 1)
             entry = job.master.history.root_failure
             assert entry is not None
             assert entry.exception_name == "CheckpointError"
@@ -75,8 +72,9 @@ def test_a_damaged_checkpoint_is_replaced_by_the_one_before(tmp_path: Path) -> N
         kill_a_slot(job)
         for checkpoint in store.completed:
             state_file(checkpoint).unlink()
+        job.carrier.go_on()
         with pytest.raises(JobExecutionError, match="no checkpoint is left") as failed:
-            job.master.result_future().result(60)
+            job.master.result_future().result(WAIT_S)
         assert str(failed.value).count("is missing") >= RETAINED
         assert "begin anew" in str(failed.value)
         assert [s.status.name for s in job.master.history.states][-2:] == ["FAILING", "FAILED"]
@@ -93,13 +91,13 @@ def test_a_named_checkpoint_that_is_damaged_is_an_error_and_its_job_is_not(
     with CountingJob(tmp_path, keep) as job:
         job.wait_for_checkpoints(RETAINED)
         job.wait_for_rows(20)
-        job.master.cancel().result(60)
+        job.master.cancel().result(WAIT_S)
         *_, before, newest = job.master.checkpoints.store.completed
     truncate(state_file(newest))
     from_one = keep | {"execution.state-recovery.path": newest.directory}
     with CountingJob(tmp_path, from_one) as job:
         with pytest.raises(JobExecutionError, match="damaged") as failed:
-            job.master.result_future().result(60)
+            job.master.result_future().result(WAIT_S)
         assert before.directory in str(failed.value), "it says what else there is"
     from_job = keep | {"execution.state-recovery.path": str(Path(newest.directory).parent)}
     with CountingJob(tmp_path, from_job) as job:

@@ -72,6 +72,9 @@ class NumbersReader(SourceReader):
         if not self.replayable and self.taken.exists():
             self.position = replace(self.position, next=int(self.taken.read_text()))
         start = self.position.next
+        if start + AT_ONCE > FATAL and not arrived(self.taken.parent):
+            # However slow the machine is, something is committed before the kill.
+            return None
         end = min(start + min(max_records, AT_ONCE), RECORDS)
         self.taken.write_text(str(end))
         self.position = replace(self.position, next=end) if end < RECORDS else None
@@ -154,6 +157,11 @@ def run(directory: Path, replayable: bool, sink: Callable[..., None]) -> Counter
     sink(env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers"), directory)
     env.execute("guarantee")
     assert (directory / "killed").exists()
+    return arrived(directory)
+
+
+def arrived(directory: Path) -> Counter[int]:
+    """How often each number can be seen."""
     visible = [f for f in (directory / "out").iterdir() if not f.name.startswith(".")]
     return Counter(int(line) for file in visible for line in file.read_text().splitlines())
 
@@ -162,9 +170,9 @@ EVERYTHING = Counter(range(RECORDS))
 
 
 def test_any_sink_on_a_replayable_source_at_least_once(tmp_path: Path) -> None:
-    arrived = run(tmp_path, True, any_sink)
-    assert set(arrived) == set(EVERYTHING)
-    assert arrived[FATAL] == 2
+    found = run(tmp_path, True, any_sink)
+    assert set(found) == set(EVERYTHING)
+    assert found[FATAL] == 2
 
 
 @pytest.mark.parametrize("sink", [idempotent, two_phase, write_ahead])
@@ -178,9 +186,9 @@ def test_better_sinks_on_a_replayable_source_exactly_once(
 def test_no_sink_on_a_source_that_cannot_replay_is_better_than_at_most_once(
     tmp_path: Path, sink: Callable[..., None]
 ) -> None:
-    arrived = run(tmp_path, False, sink)
-    assert set(arrived.values()) == {1}
-    lost = set(EVERYTHING) - set(arrived)
+    found = run(tmp_path, False, sink)
+    assert set(found.values()) == {1}
+    lost = set(EVERYTHING) - set(found)
     # What came together with the record that was fatal, and nothing that was committed before.
     assert set(range(FATAL + 1, FATAL + 10)) <= lost
-    assert 0 < len(arrived) < RECORDS
+    assert 0 < len(found) < RECORDS

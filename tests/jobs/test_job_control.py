@@ -48,7 +48,7 @@ env.execute("counting words")
 
 def headrace(*arguments: str, code: int = 0) -> str:
     done = subprocess.run(
-        [*HEADRACE, *arguments], capture_output=True, text=True, check=False, timeout=120
+        [*HEADRACE, *arguments], capture_output=True, text=True, check=False, timeout=240
     )
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
@@ -77,7 +77,7 @@ class RunningJob:
             raise
 
     def _published(self) -> str:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 240
         while time.monotonic() < deadline and self.process.poll() is None:
             for entry in JobRegistry().entries():
                 if entry.pid == self.process.pid:
@@ -86,7 +86,7 @@ class RunningJob:
         raise AssertionError(f"the job did not start:\n{self.log.read_text()}")
 
     def wait_for_count(self, at_least: int, key: int = 3) -> int:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 240
         while time.monotonic() < deadline and self.process.poll() is None:
             try:
                 state: Any = QueryableStateClient().get_kv_state(self.id, "counts", key).result()
@@ -134,18 +134,18 @@ def test_the_life_of_a_job(job: RunningJob, tmp_path: Path) -> None:
     assert not Path(savepoint).exists()
 
     stopped = headrace("stop", job.id, "-p", str(tmp_path)).split(": ", 1)[1].strip()
-    assert job.process.wait(60) == 0
+    assert job.process.wait(240) == 0
     assert f"job {job.id} ({NAME}) is FINISHED" in headrace("stop", job.id, code=3)
 
     again = RunningJob(tmp_path, "-s", stopped, "--restoreMode", "claim", "-D", CHECKPOINTS)
     try:
         assert again.wait_for_count(before) >= before
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240
         while Path(stopped).exists() and time.monotonic() < deadline:
             time.sleep(0.1)
         assert not Path(stopped).exists(), "a claimed savepoint goes when a checkpoint replaces it"
         headrace("cancel", again.id)
-        assert again.process.wait(60) == 1
+        assert again.process.wait(240) == 1
         assert "the job was cancelled" in again.log.read_text()
         states = {j["jid"]: j["state"] for j in json.loads(headrace("list", "--json"))["jobs"]}
         assert (states[job.id], states[again.id]) == ("FINISHED", "CANCELED")

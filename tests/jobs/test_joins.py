@@ -110,7 +110,7 @@ def test_aligned_sources_stay_together(env: Any) -> None:
         marks.append({r.operators[0].name: r.watermark for r in running})
 
     job = env._submit("aligned", on_epoch=observe)
-    job.result_future().result(60)
+    job.result_future().result(240)
     apart = [m["Source: fast"] - m["Source: slow"] for m in marks if len(m) == 2]
     assert len(apart) > 3
     # One batch of 100 records may go beyond the limit of 20 s.

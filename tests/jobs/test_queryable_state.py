@@ -80,7 +80,7 @@ def job(request: pytest.FixtureRequest) -> Iterator[JobClient]:
 
 def wait_until_read(job: JobClient) -> None:
     """Until every operator has seen all numbers."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         try:
             states = [ask(job, n, f"rest {r}") for n in ("total", "last") for r in range(4)]

@@ -70,10 +70,10 @@ def test_spark_and_other_sources_share_a_job_and_records_have_any_form(spark: An
 
 
 class FailOnce(MapFunction):
-    """Fails at a record the first time, and notes what it saw."""
+    """Fails at a record the first time, once there is a checkpoint, and notes what it saw."""
 
-    def __init__(self, log: Path, at: int) -> None:
-        self.log, self.at = str(log), at
+    def __init__(self, log: Path, at: int, checkpoints: Path) -> None:
+        self.log, self.at, self.checkpoints = str(log), at, checkpoints
 
     def open(self, runtime_context: Any) -> None:
         self.attempt = runtime_context.get_attempt_number()
@@ -84,6 +84,8 @@ class FailOnce(MapFunction):
             log.write(f"{value.id}\n")
         time.sleep(0.01)
         if value.id >= self.at and self.attempt == 0:
+            while not list(self.checkpoints.glob("*/chk-*/_metadata")):
+                time.sleep(0.01)
             raise ValueError("the first attempt ends here")
         return value.id
 
@@ -92,6 +94,7 @@ def test_a_restart_reads_only_what_no_checkpoint_has(spark: Any, tmp_path: Path)
     env = environment(
         **{
             "execution.checkpointing.interval": "10 ms",
+            "execution.checkpointing.dir": str(tmp_path / "checkpoints"),
             "restart-strategy.type": "fixed-delay",
             "restart-strategy.fixed-delay.attempts": "1",
             "restart-strategy.fixed-delay.delay": "0 ms",
@@ -100,7 +103,7 @@ def test_a_restart_reads_only_what_no_checkpoint_has(spark: Any, tmp_path: Path)
     frame = spark.range(0, 120, 1, 24)
     seen = tmp_path / "seen"
     seen.mkdir()
-    stream = env.from_data_frame(frame).map(FailOnce(seen, at=90))
+    stream = env.from_data_frame(frame).map(FailOnce(seen, 90, tmp_path / "checkpoints"))
     assert sorted(collect(stream, on="spark")) == list(range(120))
     second = [int(x) for file in seen.glob("1-*") for x in file.read_text().split()]
     assert 90 in second
