@@ -327,7 +327,7 @@ class JobMaster:
             self._decide(error, attempt, restore)
         reason = (
             CheckpointFailureReason.COORDINATOR_SHUTDOWN
-            if error is None
+            if error is None or isinstance(error, JobCancelledError)
             else CheckpointFailureReason.JOB_FAILURE
         )
         self.checkpoints.abort_pending(reason, keep_orders=self._rescaling is not None)
