@@ -434,10 +434,10 @@ class DataStream(OperatorSettings, Generic[T]):
         """Sets records aside that fail, with their error, instead of failing the job.
 
         For `map`, `flat_map`, `filter` and `process` a record whose function raises goes to the
-        side output as a `DeadLetter`, and the function goes on with the next one. For a source it
-        is what cannot be deserialized, if its connector can tell. State that the function changed
-        before it raised stays changed, and so does what a process function has emitted. Timers
-        and records that do not fit the declared type of the result fail the job as before.
+        side output as a `DeadLetter`, and the function goes on with the next one; so do a timer
+        that raises, and a result that does not fit its declared type. For a source it is what
+        cannot be deserialized (Kafka, files). State that the function changed before it raised
+        stays changed, and what a process function or a timer has emitted stays emitted.
 
         Example:
             >>> failed = OutputTag("failed")

@@ -1,14 +1,21 @@
-"""Records that failed, on their way to a side output."""
+"""Records that failed, on their way to a side output.
+
+They fail in three places: in the user's function or timer, where the operator catches it; in a
+source that cannot deserialize them; and behind the function, where its result is not of the type
+that was declared for it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 from headrace.datastream.dead_letter import DeadLetter
 from headrace.datastream.output_tag import OutputTag
-from headrace.runtime.batch import Batch
-from headrace.runtime.failure import user_traceback
-from headrace.runtime.output import OperatorOutput
+from headrace.runtime.batch import Batch, Receiver
+from headrace.runtime.failure import UserCodeFailure, user_traceback
+from headrace.runtime.output import Converter, OperatorOutput
 
 
 class DeadLetters:
@@ -44,3 +51,40 @@ class DeadLetters:
             stamps = [letter.timestamp for letter in letters]
             known = any(stamp is not None for stamp in stamps)
             output.emit_side(self._tag.tag_id, Batch(letters, stamps if known else None))
+
+
+class LenientOutput(OperatorOutput):
+    """The output of an operator with `on_error`: what is not of its declared type is a letter."""
+
+    def __init__(
+        self,
+        main: Sequence[Receiver],
+        side: dict[str, Sequence[Receiver]],
+        convert: Converter | None,
+        side_converters: dict[str, Converter],
+        error_tag: OutputTag,
+        operator: str,
+    ) -> None:
+        super().__init__(main, side, convert, side_converters)
+        self._letters = DeadLetters(error_tag)
+        self._operator = operator
+
+    def _converted(self, batch: Batch, convert: Converter) -> Batch:
+        try:
+            return super()._converted(batch, convert)
+        except UserCodeFailure:
+            fitting = self._sort_out(batch, convert)
+            self._letters.emit(self)
+            return fitting
+
+    def _sort_out(self, batch: Batch, convert: Converter) -> Batch:
+        values: list[Any] = []
+        stamps: list[int | None] = []
+        known = repeat(None) if batch.timestamps is None else batch.timestamps
+        for value, stamp in zip(batch.values, known, strict=False):
+            try:
+                values += convert([value])
+                stamps.append(stamp)
+            except UserCodeFailure as failure:
+                self._letters.add(self._operator, failure.cause, value, failure.where, stamp)
+        return Batch(values, None if batch.timestamps is None else stamps)

@@ -43,9 +43,11 @@ class OperatorOutput:
         """Records of the main output."""
         if not batch.values:
             return
-        self.records_out += len(batch.values)
         if self._convert is not None:
-            batch = Batch(self._convert(batch.values), batch.timestamps)  # type: ignore[arg-type]
+            batch = self._converted(batch, self._convert)
+            if not batch.values:
+                return
+        self.records_out += len(batch.values)
         for receiver in self._main:
             receiver.process_batch(batch)
 
@@ -53,12 +55,18 @@ class OperatorOutput:
         """Records of a side output; without a consumer they end here, as in Flink."""
         if not batch.values:
             return
-        self.records_out += len(batch.values)
         convert = self._side_converters.get(tag_id)
         if convert is not None:
-            batch = Batch(convert(batch.values), batch.timestamps)  # type: ignore[arg-type]
+            batch = self._converted(batch, convert)
+            if not batch.values:
+                return
+        self.records_out += len(batch.values)
         for receiver in self._side.get(tag_id, ()):
             receiver.process_batch(batch)
+
+    def _converted(self, batch: Batch, convert: Converter) -> Batch:
+        """The records as their declared type has them; one that does not fit is an exception."""
+        return Batch(convert(batch.values), batch.timestamps)  # type: ignore[arg-type]
 
     def watermark(self, timestamp: int) -> None:
         for receiver in self._everybody:

@@ -25,7 +25,9 @@ from headrace.datastream.functions import KeyedProcessFunction, MapFunction, Pro
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.graph.specs import ProcessSpec
 from headrace.testing import run_in_process
+from headrace.testing.harness import OperatorHarness
 
 FAILED = OutputTag("failed")
 INPUT = ["1", "x", "2", "", "3", "y"]
@@ -129,6 +131,74 @@ def test_process_goes_on_with_state_and_key(with_time: bool) -> None:
     assert good == ["begun", ("k", 1, 1), "begun", "begun", ("k", 3, 2)]
     assert [(b.record, b.where) for b in bad] == [("x", "process_element")]
     assert bad[0].timestamp == (7 if with_time else None)
+
+
+class Alarms(KeyedProcessFunction[str, Any, Any]):
+    """An event-time timer for each record, which fails for some keys."""
+
+    def process_element(self, value: str, ctx: Any) -> None:
+        ctx.timer_service().register_event_time_timer(len(value))
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        yield "begun"
+        yield int(ctx.get_current_key()), timestamp
+
+
+def test_timers() -> None:
+    env, stream = strings(["1", "x", "20"])
+    good, bad = run(env, stream.key_by(lambda v: v).process(Alarms()).name("a").on_error(FAILED))
+    assert sorted(good, key=str) == [(1, 1), (20, 2), "begun", "begun", "begun"]
+    [letter] = bad
+    assert (letter.record, letter.timestamp, letter.where) == ("x", 1, "on_timer(1)")
+    assert (letter.operator, letter.error_type) == ("a", "ValueError")
+
+    env, stream = strings(["x"])
+    with pytest.raises(JobExecutionError, match=r"on_timer\(1\) of key 'x'"):
+        run_in_process(env, {"all": stream.key_by(lambda v: v).process(Alarms())})
+
+
+def test_processing_time_timers() -> None:
+    class Alarm(Alarms):
+        def process_element(self, value: str, ctx: Any) -> None:
+            ctx.timer_service().register_processing_time_timer(len(value))
+
+    spec = ProcessSpec(Alarm(), FAILED)
+    with OperatorHarness(spec, [lambda value: value]) as harness:
+        harness.process_many(["1", "x"])
+        harness.advance_time(10)
+        assert sorted(harness.output(), key=str) == [(1, 1), "begun", "begun"]
+        [letter] = harness.side_output(FAILED)
+    assert (letter.record, letter.timestamp, letter.where) == ("x", None, "on_timer(1)")
+
+
+def test_results_that_are_not_of_the_declared_type() -> None:
+    env, stream = strings(["1", "x", "2"])
+    numbers = {"1": 1, "x": "no number", "2": 2}
+    stream = stream.map(numbers.get, Types.INT()).name("parse").on_error(FAILED)
+    good, bad = run(env, stream)
+    assert good == [1, 2]
+    [letter] = bad
+    assert (letter.record, letter.error_type) == ("no number", "TypeMismatchError")
+    assert (letter.operator, letter.where) == ("parse", "converting to Integer")
+    assert "does not fit the declared type" in letter.message
+
+
+def test_results_keep_their_timestamps_when_others_do_not_fit() -> None:
+    class Results(ProcessFunction):
+        def process_element(self, value: str, ctx: ProcessFunction.Context) -> Iterator[Any]:
+            yield int(value) if value.isdigit() else value
+
+    env, stream = strings()
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    stream = stream.assign_timestamps_and_watermarks(
+        strategy.with_timestamp_assigner(lambda value, _: INPUT.index(value))
+    )
+    kept = stream.process(Results(), Types.INT()).on_error(FAILED)
+    result = run_in_process(
+        env, {"good": kept.process(Stamps()), "bad": kept.get_side_output(FAILED)}
+    )
+    assert result["good"] == [(1, 0), (2, 2), (3, 4)]
+    assert [(b.record, b.timestamp) for b in result["bad"]] == [("x", 1), ("", 3), ("y", 5)]
 
 
 def test_without_on_error_the_job_fails_at_the_record() -> None:

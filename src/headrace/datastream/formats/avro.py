@@ -24,7 +24,7 @@ from headrace.common.serialization import (
 from headrace.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from headrace.common.types import Row, row_of
 from headrace.datastream.connectors.file_system.enumeration import FileSplit
-from headrace.datastream.connectors.file_system.formats import BulkFormat, SplitRecords
+from headrace.datastream.connectors.file_system.formats import BulkFormat, SetAside, SplitRecords
 from headrace.datastream.formats.avro_blocks import AvroBlocks, fastavro
 
 __all__ = [
@@ -147,7 +147,7 @@ class _AvroRecords(SplitRecords):
             if self._blocks is None:
                 self._open()
             while self._taken >= len(self._records) and not self._ended:
-                self._fill()
+                self._fill(self.set_aside)
         except HeadraceError:
             raise
         except Exception as error:
@@ -164,14 +164,15 @@ class _AvroRecords(SplitRecords):
         self._blocks = AvroBlocks(split.path, split.start, split.end, self._schema.parsed)
         left = split.position or 0
         while left > 0 and not self._ended:
-            self._fill()
+            # What could not be read on the way here was set aside before.
+            self._fill(lambda block, error: True)
             skipped = min(left, len(self._records))
             self._taken, left = skipped, left - skipped
         self._read = split.position or 0
 
-    def _fill(self) -> None:
+    def _fill(self, set_aside: SetAside) -> None:
         assert self._blocks is not None
-        block = self._blocks.next()
+        block = self._blocks.next(set_aside)
         self._ended = block is None
         self._records, self._taken = block or [], 0
 

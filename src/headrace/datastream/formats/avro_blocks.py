@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, BinaryIO
 
 from headrace.common.errors import HeadraceError
+from headrace.datastream.connectors.file_system.formats import SetAside
 
 __all__ = ["AvroBlocks", "fastavro"]
 
@@ -34,29 +35,29 @@ class AvroBlocks:
         self._file: BinaryIO = open(path, "rb")  # noqa: SIM115
         self._end = end
         self._schema = schema
-        header = fastavro().block_reader(self._file, reader_schema=schema)
-        self._header_size = self._file.tell()
-        self._blocks: Any = header
+        self._blocks: Any = fastavro().block_reader(self._file, reader_schema=schema)
+        header_size = self._file.tell()
         self._base = 0
-        if start > 0:
-            self._file.seek(0)
-            head = self._file.read(self._header_size)
-            self._move_to(head, start)
-
-    def _move_to(self, head: bytes, start: int) -> None:
-        """Go on with the block behind the first sync marker at or after a place."""
-        sync = head[-_SYNC_SIZE:]
         # The header ends with a marker, too, and the first block belongs to whoever has that.
-        found = self._find(sync, max(start, self._header_size - _SYNC_SIZE))
+        self._marker_at = header_size - _SYNC_SIZE
+        self._file.seek(0)
+        self._head = self._file.read(header_size)
+        if start > 0:
+            self._move_to(max(start, self._marker_at))
+
+    def _move_to(self, start: int) -> None:
+        """Go on with the block behind the first sync marker at or after a place."""
+        found = self._find(self._head[-_SYNC_SIZE:], start)
         if found is None:
             self._blocks = iter(())
             return
         after = found + _SYNC_SIZE
         self._file.seek(after)
         # The library reads a header first; here comes the file's own once more.
-        stream = _Joined(head, self._file)
+        stream = _Joined(self._head, self._file)
         self._blocks = fastavro().block_reader(stream, reader_schema=self._schema)
-        self._base = after - len(head)
+        self._base = after - len(self._head)
+        self._marker_at = found
 
     def _find(self, marker: bytes, start: int) -> int | None:
         self._file.seek(start)
@@ -69,16 +70,37 @@ class AvroBlocks:
             rest = (rest + data)[-(_SYNC_SIZE - 1) :]
         return None
 
-    def next(self) -> list[Any] | None:
-        """The records of the next block; None at the end of the range."""
-        block = next(self._blocks, None)
-        if block is None:
-            return None
-        marker_at = self._base + block.offset - _SYNC_SIZE
-        if self._end is not None and marker_at >= self._end:
-            self._blocks = iter(())
-            return None
-        return list(block)
+    def next(self, set_aside: SetAside) -> list[Any] | None:
+        """The records of the next block; None at the end of the range.
+
+        Args:
+            set_aside: Takes the bytes of a block that cannot be read; if it does, the block after
+                the next sync marker is the next.
+        """
+        while self._end is None or self._marker_at < self._end:
+            try:
+                block = next(self._blocks, None)
+                if block is None:
+                    return None
+                records = list(block)
+                self._marker_at = self._base + block.offset + block.size - _SYNC_SIZE
+                return records
+            except Exception as error:
+                damaged = self._marker_at
+                self._move_to(damaged + 1)
+                if not set_aside(self._bytes_of(damaged), error):
+                    raise
+        return None
+
+    def _bytes_of(self, marker_at: int) -> bytes:
+        """The block behind a marker, up to the one that reading goes on with."""
+        here = self._file.tell()
+        start = marker_at + _SYNC_SIZE
+        size = self._marker_at - start if self._marker_at > marker_at else -1
+        self._file.seek(start)
+        data = self._file.read(size)
+        self._file.seek(here)
+        return data
 
     def close(self) -> None:
         """Close the file."""

@@ -313,6 +313,7 @@ class _CsvFile(SplitRecords):
         self._reader = _RowReader(self._schema.row_type_info, self._schema.dialects)
         self._stream: BinaryIO | None = None
         self._records: Iterator[list[str]]
+        self._line = b""
         self._position = 0
         self._ended = False
 
@@ -320,8 +321,8 @@ class _CsvFile(SplitRecords):
         try:
             if self._stream is None:
                 self._open()
-            records = [r for r in islice(self._records, max_records) if r]
-            self._ended = (not records and not self._ignore_errors) or self._at_end()
+            records = [record for record in self._next(max_records) if record]
+            self._ended = self._at_end()
         except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
             raise HeadraceError(f"{self._split.path} cannot be read as CSV: {error}") from error
         try:
@@ -329,17 +330,33 @@ class _CsvFile(SplitRecords):
         except (ValueError, ArithmeticError):
             return list(self._one_by_one(records))
 
+    def _next(self, count: int) -> list[list[str]]:
+        records: list[list[str]] = []
+        while True:
+            try:
+                # What was read before an error stays in the list.
+                records.extend(islice(self._records, count - len(records)))
+                return records
+            except csv.Error as error:
+                if not self._ignore_errors and not self.set_aside(self._line, self._named(error)):
+                    raise
+
     def _one_by_one(self, records: list[list[str]]) -> Iterator[Row]:
         for record in records:
             try:
                 yield self._reader.row(record)
             except ValueError as error:
-                if not self._ignore_errors:
+                if not self._ignore_errors and not self.set_aside(record, self._named(error)):
                     raise HeadraceError(
                         f"{self._split.path} has a row that is not of the declared columns: "
                         f"{error}; it is {shorten_repr(record)}, before byte {self._position}; "
-                        "CsvReaderFormat.ignore_parse_errors() skips such rows"
+                        "CsvReaderFormat.ignore_parse_errors() skips such rows, and on_error() "
+                        "sets them aside"
                     ) from error
+
+    def _named(self, error: Exception) -> HeadraceError:
+        """The error with the place in the file."""
+        return HeadraceError(f"{self._split.path}, before byte {self._position}: {error}")
 
     def _open(self) -> None:
         self._stream = open_uncompressed(self._split.path, buffered=True)
@@ -365,8 +382,16 @@ class _CsvFile(SplitRecords):
         comments = self._schema.dialect.comments
         for line in self._stream:
             self._position += len(line)
-            if not (comments and line.startswith(b"#")):
-                yield line.decode()
+            self._line = line
+            if comments and line.startswith(b"#"):
+                continue
+            try:
+                text = line.decode()
+            except UnicodeDecodeError as error:
+                if not self._ignore_errors and not self.set_aside(line, self._named(error)):
+                    raise
+            else:
+                yield text
 
     def _at_end(self) -> bool:
         assert self._stream is not None

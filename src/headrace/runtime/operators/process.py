@@ -237,13 +237,22 @@ class ContextOperator(FunctionOperator):
                 if result is not None:
                     out.extend(result)
             except Exception as error:
-                where = f"on_timer({timestamp}) of key {cell.key!r}"
-                raise self.failed(error, where=where) from error
+                self._timer_failed(error, timestamp, domain)
             if len(out) > len(stamps):
                 stamps.extend(repeat(ctx.stamp, len(out) - len(stamps)))
         ctx.domain, ctx.stamp, cell.key = None, None, NO_KEY
         # Records that a processing-time timer emits have no timestamp, as in Flink.
         self.emit_results(out, stamps if event_time else None)
+        self.dead_letters.emit(self.output)
+
+    def _timer_failed(self, error: Exception, timestamp: int, domain: TimeDomain) -> None:
+        """The timer is gone; its key becomes a dead letter, or the job fails."""
+        key = self.element_context.get_current_key()
+        if not self.dead_letters:
+            where = f"on_timer({timestamp}) of key {key!r}"
+            raise self.failed(error, where=where) from error
+        stamp = timestamp if domain is TimeDomain.EVENT_TIME else None
+        self.dead_letters.add(self.context.name, error, key, f"on_timer({timestamp})", stamp)
 
 
 class ProcessOperator(ContextOperator):

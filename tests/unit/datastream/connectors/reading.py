@@ -62,10 +62,12 @@ def opened(source: Source, context: FakeReaderContext | None = None) -> SourceRe
     return reader
 
 
-def resumed(source: Source, reader: SourceReader) -> SourceReader:
+def resumed(
+    source: Source, reader: SourceReader, context: FakeReaderContext | None = None
+) -> SourceReader:
     """A new reader that takes over from another one's checkpoint."""
     splits = pickle.loads(pickle.dumps(reader.snapshot()))
-    other = source.create_reader(FakeReaderContext())
+    other = source.create_reader(context or FakeReaderContext())
     other.open()
     other.add_splits(splits)
     return other

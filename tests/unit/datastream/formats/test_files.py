@@ -36,7 +36,7 @@ from headrace.datastream.formats.parquet import (
     ParquetBulkWriters,
     ParquetColumnarRowInputFormat,
 )
-from tests.unit.datastream.connectors.reading import drain, opened, resumed
+from tests.unit.datastream.connectors.reading import FakeReaderContext, drain, opened, resumed
 
 ROW = Types.ROW_NAMED(["id", "name", "x"], [Types.LONG(), Types.STRING(), Types.DOUBLE()])
 AVRO = AvroSchema.parse_string(
@@ -174,7 +174,7 @@ def test_a_file_that_is_gone_is_named(case: Any, tmp_path: Path) -> None:
     write, file_format, make = case
     write(tmp_path / "a", make(3), 20)
     files = source(file_format, tmp_path)
-    reader = files.create_reader(None)  # type: ignore[arg-type]
+    reader = files.create_reader(FakeReaderContext())
     reader.add_splits([FileSplit("gone", str(tmp_path / "gone"), 0, None)])
     with pytest.raises(HeadraceError, match="gone"):
         reader.poll(10)

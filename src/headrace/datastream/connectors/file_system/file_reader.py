@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from headrace.datastream.connectors.base import ReadBatch, SourceReader
+from headrace.datastream.connectors.base import ReadBatch, ReaderContext, SourceReader
 from headrace.datastream.connectors.file_system.enumeration import FileSplit
 from headrace.datastream.connectors.file_system.formats import FileFormat, SplitRecords
 
@@ -15,8 +15,9 @@ __all__ = ["FileReader"]
 class FileReader(SourceReader):
     """Reads splits one after the other."""
 
-    def __init__(self, file_format: FileFormat) -> None:
+    def __init__(self, file_format: FileFormat, context: ReaderContext) -> None:
         self._format = file_format
+        self._set_aside = context.set_aside
         self._waiting: deque[FileSplit] = deque()
         self._current: tuple[str, SplitRecords] | None = None
         self._finished: list[str] = []
@@ -27,8 +28,8 @@ class FileReader(SourceReader):
     def poll(self, max_records: int) -> ReadBatch | None:
         while self._current is not None or self._waiting:
             if self._current is None:
-                split = self._waiting.popleft()
-                self._current = split.split_id, self._format.read(split)
+                self._start(self._waiting.popleft())
+                assert self._current is not None
             split_id, records = self._current
             values = records.take(max_records)
             if records.at_end:
@@ -36,6 +37,11 @@ class FileReader(SourceReader):
             if values:
                 return ReadBatch(split_id, values)
         return None
+
+    def _start(self, split: FileSplit) -> None:
+        records = self._format.read(split)
+        records.set_aside = self._set_aside
+        self._current = split.split_id, records
 
     def _finish(self) -> None:
         assert self._current is not None

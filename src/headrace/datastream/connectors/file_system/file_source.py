@@ -85,7 +85,7 @@ class FileSource(Source):
         )
 
     def create_reader(self, context: ReaderContext) -> SourceReader:
-        return FileReader(self.file_format)
+        return FileReader(self.file_format, context)
 
 
 def _builder(file_format: FileFormat, paths: tuple[str, ...], where: str) -> FileSourceBuilder:

@@ -9,7 +9,7 @@ import lzma
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
 from headrace.common.serialization import DeserializationSchema
@@ -22,6 +22,7 @@ __all__ = [
     "BulkFormat",
     "FileFormat",
     "LineRecordFormat",
+    "SetAside",
     "SplitRecords",
     "StreamFormat",
     "TextLineFormat",
@@ -39,8 +40,23 @@ _BUFFER = 256 * 1024
 _NOT_READ = (".zst", ".deflate", ".snappy", ".lz4")
 
 
+SetAside: TypeAlias = Callable[[Any, BaseException], bool]
+"""Takes what cannot be read and its error; False if the program does not want that: fail then."""
+
+
+def _keep_nothing(record: Any, error: BaseException) -> bool:
+    return False
+
+
 class SplitRecords(ABC):
-    """The records of one split, some thousands at a time, and the position after those taken."""
+    """The records of one split, some thousands at a time, and the position after those taken.
+
+    Attributes:
+        set_aside: For `on_error`: called in `take` with what cannot be read. The source puts it
+            there before the first `take`.
+    """
+
+    set_aside: SetAside = staticmethod(_keep_nothing)
 
     @abstractmethod
     def take(self, max_records: int) -> list[Any]:

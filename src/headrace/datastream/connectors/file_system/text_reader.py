@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 from headrace.common.errors import HeadraceError
@@ -16,6 +17,14 @@ __all__ = ["LineChunks", "RecordLines"]
 CHUNK = 1024 * 1024
 
 _LINE_END = re.compile(rb"\r\n?|\n")
+
+
+@dataclass(frozen=True)
+class _NoText:
+    """Stands in the place of a line that cannot be decoded."""
+
+    data: bytes
+    error: HeadraceError
 
 
 class LineChunks(SplitRecords):
@@ -34,6 +43,7 @@ class LineChunks(SplitRecords):
         self._taken = 0
         self._ended = False
         self._in_last_line = False
+        self._damaged = False
 
     def take(self, max_records: int) -> list[Any]:
         """The next lines; none at the end."""
@@ -43,9 +53,17 @@ class LineChunks(SplitRecords):
             self._fill()
         start = self._taken
         self._taken = min(start + max_records, len(self._lines))
-        if start == 0 and self._taken == len(self._lines):
-            return self._lines
-        return self._lines[start : self._taken]
+        taken = self._lines
+        if start > 0 or self._taken < len(self._lines):
+            taken = self._lines[start : self._taken]
+        return [line for line in taken if self._is_text(line)] if self._damaged else taken
+
+    def _is_text(self, line: Any) -> bool:
+        if not isinstance(line, _NoText):
+            return True
+        if not self.set_aside(line.data, line.error):
+            raise line.error
+        return False
 
     def snapshot(self) -> FileSplit:
         """The split, with the position after the lines that were taken."""
@@ -147,13 +165,27 @@ class LineChunks(SplitRecords):
             return []
         try:
             text = chunk.decode(self._format.byte_charset)
-        except UnicodeDecodeError as error:
-            raise self._undecodable(error, self._chunk_at) from None
+        except UnicodeDecodeError:
+            return self._line_by_line(chunk)
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         lines = text.split("\n")
         if not lines[-1]:
             lines.pop()
+        return lines
+
+    def _line_by_line(self, chunk: bytes) -> list[Any]:
+        """The lines of a chunk of which some are no text; those have their error with them."""
+        self._damaged = True
+        lines: list[Any] = []
+        start = 0
+        for match in _LINE_END.finditer(chunk if chunk.endswith(b"\n") else chunk + b"\n"):
+            data = chunk[start : match.start()]
+            try:
+                lines.append(data.decode(self._format.byte_charset))
+            except UnicodeDecodeError as error:
+                lines.append(_NoText(data, self._undecodable(error, self._chunk_at + start)))
+            start = match.end()
         return lines
 
     def _undecodable(self, error: UnicodeDecodeError, at: int) -> HeadraceError:
@@ -197,9 +229,21 @@ class RecordLines(SplitRecords):
         lines = [line for line in self._lines.take(max_records) if line]
         try:
             return self._schema.deserialize_many(lines)
-        except HeadraceError as error:
-            split = self._lines.snapshot()
-            raise HeadraceError(f"{split.path}, before byte {split.position}: {error}") from error
+        except Exception:
+            return list(self._one_by_one(lines))
+
+    def _one_by_one(self, lines: list[bytes]) -> Iterator[Any]:
+        for line in lines:
+            try:
+                record = self._schema.deserialize(line)
+            except Exception as error:
+                split = self._lines.snapshot()
+                named = HeadraceError(f"{split.path}, before byte {split.position}: {error}")
+                if not self.set_aside(line, named):
+                    raise named from error
+            else:
+                if record is not None:
+                    yield record
 
     def snapshot(self) -> FileSplit:
         return self._lines.snapshot()
