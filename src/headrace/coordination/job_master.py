@@ -396,6 +396,7 @@ class JobMaster:
             plan, order = self._plan(attempt)
             reports = attempt.run_epoch(plan)
             self._alignment.observe(reports)
+            self._sources.observe(reports)
             duration = time.monotonic() - started
             self._pacer.observe(
                 self._work_s(attempt), max(r.records_read for r in reports if r.source)

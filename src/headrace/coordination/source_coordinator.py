@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from headrace.datastream.connectors.base import SplitEnumerator
 from headrace.graph.ids import VertexId
 from headrace.graph.job_graph import JobGraph
 from headrace.graph.specs import SourceSpec
-from headrace.runtime.epoch import SubtaskKey
+from headrace.runtime.epoch import EpochReport, SubtaskKey
 
 
 class SourceCoordinator:
@@ -32,6 +33,13 @@ class SourceCoordinator:
                 if splits:
                     found[vertex, subtask] = [*found.get((vertex, subtask), []), *splits]
         return found
+
+    def observe(self, reports: Iterable[EpochReport]) -> None:
+        """Tell enumerators whose splits were all read, after an epoch."""
+        reading = {r.vertex for r in reports if r.source and not r.exhausted}
+        for vertex, enumerator in self._enumerators.items():
+            if vertex not in reading:
+                enumerator.on_all_read()
 
     @property
     def finished_vertices(self) -> frozenset[VertexId]:

@@ -60,7 +60,7 @@ class OperatorReport:
 
 @dataclass(frozen=True)
 class EpochReport:
-    """What a subtask did in an epoch."""
+    """What a subtask did in an epoch. `exhausted`: a source has read all splits that it has."""
 
     vertex: VertexId
     subtask: int
@@ -76,5 +76,6 @@ class EpochReport:
     wake_up_at: int | None
     committables: int = 0
     aligned_watermark: int | None = None
+    exhausted: bool = False
     accumulators: dict[str, Any] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)

@@ -21,6 +21,7 @@ from headrace.runtime.batch import (
     WatermarkMark,
 )
 from headrace.runtime.conversion import column_converter
+from headrace.runtime.dead_letters import LenientOutput
 from headrace.runtime.deployment import VertexDeployment
 from headrace.runtime.epoch import CheckpointRequest, EpochPlan, EpochReport, OperatorReport
 from headrace.runtime.failure import UserCodeFailure
@@ -133,6 +134,9 @@ class Subtask:
                 side_types[tag.tag_id] = tag.type_info
         convert = None if chained.convert_to is None else _converter(chained, chained.convert_to)
         converters = {t: c for t, info in side_types.items() if (c := _converter(chained, info))}
+        error_tag = getattr(chained.spec, "error_tag", None)
+        if error_tag is not None:
+            return LenientOutput(main, dict(side), convert, converters, error_tag, chained.name)
         return OperatorOutput(main, dict(side), convert, converters)
 
     def _writer(self, edge: JobEdge) -> ExchangeWriter:
@@ -394,6 +398,7 @@ class Subtask:
             wake_up_at=self.wake_up_at(),
             committables=sum(o.committables for o in operators),
             aligned_watermark=self._aligned_watermark(),
+            exhausted=isinstance(self.head, SourceOperator) and self.head.exhausted,
             accumulators=dict(self.accumulators),
         )
 

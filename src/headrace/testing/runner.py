@@ -150,6 +150,7 @@ class MiniRunner:
         for subtask in self._subtasks.values():
             self._guarded(subtask, subtask.commit, CheckpointId(self.epochs))
         self._alignment.observe(self.reports.values())
+        self._sources.observe(self.reports.values())
         if isinstance(self._clock, ManualClock):
             self._clock.advance(self._epoch_ms)
 

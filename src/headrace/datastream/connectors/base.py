@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from headrace.common.configuration import Configuration
 from headrace.common.errors import HeadraceError
 from headrace.common.typeinfo import TypeInformation
 
@@ -181,6 +182,9 @@ class SplitEnumerator(ABC):
         """When `discover` should be called again; None if never by time alone."""
         return None
 
+    def on_all_read(self) -> None:  # noqa: B027
+        """After an epoch: the readers have read all splits that were given out to their end."""
+
     def snapshot(self) -> Any:
         """State for a checkpoint."""
         return None
@@ -253,6 +257,10 @@ class Source(ABC):
         its first record.
         """
         return False
+
+    def for_configuration(self, configuration: Configuration) -> Source:
+        """The source in a job with these settings; called while the program is built."""
+        return self
 
     @abstractmethod
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
@@ -435,6 +443,10 @@ class Sink(ABC):
 
     def for_type(self, type_info: TypeInformation | None) -> Sink:
         """The sink for a stream of a declared type; called while the program is built."""
+        return self
+
+    def for_configuration(self, configuration: Configuration) -> Sink:
+        """The sink in a job with these settings; called while the program is built."""
         return self
 
     @abstractmethod

@@ -154,6 +154,11 @@ class SourceOperator(Operator):
             return None
         return self.watermark
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether all splits so far were read to their end."""
+        return self.ended or self._reader.exhausted
+
     def _poll(self, max_records: int) -> ReadBatch | None:
         try:
             return self._reader.poll(max_records)
