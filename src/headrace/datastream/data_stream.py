@@ -486,7 +486,8 @@ class DataStream(OperatorSettings, Generic[T]):
         if not isinstance(sink, Sink):
             raise FunctionTypeError(f"sink_to() takes a Sink, not {sink!r}")
         check_shippable(sink, "sink_to")
-        return self._sink("Writer", sink.for_type(self._declared_type()))
+        configured = sink.for_configuration(self._environment.get_configuration())
+        return self._sink("Writer", configured.for_type(self._declared_type()))
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Prints the records in the terminal, as `n> value` when there are several subtasks."""

@@ -376,6 +376,7 @@ class StreamExecutionEnvironment:
             )
         if type_info is None:
             type_info = source.produced_type
+        source = source.for_configuration(self._configuration)
         stream = self._source(source, watermark_strategy, source_name, type_info)
         if source.max_parallel_readers == 1:
             stream.force_non_parallel()

@@ -1,4 +1,4 @@
-"""Where checkpoints and savepoints are kept: local directories, and what fsspec reaches.
+"""Where checkpoints, savepoints and files of jobs are: local directories, and what fsspec reaches.
 
 A path is a local one (`/data/checkpoints`, `file:///data/checkpoints`) or a URL such as
 `s3://bucket/checkpoints`. A file appears whole or not at all, so that nobody ever sees half of one:
@@ -36,6 +36,9 @@ __all__ = [
     "scheme_of",
     "shared",
 ]
+
+
+_COPY = 1024 * 1024
 
 
 class Storage(ABC):
@@ -79,6 +82,20 @@ class Storage(ABC):
         with self.open(path) as file:
             file.seek(start) if start >= 0 else _seek_back(file, -start)
             return file.read(-1 if end is None else end - start)
+
+    def files(self, directory: str) -> list[str]:
+        """The paths of all files in and below a directory, sorted."""
+        found: list[str] = []
+        for name in self.names(directory):
+            path = join(directory, name)
+            found += [path] if self.exists(path) else self.files(path)
+        return sorted(found)
+
+    def move(self, source: str, target: str) -> None:
+        """Give a file another name. The target is there as a whole, or not yet."""
+        with self.open(source) as old, self.create(target) as new:
+            shutil.copyfileobj(old, new, _COPY)
+        self.delete(source)
 
     def delete_empty_directory(self, directory: str) -> None:
         """Delete a directory if nothing is in it."""
@@ -203,6 +220,23 @@ class RemoteStorage(Storage):
                 return sorted(posixpath.basename(n) for n in self._files.ls(directory, False))
             except FileNotFoundError:
                 return []
+
+    def files(self, directory: str) -> list[str]:
+        with _as_os_error(directory):
+            self._files.invalidate_cache(directory)
+            # Names come without what the URL has in front of them.
+            inside = len(self._files._strip_protocol(directory).rstrip("/"))
+            try:
+                found = self._files.find(directory)
+            except FileNotFoundError:
+                return []
+            return sorted(directory.rstrip("/") + name[inside:] for name in found)
+
+    def move(self, source: str, target: str) -> None:
+        with _as_os_error(source):
+            # The store copies it by itself.
+            self._files.copy(source, target)
+        self.delete(source)
 
     def delete(self, path: str) -> None:
         with _as_os_error(path), contextlib.suppress(FileNotFoundError):

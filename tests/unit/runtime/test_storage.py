@@ -49,6 +49,17 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Storage, str]
 
 
 class TestEveryStorage:
+    def test_files_below_a_directory_and_their_names(self, place: tuple[Storage, str]) -> None:
+        storage, directory = place
+        assert storage.files(directory) == []
+        paths = [join(directory, name) for name in ("a", "deep/b", "deep/er/c")]
+        for path in paths:
+            storage.write(path, path.encode())
+        assert storage.files(directory) == paths
+        storage.move(paths[0], join(directory, "deep/d"))
+        assert storage.files(directory) == [paths[1], join(directory, "deep/d"), paths[2]]
+        assert storage.read(join(directory, "deep/d")) == paths[0].encode()
+
     def test_a_file_is_there_when_it_is_written(self, place: tuple[Storage, str]) -> None:
         storage, directory = place
         path = join(directory, "chk-1", "_metadata")

@@ -263,14 +263,6 @@ def test_a_directory_that_cannot_be_written_is_named(bulk: Any, tmp_path: Path) 
     made.close()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_directory_is_named(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    made = writer(sink(tmp_path, FACTORIES["csv"][0]), context())
-    with pytest.raises(HeadraceError, match="Permission denied"):
-        made.write(rows(1), None)
-
-
 def test_errors_while_building(tmp_path: Path) -> None:
     with pytest.raises(FunctionTypeError, match="BulkWriterFactory"):
         FileSink.for_bulk_format(str(tmp_path), Encoder.simple_string_encoder())

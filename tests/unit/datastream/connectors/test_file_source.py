@@ -221,8 +221,6 @@ def test_errors_while_building(tmp_path: Path) -> None:
         StreamFormat.text_line_format("klingon")
     with pytest.raises(GraphError, match="at least one path"):
         FileSource.for_record_stream_format(text)
-    with pytest.raises(GraphError, match="does not reach"):
-        FileSource.for_record_stream_format(text, "s3://bucket/x")
     with pytest.raises(FunctionTypeError):
         FileSource.for_record_stream_format("text", str(tmp_path))  # type: ignore[arg-type]
     with pytest.raises(FunctionTypeError, match="BulkFormat"):

@@ -11,7 +11,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.base import SinkWriter, WriterContext
@@ -23,7 +23,10 @@ from headrace.datastream.connectors.file_system.file_writer import (
     FileWriter,
     FileWriterSettings,
 )
-from headrace.datastream.connectors.file_system.part_file import PendingFile
+from headrace.datastream.connectors.file_system.part_file import PendingFile, remedy
+
+if TYPE_CHECKING:
+    from headrace.runtime.storage import Storages
 
 __all__ = ["CompactedFile", "CompactingWriter", "waits_for_compaction"]
 
@@ -38,9 +41,9 @@ class CompactedFile:
     file: PendingFile
     parts: tuple[PendingFile, ...]
 
-    def finish(self) -> None:
+    def finish(self, storages: Storages | None = None) -> None:
         """Give the file its final name, and delete its parts."""
-        self.file.finish()
+        self.file.finish(storages)
         for part in self.parts:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(part.hidden_path)
@@ -150,7 +153,9 @@ class CompactingWriter(SinkWriter):
                 target.flush()
                 os.fsync(target.fileno())
         except OSError as error:
-            raise HeadraceError(f"the file sink cannot write {final}: {error}") from error
+            raise HeadraceError(
+                f"the file sink cannot write {final}: {error}; {remedy(error)}"
+            ) from error
         return [CompactedFile(PendingFile(hidden, final), tuple(files))]
 
     def snapshot(self) -> list[Any]:

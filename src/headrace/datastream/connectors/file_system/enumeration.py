@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
 from headrace.datastream.connectors.base import SplitEnumerator
+
+if TYPE_CHECKING:
+    from headrace.runtime.storage import Storages
 
 __all__ = [
     "FileEnumerator",
     "FileEnumeratorProvider",
     "FileSplit",
     "FileSplitAssignerProvider",
+    "file_path",
+    "is_remote",
     "local_path",
 ]
 
@@ -73,6 +78,25 @@ class FileSplit:
     position: int | None = None
 
 
+def file_path(path: Any) -> str:
+    """An absolute path of this machine, or the URL of a file system that fsspec reaches.
+
+    Raises:
+        ConfigurationError: The scheme is not known, or a package is missing.
+    """
+    if not is_remote(path):
+        return local_path(path)
+    from headrace.runtime.storage import Storages
+
+    Storages().of(path)
+    return str(path).rstrip("/")
+
+
+def is_remote(path: Any) -> bool:
+    """Whether a path is a URL of another file system than this machine's."""
+    return isinstance(path, str) and "://" in path and not path.startswith("file:")
+
+
 def local_path(path: Any) -> str:
     """An absolute path of this machine, from a path or a `file:` URI."""
     if isinstance(path, os.PathLike):
@@ -81,10 +105,10 @@ def local_path(path: Any) -> str:
         raise FunctionTypeError(f"a path is a non-empty str, not {path!r}")
     if path.startswith("file:"):
         path = unquote(urlsplit(path).path)
-    elif "://" in path:
+    elif is_remote(path):
         raise GraphError(
-            f"{path!r} is on a file system that headrace does not reach yet: give a path that is "
-            "mounted on all workers"
+            f"{path!r} cannot be used here: give a path that is mounted on all workers, or write "
+            "files there with a FileSink"
         )
     return os.path.abspath(str(path))
 
@@ -99,8 +123,10 @@ class FileEnumerator(SplitEnumerator):
         split_size: int | None,
         interval_ms: int | None = None,
         splittable: Callable[[str], bool] = lambda path: True,
+        storages: Storages | None = None,
     ) -> None:
         self._paths = paths
+        self._storages = storages
         self._splittable = splittable
         self._parallelism = parallelism
         self._split_size = split_size
@@ -115,15 +141,25 @@ class FileEnumerator(SplitEnumerator):
             return {}
         found: dict[int, list[Any]] = {}
         for path in self._paths:
-            if self._interval_ms is not None and not os.path.exists(path):
-                _log.info("nothing to read at %s yet", path)
-                continue
-            for file in files_under(path):
+            for file in self._files(path):
                 if file not in self._seen:
                     self._seen.add(file)
                     self._deal(file, found)
         self._done = self._interval_ms is None
         self._next_ms = None if self._interval_ms is None else now_ms + self._interval_ms
+        return found
+
+    def _files(self, path: str) -> Iterable[str]:
+        found: list[str] = []
+        if is_remote(path):
+            assert self._storages is not None
+            found = remote_files_under(path, self._storages)
+        elif os.path.exists(path):
+            return files_under(path)
+        if not found and self._interval_ms is None:
+            raise HeadraceError(f"the file source found no file or directory at {path}")
+        if not found:
+            _log.info("nothing to read at %s yet", path)
         return found
 
     def _deal(self, file: str, found: dict[int, list[Any]]) -> None:
@@ -132,13 +168,10 @@ class FileEnumerator(SplitEnumerator):
             self._dealt += 1
 
     def _splits(self, file: str) -> Iterator[FileSplit]:
-        size = os.path.getsize(file)
         step = self._split_size
-        starts = (
-            [0]
-            if step is None or not self._splittable(file)
-            else list(range(0, max(size, 1), step))
-        )
+        starts = [0]
+        if step is not None and not is_remote(file) and self._splittable(file):
+            starts = list(range(0, max(os.path.getsize(file), 1), step))
         for start, end in zip(starts, [*starts[1:], None], strict=True):
             yield FileSplit(f"{file}:{start}", file, start, end)
 
@@ -156,6 +189,18 @@ class FileEnumerator(SplitEnumerator):
         self._seen = set(snapshot["seen"])
         self._dealt = snapshot["dealt"]
         self._done = snapshot["done"]
+
+
+def remote_files_under(path: str, storages: Storages) -> list[str]:
+    """A file itself, or the files in and below a directory but for hidden ones, sorted by name."""
+    storage = storages.of(path)
+    if storage.exists(path):
+        return [path]
+    return [
+        file
+        for file in storage.files(path)
+        if not any(name.startswith((".", "_")) for name in file[len(path) + 1 :].split("/"))
+    ]
 
 
 def files_under(path: str) -> Iterator[str]:

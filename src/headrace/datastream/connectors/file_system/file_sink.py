@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from headrace.common.configuration import Configuration
 from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.serialization import BulkWriterFactory, Encoder, SimpleStringEncoder
 from headrace.common.time import to_millis
@@ -19,7 +20,7 @@ from headrace.datastream.connectors.file_system.compaction import (
     FileCompactor,
     FileCompactStrategy,
 )
-from headrace.datastream.connectors.file_system.enumeration import local_path
+from headrace.datastream.connectors.file_system.enumeration import file_path, is_remote
 from headrace.datastream.connectors.file_system.file_writer import (
     FileCommitter,
     FileWriter,
@@ -118,6 +119,15 @@ class FileSink(Sink):
         """Nothing: records need no change before they are written."""
         return None
 
+    def for_configuration(self, configuration: Configuration) -> Sink:
+        """With what the job says about file systems other than the machine's own."""
+        if not is_remote(self.settings.base_path):
+            return self
+        from headrace.runtime.storage import Storages
+
+        storages = Storages.from_configuration(configuration)
+        return replace(self, settings=replace(self.settings, storages=storages))
+
     def for_type(self, type_info: TypeInformation | None) -> Sink:
         """Lines of a declared type are written as Flink writes them, others with `str`."""
         return replace(self, type_info=type_info)
@@ -140,7 +150,7 @@ class FileSink(Sink):
 
     def create_committer(self, context: WriterContext) -> Committer:
         """Called in each subtask."""
-        return FileCommitter()
+        return FileCommitter(self.settings.storages)
 
     class BaseBuilder(_Builder):
         """What the builders of all formats have."""
@@ -156,6 +166,11 @@ class FileSink(Sink):
                 raise FunctionTypeError(f"a FileCompactStrategy is needed, not {strategy!r}")
             if not isinstance(compactor, FileCompactor):
                 raise FunctionTypeError(f"a FileCompactor is needed, not {compactor!r}")
+            if is_remote(self._settings.base_path):
+                raise GraphError(
+                    "files of an object store cannot be put together; a longer checkpoint interval "
+                    "gives fewer files"
+                )
             encoder = self._settings.encoder
             bulk = isinstance(encoder, BulkWriterFactory) and not encoder.concatenable
             if bulk and compactor.kind == "concat":
@@ -223,7 +238,7 @@ def _bulk_settings(base_path: str, writer_factory: Any) -> FileWriterSettings:
             f"ParquetBulkWriters.for_row_type(row_type), not {writer_factory!r}"
         )
     return FileWriterSettings(
-        local_path(base_path),
+        file_path(base_path),
         writer_factory,
         BucketAssigner.date_time_bucket_assigner(),
         RollingPolicy.on_checkpoint_rolling_policy(),
@@ -239,7 +254,7 @@ def _settings(base_path: str, encoder: Encoder) -> FileWriterSettings:
             f"{encoder!r}"
         )
     return FileWriterSettings(
-        local_path(base_path),
+        file_path(base_path),
         encoder,
         BucketAssigner.date_time_bucket_assigner(),
         RollingPolicy.default_rolling_policy(),

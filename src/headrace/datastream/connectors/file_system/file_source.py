@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
+from headrace.common.configuration import Configuration
 from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.time import Duration, to_millis
 from headrace.common.typeinfo import TypeInformation
@@ -20,7 +22,8 @@ from headrace.datastream.connectors.file_system.enumeration import (
     FileEnumerator,
     FileEnumeratorProvider,
     FileSplitAssignerProvider,
-    local_path,
+    file_path,
+    is_remote,
 )
 from headrace.datastream.connectors.file_system.file_reader import FileReader
 from headrace.datastream.connectors.file_system.formats import (
@@ -39,7 +42,7 @@ class FileSource(Source):
     Make one with `for_record_stream_format` or `for_bulk_file_format`. Large files are read by
     several subtasks where the format allows it: text and JSON lines from a line on, Avro from a
     block on, Parquet and ORC from a group of rows on. Text compressed as .gz, .bz2 or .xz is read
-    by one, and so is CSV. Reading resumes exactly where it was.
+    by one, and so are CSV and files of an object store. Reading resumes exactly where it was.
 
     Example:
         >>> lines = StreamFormat.text_line_format()
@@ -50,6 +53,7 @@ class FileSource(Source):
     paths: tuple[str, ...]
     interval_ms: int | None = None
     split_size: int | None = SPLIT_SIZE
+    storages: Any = None
 
     @staticmethod
     def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
@@ -79,19 +83,32 @@ class FileSource(Source):
     def produced_type(self) -> TypeInformation | None:
         return self.file_format.produced_type
 
+    def for_configuration(self, configuration: Configuration) -> Source:
+        """With what the job says about file systems other than the machine's own."""
+        if not any(map(is_remote, self.paths)):
+            return self
+        from headrace.runtime.storage import Storages
+
+        return replace(self, storages=Storages.from_configuration(configuration))
+
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
         return FileEnumerator(
-            self.paths, parallelism, self.split_size, self.interval_ms, self.file_format.splittable
+            self.paths,
+            parallelism,
+            self.split_size,
+            self.interval_ms,
+            self.file_format.splittable,
+            self.storages,
         )
 
     def create_reader(self, context: ReaderContext) -> SourceReader:
-        return FileReader(self.file_format, context)
+        return FileReader(self.file_format, context, self.storages)
 
 
 def _builder(file_format: FileFormat, paths: tuple[str, ...], where: str) -> FileSourceBuilder:
     if not paths:
         raise GraphError(f"{where} needs at least one path")
-    return FileSourceBuilder(FileSource(file_format, tuple(local_path(p) for p in paths)))
+    return FileSourceBuilder(FileSource(file_format, tuple(file_path(p) for p in paths)))
 
 
 class FileSourceBuilder:
@@ -142,7 +159,7 @@ class FileSourceBuilder:
         """The source."""
         if self._source.bounded:
             for path in self._source.paths:
-                if not os.path.exists(path):
+                if not is_remote(path) and not os.path.exists(path):
                     raise GraphError(
                         f"there is no file or directory {path!r} to read; check the path, or wait "
                         "for files with monitor_continuously()"

@@ -6,15 +6,16 @@ import os
 import re
 import sys
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from headrace.common.errors import HeadraceError, TypeMismatchError
 from headrace.common.serialization import BulkWriterFactory, Encoder
 from headrace.datastream.connectors.base import Committer, SinkWriter, WriterContext
 from headrace.datastream.connectors.file_system.buckets import BucketAssigner
+from headrace.datastream.connectors.file_system.enumeration import is_remote
 from headrace.datastream.connectors.file_system.output_file import OutputFileConfig
 from headrace.datastream.connectors.file_system.part_file import (
     BulkFile,
@@ -23,11 +24,15 @@ from headrace.datastream.connectors.file_system.part_file import (
     UnfinishedFile,
     encode_lines,
 )
+from headrace.datastream.connectors.file_system.remote import Workspace
 from headrace.datastream.connectors.file_system.rolling import (
     DefaultRollingPolicy,
     OnCheckpointRollingPolicy,
     RollingPolicy,
 )
+
+if TYPE_CHECKING:
+    from headrace.runtime.storage import Storages
 
 __all__ = ["FileCommitter", "FileWriter", "FileWriterSettings"]
 
@@ -42,6 +47,7 @@ class FileWriterSettings:
     rolling_policy: RollingPolicy
     output_file: OutputFileConfig
     check_interval_ms: int
+    storages: Any = None
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,8 @@ class FileWriter(SinkWriter):
         self._id = self._names.id
         self._next_number = 0
         self._check_at: int | None = None
+        remote = is_remote(settings.base_path)
+        self._workspace = Workspace(settings.storages) if remote else None
 
     def open(self) -> None:
         """Go on with the files of the checkpoint, and delete what failed attempts left behind."""
@@ -175,9 +183,9 @@ class FileWriter(SinkWriter):
         self._next_number += 1
         directory, encoder = self._directory(bucket), self._settings.encoder
         file = (
-            BulkFile(directory, name, bucket, now_ms, encoder)
+            BulkFile(directory, name, bucket, now_ms, encoder, self._workspace)
             if isinstance(encoder, BulkWriterFactory)
-            else PartFile(directory, name, bucket, now_ms)
+            else PartFile(directory, name, bucket, now_ms, self._workspace)
         )
         self._files[bucket] = file
         if self._check_at is None:
@@ -187,11 +195,13 @@ class FileWriter(SinkWriter):
     def _directory(self, bucket: str) -> str:
         if not isinstance(bucket, str):
             raise TypeMismatchError(f"a bucket id is a str, not {bucket!r}")
-        base = self._settings.base_path
+        scheme, separator, base = self._settings.base_path.rpartition("://")
         directory = os.path.normpath(os.path.join(base, bucket))
         if directory != base and not directory.startswith(base.rstrip("/") + "/"):
-            raise HeadraceError(f"bucket {bucket!r} is outside of the base path {base}")
-        return directory
+            raise HeadraceError(
+                f"bucket {bucket!r} is outside of the base path {self._settings.base_path}"
+            )
+        return scheme + separator + directory
 
     def _roll(self, bucket: str) -> None:
         self._pending.append(self._files.pop(bucket).close())
@@ -220,8 +230,8 @@ class FileWriter(SinkWriter):
         """Hand over the files that are complete; they stay hidden until they are committed."""
         policy = self._settings.rolling_policy
         for bucket, file in list(self._files.items()):
-            at_checkpoint = self._context.checkpointing and policy.should_roll_on_checkpoint(file)
-            if end_of_input or at_checkpoint:
+            at_checkpoint = self._workspace is not None or policy.should_roll_on_checkpoint(file)
+            if end_of_input or (at_checkpoint and self._context.checkpointing):
                 self._roll(bucket)
         pending, self._pending = self._pending, []
         return pending
@@ -229,7 +239,7 @@ class FileWriter(SinkWriter):
     def snapshot(self) -> list[_Saved]:
         """The files that go on, and how many there were."""
         for bucket, file in list(self._files.items()):
-            if isinstance(file, BulkFile):
+            if isinstance(file, BulkFile) or self._workspace is not None:
                 # Only a savepoint of a job without checkpoints finds one open.
                 self._roll(bucket)
         files = tuple(file.save() for file in self._files.values())
@@ -243,26 +253,41 @@ class FileWriter(SinkWriter):
         """
         for file in self._files.values():
             file.abandon()
+        if self._workspace is not None:
+            self._workspace.close()
 
 
 class FileCommitter(Committer):
     """Gives files their final names."""
 
+    def __init__(self, storages: Storages | None = None) -> None:
+        self._storages = storages
+
     def commit(self, committables: list[PendingFile]) -> None:
         """Finish files; those that are finished already stay as they are."""
         for file in committables:
-            file.finish()
+            file.finish(self._storages)
 
 
 def delete_leftovers(settings: FileWriterSettings, leftovers: dict[str, int]) -> None:
     """Delete hidden files by the id of their writer, from a number on."""
     prefix = re.escape(settings.output_file.part_prefix)
     name = re.compile(rf"\.{prefix}-([0-9a-f-]{{36}})-(\d+).*\.inprogress\.[0-9a-f-]{{36}}")
-    for directory, _, files in os.walk(settings.base_path):
-        for file in files:
-            match = name.fullmatch(file)
-            if match and int(match[2]) >= leftovers.get(match[1], sys.maxsize):
-                os.unlink(os.path.join(directory, file))
+    for path in _files_below(settings):
+        match = name.fullmatch(os.path.basename(path))
+        if match and int(match[2]) >= leftovers.get(match[1], sys.maxsize):
+            if is_remote(path):
+                settings.storages.of(path).delete(path)
+            else:
+                os.unlink(path)
+
+
+def _files_below(settings: FileWriterSettings) -> Iterator[str]:
+    base = settings.base_path
+    if is_remote(base):
+        yield from settings.storages.of(base).files(base)
+    for directory, _, files in os.walk(base):
+        yield from (os.path.join(directory, file) for file in files)
 
 
 def _fits(policy: RollingPolicy, file: PartFile, size: int) -> bool:

@@ -8,16 +8,22 @@ failure: if it was finished before, nothing happens.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from headrace.common.errors import HeadraceError
 from headrace.common.serialization import BulkWriterFactory, Encoder, SimpleStringEncoder
+from headrace.datastream.connectors.file_system.enumeration import is_remote
+from headrace.datastream.connectors.file_system.remote import Workspace
 
-__all__ = ["BulkFile", "PartFile", "PendingFile", "UnfinishedFile"]
+if TYPE_CHECKING:
+    from headrace.runtime.storage import Storage, Storages
+
+__all__ = ["BulkFile", "PartFile", "PendingFile", "UnfinishedFile", "encode_lines", "remedy"]
 
 _BUFFER = 256 * 1024
 
@@ -41,34 +47,75 @@ class PendingFile:
     hidden_path: str
     final_path: str
 
-    def finish(self) -> None:
-        """Give the file its final name."""
+    def finish(self, storages: Storages | None = None) -> None:
+        """Give the file its final name; `storages` has those that are not on this machine."""
+        if is_remote(self.final_path):
+            assert storages is not None
+            self._move(storages.of(self.final_path))
+            return
         try:
             os.rename(self.hidden_path, self.final_path)
         except FileNotFoundError:
             if not os.path.exists(self.final_path):
-                raise HeadraceError(
-                    f"the file sink lost a file: neither {self.hidden_path} nor {self.final_path} "
-                    "exists"
-                ) from None
+                raise self._lost() from None
+
+    def _move(self, storage: Storage) -> None:
+        # A move that was broken off is repeated: the same content gets the same name once more.
+        if storage.exists(self.hidden_path):
+            storage.move(self.hidden_path, self.final_path)
+        elif not storage.exists(self.final_path):
+            raise self._lost()
+
+    def _lost(self) -> HeadraceError:
+        return HeadraceError(
+            f"the file sink lost a file: neither {self.hidden_path} nor {self.final_path} exists"
+        )
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def remedy(error: OSError) -> str:
+    """What to do when the system refuses a file."""
+    if error.errno in _FULL:
+        return "make room on the disk, or write to another one"
+    return "give the user that runs the workers the right to write there, or choose another path"
 
 
 class PartFile:
-    """A file that is being written; `saved` if a checkpoint knows it."""
+    """A file that is being written; `saved` if a checkpoint knows it.
+
+    A file of an object store is written on this machine and sent when it is complete.
+    """
 
     saved = False
+    _workspace: Workspace | None = None
 
-    def __init__(self, directory: str, name: str, bucket_id: str, now_ms: int) -> None:
+    def __init__(
+        self,
+        directory: str,
+        name: str,
+        bucket_id: str,
+        now_ms: int,
+        workspace: Workspace | None = None,
+    ) -> None:
         self.bucket_id = bucket_id
         self.creation_time = now_ms
         self.last_update_time = now_ms
         self._final_path = os.path.join(directory, name)
         self._hidden_path = os.path.join(directory, f".{name}.inprogress.{uuid.uuid4()}")
+        self._workspace = workspace
+        self._work_path = self._hidden_path
         try:
-            os.makedirs(directory, exist_ok=True)
-            self._stream: BinaryIO = open(self._hidden_path, "xb", buffering=_BUFFER)  # noqa: SIM115
+            if workspace is not None:
+                self._work_path = workspace.path_for(name)
+            else:
+                os.makedirs(directory, exist_ok=True)
+            self._stream: BinaryIO = open(self._work_path, "xb", buffering=_BUFFER)  # noqa: SIM115
         except OSError as error:
-            raise HeadraceError(f"the file sink cannot write to {directory}: {error}") from error
+            raise HeadraceError(
+                f"the file sink cannot write to {directory}: {error}; {remedy(error)}"
+            ) from error
 
     @classmethod
     def resume(cls, saved: UnfinishedFile) -> PartFile:
@@ -135,8 +182,8 @@ class PartFile:
             yield
         except OSError as error:
             raise HeadraceError(
-                f"the file sink cannot write {self._final_path}: {error}; records since the last "
-                "checkpoint are written again when the job is restarted"
+                f"the file sink cannot write {self._final_path}: {error}; {remedy(error)}; records "
+                "since the last checkpoint are written again when the job is restarted"
             ) from error
 
     def close(self) -> PendingFile:
@@ -144,10 +191,15 @@ class PartFile:
         with self._named_failures():
             self._to_disk()
             self._stream.close()
+            if self._workspace is not None:
+                self._workspace.send(self._work_path, self._hidden_path)
         return PendingFile(self._hidden_path, self._final_path)
 
     def abandon(self) -> None:
-        """Close the file as it is: it stays hidden, and a recovery may go on with it."""
+        """Close the file as it is: it stays hidden, and a recovery may go on with it.
+
+        One of an object store is not there yet, and never will be.
+        """
         with contextlib.suppress(OSError):
             self._stream.close()
 
@@ -156,9 +208,15 @@ class BulkFile(PartFile):
     """A file in a bulk format. It is complete only when it is closed, so it cannot be resumed."""
 
     def __init__(
-        self, directory: str, name: str, bucket_id: str, now_ms: int, factory: BulkWriterFactory
+        self,
+        directory: str,
+        name: str,
+        bucket_id: str,
+        now_ms: int,
+        factory: BulkWriterFactory,
+        workspace: Workspace | None = None,
     ) -> None:
-        super().__init__(directory, name, bucket_id, now_ms)
+        super().__init__(directory, name, bucket_id, now_ms, workspace)
         with self._named_failures():
             self._writer = factory.create(self._stream)
 
