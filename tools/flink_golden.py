@@ -1,10 +1,12 @@
 """Runs the statements of tests/sql/cases on a real Flink and stores what it shows.
 
-    PATH=<pyflink environment>/bin:$PATH python tools/flink_golden.py [--only TEXT]
+    PATH=<pyflink environment>/bin:$PATH python tools/flink_golden.py [--all] [--only TEXT]
 
-Needs the `apache-flink` package in the Python that runs it. One session in streaming and one in
-batch mode serve all statements; results go to tests/sql/golden as JSON, one file for each mode.
-The diff is for reviewing, as with any golden file.
+Needs the `apache-flink` package in the Python that runs it. Each file of statements has a session
+in streaming and one in batch mode; a comment `-- key: value` sets an option for it. Results go to
+tests/sql/golden as JSON, one file for each file and mode. Statements that are there already are
+left alone without `--all`. The diff is for reviewing, as with any golden file. The names of Flink's
+built-in functions go to flink_functions.json, from which the docs know what is missing.
 """
 
 from __future__ import annotations
@@ -45,36 +47,54 @@ def plain(value: object) -> object:
     return value
 
 
+def options(text: str) -> dict[str, str]:
+    """Options of a file of statements: comments `-- key: value`."""
+    return dict(re.findall(r"^-- ([a-z.-]+): (\S+)$", text, re.MULTILINE))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="", help="run statements with this text alone")
+    parser.add_argument("--all", action="store_true", help="also what was run before")
     args = parser.parse_args()
     from pyflink.java_gateway import get_gateway
     from pyflink.table import EnvironmentSettings, TableEnvironment
 
+    setup = (ROOT / "cases" / "setup.sql").read_text(encoding="utf-8")
+    cases = [x for x in sorted((ROOT / "cases").glob("*.sql")) if x.stem != "setup"]
     for mode in ("streaming", "batch"):
         settings = getattr(EnvironmentSettings, f"in_{mode}_mode")()
-        t_env = TableEnvironment.create(settings)
-        t_env.get_config().set("parallelism.default", "1")
-        t_env.get_config().set("table.local-time-zone", "UTC")
-        setup = (ROOT / "cases" / "setup.sql").read_text(encoding="utf-8")
-        for statement in statements(setup.replace("{data}", str(ROOT / "data"))):
-            t_env.execute_sql(statement)
-        target = ROOT / "golden" / f"{mode}.json"
-        known = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
-        results = {}
-        queries = statements((ROOT / "cases" / "queries.sql").read_text(encoding="utf-8"))
-        for number, query in enumerate(queries, 1):
-            if args.only not in query:
-                if query in known:
-                    results[query] = known[query]
-                continue
-            results[query] = run(get_gateway(), t_env, query)
-            print(mode, number, len(queries), str(results[query])[:100], flush=True)
-        target.parent.mkdir(exist_ok=True)
-        text = json.dumps(results, indent=1, ensure_ascii=False)
-        target.write_text(text + "\n", encoding="utf-8")
+        for file in cases:
+            t_env = TableEnvironment.create(settings)
+            text = file.read_text(encoding="utf-8")
+            given = {"parallelism.default": "1", "table.local-time-zone": "UTC", **options(text)}
+            for key, value in given.items():
+                t_env.get_config().set(key, value)
+            for statement in statements(setup.replace("{data}", str(ROOT / "data"))):
+                t_env.execute_sql(statement)
+            target = ROOT / "golden" / f"{file.stem}.{mode}.json"
+            record(get_gateway(), t_env, statements(text), target, args)
+    names = sorted(t_env.list_functions())
+    text = json.dumps(names, indent=1) + "\n"
+    (ROOT / "golden" / "flink_functions.json").write_text(text, encoding="utf-8")
     return 0
+
+
+def record(
+    gateway: object, t_env: object, queries: list[str], target: Path, args: argparse.Namespace
+) -> None:
+    """Run the statements of a file, and store what they give."""
+    known = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
+    results = {}
+    for number, query in enumerate(queries, 1):
+        if args.only not in query or (query in known and not args.all):
+            if query in known:
+                results[query] = known[query]
+            continue
+        results[query] = run(gateway, t_env, query)
+        print(target.stem, number, len(queries), str(results[query])[:300], flush=True)
+    text = json.dumps(results, indent=1, ensure_ascii=False)
+    target.write_text(text + "\n", encoding="utf-8")
 
 
 def run(gateway: object, t_env: object, query: str) -> dict[str, object]:

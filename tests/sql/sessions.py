@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headrace.common.types import RowKind
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql import statements as s
@@ -19,7 +20,8 @@ from headrace.sql.plan.changelog import check_append_only
 from headrace.sql.rules import optimize
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.statement_executor import StatementExecutor
-from headrace.table.table_environment import new_session
+from headrace.table.table import Table
+from headrace.table.table_environment import StreamTableEnvironment, new_session
 from headrace.table.table_result import rows_of_stream
 from headrace.table.tableau import Tableau
 from headrace.testing import run_in_process
@@ -34,10 +36,11 @@ class Result:
     schema: Schema
     rows: list[tuple[int, Sequence[Any]]]
     batch: bool
+    zone: str = "UTC"
 
     def tableau(self) -> list[str]:
         lines: list[str] = []
-        table = Tableau(self.schema, "UTC", kinds=not self.batch)
+        table = Tableau(self.schema, self.zone, kinds=not self.batch)
         table.print(iter(self.rows), lines.append)
         return lines
 
@@ -55,7 +58,9 @@ class Result:
 class LocalSession:
     """Runs statements one after the other."""
 
-    def __init__(self, batch: bool = False, parallelism: int = 1) -> None:
+    def __init__(
+        self, batch: bool = False, parallelism: int = 1, options: Mapping[str, str] | None = None
+    ) -> None:
         env = StreamExecutionEnvironment.get_execution_environment()
         env.set_parallelism(parallelism)
         settings = EnvironmentSettings.in_streaming_mode()
@@ -64,7 +69,8 @@ class LocalSession:
         self.session = new_session(env, settings)
         if batch:
             env.set_runtime_mode(RuntimeExecutionMode.BATCH)
-        self.session.config.set_local_timezone("UTC")
+        for key, value in {"table.local-time-zone": "UTC", **(options or {})}.items():
+            self.session.config.set(key, value)
         self.executor = StatementExecutor(self.session)
         self.env = env
 
@@ -88,12 +94,15 @@ class LocalSession:
         finally:
             self.env._transformations = []
         rows = list(rows_of_stream(iter(records), translator.changelog(plan)))
-        return Result(plan.schema, rows, self.session.batch)
+        zone = self.session.config.get_local_timezone()
+        return Result(plan.schema, rows, self.session.batch, zone)
 
 
-def with_tables(batch: bool = False, parallelism: int = 1) -> LocalSession:
+def with_tables(
+    batch: bool = False, parallelism: int = 1, options: Mapping[str, str] | None = None
+) -> LocalSession:
     """A session with the tables of the golden statements."""
-    session = LocalSession(batch, parallelism)
+    session = LocalSession(batch, parallelism, options)
     text = (HERE / "cases" / "setup.sql").read_text(encoding="utf-8")
     for statement in statements(text.replace("{data}", str(HERE / "data"))):
         session.execute(statement)
@@ -106,8 +115,32 @@ def statements(text: str) -> list[str]:
     return [x.strip() for x in re.split(r";\s*\n", "\n".join(lines) + "\n") if x.strip()]
 
 
-def golden(mode: str) -> dict[str, Any]:
-    """What Flink gave, by statement."""
-    path = HERE / "golden" / f"{mode}.json"
+def case_files() -> list[str]:
+    """Names of the files with golden statements."""
+    return sorted(p.stem for p in (HERE / "cases").glob("*.sql") if p.stem != "setup")
+
+
+def case_options(name: str) -> dict[str, str]:
+    """Options of a file of statements: comments `-- key: value`."""
+    text = (HERE / "cases" / f"{name}.sql").read_text(encoding="utf-8")
+    return dict(re.findall(r"^-- ([a-z.-]+): (\S+)$", text, re.MULTILINE))
+
+
+def golden(name: str, mode: str) -> dict[str, Any]:
+    """What Flink gave for the statements of a file."""
+    path = HERE / "golden" / f"{name}.{mode}.json"
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
+
+
+def rows_of(t_env: StreamTableEnvironment, table: Table) -> list[Any]:
+    """The rows that are left after all changes, as lists."""
+    env = t_env._session.env
+    stream = t_env.to_changelog_stream(table)
+    left: list[Any] = []
+    for row in run_in_process(env, {"rows": stream})["rows"]:
+        if row.get_row_kind() in (RowKind.UPDATE_BEFORE, RowKind.DELETE):
+            left.remove(list(row))
+        else:
+            left.append(list(row))
+    return sorted(left, key=str)

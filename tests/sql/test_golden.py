@@ -1,4 +1,4 @@
-"""Results are those of Flink 2.3, for every statement of `cases/queries.sql`, in both modes.
+"""Results are those of Flink 2.3, for every statement of `cases`, in both modes.
 
 `tools/flink_golden.py` runs them on the real Flink. Of a stream the final rows are compared: Flink
 emits every single change, headrace the net change of an epoch. Types and widths of columns, and so
@@ -11,11 +11,17 @@ from typing import Any
 
 import pytest
 
-from tests.sql.sessions import golden, with_tables
+from tests.sql.sessions import case_files, case_options, golden, with_tables
 
-# Where Flink itself gives up (some windows in batch mode) there is nothing to compare with.
-STREAMING = {q: r for q, r in golden("streaming").items() if "error" not in r}
-BATCH = {q: r for q, r in golden("batch").items() if "error" not in r}
+
+def cases(mode: str) -> list[Any]:
+    """File, statement and result; where Flink itself gives up there is nothing to compare with."""
+    return [
+        pytest.param(name, query, expected, id=f"{name}-{number}")
+        for name in case_files()
+        for number, (query, expected) in enumerate(golden(name, mode).items(), 1)
+        if "error" not in expected
+    ]
 
 
 def cells(line: str) -> tuple[str, ...]:
@@ -40,8 +46,8 @@ def materialized(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return sorted(left)
 
 
-def check(mode: str, query: str, expected: dict[str, Any]) -> None:
-    session = with_tables(batch=mode == "batch", parallelism=2)
+def check(mode: str, file: str, query: str, expected: dict[str, Any]) -> None:
+    session = with_tables(batch=mode == "batch", parallelism=2, options=case_options(file))
     result = session.query(query)
     mine, theirs = result.tableau(), expected["tableau"]
     if not parts(theirs)[1]:
@@ -56,11 +62,11 @@ def check(mode: str, query: str, expected: dict[str, Any]) -> None:
         assert materialized(own_rows) == materialized(rows)
 
 
-@pytest.mark.parametrize("query", STREAMING)
-def test_streaming(query: str) -> None:
-    check("streaming", query, STREAMING[query])
+@pytest.mark.parametrize(("file", "query", "expected"), cases("streaming"))
+def test_streaming(file: str, query: str, expected: dict[str, Any]) -> None:
+    check("streaming", file, query, expected)
 
 
-@pytest.mark.parametrize("query", BATCH)
-def test_batch(query: str) -> None:
-    check("batch", query, BATCH[query])
+@pytest.mark.parametrize(("file", "query", "expected"), cases("batch"))
+def test_batch(file: str, query: str, expected: dict[str, Any]) -> None:
+    check("batch", file, query, expected)

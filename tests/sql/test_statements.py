@@ -7,6 +7,7 @@ import pytest
 from headrace.common.errors import SqlError
 from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement, parse_statements
+from headrace.sql.plan import nodes as n
 from headrace.sql.types import TimestampType
 from tests.sql.sessions import LocalSession
 
@@ -111,3 +112,18 @@ def test_a_sink_that_takes_no_updates_is_refused_with_the_reason() -> None:
     )
     with pytest.raises(SqlError, match="doesn't support consuming update and delete changes"):
         session.execute("INSERT INTO f SELECT a, COUNT(*) FROM src GROUP BY a")
+
+
+def test_the_state_of_an_aggregate_has_a_hint_for_how_long_it_is_kept() -> None:
+    session = LocalSession()
+    session.execute("CREATE TABLE src (a INT) WITH ('connector' = 'datagen')")
+    query = "SELECT /*+ STATE_TTL('{}' = '{}') */ a, COUNT(*) FROM src AS s GROUP BY a"
+    for name in ("src", "s"):
+        plan = session.plan(query.format(name, "1 h"))
+        assert isinstance(plan, n.Project)
+        assert isinstance(plan.input, n.Aggregate)
+        assert plan.input.state_ttl_ms == 3_600_000
+    with pytest.raises(SqlError, match="'other', which is no table of the query"):
+        session.plan(query.format("other", "1 h"))
+    with pytest.raises(SqlError, match="soon"):
+        session.plan(query.format("s", "soon"))

@@ -9,8 +9,6 @@ import pytest
 
 from headrace.common.errors import FunctionTypeError, SqlError
 from headrace.common.typeinfo import Types
-from headrace.common.types import Row, RowKind
-from headrace.datastream import StreamExecutionEnvironment
 from headrace.table import DataTypes, Schema, StreamTableEnvironment, Table, TableDescriptor
 from headrace.table.expressions import (
     UNBOUNDED_RANGE,
@@ -28,63 +26,7 @@ from headrace.table.expressions import (
 from headrace.table.udf import AggregateFunction, ScalarFunction, udaf, udf, udtf
 from headrace.table.window import Over, Session, Slide, Tumble
 from headrace.testing import run_in_process
-
-
-@pytest.fixture
-def t_env() -> StreamTableEnvironment:
-    env = StreamExecutionEnvironment.get_execution_environment()
-    env.set_parallelism(2)
-    return StreamTableEnvironment.create(env)
-
-
-def rows_of(t_env: StreamTableEnvironment, table: Table) -> list[Any]:
-    """The rows that are left after all changes, as lists."""
-    env = t_env._session.env
-    stream = t_env.to_changelog_stream(table)
-    left: list[Any] = []
-    for row in run_in_process(env, {"rows": stream})["rows"]:
-        if row.get_row_kind() in (RowKind.UPDATE_BEFORE, RowKind.DELETE):
-            left.remove(list(row))
-        else:
-            left.append(list(row))
-    return sorted(left, key=str)
-
-
-@pytest.fixture
-def orders(t_env: StreamTableEnvironment) -> Table:
-    elements = [("apple", 3, 1.5), ("pear", 2, 2.0), ("apple", 5, 1.0), ("plum", None, 0.5)]
-    row = DataTypes.ROW(
-        [
-            DataTypes.FIELD("item", DataTypes.STRING()),
-            DataTypes.FIELD("n", DataTypes.INT()),
-            DataTypes.FIELD("price", DataTypes.DOUBLE()),
-        ]
-    )
-    return t_env.from_elements(elements, row)
-
-
-@pytest.fixture
-def events(t_env: StreamTableEnvironment) -> Table:
-    at = datetime.datetime
-    elements = [
-        ("a", 1, at(2020, 1, 1, 0, 0, 1)),
-        ("b", 2, at(2020, 1, 1, 0, 0, 3)),
-        ("a", 3, at(2020, 1, 1, 0, 0, 11)),
-        ("a", 4, at(2020, 1, 1, 0, 0, 14)),
-    ]
-    stream = t_env._session.env.from_collection(
-        [Row(*e) for e in elements],
-        Types.ROW_NAMED(["k", "v", "ts"], [Types.STRING(), Types.INT(), Types.SQL_TIMESTAMP()]),
-    )
-    schema = (
-        Schema.new_builder()
-        .column("k", "STRING")
-        .column("v", DataTypes.INT())
-        .column("ts", "TIMESTAMP(3)")
-        .watermark("ts", "ts - INTERVAL '1' SECOND")
-        .build()
-    )
-    return t_env.from_data_stream(stream, schema)
+from tests.sql.sessions import rows_of
 
 
 @pytest.mark.parametrize(

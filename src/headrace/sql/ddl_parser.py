@@ -490,13 +490,13 @@ class StatementParser(FlinkParser):
 _QUERY_KEYS = frozenset({"select", "union", "except", "intersect", "values", "subquery", "table"})
 
 
-def hint_options(comments: list[str]) -> dict[str, str]:
+def hint_options(comments: list[str], name: str = "OPTIONS") -> dict[str, str]:
     """The options of a hint such as `/*+ OPTIONS('a' = 'b') */` among comments."""
     import re
 
     found: dict[str, str] = {}
     for comment in comments:
-        for hint in re.finditer(r"OPTIONS\s*\(([^)]*)\)", comment, re.IGNORECASE):
+        for hint in re.finditer(rf"\b{name}\s*\(([^)]*)\)", comment, re.IGNORECASE):
             for key, value in re.findall(r"'([^']*)'\s*=\s*'([^']*)'", hint[1]):
                 found[key] = value
     return found

@@ -14,6 +14,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from headrace.sql import types as t
 from headrace.sql.data_types import DataTypes
+from headrace.sql.json_syntax import JsonSyntax
 from headrace.sql.types import DataType
 
 __all__ = ["Flink", "FlinkParser", "NamedArgument", "TableArgument", "TypeNode"]
@@ -56,7 +57,7 @@ class FlinkTokenizer(tokens.Tokenizer):
     }
 
 
-class FlinkParser(parser.Parser):
+class FlinkParser(JsonSyntax, parser.Parser):
     """Reads queries and expressions."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
@@ -75,9 +76,13 @@ class FlinkParser(parser.Parser):
         "CEIL": lambda self: self.parse_to_unit("CEIL"),
         "CEILING": lambda self: self.parse_to_unit("CEIL"),
         "FLOOR": lambda self: self.parse_to_unit("FLOOR"),
-        "JSON_VALUE": lambda self: self.parse_json("JSON_VALUE"),
-        "JSON_QUERY": lambda self: self.parse_json("JSON_QUERY"),
-        "JSON_EXISTS": lambda self: self.parse_json("JSON_EXISTS"),
+        "JSON_VALUE": lambda self: self.parse_json_path("JSON_VALUE"),
+        "JSON_QUERY": lambda self: self.parse_json_path("JSON_QUERY"),
+        "JSON_EXISTS": lambda self: self.parse_json_path("JSON_EXISTS"),
+        "JSON_OBJECT": lambda self: self.parse_json_object("JSON_OBJECT"),
+        "JSON_OBJECTAGG": lambda self: self.parse_json_object("JSON_OBJECTAGG"),
+        "JSON_ARRAY": lambda self: self.parse_json_array("JSON_ARRAY"),
+        "JSON_ARRAYAGG": lambda self: self.parse_json_array("JSON_ARRAYAGG"),
     }
     COLUMN_OPERATORS: ClassVar[dict[Any, Any]] = {
         k: v for k, v in parser.Parser.COLUMN_OPERATORS.items() if k == TokenType.DOT
@@ -193,18 +198,6 @@ class FlinkParser(parser.Parser):
         if self._match(TokenType.COMMA):
             return self.call(name, value, self._parse_assignment())
         return self.call(name, value)
-
-    def parse_json(self, name: str) -> Any:
-        value = self._parse_bitwise()
-        self._match(TokenType.COMMA)
-        call = self.call(name, value, self._parse_bitwise())
-        words = []
-        while self._curr and self._curr.token_type != TokenType.R_PAREN:
-            words.append(self._curr.text)
-            self._advance()
-        if words:
-            self.raise_error(f"{name} with {' '.join(words)} is not supported yet")
-        return call
 
     # Types.
 

@@ -126,6 +126,11 @@ def _anonymous(node: Any) -> x.Node:
     if upper in ("CAST", "TRY_CAST"):
         value, type_ = node.expressions
         return x.CastTo(expression_node(value), type_.this, upper == "TRY_CAST", span=span_of(node))
+    if upper == "JSON_VALUE_RETURNING":
+        value, type_ = node.expressions
+        return x.CastTo(expression_node(value), type_.this, True, span=span_of(node))
+    if upper == "JSON_QUERY_RETURNING":
+        return _apply("JSON_QUERY_ARRAY", node, *node.expressions[0].expressions)
     if upper == "IF" and len(node.expressions) == 3:
         return _apply("IF", node, *node.expressions)
     arguments = node.expressions
@@ -240,12 +245,20 @@ def _is(node: Any, negated: bool = False) -> x.Node:
     if name == "UNKNOWN":
         return _apply(word + "NULL", node, node.this)
     if name == "JSON" or isinstance(right, exp.JSON):
-        checked = _apply("IS_JSON", node, node.this)
+        kind = str(right.args.get("this") or "VALUE").upper()
+        checked = _apply("IS_JSON", node, node.this, exp.Literal.string(kind))
         return x.Apply("NOT", (checked,)) if negated else checked
     raise SqlError(f"IS {right.sql()} is not supported")
 
 
 def _between(node: Any) -> x.Node:
+    if node.args.get("symmetric"):
+        low, high = node.args["low"], node.args["high"]
+        ways = [
+            _apply("BETWEEN", node, node.this, first, last)
+            for first, last in ((low, high), (high, low))
+        ]
+        return x.Apply("OR", tuple(ways), span=span_of(node))
     return _apply("BETWEEN", node, node.this, node.args["low"], node.args["high"])
 
 
@@ -331,6 +344,10 @@ def _map(node: Any) -> x.Node:
     return _apply("MAP", node, *(part for pair in pairs for part in pair))
 
 
+def _overlaps(node: Any) -> x.Node:
+    return _apply("OVERLAPS", node, *node.this.expressions[:2], *node.expression.expressions[:2])
+
+
 def _tuple(node: Any) -> x.Node:
     return _apply("ROW", node, *node.expressions)
 
@@ -377,6 +394,7 @@ _CONVERTERS: dict[type, Callable[[Any], x.Node]] = {
     exp.Neg: _negated,
     exp.Array: _array,
     exp.Map: _map,
+    exp.Overlaps: _overlaps,
     exp.Tuple: _tuple,
     exp.Star: lambda n: x.Star(span=span_of(n)),
     exp.HexString: _hex,

@@ -143,6 +143,19 @@ class SessionAggregateSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class RowWindowAggregateSpec(OperatorSpec):
+    """Aggregates of so many rows of a key, each `slide` rows."""
+
+    code: AggregateCode
+    keys: int
+    size: int
+    slide: int
+
+    kind: ClassVar[str] = "RowWindowAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.row_window_aggregate:RowWindowAggregateOperator"
+
+
+@dataclass(frozen=True)
 class WindowTableSpec(OperatorSpec):
     """Adds window_start, window_end and window_time to rows."""
 
@@ -167,6 +180,31 @@ class OverSpec(OperatorSpec):
 
     kind: ClassVar[str] = "OverAggregate"
     operator: ClassVar[str] = f"{_PACKAGE}.over:OverOperator"
+
+
+@dataclass(frozen=True)
+class SortedOverSpec(OperatorSpec):
+    """Adds functions of the rows around each row, once all rows are there (batch mode).
+
+    Attributes:
+        code: How the aggregates among the functions are computed.
+        order: Column, descending, nulls first.
+        rows: Whether the ends of the frame count rows, rather than values of the first column.
+        start: Before the current row; None is the first one.
+        end: Behind the current row; None is the last one.
+        functions: One for each new column: None for the next aggregate of `code`, or name, column
+            of the argument and constants of a function of the row's place.
+    """
+
+    code: AggregateCode
+    order: tuple[tuple[int, bool, bool], ...]
+    rows: bool
+    start: int | None
+    end: int | None
+    functions: tuple[tuple[str, int | None, tuple[Any, ...]] | None, ...]
+
+    kind: ClassVar[str] = "OverAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.sorted_over:SortedOverOperator"
 
 
 @dataclass(frozen=True)
@@ -275,6 +313,26 @@ class CorrelateSpec(OperatorSpec):
 
     kind: ClassVar[str] = "Correlate"
     operator: ClassVar[str] = f"{_PACKAGE}.correlate:CorrelateOperator"
+
+
+@dataclass(frozen=True)
+class BatchedCallsSpec(OperatorSpec):
+    """Adds the results of functions that take many rows at once.
+
+    Attributes:
+        arguments: For each function the code that makes a row of its arguments.
+        functions: Functions of a list of such rows.
+        changelog: Whether rows end with their kind.
+        size: The most rows that a function gets at once.
+    """
+
+    arguments: tuple[GeneratedCode, ...]
+    functions: tuple[Any, ...]
+    changelog: bool
+    size: int
+
+    kind: ClassVar[str] = "BatchedCalls"
+    operator: ClassVar[str] = f"{_PACKAGE}.batched_calls:BatchedCallsOperator"
 
 
 @dataclass(frozen=True)

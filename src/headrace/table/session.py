@@ -28,6 +28,8 @@ from headrace.table.translation import StreamTranslator, TranslationSettings
 
 __all__ = ["Session"]
 
+_ASYNC = "table.exec.async-scalar"
+
 
 class Session:
     """What a table environment works with."""
@@ -64,6 +66,13 @@ class Session:
             every_change=every,
             two_phase=get("table.optimizer.agg-phase-strategy", "AUTO").upper() != "ONE_PHASE",
             idle_timeout_ms=duration_ms(get("table.exec.source.idle-timeout", "0 ms")),
+            arrow_batch_size=int(get("python.fn-execution.arrow.batch.size", "1000")),
+            concurrent_calls=int(get(f"{_ASYNC}.max-concurrent-operations", "10")),
+            call_timeout_ms=duration_ms(get(f"{_ASYNC}.timeout", "3 min")),
+            call_attempts=int(get(f"{_ASYNC}.max-attempts", "3"))
+            if get(f"{_ASYNC}.retry-strategy", "FIXED_DELAY").upper() != "NO_RETRY"
+            else 1,
+            call_retry_delay_ms=duration_ms(get(f"{_ASYNC}.retry-delay", "100 ms")),
         )
 
     def binding(self, text: str = "") -> BindingContext:

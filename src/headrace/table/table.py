@@ -348,8 +348,8 @@ class GroupedTable:
         return AggregatedTable(self, func)
 
     def flat_aggregate(self, func: Any) -> FlatAggregateTable:
-        """A table aggregate function; not supported yet."""
-        raise _unsupported("flat_aggregate()")
+        """A table aggregate function: any number of rows for each group."""
+        return FlatAggregateTable(self, func)
 
 
 class GroupWindowedTable:
@@ -409,8 +409,21 @@ class AggregatedTable:
 
 
 class FlatAggregateTable:
-    """Groups with a table aggregate function; not supported yet."""
+    """Groups with a table aggregate function."""
+
+    def __init__(self, grouped: GroupedTable, func: Any) -> None:
+        self._grouped = grouped
+        self._func = func
 
     def select(self, *fields: Any) -> Table:
         """Columns of the groups, and of the function's rows."""
-        raise _unsupported("flat_aggregate()")
+        from headrace.table.flat_aggregate import called_table_aggregate, flat_aggregate_plan
+
+        grouped = self._grouped
+        window = None if grouped._window is None else grouped._window.name
+        groups = [g for g in grouped._groups if node_of(g) != x.Name((window or "",))]
+        context = grouped._table._environment._session.binding()
+        names, call, function = called_table_aggregate(context, self._func)
+        one = grouped.select(*groups, _Node(x.Alias(call, "$rows")))
+        plan = flat_aggregate_plan(one._plan, names or function.alias_names)
+        return grouped._table._with(plan).select(*fields)

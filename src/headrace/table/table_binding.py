@@ -17,7 +17,7 @@ from headrace.sql.binder.over import bind_over, contains_over
 from headrace.sql.binder.queries import PositionedName, QueryBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.expressions import Expression as Bound
-from headrace.sql.expressions import SortKey
+from headrace.sql.expressions import SortKey, TimeAttribute
 from headrace.sql.plan import nodes as n
 from headrace.table.expression_nodes import node_of
 from headrace.table.window import GroupWindow, OverWindow
@@ -123,17 +123,31 @@ class TableBinding:
             if named not in nodes:
                 raise SqlError(f"group_by must name the window {window.name!r}")
             nodes = [g for g in nodes if g != named]
-            bound_window = self._window(window)
+            if window.counts_rows:
+                aggregation.rows = self._rows(window)
+            else:
+                bound_window = self._window(window)
         aggregation.group_by([_value(g) for g in nodes], bound_window)
         return self._aggregated(aggregation, [node_of(_as_column(f)) for f in fields])
 
     def _window(self, window: GroupWindow) -> BoundGroupWindow:
-        if any(isinstance(a, x.Apply) and a.function == "$rows" for a in window.lengths):
-            raise SqlError("windows of a number of rows are not supported yet")
         call = x.Apply(window.kind, (window.time, *window.lengths))
         found = group_window_of(self.context, self.binder, call)
         assert found is not None
         return BoundGroupWindow(found.window, found.time, window.name)
+
+    def _rows(self, window: GroupWindow) -> tuple[int, int]:
+        """Size and slide of a window of a number of rows."""
+        time = self.binder.bind(window.time)
+        if window.kind == "SESSION":
+            raise SqlError("a session window has a gap of time, not of rows")
+        if time.time is not TimeAttribute.PROCTIME and not self.context.batch:
+            raise SqlError(
+                "Event-time grouping windows on row intervals are currently not supported: a "
+                "window of a number of rows is on a processing time attribute"
+            )
+        slide, *size = [_count(a) for a in window.lengths]
+        return (size[0], slide) if size else (slide, slide)
 
     def _aggregated(self, aggregation: Aggregation, nodes: Sequence[x.Node]) -> n.Node:
         plan, bound, _ = aggregation.select([_value(v) for v in nodes])
@@ -169,6 +183,15 @@ class TableBinding:
     def bound(self, field: Any) -> Bound:
         """One expression."""
         return self.binder.bind(_value(node_of(field)))
+
+
+def _count(node: x.Node) -> int:
+    """The number of a row interval."""
+    if isinstance(node, x.Apply) and node.function == "$rows":
+        count = node.args[0]
+        if isinstance(count, x.Constant) and isinstance(count.value, int) and count.value > 0:
+            return count.value
+    raise SqlError("size and slide of a window are both times or both row_interval(n)")
 
 
 def _value(node: x.Node) -> x.Node:

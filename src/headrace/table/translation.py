@@ -26,11 +26,24 @@ from headrace.graph.transformation import (
     UnionTransformation,
 )
 from headrace.sql import specs
-from headrace.sql.codegen.aggregates import SUPPORTED, aggregate_code
+from headrace.sql.binder.aggregation import NUMBERING
+from headrace.sql.codegen.aggregates import SUPPORTED, SUPPORTED_OVER, aggregate_code
 from headrace.sql.codegen.calc import calc_code, value_code
-from headrace.sql.expressions import AggregateCall, Expression, SortKey, TimeAttribute
+from headrace.sql.codegen.code import GeneratedCode
+from headrace.sql.expressions import (
+    AggregateCall,
+    Call,
+    Column,
+    Expression,
+    Literal,
+    SortKey,
+    TimeAttribute,
+)
+from headrace.sql.functions import builtin_registry
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
+from headrace.sql.type_rules import is_timestamp
+from headrace.sql.types import IntType, RowField, RowType
 
 __all__ = ["StreamTranslator", "TranslationSettings"]
 
@@ -45,6 +58,11 @@ class TranslationSettings:
     every_change: bool = False
     two_phase: bool = True
     idle_timeout_ms: int = 0
+    arrow_batch_size: int = 1000
+    concurrent_calls: int = 10
+    call_timeout_ms: int = 180_000
+    call_attempts: int = 3
+    call_retry_delay_ms: int = 100
 
 
 def no_key(row: Any) -> tuple[()]:
@@ -157,9 +175,6 @@ class StreamTranslator:
         upstream = self.translate(node)
         if not changelog or self.changelog(node):
             return upstream
-        from headrace.sql.expressions import Literal
-        from headrace.sql.types import IntType
-
         columns = [*node.schema.columns(), Literal(IntType(False), 0)]
         code = calc_code((), columns, False, self.settings.zone)
         return self.operator("Calc", [upstream], specs.CalcSpec(code))
@@ -265,10 +280,19 @@ class StreamTranslator:
         )
         return self.operator("WindowAggregate", [keyed], spec, single)
 
+    def _rowwindowaggregate(self, node: n.RowWindowAggregate) -> Transformation:
+        check_supported(node.calls)
+        code = aggregate_code(node.calls, False, self.settings.zone)
+        keyed = self.keyed(self.translate(node.input), node.group)
+        spec = specs.RowWindowAggregateSpec(code, len(node.group), node.size, node.slide)
+        return self.operator("RowWindowAggregate", [keyed], spec, not node.group)
+
     # Rows in order.
 
     def _overaggregate(self, node: n.OverAggregate) -> Transformation:
-        check_supported(node.calls, ranking=True)
+        if self.settings.batch:
+            return self._sorted_over(node)
+        check_supported(node.calls, SUPPORTED_OVER)
         (key, *further) = node.order or (SortKey(0),)
         time = node.input.schema[key.index].time
         if time is None or further or key.descending:
@@ -279,6 +303,26 @@ class StreamTranslator:
         code = aggregate_code(node.calls, False, self.settings.zone)
         keyed = self.keyed(self.translate(node.input), node.partition)
         spec = specs.OverSpec(code, key.index, time is TimeAttribute.ROWTIME, node.rows, node.start)
+        return self.operator("OverAggregate", [keyed], spec, not node.partition)
+
+    def _sorted_over(self, node: n.OverAggregate) -> Transformation:
+        """Batch mode has all rows, and so any order and frame."""
+        numbered = [c.function.name in NUMBERING for c in node.calls]
+        aggregates = [c for c, place in zip(node.calls, numbered, strict=True) if not place]
+        check_supported(aggregates)
+        functions = tuple(
+            (c.function.name, c.args[0] if c.args else None, c.constants) if place else None
+            for c, place in zip(node.calls, numbered, strict=True)
+        )
+        unit = 1
+        if node.order and is_timestamp(node.input.schema[node.order[0].index].type):
+            unit = 1000
+        start, end = (
+            None if x is None else x if node.rows else x * unit for x in (node.start, node.end)
+        )
+        code = aggregate_code(aggregates, False, self.settings.zone)
+        spec = specs.SortedOverSpec(code, sort_order(node.order), node.rows, start, end, functions)
+        keyed = self.keyed(self.translate(node.input), node.partition)
         return self.operator("OverAggregate", [keyed], spec, not node.partition)
 
     def _rank(self, node: n.Rank) -> Transformation:
@@ -360,13 +404,26 @@ class StreamTranslator:
         spec = specs.SetOperationSpec(node.kind, node.all, self.settings.batch)
         return self.operator(node.kind.capitalize(), inputs, spec)
 
-    def _correlate(self, node: n.Correlate) -> Transformation:
-        from headrace.sql.expressions import Call
-        from headrace.sql.functions import builtin_registry
-        from headrace.sql.types import RowField, RowType
+    def _packed(self, arguments: Sequence[Expression]) -> GeneratedCode:
+        """Code that makes a row of some arguments."""
+        row = RowType([RowField(f"f{i}", a.type) for i, a in enumerate(arguments)], False)
+        packed = Call(row, builtin_registry().find("ROW"), tuple(arguments))
+        return value_code(packed, self.settings.zone)
 
-        row = RowType([RowField(f"f{i}", a.type) for i, a in enumerate(node.arguments)], False)
-        packed = Call(row, builtin_registry().find("ROW"), node.arguments)
+    def _batchedcalls(self, node: n.BatchedCalls) -> Transformation:
+        functions = []
+        for call in node.calls:
+            types = tuple(a.type for a in call.args)
+            functions.append(call.function.batch_bound(types, call.type, self.settings))
+        spec = specs.BatchedCallsSpec(
+            tuple(self._packed(c.args) for c in node.calls),
+            tuple(functions),
+            self.changelog(node.input),
+            self.settings.arrow_batch_size,
+        )
+        return self.operator("BatchedCalls", [self.translate(node.input)], spec)
+
+    def _correlate(self, node: n.Correlate) -> Transformation:
         width = len(node.schema) - len(node.input.schema)
         function = node.function
         if hasattr(function, "bound"):
@@ -374,7 +431,7 @@ class StreamTranslator:
                 tuple(a.type for a in node.arguments), None, self.settings.zone
             )
         spec = specs.CorrelateSpec(
-            value_code(packed, self.settings.zone),
+            self._packed(node.arguments),
             function,
             width,
             node.outer,
@@ -394,8 +451,6 @@ class StreamTranslator:
 
 def conjuncts(e: Expression) -> list[Expression]:
     """The conditions that AND joins."""
-    from headrace.sql.expressions import Call
-
     if isinstance(e, Call) and getattr(e.function, "name", "") == "AND":
         return [c for a in e.args for c in conjuncts(a)]
     return [e]
@@ -403,8 +458,6 @@ def conjuncts(e: Expression) -> list[Expression]:
 
 def follows_column(e: Expression, column: int) -> bool:
     """Whether a watermark is its column, perhaps less an interval."""
-    from headrace.sql.expressions import Call, Column, Literal
-
     if isinstance(e, Column):
         return e.index == column
     if isinstance(e, Call) and getattr(e.function, "name", "") == "MINUS":
@@ -417,14 +470,9 @@ def sort_order(keys: Sequence[SortKey]) -> tuple[tuple[int, bool, bool], ...]:
     return tuple((k.index, k.descending, k.nulls_first) for k in keys)
 
 
-_RANKING = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
-
-
-def check_supported(calls: Sequence[AggregateCall], ranking: bool = False) -> None:
-    """Refuses aggregates that nobody computes yet."""
+def check_supported(calls: Sequence[AggregateCall], supported: frozenset[str] = SUPPORTED) -> None:
+    """Refuses aggregates that nobody computes here."""
     for call in calls:
         name = call.function.name
-        if hasattr(call.function, "bound"):
-            continue
-        if name not in SUPPORTED and not (ranking and name == "ROW_NUMBER"):
+        if not hasattr(call.function, "bound") and name not in supported:
             raise SqlError(f"aggregate function {name} is not supported here yet")

@@ -169,8 +169,9 @@ class UserDefinedFunctionWrapper(FunctionBinding):
             raise FunctionTypeError(
                 "a function is a callable or a UserDefinedFunction, not " + repr(func)
             )
-        if func_type not in ("general", "pandas"):
-            raise FunctionTypeError(f"func_type is 'general' or 'pandas', not {func_type!r}")
+        known = ("general", "pandas", "arrow") if kind == "SCALAR" else ("general", "pandas")
+        if func_type not in known:
+            raise FunctionTypeError(f"func_type is one of {', '.join(known)}, not {func_type!r}")
         self._wrapped = func
         label = name or getattr(func, "__name__", None) or type(func).__name__
         if name is None and isinstance(func, functools.partial):
@@ -180,6 +181,10 @@ class UserDefinedFunctionWrapper(FunctionBinding):
         super().__init__(
             func, label, kind, input_types, result_type, accumulator_type, func_type, deterministic
         )
+        if self.asynchronous and func_type != "general":
+            raise FunctionTypeError(
+                f"function {label} is asynchronous, so its func_type cannot be {func_type!r}"
+            )
 
     def __call__(self, *args: Any) -> Any:
         from headrace.table.expression import Expression
@@ -213,7 +218,8 @@ def udf(
         result_type: Type of the result.
         deterministic: Whether equal arguments give equal results.
         name: Its name in plans.
-        func_type: `general`, or `pandas` for a function of `pandas.Series`.
+        func_type: `general`, `pandas` for a function of `pandas.Series`, or `arrow` for one of
+            `pyarrow.Array`; a coroutine function is awaited, many rows at a time.
 
     Example:
         >>> @udf(result_type=DataTypes.BIGINT())
@@ -246,6 +252,31 @@ def udtf(
     return _decorated(make, f)
 
 
+def _aggregate(
+    kind: str,
+    f: Any,
+    input_types: Any,
+    result_type: Any,
+    accumulator_type: Any,
+    deterministic: bool | None,
+    name: str | None,
+    func_type: str,
+) -> Any:
+    def make(function: Any) -> UserDefinedFunctionWrapper:
+        return UserDefinedFunctionWrapper(
+            function,
+            input_types,
+            kind,
+            deterministic,
+            name,
+            func_type,
+            result_type,
+            accumulator_type,
+        )
+
+    return _decorated(make, f)
+
+
 def udaf(
     f: Any = None,
     input_types: Any = None,
@@ -256,20 +287,8 @@ def udaf(
     func_type: str = "general",
 ) -> Any:
     """Make an aggregate function of an `AggregateFunction`, or of a function of `pandas.Series`."""
-
-    def make(function: Any) -> UserDefinedFunctionWrapper:
-        return UserDefinedFunctionWrapper(
-            function,
-            input_types,
-            "AGGREGATE",
-            deterministic,
-            name,
-            func_type,
-            result_type,
-            accumulator_type,
-        )
-
-    return _decorated(make, f)
+    given = (input_types, result_type, accumulator_type, deterministic, name, func_type)
+    return _aggregate("AGGREGATE", f, *given)
 
 
 def udtaf(
@@ -282,28 +301,17 @@ def udtaf(
     func_type: str = "general",
 ) -> Any:
     """Make a table aggregate function of a `TableAggregateFunction`."""
-
-    def make(function: Any) -> UserDefinedFunctionWrapper:
-        return UserDefinedFunctionWrapper(
-            function,
-            input_types,
-            "TABLE_AGGREGATE",
-            deterministic,
-            name,
-            func_type,
-            result_type,
-            accumulator_type,
-        )
-
-    return _decorated(make, f)
+    given = (input_types, result_type, accumulator_type, deterministic, name, func_type)
+    return _aggregate("TABLE_AGGREGATE", f, *given)
 
 
 def as_wrapper(function: Any) -> UserDefinedFunctionWrapper:
     """A function as the catalog keeps it."""
     if isinstance(function, UserDefinedFunctionWrapper):
         return function
-    if isinstance(function, AggregateFunction):
-        wrapped: UserDefinedFunctionWrapper = udaf(function)
+    if isinstance(function, ImperativeAggregateFunction):
+        wrap = udaf if isinstance(function, AggregateFunction) else udtaf
+        wrapped: UserDefinedFunctionWrapper = wrap(function)
         return wrapped
     raise FunctionTypeError(
         f"{function!r} has no declared types: wrap it with udf(), udtf() or udaf() first"

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from headrace.common.errors import FunctionTypeError, TypeMismatchError
 from headrace.sql.functions import FunctionKind
-from headrace.sql.types import DataType, RowType
+from headrace.sql.types import ArrayType, DataType, RowType
 from headrace.sql.values import row_to_external, to_external, to_internal
 
-__all__ = ["BoundAggregate", "BoundFunction", "BoundTableFunction", "FunctionBinding"]
+__all__ = [
+    "BoundAggregate",
+    "BoundFunction",
+    "BoundTableFunction",
+    "FunctionBinding",
+    "OpenedFunction",
+]
 
 
 class FunctionBinding:
@@ -38,6 +45,27 @@ class FunctionBinding:
         self._input_types = None if input_types is None else [_type(x) for x in _list(input_types)]
         self._result_type = result_type
         self._accumulator_type = accumulator_type
+        call = getattr(function, "eval", function)
+        self.asynchronous = inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(
+            getattr(function, "__call__", None)  # noqa: B004 - objects with `async def __call__`
+        )
+
+    @property
+    def batched(self) -> bool:
+        """Whether the function takes many rows at once, so that it has a step of its own."""
+        vectorized = self.func_type != "general" or self.asynchronous
+        return self.kind is FunctionKind.SCALAR and vectorized
+
+    def batch_bound(self, types: tuple[DataType, ...], result: DataType, settings: Any) -> Any:
+        """The function for slots, if it takes many rows at once."""
+        from headrace.table.batched_functions import batch_function
+
+        return batch_function(self, types, result, settings)
+
+    def flattened(self) -> FunctionBinding:
+        """A table aggregate function as an aggregate whose result is an array of its rows."""
+        row = _row_of(self._declared_result())
+        return _FlatAggregate(self, ArrayType(row.not_null(), False))
 
     def bind(self, given: Sequence[DataType]) -> tuple[list[DataType] | None, DataType]:
         """Types that arguments are cast to, if they are declared, and the type of the result."""
@@ -50,22 +78,38 @@ class FunctionBinding:
 
     def result_type(self) -> DataType:
         """The declared type of the result; a row of columns for a table function."""
+        declared = self._declared_result()
+        if self.kind is FunctionKind.TABLE:
+            return _row_of(declared)
+        return _type(declared)
+
+    def _declared_result(self) -> Any:
         declared = self._result_type
         if declared is None and hasattr(self.function, "get_result_type"):
             declared = self.function.get_result_type()
         if declared is None:
             raise FunctionTypeError(f"function {self.name} needs a result type")
-        if self.kind is FunctionKind.TABLE:
-            return _row_of(declared)
-        return _type(declared)
+        return declared
 
     def bound(self, types: Sequence[DataType], result: DataType | None, zone: str) -> Any:
         """The function for slots: it takes and gives internal values."""
         if self.kind is FunctionKind.AGGREGATE:
-            return BoundAggregate(self, tuple(types), result or self.result_type(), zone)
+            kind = BoundAggregate
+            if self.func_type == "pandas" or not hasattr(self.function, "create_accumulator"):
+                kind = PandasAggregate
+            return kind(self, tuple(types), result or self.result_type(), zone)
         if self.kind is FunctionKind.TABLE:
             return BoundTableFunction(self, tuple(types), _row_of(self._result_type), zone)
         return BoundFunction(self, tuple(types), result or self.result_type(), zone)
+
+
+class _FlatAggregate(FunctionBinding):
+    """A table aggregate function where an aggregate is expected: its rows are one array."""
+
+    def __init__(self, function: FunctionBinding, result: DataType) -> None:
+        vars(self).update(vars(function))
+        self.kind = FunctionKind.AGGREGATE
+        self._result_type = result
 
 
 def _list(value: Any) -> list[Any]:
@@ -98,7 +142,7 @@ def _row_of(declared: Any) -> RowType:
     return type_ if isinstance(type_, RowType) else RowType([RowField("f0", type_)])
 
 
-class _Opened:
+class OpenedFunction:
     """A user's function in a slot, from `open` to `close`."""
 
     def __init__(self, binding: FunctionBinding, types: tuple[DataType, ...], zone: str) -> None:
@@ -139,7 +183,7 @@ def _runtime_context(operator: Any) -> Any:
     return module.OperatorRuntimeContext(operator.context)
 
 
-class BoundFunction(_Opened):
+class BoundFunction(OpenedFunction):
     """A scalar function on internal values."""
 
     def __init__(
@@ -182,7 +226,7 @@ class BoundFunction(_Opened):
         return {k: v for k, v in vars(self).items() if k != "_run"}
 
 
-class BoundTableFunction(_Opened):
+class BoundTableFunction(OpenedFunction):
     """A table function on internal values."""
 
     def __init__(
@@ -217,7 +261,7 @@ class BoundTableFunction(_Opened):
         return {k: v for k, v in vars(self).items() if k in kept}
 
 
-class BoundAggregate(_Opened):
+class BoundAggregate(OpenedFunction):
     """An aggregate function on internal values; its accumulators are the user's own."""
 
     def __init__(
@@ -226,10 +270,7 @@ class BoundAggregate(_Opened):
         super().__init__(binding, types, zone)
         self._result = result
         self.name = binding.name
-        function = binding.function
-        if binding.func_type == "pandas" or not hasattr(function, "create_accumulator"):
-            raise FunctionTypeError(f"vectorized aggregate {binding.name} is not supported yet")
-        base = getattr(function, "merge", None)
+        base = getattr(binding.function, "merge", None)
         self.mergeable = getattr(base, "__qualname__", "") != "ImperativeAggregateFunction.merge"
 
     def open(self, operator: Any) -> None:
@@ -270,11 +311,73 @@ class BoundAggregate(_Opened):
 
     def value(self, accumulator: Any) -> Any:
         """The result."""
-        return self._take(self._binding.function.get_value(accumulator))
+        function = self._binding.function
+        if hasattr(function, "emit_value"):
+            return self._take([_as_tuple(r) for r in function.emit_value(accumulator) or ()])
+        return self._take(function.get_value(accumulator))
 
     def __getstate__(self) -> dict[str, Any]:
         kept = ("_binding", "_types", "_zone", "_result", "name", "mergeable")
         return {k: v for k, v in vars(self).items() if k in kept}
+
+
+class PandasAggregate(BoundAggregate):
+    """A function of `pandas.Series`: the accumulator is the rows themselves."""
+
+    def __init__(
+        self, binding: FunctionBinding, types: tuple[DataType, ...], result: DataType, zone: str
+    ) -> None:
+        super().__init__(binding, types, result, zone)
+        self.mergeable = True
+
+    def open(self, operator: Any) -> None:
+        """Called once in each subtask."""
+        if hasattr(self._binding.function, "open"):
+            super().open(operator)
+        else:
+            self._prepare()
+
+    def close(self) -> None:
+        """Called once in each subtask."""
+        if hasattr(self._binding.function, "close"):
+            super().close()
+
+    def create(self) -> Any:
+        """An accumulator without rows."""
+        return []
+
+    def accumulate(self, accumulator: Any, args: tuple[Any, ...]) -> None:
+        """Add a row."""
+        accumulator.append(args)
+
+    def retract(self, accumulator: Any, args: tuple[Any, ...]) -> None:
+        """Take a row back."""
+        if args in accumulator:
+            accumulator.remove(args)
+
+    def merge(self, accumulator: Any, other: Any) -> None:
+        """Add another accumulator."""
+        accumulator.extend(other)
+
+    def value(self, accumulator: Any) -> Any:
+        """The function of all rows."""
+        import pandas as pd
+
+        columns = zip(*map(self._give, accumulator), strict=True) if accumulator else ()
+        series = [pd.Series(c) for c in columns] or [pd.Series([]) for _ in self._types]
+        function = self._binding.function
+        if hasattr(function, "create_accumulator"):
+            # An AggregateFunction that is declared as vectorized gets the series as arguments.
+            state = function.create_accumulator()
+            function.accumulate(state, *series)
+            result = function.get_value(state)
+        else:
+            result = function(*series)
+        return self._take(result.item() if hasattr(result, "item") else result)
+
+
+def _as_tuple(row: Any) -> Any:
+    return row if isinstance(row, tuple | list) or _is_row(row) else (row,)
 
 
 def _is_row(value: Any) -> bool:

@@ -39,6 +39,11 @@ class GroupWindow:
     time: x.Node
     name: str
 
+    @property
+    def counts_rows(self) -> bool:
+        """Whether a length is a number of rows."""
+        return any(isinstance(a, x.Apply) and a.function == "$rows" for a in self.lengths)
+
 
 def _column(field: Any) -> x.Node:
     node = field._node if isinstance(field, Expression) else None

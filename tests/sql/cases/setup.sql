@@ -6,3 +6,8 @@ CREATE TABLE orders (
 CREATE TABLE people (
   name STRING, age INT, city STRING, height DOUBLE, score DECIMAL(10, 2), active BOOLEAN
 ) WITH ('connector' = 'filesystem', 'path' = '{data}/people.json', 'format' = 'json');
+CREATE TABLE ticks (
+  n INT, ms BIGINT, rt AS TO_TIMESTAMP_LTZ(ms, 3), WATERMARK FOR rt AS rt
+) WITH ('connector' = 'filesystem', 'path' = '{data}/ticks.csv', 'format' = 'csv');
+CREATE VIEW cheap (item, total) AS SELECT item, price * COALESCE(qty, 1) FROM orders WHERE price < 10;
+CREATE VIEW sums AS SELECT item, window_time AS wt, SUM(price) AS s FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(et), INTERVAL '5' SECOND)) GROUP BY item, window_start, window_end, window_time;

@@ -15,6 +15,7 @@ from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.group_windows import GroupWindow, group_window_of, window_property
 from headrace.sql.binder.scope import Scope
+from headrace.sql.constants import fold
 from headrace.sql.expressions import (
     AggregateCall,
     Column,
@@ -25,11 +26,13 @@ from headrace.sql.expressions import (
 )
 from headrace.sql.from_ast import expression_node
 from headrace.sql.functions import FunctionKind
+from headrace.sql.functions.aggregates import CONSTANT_ARGUMENTS
 from headrace.sql.plan import nodes as n
 
-_RANKING = frozenset(
+NUMBERING = frozenset(
     {"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD"}
 )
+"""Functions of a row's place among others; they need OVER."""
 _GROUPING = frozenset({"GROUPING", "GROUPING_ID", "GROUP_ID"})
 
 
@@ -63,6 +66,21 @@ def parts_of(node: x.Node) -> Iterable[x.Node]:
         yield node.value
 
 
+def split_constants(
+    context: BindingContext, name: str, args: Sequence[Expression], span: x.Span | None
+) -> tuple[list[Expression], tuple[Any, ...]]:
+    """Arguments that change from row to row, and the values of those that are constants."""
+    fixed = CONSTANT_ARGUMENTS.get(name, ())
+    constants = []
+    for index in fixed:
+        if index < len(args):
+            value = fold(args[index], context.zone)
+            if not isinstance(value, Literal):
+                raise context.error(f"argument {index + 1} of {name} must be a constant", span)
+            constants.append(value.value)
+    return [a for i, a in enumerate(args) if i not in fixed], tuple(constants)
+
+
 def contains_aggregate(context: BindingContext, node: x.Node) -> bool:
     """Whether an aggregate is called somewhere in a node."""
     if aggregate_of(context, node) is not None:
@@ -92,6 +110,7 @@ class Aggregation:
         self.group: list[Expression] = []
         self.sets: list[frozenset[int]] | None = None
         self.window: GroupWindow | None = None
+        self.rows: tuple[int, int] | None = None
         self._calls: list[_Call] = []
         self._inner = ExpressionBinder(self.context, scope)
 
@@ -194,7 +213,7 @@ class Aggregation:
         name = function.name
         if name in _GROUPING:
             return _Placeholder(t.BigIntType(False), -1, name, tuple(node.args))
-        if name in _RANKING:
+        if name in NUMBERING:
             raise self.context.error(f"{name} needs an OVER clause", node.span)
         args = [self._inner.bind(a) for a in node.args]
         for a in node.args:
@@ -209,11 +228,10 @@ class Aggregation:
         types, result = bound
         if types is not None:
             args = [self._inner.coerce(a, w) for a, w in zip(args, types, strict=True)]
-        constants: tuple[Any, ...] = ()
-        if name == "LISTAGG" and len(args) == 2:
-            if not isinstance(args[1], Literal):
-                raise self.context.error("the separator of LISTAGG is a constant", node.span)
-            constants, args = (args[1].value,), args[:1]
+        if name == "APPROX_COUNT_DISTINCT":
+            # Exact: nothing is gained by a guess where the values are kept anyway.
+            function, node = self.context.registry.find("COUNT"), replace(node, distinct=True)
+        args, constants = split_constants(self.context, name, args, node.span)
         condition = None if node.condition is None else self._inner.bind(node.condition)
         if not self.group and self.sets is None and name != "COUNT":
             result = result.nullable() if name not in ("SUM0", "$SUM0") else result
@@ -266,6 +284,9 @@ class Aggregation:
             return n.WindowAggregate(
                 Schema(tuple(fields)), plan, window, keys, tuple(calls), properties
             )
+        if self.rows is not None:
+            schema = Schema((*fields, *results))
+            return n.RowWindowAggregate(schema, plan, keys, tuple(calls), *self.rows)
         return n.Aggregate(Schema((*fields, *results)), plan, keys, tuple(calls))
 
     def _expanded(self, plan: n.Node, keys: tuple[int, ...]) -> n.Node:

@@ -77,6 +77,10 @@ def _function_of(
         else:
             function, arguments, fields = _call(context, scope, call)
     names = [c.name for c in alias.columns] if alias is not None else []
+    number = relation.args.get("offset")
+    if names and isinstance(number, exp.Identifier):
+        # sqlglot takes the last name for the number of WITH ORDINALITY.
+        names.append(number.name)
     if names:
         if len(names) != len(fields):
             raise context.error(

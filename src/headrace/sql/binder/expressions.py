@@ -17,6 +17,7 @@ from headrace.sql.type_rules import (
     common_type,
     comparable,
     is_approximate,
+    is_interval,
     is_temporal,
     is_timestamp,
 )
@@ -38,6 +39,7 @@ _TIME_PARTS = frozenset(
     {"YEAR", "QUARTER", "MONTH", "WEEK", "DAYOFYEAR", "DAYOFMONTH", "DAYOFWEEK"}
     | {"HOUR", "MINUTE", "SECOND"}
 )
+_MAKES_JSON = frozenset({"JSON", "JSON_OBJECT", "JSON_ARRAY", "JSON_OBJECTAGG", "JSON_ARRAYAGG"})
 _UNITS = {"DAYOFMONTH": "DAY", "SQL_TSI_DAY": "DAY"}
 
 
@@ -356,6 +358,12 @@ class ExpressionBinder:
         name = "TO_TIMESTAMP_LTZ_OF" if text else "TO_TIMESTAMP_LTZ"
         return self.named(name, *args, span=node.span)
 
+    def _apply_split_index(self, node: x.Apply) -> Expression:
+        args = [self.bind(a) for a in node.args]
+        code = len(args) > 1 and isinstance(args[1].type, t.IntegralType)
+        name = "SPLIT_INDEX_CODE" if code else "SPLIT_INDEX"
+        return self.named(name, *args, span=node.span)
+
     def _apply_unix_timestamp(self, node: x.Apply) -> Expression:
         args = [self.bind(a) for a in node.args]
         return self.named("UNIX_TIMESTAMP_OF" if args else "UNIX_TIMESTAMP", *args, span=node.span)
@@ -391,6 +399,26 @@ class ExpressionBinder:
         return bound
 
     _apply_truncate = _apply_round
+
+    def _apply_json_element(self, node: x.Apply) -> Expression:
+        """A value inside of JSON: what makes JSON is put in as it is, all else is converted."""
+        (value,) = node.args
+        bound = self.bind(value)
+        made = isinstance(value, x.Apply) and str(value.function).upper() in _MAKES_JSON
+        return bound if made else self.named("JSON_STRING", bound, span=node.span)
+
+    def _apply_overlaps(self, node: x.Apply) -> Expression:
+        """Two periods, each of a start and an end or a length."""
+        a, b, c, d = (self.bind(p) for p in node.args)
+        b = self.named("PLUS", a, b, span=node.span) if is_interval(b.type) else b
+        d = self.named("PLUS", c, d, span=node.span) if is_interval(d.type) else d
+        first, last = (self.named("LEAST", a, b), self.named("GREATEST", a, b))
+        begin, end = (self.named("LEAST", c, d), self.named("GREATEST", c, d))
+        return self.named(
+            "AND",
+            self.named("GREATER_THAN_OR_EQUAL", last, begin, span=node.span),
+            self.named("GREATER_THAN_OR_EQUAL", end, first, span=node.span),
+        )
 
     def _apply_row(self, node: x.Apply) -> Expression:
         return self.named("ROW", *(self.bind(a) for a in node.args), span=node.span)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headrace.sql import syntax as x
 from headrace.sql import types as t
-from headrace.sql.binder.aggregation import parts_of
+from headrace.sql.binder.aggregation import NUMBERING, parts_of, split_constants
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
@@ -71,9 +71,9 @@ class _OverBinder(ExpressionBinder):
         types, result = bound
         if types is not None:
             args = [self._inner.coerce(a, w) for a, w in zip(args, types, strict=True)]
-        constants = tuple(a.value for a in args[1:] if isinstance(a, Literal))
-        if function.name in ("LAG", "LEAD", "LISTAGG"):
-            args = args[:1]
+        if function.name in ("LAG", "LEAD") and len(args) > 2:
+            args[2] = self._inner.coerce(args[2], args[0].type)
+        args, constants = split_constants(self.context, function.name, args, node.span)
         condition = None if node.condition is None else self._inner.bind(node.condition)
         call = AggregateCall(
             function,
@@ -85,7 +85,11 @@ class _OverBinder(ExpressionBinder):
             tuple(a.type for a in args),
             constants,
         )
-        return _OverColumn(result, self._add(self._window(node.over), call))
+        over = self._window(node.over)
+        if function.name in NUMBERING:
+            # They look at the order of rows, whatever the frame is.
+            over = replace(over, rows=True, start=None, end=None)
+        return _OverColumn(result, self._add(over, call))
 
     def _window(self, over: x.Over) -> x.Over:
         if over.name is None:
@@ -119,17 +123,19 @@ class _OverBinder(ExpressionBinder):
             names += [f"$f{i}" for i in range(width, len(self._columns))]
             plan = n.Project.of(plan, self._columns, names)
         self._starts = []
-        for (_, calls), (partition, order, rows, start) in zip(self._groups, windows, strict=True):
+        for (_, calls), (partition, order, rows, start, end) in zip(
+            self._groups, windows, strict=True
+        ):
             self._starts.append(len(plan.schema))
             fields = (*plan.schema, *(Field(c.name, c.type) for c in calls))
             plan = n.OverAggregate(
-                Schema(fields), plan, partition, order, rows, start, tuple(calls)
+                Schema(fields), plan, partition, order, rows, start, tuple(calls), end
             )
         return plan
 
     def _bound_window(
         self, over: x.Over
-    ) -> tuple[tuple[int, ...], tuple[SortKey, ...], bool, int | None]:
+    ) -> tuple[tuple[int, ...], tuple[SortKey, ...], bool, int | None, int | None]:
         partition = tuple(self._position(self._inner.bind(p)) for p in over.partition)
         order = tuple(
             SortKey(self._position(self._inner.bind(o.value)), o.descending, o.nulls_first)
@@ -141,25 +147,33 @@ class _OverBinder(ExpressionBinder):
                 "fields.",
                 over.span,
             )
-        return partition, order, bool(over.rows), self._start(over)
+        start = None if over.start is None else self._distance(over, over.start)
+        end = 0 if over.end is None else self._distance(over, over.end)
+        if not order and over.end is None:
+            end = None
+        if end != 0 and not self.context.batch:
+            raise self.context.error(
+                "OVER windows that end behind or before the current row are not supported on a "
+                "stream",
+                over.span,
+            )
+        return partition, order, bool(over.rows), start, None if end is None else -end
 
-    def _start(self, over: x.Over) -> int | None:
-        """Rows or milliseconds before the current row; None for all of them."""
-        if over.end is not None and not over.end.current:
+    def _distance(self, over: x.Over, bound: x.Bound) -> int | None:
+        """Rows or milliseconds before the current row, less than 0 behind it; None: all."""
+        if bound.distance is None:
+            return 0 if bound.current else None
+        value = self._inner.bind(bound.distance)
+        wanted: tuple[type, ...] = (t.IntegralType,) if over.rows else (t.DayTimeIntervalType,)
+        if not over.rows and self.context.batch:
+            wanted = (t.DayTimeIntervalType, t.NumericType)
+        if not isinstance(value, Literal) or not isinstance(value.type, wanted):
             raise self.context.error(
-                "OVER RANGE FOLLOWING windows are not supported yet.", over.span
+                f"an end of OVER cannot be {value.type.sql_text()} here: it is a constant number "
+                "of rows, or an interval",
+                over.span,
             )
-        if over.start is None or over.start.distance is None:
-            return 0 if over.start is not None and over.start.current else None
-        bound = self._inner.bind(over.start.distance)
-        if not isinstance(bound, Literal) or not over.start.preceding:
-            raise self.context.error("the start of OVER is a constant PRECEDING", over.span)
-        wanted = t.IntegralType if over.rows else t.DayTimeIntervalType
-        if not isinstance(bound.type, wanted):
-            raise self.context.error(
-                f"the start of OVER cannot be {bound.type.sql_text()} here", over.span
-            )
-        return int(bound.value)
+        return int(value.value) if bound.preceding else -int(value.value)
 
     def resolved(self, e: Expression, columns: tuple[Expression, ...]) -> Expression:
         """The expression over the columns with results."""

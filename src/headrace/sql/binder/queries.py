@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from sqlglot import exp
 
+from headrace.common.errors import ConfigurationError
+from headrace.common.option_types import DURATION
 from headrace.sql import syntax as x
 from headrace.sql import types as t
 from headrace.sql.binder.aggregation import Aggregation, contains_aggregate
@@ -16,6 +20,7 @@ from headrace.sql.binder.over import bind_over, contains_over
 from headrace.sql.binder.scope import Scope
 from headrace.sql.binder.tables import TableBinder
 from headrace.sql.constants import fold
+from headrace.sql.ddl_parser import hint_options
 from headrace.sql.expressions import Column, Expression, Field, Literal, Schema, SortKey
 from headrace.sql.from_ast import expression_node, order_nodes, over_of, span_of
 from headrace.sql.plan import nodes as n
@@ -75,6 +80,7 @@ class QueryBinder:
         if aggregated or any(contains_aggregate(self.context, v) for v in values):
             aggregation = Aggregation(self.context, plan, scope)
             plan, expressions, sorting = aggregation.bind(group, values, having_node, order)
+            plan = self._with_state_ttl(tree, plan, scope)
             if any(contains_over(v) for v in values):
                 raise self.context.error("OVER together with GROUP BY is not supported yet")
         elif any(contains_over(v) for v in values):
@@ -89,6 +95,21 @@ class QueryBinder:
         if qualify is not None:
             raise self.context.error("QUALIFY is not supported", span_of(qualify))
         return self._finished(tree, plan, expressions, names, items, order, sorting)
+
+    def _with_state_ttl(self, tree: Any, plan: n.Node, scope: Scope) -> n.Node:
+        """The hint `/*+ STATE_TTL('table' = '1 d') */` of a query with groups."""
+        for name, text in hint_options(tree.comments or [], "STATE_TTL").items():
+            if all(name != r.name and name not in r.path for r in scope.relations):
+                raise self.context.error(
+                    f"The hint STATE_TTL names {name!r}, which is no table of the query",
+                    span_of(tree),
+                )
+            try:
+                ttl: timedelta = DURATION.parse("STATE_TTL", text)
+            except ConfigurationError as error:
+                raise self.context.error(str(error), span_of(tree)) from None
+            plan = _kept_for(plan, ttl // timedelta(milliseconds=1))
+        return plan
 
     def _finished(
         self,
@@ -271,6 +292,15 @@ class QueryBinder:
             union = union_of([left, right])
             return union if everything else distinct(union)
         return n.SetOperation(left.schema, left, right, kind, everything)
+
+
+def _kept_for(plan: n.Node, ttl_ms: int) -> n.Node:
+    """A plan of groups, perhaps with HAVING above, whose state is kept for a while."""
+    if isinstance(plan, n.Aggregate):
+        return replace(plan, state_ttl_ms=ttl_ms)
+    if isinstance(plan, n.Filter):
+        return replace(plan, input=_kept_for(plan.input, ttl_ms))
+    return plan
 
 
 class PositionedName(x.Name):

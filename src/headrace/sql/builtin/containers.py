@@ -77,3 +77,16 @@ def array_sort(array: Array, ascending: bool = True, nulls_first: bool | None = 
     nulls = [None] * (len(array) - len(present))
     first = ascending if nulls_first is None else nulls_first
     return tuple(nulls + present if first else present + nulls)
+
+
+def map_from_arrays(keys: Array, values: Array) -> dict[Any, Any]:
+    if len(keys) != len(values):
+        raise HeadraceError(
+            f"MAP_FROM_ARRAYS takes as many keys as values, not {len(keys)} and {len(values)}"
+        )
+    return dict(zip(keys, values, strict=True))
+
+
+def map_union(*maps: dict[Any, Any]) -> dict[Any, Any]:
+    """All entries; the last map with a key counts."""
+    return {k: v for m in maps for k, v in m.items()}

@@ -152,3 +152,24 @@ def hex_text(value: int | str) -> str:
     if isinstance(value, str):
         return value.encode().hex().upper()
     return f"{value & 0xFFFFFFFFFFFFFFFF:X}"
+
+
+def unhex(text: str) -> bytes | None:
+    """Bytes of hexadecimal digits; a digit alone is one byte."""
+    try:
+        return bytes.fromhex("0" * (len(text) % 2) + text)
+    except ValueError:
+        return None
+
+
+def inet_aton(text: str) -> int | None:
+    """The number of an IPv4 address; one of fewer parts is filled up before the last."""
+    parts = text.split(".")
+    if not 1 <= len(parts) <= 4 or not all(p.isdigit() and int(p) < 256 for p in parts):
+        return None
+    numbers = [*map(int, parts[:-1]), *[0] * (4 - len(parts)), int(parts[-1])]
+    return int.from_bytes(bytes(numbers), "big")
+
+
+def inet_ntoa(number: int) -> str | None:
+    return ".".join(map(str, number.to_bytes(4, "big"))) if 0 <= number < 1 << 32 else None

@@ -62,3 +62,23 @@ def whole(value: Any) -> int | None:
 def fitted(value: Any, precision: int, scale: int) -> Decimal | None:
     """In the digits of a type."""
     return None if value is None else fit_decimal(decimal_of(value), precision, scale)
+
+
+def percentile(counts: dict[Any, int], wanted: Any) -> Any:
+    """The value below which a share of all values is, between two of them where it must be."""
+    if isinstance(wanted, tuple):
+        return tuple(percentile(counts, w) for w in wanted)
+    if wanted is None:
+        return None
+    ordered = sorted(counts.items())
+    position = float(wanted) * (sum(n for _, n in ordered) - 1)
+    low, high = (_value_at(ordered, int(position)), _value_at(ordered, math.ceil(position)))
+    return low + (high - low) * (position - int(position))
+
+
+def _value_at(ordered: list[tuple[Any, int]], position: int) -> float:
+    for value, count in ordered:
+        if position < count:
+            return float(value)
+        position -= count
+    return float(ordered[-1][0])

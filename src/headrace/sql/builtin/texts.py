@@ -316,3 +316,25 @@ def encode(text: str, charset: str) -> bytes:
 
 def decode(data: bytes, charset: str) -> str | None:
     return data.decode(charset, "replace")
+
+
+def regexp_extract_all(text: str, pattern: str, group: int = 1) -> tuple[str, ...] | None:
+    try:
+        return tuple(found.group(group) for found in _compiled(pattern).finditer(text))
+    except (re.error, IndexError):
+        return None
+
+
+def split_index_code(text: str, code: int, index: int) -> str | None:
+    """The separator is given by its code."""
+    return split_index(text, chr(code), index) if code >= 0 else None
+
+
+def printf(pattern: str | None, *values: object) -> str | None:
+    """As Java's `String.format`, which has Python's conversions."""
+    if pattern is None:
+        return None
+    try:
+        return pattern.replace("%n", "\n") % values
+    except (TypeError, ValueError):
+        return None

@@ -72,8 +72,9 @@ def _added(p: Place, target: str, value: str, sign: str) -> str:
     if isinstance(type_, t.IntegralType):
         # The sum is brought into its width when it is read.
         return f"{target} = {total}"
-    if isinstance(type_, t.DecimalType):
-        return f"{target} = {total}"
+    if isinstance(type_, t.FloatType):
+        # Flink adds in 32 bits, and so its sums show.
+        return f"{target} = {p.writer.reference('arithmetic:float32')}({total})"
     return f"{target} = {total}"
 
 
@@ -244,6 +245,57 @@ def _spread(sample: bool, root: bool) -> Callable[[Place, bool], Recipe]:
     return recipe
 
 
+def _percentile(p: Place, retracts: bool) -> Recipe:
+    """How often each value is there; the last argument may say how often a row counts."""
+    a = p.slot()
+    initial, _, _, merge = _counted_values(p)
+    weighted = len(p.call.args) > 1
+    value, count = ("x[0]", "x[1]") if weighted else ("x", "1")
+    change = [f"n = {a}.get({value}, 0) {{0}} {count}", f"if n: {a}[{value}] = n"]
+    change.append(f"else: {a}.pop({value}, None)")
+    result = p.writer.reference("spread:percentile")
+    wanted = p.writer.constant(p.call.constants[0])
+    return Recipe(
+        initial,
+        [x.format("+") for x in change],
+        [x.format("-") for x in change],
+        merge,
+        f"({result}({a}, {wanted}) if {a} else None)",
+    )
+
+
+def _json_object(p: Place, retracts: bool) -> Recipe:
+    a, b = p.slot(), p.slot(of="b")
+    text = p.writer.reference("json_functions:object_text")
+    value = f"{text}({a}.items(), {p.writer.constant(p.call.constants[0])})"
+    add, remove = [f"{a}[x[0]] = x[1]"], [f"{a}.pop(x[0], None)"]
+    return Recipe(["{}"], add, remove, [f"{a}.update({b})"], value, nulls=True)
+
+
+def _json_array(p: Place, retracts: bool) -> Recipe:
+    recipe = _array(p, retracts)
+    text = p.writer.reference("json_functions:array_text")
+    recipe.value = f"{text}({p.slot()}, {p.writer.constant(p.call.constants[0])})"
+    return recipe
+
+
+def _row_number(p: Place, retracts: bool) -> Recipe:
+    a = p.slot()
+    return Recipe(["0"], [f"{a} += 1"], None, None, a, nulls=True)
+
+
+def _lag(p: Place, retracts: bool) -> Recipe:
+    """The last values, as many as are looked back."""
+    a = p.slot()
+    constants = p.call.constants
+    distance = constants[0] if constants else 1
+    default = constants[1] if len(constants) > 1 else None
+    add = [f"{a}.append(x)", f"if len({a}) > {distance + 1}: del {a}[0]"]
+    otherwise = p.writer.constant(default)
+    value = f"({a}[0] if len({a}) > {distance} else {otherwise})"
+    return Recipe(["[]"], add, None, None, value, nulls=True)
+
+
 def _user(p: Place, retracts: bool) -> Recipe:
     """A user's aggregate function, which has its own accumulator."""
     function, a, b = p.writer.constant(p.call.function), p.slot(), p.slot(of="b")
@@ -278,9 +330,19 @@ _RECIPES: dict[str, Callable[[Place, bool], Recipe]] = {
     "VAR_POP": _spread(False, False),
     "VAR_SAMP": _spread(True, False),
     "VARIANCE": _spread(True, False),
+    "PERCENTILE": _percentile,
+    "JSON_OBJECTAGG": _json_object,
+    "JSON_ARRAYAGG": _json_array,
+    "ROW_NUMBER": _row_number,
+    "LAG": _lag,
 }
+_ORDERED = frozenset({"ROW_NUMBER", "LAG"})
 
-SUPPORTED = frozenset(_RECIPES)
+SUPPORTED = frozenset(_RECIPES) - _ORDERED
+"""Aggregates of any rows."""
+
+SUPPORTED_OVER = frozenset(_RECIPES)
+"""Aggregates of rows in an order as well."""
 
 
 @dataclass(frozen=True)
@@ -292,8 +354,9 @@ class AggregateCode:
         merge: `run(a, b)` adds accumulator b to a.
         create: `run()` gives an empty accumulator, whose first place counts rows.
         value: `run(a)` gives the results as a tuple.
-        mergeable: Whether `merge` may be used.
+        mergeable: Whether rows are best aggregated before the exchange already.
         functions: Users' functions, to be opened and closed with the operator.
+        combinable: Whether `merge` may be used: also with DISTINCT, but with all values.
     """
 
     add: GeneratedCode
@@ -302,6 +365,7 @@ class AggregateCode:
     value: GeneratedCode
     mergeable: bool
     functions: tuple[Any, ...] = ()
+    combinable: bool = True
 
 
 def aggregate_code(
@@ -320,7 +384,8 @@ def aggregate_code(
     initial = [place for r in creating for place in r.initial]
     with create.block("def run():"):
         create.line(f"return [{', '.join(['0', *initial])}]")
-    mergeable = all(r.merge is not None for r in merging) and not any(c.distinct for c in calls)
+    combinable = all(r.merge is not None for r in merging)
+    mergeable = combinable and not any(c.distinct for c in calls)
     with merge.block("def run(a, b):"):
         merge.line("a[0] += b[0]")
         for recipe in merging:
@@ -328,7 +393,7 @@ def aggregate_code(
                 merge.line(line)
     functions = tuple(c.function for c in calls if _is_user(c))
     codes = (add.finish(), merge.finish(), create.finish(), value.finish())
-    return AggregateCode(*codes, mergeable, functions)
+    return AggregateCode(*codes, mergeable, functions, combinable)
 
 
 def _is_user(call: AggregateCall) -> bool:
@@ -360,9 +425,11 @@ def _place(writer: CodeWriter, calls: Sequence[AggregateCall], changelog: bool) 
 def _distinct(p: Place, inner: Recipe, changelog: bool) -> Recipe:
     """Counts each value, and hands on those that come for the first or go for the last time."""
     seen = p.slot()
+    other = p.slot(of="b")
     if not changelog:
         add = [f"if x not in {seen}:", f"    {seen}[x] = 1", *("    " + x for x in inner.add)]
-        return Recipe(["{}", *inner.initial], add, None, None, inner.value, False)
+        merge = [f"for x in {other}:", *("    " + x for x in add)]
+        return Recipe(["{}", *inner.initial], add, None, merge, inner.value, False)
     add = [
         f"n = {seen}.get(x, 0) + 1",
         f"if n: {seen}[x] = n",
@@ -377,7 +444,17 @@ def _distinct(p: Place, inner: Recipe, changelog: bool) -> Recipe:
         "if n == 0:",
         *("    " + x for x in inner.remove or ["pass"]),
     ]
-    return Recipe(["{}", *inner.initial], add, remove, None, inner.value, False)
+    merge = [
+        f"for x, m in {other}.items():",
+        f"    o = {seen}.get(x, 0)",
+        f"    if o + m: {seen}[x] = o + m",
+        f"    else: del {seen}[x]",
+        "    if o <= 0 < o + m:",
+        *("        " + x for x in inner.add),
+        "    elif o + m <= 0 < o:",
+        *("        " + x for x in inner.remove or ["pass"]),
+    ]
+    return Recipe(["{}", *inner.initial], add, remove, merge, inner.value, False)
 
 
 def _write_add(

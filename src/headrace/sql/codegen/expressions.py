@@ -48,6 +48,7 @@ class ExpressionCompiler:
             "NOT_IN": self._in,
             "IS_DISTINCT_FROM": self._distinct,
             "IS_NOT_DISTINCT_FROM": self._distinct,
+            "JSON_STRING": self._json_string,
             "TYPEOF": lambda c: self.writer.constant(c.args[0].type.sql_text()),
         }
 
@@ -236,6 +237,13 @@ class ExpressionCompiler:
         else:
             code = f"({checked} {'not in' if negated else 'in'} {held})"
         return f"(None if {checked} is None else {code})" if e.args[0].type.is_nullable else code
+
+    def _json_string(self, e: Call) -> str:
+        (value,) = e.args
+        type_ = self.writer.constant(value.type)
+        return (
+            f"{self.writer.reference('json_functions:json_string')}({self.value(value)}, {type_})"
+        )
 
     def _distinct(self, e: Call) -> str:
         left, right = (self.value(a) for a in e.args)

@@ -243,6 +243,11 @@ def _writer(type_: DataType, iso: bool) -> Callable[[Any], str]:
     return lambda v: _quoted(str(v))
 
 
+def value_writer(type_: DataType) -> Callable[[Any], str]:
+    """Makes JSON of values that are not NULL, as JSON_OBJECT and JSON_STRING do."""
+    return _writer(type_, iso=True)
+
+
 def _null_or(write: Callable[[Any], str]) -> Callable[[Any], str]:
     return lambda v: "null" if v is None else write(v)
 

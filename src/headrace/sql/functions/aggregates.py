@@ -44,6 +44,23 @@ def _deviation(types: Sequence[DataType]) -> DataType | None:
     return _average(types)
 
 
+def _percentile(types: Sequence[DataType]) -> DataType | None:
+    if isinstance(types[1], t.ArrayType):
+        return t.ArrayType(t.DoubleType())
+    return t.DoubleType() if isinstance(types[1], t.NumericType) else None
+
+
+CONSTANT_ARGUMENTS = {
+    "LISTAGG": (1,),
+    "PERCENTILE": (1,),
+    "JSON_OBJECTAGG": (0,),
+    "JSON_ARRAYAGG": (0,),
+    "LAG": (1, 2),
+    "LEAD": (1, 2),
+    "NTILE": (0,),
+}
+"""Which arguments of an aggregate are constants, by position."""
+
 FUNCTIONS = [
     aggregate("COUNT", "any*", "bigint!"),
     aggregate("SUM", "number", _sum),
@@ -64,6 +81,10 @@ FUNCTIONS = [
     aggregate("VAR_POP", "number", _deviation),
     aggregate("VAR_SAMP", "number", _deviation),
     aggregate("VARIANCE", "number", _deviation),
+    aggregate("PERCENTILE", "number, any, int?", _percentile),
+    aggregate("JSON_OBJECTAGG", "string, string, string", "string?"),
+    aggregate("JSON_ARRAYAGG", "string, string", "string?"),
+    aggregate("APPROX_COUNT_DISTINCT", "any", "bigint!"),
     aggregate("ROW_NUMBER", "", "bigint!"),
     aggregate("RANK", "", "bigint!"),
     aggregate("DENSE_RANK", "", "bigint!"),

@@ -1,4 +1,4 @@
-"""Functions of arrays, maps, rows and JSON."""
+"""Functions of arrays, maps and rows."""
 
 from __future__ import annotations
 
@@ -48,6 +48,21 @@ def _values(types: Sequence[DataType]) -> DataType | None:
     return t.ArrayType(first.value_type, False) if isinstance(first, t.MapType) else None
 
 
+def _entries(types: Sequence[DataType]) -> DataType | None:
+    first = types[0]
+    if not isinstance(first, t.MapType):
+        return None
+    fields = [t.RowField("key", first.key_type), t.RowField("value", first.value_type)]
+    return t.ArrayType(t.RowType(fields), False)
+
+
+def _map_of_arrays(types: Sequence[DataType]) -> DataType | None:
+    keys, values = types
+    if isinstance(keys, t.ArrayType) and isinstance(values, t.ArrayType):
+        return t.MapType(keys.element_type, values.element_type, False)
+    return None
+
+
 FUNCTIONS = [
     scalar("ARRAY", "any+", _array, "({args},)", strict=False),
     scalar("MAP", "any+", _map, "containers:make_map", strict=False),
@@ -74,8 +89,7 @@ FUNCTIONS = [
     scalar("ARRAY_SORT", "array, bool?, bool?", "arg0", "containers:array_sort"),
     scalar("MAP_KEYS", "map", _keys, "tuple({0})"),
     scalar("MAP_VALUES", "map", _values, "tuple({0}.values())"),
-    scalar("IS_JSON", "string", "boolean!", "json_functions:is_json", strict=False),
-    scalar("JSON_EXISTS", "string, string", "boolean", "json_functions:json_exists"),
-    scalar("JSON_VALUE", "string, string", "string?", "json_functions:json_value"),
-    scalar("JSON_QUERY", "string, string", "string?", "json_functions:json_query"),
+    scalar("MAP_ENTRIES", "map", _entries, "tuple({0}.items())"),
+    scalar("MAP_FROM_ARRAYS", "array, array", _map_of_arrays, "containers:map_from_arrays"),
+    scalar("MAP_UNION", "map+", "common", "containers:map_union"),
 ]

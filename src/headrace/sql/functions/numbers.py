@@ -52,5 +52,8 @@ FUNCTIONS = [
     scalar("RAND_INTEGER", "int, int?", "int", "numbers:rand_integer", deterministic=False),
     scalar("UUID", "", "string!", "numbers:uuid", deterministic=False),
     scalar("BIN", "bigint", "string", "numbers:binary_text"),
+    scalar("INET_ATON", "string", "bigint?", "numbers:inet_aton"),
+    scalar("INET_NTOA", "bigint", "string?", "numbers:inet_ntoa"),
+    scalar("UNHEX", "string", "bytes?", "numbers:unhex"),
     scalar("HEX", "bigint|string", "string", "numbers:hex_text"),
 ]

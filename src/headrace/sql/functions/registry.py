@@ -153,13 +153,14 @@ def builtin_registry() -> Registry:
         aggregates,
         conditions,
         containers,
+        json,
         numbers,
         operators,
         texts,
         times,
     )
 
-    modules = (operators, numbers, texts, times, conditions, containers, aggregates)
+    modules = (operators, numbers, texts, times, conditions, containers, json, aggregates)
     return Registry([f for m in modules for f in m.FUNCTIONS])
 
 

@@ -32,10 +32,6 @@ class SessionAggregateOperator(RowOperator):
 
     def open(self) -> None:
         self.open_functions(self._spec.code.functions)
-        if not self._spec.code.mergeable:
-            raise self.failed(
-                NotImplementedError("DISTINCT aggregates of session windows are not supported yet")
-            )
         self._state = self.value_state(_STATE)
         backend = self.context.backend
         assert backend is not None

@@ -23,7 +23,13 @@ def is_append_only(node: n.Node) -> bool:
     return all(is_append_only(i) for i in node.inputs)
 
 
-_NEEDS_INSERTS = (n.WindowAggregate, n.OverAggregate, n.WindowTable, n.Deduplicate)
+_NEEDS_INSERTS = (
+    n.WindowAggregate,
+    n.RowWindowAggregate,
+    n.OverAggregate,
+    n.WindowTable,
+    n.Deduplicate,
+)
 
 
 def check_append_only(node: n.Node) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headrace.sql.expressions import AggregateCall, Expression, Field, Schema, SortKey
+from headrace.sql.expressions import AggregateCall, Call, Expression, Field, Schema, SortKey
 
 __all__ = [
     "Aggregate",
+    "BatchedCalls",
     "Correlate",
     "Deduplicate",
     "Expand",
@@ -19,6 +20,7 @@ __all__ = [
     "OverAggregate",
     "Project",
     "Rank",
+    "RowWindowAggregate",
     "Scan",
     "SetOperation",
     "Sink",
@@ -200,11 +202,21 @@ class WindowAggregate(_OneInput):
 
 
 @dataclass(frozen=True)
+class RowWindowAggregate(_OneInput):
+    """One row for every `size` rows of a combination of group columns, each `slide` rows."""
+
+    group: tuple[int, ...]
+    calls: tuple[AggregateCall, ...]
+    size: int
+    slide: int
+
+
+@dataclass(frozen=True)
 class OverAggregate(_OneInput):
     """Adds columns that are computed of the rows around each row.
 
     `start` is how many rows, or milliseconds, before the current one the frame begins; None is at
-    the first row.
+    the first row. `end` is how many behind it the frame ends; None is at the last row.
     """
 
     partition: tuple[int, ...]
@@ -212,6 +224,7 @@ class OverAggregate(_OneInput):
     rows: bool
     start: int | None
     calls: tuple[AggregateCall, ...]
+    end: int | None = 0
 
 
 @dataclass(frozen=True)
@@ -293,6 +306,13 @@ class Correlate(_OneInput):
     arguments: tuple[Expression, ...]
     outer: bool = False
     condition: Expression | None = None
+
+
+@dataclass(frozen=True)
+class BatchedCalls(_OneInput):
+    """Adds the results of functions that take many rows at once: pandas, Arrow and async ones."""
+
+    calls: tuple[Call, ...]
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,19 @@ def _parts(node: n.Node) -> list[str]:
         attached = ", attached" if node.attached else ""
         parts.append(f"window=[{node.window.text(names)}{attached}]")
         return [*parts, f"select=[{_calls(node.calls, names)}]"]
+    if isinstance(node, n.RowWindowAggregate):
+        parts = [f"groupBy=[{_names(names, node.group)}]"] if node.group else []
+        window = f"window=[ROWS(size=[{node.size}], slide=[{node.slide}])]"
+        return [*parts, window, f"select=[{_calls(node.calls, names)}]"]
+    if isinstance(node, n.BatchedCalls):
+        return [f"select=[*, {', '.join(expression_text(c, names) for c in node.calls)}]"]
     return _ordered_parts(node, names)
+
+
+def _frame_end(end: int | None) -> str:
+    if end == 0:
+        return ""
+    return f" AND {'UNBOUNDED' if end is None else end} FOLLOWING"
 
 
 def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
@@ -102,7 +114,7 @@ def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
         return [
             f"partitionBy=[{_names(names, node.partition)}]",
             f"orderBy=[{_order(node.order, names)}]",
-            f"frame=[{frame} {start} PRECEDING]",
+            f"frame=[{frame} {start} PRECEDING{_frame_end(node.end)}]",
             f"select=[{_calls(node.calls, names)}]",
         ]
     if isinstance(node, n.Rank):

@@ -1,4 +1,4 @@
-"""SQL types of Arrow's."""
+"""SQL types of Arrow's, and the other way round."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace.sql import types as t
 from headrace.sql.data_types import DataTypes
 from headrace.sql.types import DataType
 
-__all__ = ["data_type_of"]
+__all__ = ["arrow_type_of", "data_type_of"]
 
 
 def data_type_of(kind: Any) -> DataType:
@@ -51,3 +51,39 @@ def data_type_of(kind: Any) -> DataType:
     if types.is_null(kind):
         return DataTypes.NULL()
     raise FunctionTypeError(f"there is no SQL type for Arrow's {kind}")
+
+
+def arrow_type_of(type_: DataType) -> Any:
+    """Arrow's type for values of a type, as users' objects."""
+    import pyarrow as pa
+
+    simple: dict[type, Any] = {
+        t.BooleanType: pa.bool_(),
+        t.TinyIntType: pa.int8(),
+        t.SmallIntType: pa.int16(),
+        t.IntType: pa.int32(),
+        t.BigIntType: pa.int64(),
+        t.FloatType: pa.float32(),
+        t.DoubleType: pa.float64(),
+        t.CharType: pa.string(),
+        t.VarCharType: pa.string(),
+        t.BinaryType: pa.binary(),
+        t.VarBinaryType: pa.binary(),
+        t.DateType: pa.date32(),
+        t.TimeType: pa.time64("us"),
+        t.TimestampType: pa.timestamp("us"),
+        t.LocalZonedTimestampType: pa.timestamp("us"),
+        t.DayTimeIntervalType: pa.duration("us"),
+    }
+    found = simple.get(type(type_))
+    if found is not None:
+        return found
+    if isinstance(type_, t.DecimalType):
+        return pa.decimal128(type_.precision, type_.scale)
+    if isinstance(type_, t.RowType):
+        return pa.struct([(f.name, arrow_type_of(f.data_type)) for f in type_.fields])
+    if isinstance(type_, t.MapType):
+        return pa.map_(arrow_type_of(type_.key_type), arrow_type_of(type_.value_type))
+    if isinstance(type_, t.ArrayType) and not isinstance(type_, t.MultisetType):
+        return pa.list_(arrow_type_of(type_.element_type))
+    raise FunctionTypeError(f"Arrow has no type for {type_.sql_text()}")

@@ -1,0 +1,93 @@
+"""Paths into JSON values: `lax $.a.b[0]`, `$['a b']`, `$.a[*].b`, `$.*` and `$..a`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from headrace.common.errors import HeadraceError
+
+__all__ = ["MISSING", "Path", "parse_path"]
+
+MISSING = object()
+"""What a path finds where there is nothing."""
+
+_ANY = object()
+_STEP = re.compile(
+    r"(?P<deep>\.\.)?(?:\.?(?P<name>[^\W\d][\w-]*)|\.?(?P<star>\*)|\.?\[\s*(?P<index>-?\d+)\s*\]"
+    r"|\.?\[\s*(?P<all>\*)\s*\]|\.?\[\s*(?:'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\")\s*\])"
+)
+
+
+@dataclass(frozen=True)
+class Path:
+    """Steps from the root; `strict` says that something missing is an error.
+
+    A path with `*` or `..` may find many values: they come as one list.
+    """
+
+    steps: tuple[tuple[bool, Any], ...]
+    strict: bool
+
+    @property
+    def definite(self) -> bool:
+        return not any(deep or step is _ANY for deep, step in self.steps)
+
+    def find(self, value: Any) -> Any:
+        """What is there; MISSING if nothing is."""
+        found = [value]
+        for deep, step in self.steps:
+            if deep:
+                found = [inner for v in found for inner in _descendants(v)]
+            found = [inner for v in found for inner in _children(v, step)]
+        if self.definite:
+            return found[0] if found else MISSING
+        return found
+
+
+def _children(value: Any, step: Any) -> Iterator[Any]:
+    if step is _ANY:
+        if isinstance(value, dict):
+            yield from value.values()
+        elif isinstance(value, list):
+            yield from value
+    elif isinstance(step, int):
+        if isinstance(value, list) and -len(value) <= step < len(value):
+            yield value[step]
+    elif isinstance(value, dict) and step in value:
+        yield value[step]
+
+
+def _descendants(value: Any) -> Iterator[Any]:
+    yield value
+    for inner in _children(value, _ANY):
+        yield from _descendants(inner)
+
+
+@lru_cache(1024)
+def parse_path(text: str) -> Path:
+    """Reads a path; `lax` is the default."""
+    found = re.fullmatch(r"\s*(?:(lax|strict)\s+)?(\$.*?)\s*", text, re.IGNORECASE | re.DOTALL)
+    if found is None:
+        raise HeadraceError(f"a JSON path begins with $, but this is {text!r}")
+    body = found[2]
+    steps: list[tuple[bool, Any]] = []
+    position = 1
+    while position < len(body):
+        step = _STEP.match(body, position)
+        if step is None or step.end() == position:
+            raise HeadraceError(f"JSON path {text!r} cannot be read at {body[position:]!r}")
+        steps.append((step["deep"] is not None, _step_of(step)))
+        position = step.end()
+    return Path(tuple(steps), (found[1] or "lax").lower() == "strict")
+
+
+def _step_of(step: re.Match[str]) -> Any:
+    if step["star"] or step["all"]:
+        return _ANY
+    if step["index"] is not None:
+        return int(step["index"])
+    return next(s for s in (step["name"], step["single"], step["double"]) if s is not None)

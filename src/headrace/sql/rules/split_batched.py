@@ -1,0 +1,54 @@
+"""Functions that take whole batches (pandas, Arrow, async) get a step of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headrace.sql.expressions import Call, Column, Expression, Field, Schema, rewrite
+from headrace.sql.plan import nodes as n
+
+
+def split_batched(plan: n.Node) -> n.Node:
+    """Generated code works row by row; calls of batched functions are computed before it."""
+    return n.rewrite_nodes(plan, _split)
+
+
+def _split(node: n.Node) -> n.Node:
+    if isinstance(node, n.Project) and any(map(_contains, node.expressions)):
+        below, expressions = _lifted(node.input, node.expressions)
+        return n.Project(node.schema, below, tuple(expressions))
+    if isinstance(node, n.Filter) and _contains(node.condition):
+        below, (condition,) = _lifted(node.input, [node.condition])
+        kept = below.schema.columns()[: len(node.schema)]
+        return n.Project(node.schema, n.Filter.of(below, condition), kept)
+    return node
+
+
+def _is_batched(e: Expression) -> bool:
+    return isinstance(e, Call) and bool(getattr(e.function, "batched", False))
+
+
+def _contains(e: Expression) -> bool:
+    return _is_batched(e) or any(map(_contains, e.children))
+
+
+def _innermost(e: Expression) -> list[Expression]:
+    """Batched calls whose arguments have none."""
+    inside = [found for c in e.children for found in _innermost(c)]
+    return inside or ([e] if _is_batched(e) else [])
+
+
+def _lifted(plan: n.Node, expressions: Sequence[Expression]) -> tuple[n.Node, list[Expression]]:
+    """A plan that has the results of all batched calls as columns, and expressions over it."""
+    rest = list(expressions)
+    while True:
+        calls = list(dict.fromkeys(found for e in rest for found in _innermost(e)))
+        if not calls:
+            return plan, rest
+        width = len(plan.schema)
+        fields = [Field(f"$b{width + i}", c.type) for i, c in enumerate(calls)]
+        places: dict[Expression, Expression] = {
+            c: Column(c.type, width + i) for i, c in enumerate(calls)
+        }
+        plan = n.BatchedCalls(Schema((*plan.schema, *fields)), plan, tuple(calls))  # type: ignore[arg-type]
+        rest = [rewrite(e, places.get) for e in rest]

@@ -1,0 +1,65 @@
+"""Each rule of the planner has a golden file in `rules`: statements, with plans before and after.
+
+`HEADRACE_WRITE_GOLDEN=1 pytest tests/sql/test_rules.py` writes them anew; review the diff.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from headrace.sql import statements as s
+from headrace.sql.parsing import parse_statement
+from headrace.sql.plan.text import plan_text
+from headrace.sql.rules import RULES
+from headrace.table.udf import udf
+from headrace.table.user_functions import register_function
+from tests.sql.sessions import HERE, with_tables
+
+NAMES = sorted({name for name, _ in RULES})
+FOLDER = HERE / "rules"
+
+
+@udf(result_type="INT", func_type="pandas")
+def vectorized(values: Any) -> Any:
+    return values
+
+
+def plans(name: str, query: str) -> tuple[str, str]:
+    """The plan as the rule gets it, and as it leaves it."""
+    session = with_tables()
+    register_function(session.session, ("vectorized",), vectorized, system=True)
+    statement = parse_statement(query)
+    assert isinstance(statement, s.Query)
+    plan = session.session.query_plan(statement.tree, query)
+    for known, rule in RULES:
+        if known == name:
+            return plan_text(plan), plan_text(rule(plan))
+        plan = rule(plan)
+    raise AssertionError(name)
+
+
+def rendered(name: str, text: str) -> str:
+    """The file of a rule, with the plans of its statements."""
+    blocks = []
+    for query in [x.removeprefix("-- ") for x in text.splitlines() if x.startswith("-- ")]:
+        before, after = plans(name, query)
+        blocks.append(f"-- {query}\nbefore:\n{before}\nafter:\n{after}\n")
+    return "\n".join(blocks)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_rule_rewrites_plans_as_its_golden_file_says(name: str) -> None:
+    path = FOLDER / f"{name}.txt"
+    text = path.read_text(encoding="utf-8")
+    found = rendered(name, text)
+    if os.environ.get("HEADRACE_WRITE_GOLDEN"):
+        path.write_text(found, encoding="utf-8")
+    assert found == text
+    assert found.count("before:") >= 3
+
+
+def test_every_golden_file_belongs_to_a_rule() -> None:
+    assert sorted(p.stem for p in FOLDER.glob("*.txt")) == NAMES
