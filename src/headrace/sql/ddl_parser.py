@@ -100,6 +100,22 @@ class StatementParser(FlinkParser):
                 self.raise_error("Expecting , or ) between options")
         return found
 
+    def partition(self) -> dict[str, str]:
+        """(key = value, ...): values are text, however they are written."""
+        self._match_l_paren()
+        found: dict[str, str] = {}
+        while not self._match(TokenType.R_PAREN):
+            key = self.name()
+            self.expect("=")
+            value = self._curr
+            if value is None:
+                self.raise_error("Expecting the value of a partition key")
+            self._advance()
+            found[key] = str(value.text)
+            if not self._match(TokenType.COMMA) and not self._check(TokenType.R_PAREN):
+                self.raise_error("Expecting , or ) in a partition")
+        return found
+
     def _check(self, kind: Any) -> bool:
         return bool(self._curr and self._curr.token_type == kind)
 
@@ -295,8 +311,12 @@ class StatementParser(FlinkParser):
             old = self.name()
             self.expect("TO")
             return s.Alter(kind, path, "rename column", (old, self.name()), if_exists)
+        if kind == "FUNCTION":
+            return self._alter_function(path, if_exists)
         if self._match_texts(("SET",)):
             return s.Alter(kind, path, "set", self.options(), if_exists)
+        if kind == "CATALOG" and self._match_texts(("COMMENT",)):
+            return s.Alter(kind, path, "comment", self.string(), if_exists)
         if self._match_texts(("RESET",)):
             self._match_l_paren()
             keys = self._parse_csv(self.string)
@@ -308,11 +328,38 @@ class StatementParser(FlinkParser):
             return s.Alter(kind, path, "as", (query, self.text_since(first)), if_exists)
         if self._match_texts(("ADD", "MODIFY")):
             change = self._prev.text.lower()
+            if change == "add" and (self._at("PARTITION") or self._at("IF")):
+                return self._add_partitions(path, if_exists)
             return s.Alter(kind, path, change, self._added_elements(), if_exists)
         if self._match_texts(("DROP",)):
+            if self._at("PARTITION") or self._at("IF"):
+                return self._drop_partitions(path, if_exists)
             return s.Alter(kind, path, "drop", self._dropped(), if_exists)
         self.raise_error(f"this change of a {kind.lower()} is not supported")
         raise AssertionError
+
+    def _alter_function(self, path: s.Path, if_exists: bool) -> s.Statement:
+        if not self._match(TokenType.ALIAS):
+            self.raise_error("Expecting AS and the function's place in single quotes")
+        identifier = self.string()
+        language = self.word() if self._match_text_seq("LANGUAGE") else "JAVA"
+        return s.Alter("FUNCTION", path, "function", (identifier, language), if_exists)
+
+    def _add_partitions(self, path: s.Path, if_exists: bool) -> s.Statement:
+        ignore = self.if_not_exists()
+        found: list[tuple[dict[str, str], dict[str, str]]] = []
+        while self._match_texts(("PARTITION",)):
+            spec = self.partition()
+            found.append((spec, self.options() if self._match_text_seq("WITH") else {}))
+        return s.Alter("TABLE", path, "add partitions", (found, ignore), if_exists)
+
+    def _drop_partitions(self, path: s.Path, if_exists: bool) -> s.Statement:
+        ignore = self.if_exists()
+        found = []
+        while self._match_texts(("PARTITION",)):
+            found.append(self.partition())
+            self._match(TokenType.COMMA)
+        return s.Alter("TABLE", path, "drop partitions", (found, ignore), if_exists)
 
     def _added_elements(self) -> dict[str, Any]:
         body: dict[str, Any] = {"columns": [], "positions": {}}
@@ -371,14 +418,19 @@ class StatementParser(FlinkParser):
         return self.text_since(first)
 
     def _statement_show(self) -> s.Statement:
+        path: s.Path
         for kind in _SHOW_KINDS:
             if self._match_text_seq(*kind.split()):
                 if kind.startswith("CREATE"):
                     return s.Show(kind, self.path())
+                if kind == "PARTITIONS":
+                    path = self.path()
+                    wanted = self.partition() if self._match_texts(("PARTITION",)) else {}
+                    return s.Show(kind, path, partition=wanted)
                 break
         else:
             self.raise_error("Expecting what to show, such as TABLES")
-        path: s.Path = ()
+        path = ()
         if self._match(TokenType.FROM) or self._match(TokenType.IN):
             path = self.path()
         negated = bool(self._match_text_seq("NOT"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -112,10 +113,14 @@ def _column(node: Any) -> x.Node:
 def _dot(node: Any) -> x.Node:
     inner = expression_node(node.this)
     name = node.expression.name
+    if isinstance(node.expression, exp.Anonymous):
+        called = _anonymous(node.expression)
+        if isinstance(inner, x.Name) and isinstance(called, x.Apply):
+            # A function of a catalog: the name keeps its dots.
+            return replace(called, function=".".join((*inner.parts, called.function)))
+        return called
     if isinstance(inner, x.Name):
         return x.Name((*inner.parts, name), span=span_of(node))
-    if isinstance(node.expression, exp.Anonymous):
-        return _anonymous(node.expression)
     constant = x.Constant(name, literal_type(name))
     return x.Apply("GET", (inner, constant), span=span_of(node))
 

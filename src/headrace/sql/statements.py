@@ -126,7 +126,7 @@ class Drop(Statement):
 
 @dataclass(frozen=True)
 class Alter(Statement):
-    """ALTER TABLE, VIEW or DATABASE; `change` says what, `value` to what."""
+    """ALTER TABLE, VIEW, DATABASE, CATALOG or FUNCTION; `change` says what, `value` to what."""
 
     kind: str
     path: Path
@@ -167,6 +167,7 @@ class Show(Statement):
     pattern: str | None = None
     negated: bool = False
     case_insensitive: bool = False
+    partition: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from headrace.common.types import Row, RowKind
 from headrace.table.changelog_mode import ChangelogMode
+from headrace.table.compiled_plan import CompiledPlan
 from headrace.table.data_view import DataView, ListView, MapView
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.explain_detail import ExplainDetail
 from headrace.table.expression import Expression
+from headrace.table.model_descriptor import ModelDescriptor
+from headrace.table.module import Module, ModuleEntry
+from headrace.table.plan_reference import PlanReference
 from headrace.table.result_kind import ResultKind
 from headrace.table.schema import Schema
 from headrace.table.sql_dialect import SqlDialect
@@ -44,6 +48,7 @@ __all__ = [
     "AggregateFunction",
     "AsyncScalarFunction",
     "ChangelogMode",
+    "CompiledPlan",
     "DataTypes",
     "DataView",
     "EnvironmentSettings",
@@ -55,7 +60,11 @@ __all__ = [
     "GroupedTable",
     "ListView",
     "MapView",
+    "ModelDescriptor",
+    "Module",
+    "ModuleEntry",
     "OverWindowedTable",
+    "PlanReference",
     "ResultKind",
     "Row",
     "RowKind",

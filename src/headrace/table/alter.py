@@ -1,4 +1,4 @@
-"""ALTER TABLE, VIEW and DATABASE."""
+"""ALTER TABLE and VIEW; what else there is to ALTER is handed on."""
 
 from __future__ import annotations
 
@@ -9,24 +9,32 @@ from typing import Any
 from headrace.common.errors import SqlError
 from headrace.sql import statements as s
 from headrace.sql.catalog import TableEntry
+from headrace.sql.catalog.manager import quoted
+from headrace.table.catalog_statements import alter_catalog, alter_database, change_partitions
 from headrace.table.session import Session
 from headrace.table.table_plan import declared_schema
+from headrace.table.user_functions import alter_function
 
 __all__ = ["alter"]
+
+_OTHERS = {"CATALOG": alter_catalog, "DATABASE": alter_database, "FUNCTION": alter_function}
 
 
 def alter(session: Session, statement: s.Alter) -> None:
     """Changes an entry of a catalog."""
-    if statement.kind == "DATABASE":
-        catalog, name = session.catalogs.database_path(statement.path)
-        session.catalogs.catalog(catalog).get_database(name).options.update(statement.value)
+    other = _OTHERS.get(statement.kind)
+    if other is not None:
+        other(session, statement)
         return
     entry = session.catalogs.find_table(statement.path)
     if entry is None:
         if statement.if_exists:
             return
-        full = ".".join(f"`{p}`" for p in session.catalogs.full_path(statement.path))
+        full = quoted(session.catalogs.full_path(statement.path))
         raise SqlError(f"Table {full} doesn't exist or is a temporary table.")
+    if statement.change in ("add partitions", "drop partitions"):
+        change_partitions(session, statement)
+        return
     if statement.change == "rename":
         _rename(session, statement, entry)
         return
@@ -53,7 +61,8 @@ def _changed(session: Session, entry: TableEntry, statement: s.Alter) -> TableEn
         query, text = value
         plan = session.query_plan(query, text)
         columns = tuple(s.ColumnDefinition(f.name, f.type) for f in plan.schema)
-        return replace(entry, columns=columns, view_text=text)
+        here = session.catalogs.namespace
+        return replace(entry, columns=columns, view_text=text, namespace=here)
     if change == "rename column":
         return _rename_column(entry, *value)
     if change == "add":

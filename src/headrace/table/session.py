@@ -21,6 +21,7 @@ from headrace.sql.plan.changelog import check_append_only, is_append_only
 from headrace.sql.rules import optimize
 from headrace.sql.types import NullType
 from headrace.table.connectors.base import TableSink, find_factory
+from headrace.table.modules import ModuleManager
 from headrace.table.table_config import TableConfig, duration_ms
 from headrace.table.table_plan import connector_context, positions, scan_plan, sink_schema
 from headrace.table.table_result import TableResult, rows_of_stream
@@ -45,8 +46,7 @@ class Session:
         self.config = config
         self.catalogs = catalogs
         self.batch = batch
-        self.modules: list[str] = ["core"]
-        self.loaded_modules: list[str] = ["core"]
+        self.modules = ModuleManager()
 
     # Settings.
 
@@ -75,12 +75,19 @@ class Session:
             call_retry_delay_ms=duration_ms(get(f"{_ASYNC}.retry-delay", "100 ms")),
         )
 
-    def binding(self, text: str = "") -> BindingContext:
-        """The surroundings of a statement."""
+    def binding(self, text: str = "", namespace: tuple[str, str] | None = None) -> BindingContext:
+        """The surroundings of a statement; a view has its own catalog and database."""
+
+        def find_table(path: tuple[str, ...], options: dict[str, str]) -> n.Node | None:
+            return self.find_table(self.catalogs.full_path(path, namespace), options)
+
+        def find_function(path: tuple[str, ...]) -> Any:
+            return self.catalogs.find_function(tuple(".".join(path).split(".")), namespace)
+
         return BindingContext(
             text=text,
-            find_table=self.find_table,
-            find_function=self.catalogs.find_function,
+            find_table=find_table,
+            find_function=find_function,
             table_names=self.catalogs.list_tables,
             function_names=self.catalogs.user_functions,
             zone=self.zone,
@@ -108,7 +115,7 @@ class Session:
         text = entry.view_text or ""
         statement = parse_statement(text)
         assert isinstance(statement, s.Query)
-        context = self.binding(text)
+        context = self.binding(text, entry.namespace)
         plan = QueryBinder(context).bind(statement.tree)
         return renamed(context, plan, [c.name for c in entry.columns])
 

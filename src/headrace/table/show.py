@@ -8,13 +8,23 @@ from typing import Any
 
 from headrace.common.errors import SqlError
 from headrace.sql import statements as s
+from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog import TableEntry
+from headrace.sql.catalog.manager import quoted
 from headrace.sql.expressions import Field
 from headrace.sql.functions import builtin_registry
+from headrace.sql.type_rules import string_type
 from headrace.sql.types import BooleanType
+from headrace.table.catalog_statements import (
+    describe_catalog,
+    describe_database,
+    partition_names,
+    show_create_catalog,
+)
 from headrace.table.session import Session
 from headrace.table.table_plan import declared_schema
 from headrace.table.table_result import TableResult
+from headrace.util.exceptions import TableException
 
 __all__ = ["create_statement", "show_statement"]
 
@@ -25,8 +35,10 @@ def show_statement(session: Session, statement: s.Statement, text: str) -> Table
         show = _SHOWS.get(statement.kind)
         if show is not None:
             return show(session, statement)
-    if isinstance(statement, s.Describe) and statement.kind == "TABLE":
-        return describe_table(session, statement.path)
+    if isinstance(statement, s.Describe):
+        describe = _DESCRIPTIONS.get(statement.kind)
+        if describe is not None:
+            return describe(session, statement)
     raise SqlError(f"this statement is not supported yet: {text.strip()}")
 
 
@@ -49,7 +61,7 @@ def _names(column: str, names: Callable[[Session, s.Show], Iterable[str]]) -> An
 
 
 def _functions(session: Session, statement: s.Show) -> list[str]:
-    own = session.catalogs.user_functions()
+    own = session.catalogs.user_functions(statement.path)
     if statement.kind == "USER FUNCTIONS":
         return own
     built_in = [f.name.lower() for f in builtin_registry().all() if not f.name.startswith("$")]
@@ -58,7 +70,11 @@ def _functions(session: Session, statement: s.Show) -> list[str]:
 
 def _databases(session: Session, statement: s.Show) -> list[str]:
     name = statement.path[0] if statement.path else session.catalogs.current_catalog
-    return session.catalogs.catalog(name).list_databases()
+    found = session.catalogs.find_catalog(name)
+    if found is None:
+        hint = suggestion(name, session.catalogs.registry.names())
+        raise SqlError(f"Catalog {name} does not exist{hint}")
+    return found.list_databases()
 
 
 def _columns(session: Session, statement: s.Show) -> TableResult:
@@ -68,10 +84,8 @@ def _columns(session: Session, statement: s.Show) -> TableResult:
 
 
 def _full_modules(session: Session, statement: s.Show) -> TableResult:
-    rows = [(m, m in session.modules) for m in session.loaded_modules]
-    from headrace.sql.type_rules import string_type
-
-    return TableResult.of_rows(["module name", "used"], rows, types=[string_type(), BooleanType()])
+    types = [string_type(), BooleanType()]
+    return TableResult.of_rows(["module name", "used"], session.modules.entries(), types=types)
 
 
 def _create(session: Session, statement: s.Show) -> TableResult:
@@ -79,19 +93,32 @@ def _create(session: Session, statement: s.Show) -> TableResult:
     view = statement.kind == "CREATE VIEW"
     full = session.catalogs.full_path(statement.path)
     if entry is None:
-        name = ".".join(f"`{p}`" for p in full)
+        name = quoted(full)
         raise SqlError(
             f"Could not execute SHOW {statement.kind}. "
             f"{'View' if view else 'Table'} with identifier {name} does not exist."
         )
     if entry.is_view != view:
-        raise SqlError(f"{'.'.join(full)} is a {'view' if entry.is_view else 'table'}")
+        wanted, other = ("view", "table") if view else ("table", "view")
+        raise TableException(
+            f"SHOW CREATE {wanted.upper()} is only supported for {wanted}s, but {quoted(full)} is "
+            f"a {other}. Please use SHOW CREATE {other.upper()} instead."
+        )
     temporary = session.catalogs.is_temporary(statement.path)
     return TableResult.of_rows(["result"], [(create_statement(full, entry, temporary),)])
 
 
+def _models(session: Session, statement: s.Show) -> list[str]:
+    path = statement.path or (session.catalogs.current_catalog, session.catalogs.current_database)
+    catalog, database = session.catalogs.database_path(path)
+    temporary = [
+        m for c, d, m in session.catalogs.temporary_models if (c, d) == (catalog, database)
+    ]
+    return sorted({*temporary, *session.catalogs.catalog(catalog).list_models(database)})
+
+
 _SHOWS: dict[str, Callable[[Session, s.Show], TableResult]] = {
-    "CATALOGS": _names("catalog name", lambda x, _: sorted(x.catalogs.catalogs)),
+    "CATALOGS": _names("catalog name", lambda x, _: x.catalogs.registry.names()),
     "CURRENT CATALOG": _names("current catalog name", lambda x, _: [x.catalogs.current_catalog]),
     "DATABASES": _names("database name", _databases),
     "CURRENT DATABASE": _names("current database name", lambda x, _: [x.catalogs.current_database]),
@@ -99,24 +126,49 @@ _SHOWS: dict[str, Callable[[Session, s.Show], TableResult]] = {
     "VIEWS": _names("view name", lambda x, y: x.catalogs.list_views(y.path)),
     "FUNCTIONS": _names("function name", _functions),
     "USER FUNCTIONS": _names("function name", _functions),
-    "MODULES": _names("module name", lambda x, _: x.modules),
+    "MODULES": _names("module name", lambda x, _: x.modules.used),
     "FULL MODULES": _full_modules,
     "JARS": _names("jars", lambda x, _: []),
     "COLUMNS": _columns,
     "CREATE TABLE": _create,
     "CREATE VIEW": _create,
+    "CREATE CATALOG": show_create_catalog,
+    "PARTITIONS": _names("partition name", partition_names),
+    "MODELS": _names("model name", _models),
+    "PROCEDURES": _names("procedure name", lambda x, _: []),
 }
 
 
-def describe_table(session: Session, path: tuple[str, ...]) -> TableResult:
-    """The columns of a table or view."""
-    return _described(describe_rows(session, path))
+def _describe_table(session: Session, statement: s.Describe) -> TableResult:
+    return _described(describe_rows(session, statement.path))
+
+
+def _describe_function(session: Session, statement: s.Describe) -> TableResult:
+    entry = session.catalogs.find_function_entry(statement.path)
+    rows: list[tuple[str, str]] = []
+    if entry is not None:
+        rows = [("is system function", "false"), ("language", entry.language)]
+        rows.append(("class name", entry.identifier))
+    elif len(statement.path) == 1 and builtin_registry().find(statement.path[0]) is not None:
+        rows = [("is system function", "true")]
+    else:
+        near = builtin_registry().nearest(statement.path[-1])
+        hint = f", did you mean {near}?" if near else ""
+        name = quoted(statement.path)
+        raise SqlError(f"Function with the identifier '{name}' doesn't exist.{hint}")
+    return TableResult.of_rows(["info name", "info value"], rows)
+
+
+_DESCRIPTIONS: dict[str, Callable[[Session, s.Describe], TableResult]] = {
+    "TABLE": _describe_table,
+    "CATALOG": describe_catalog,
+    "DATABASE": describe_database,
+    "FUNCTION": _describe_function,
+}
 
 
 def _described(rows: list[tuple[Any, ...]]) -> TableResult:
     names = ["name", "type", "null", "key", "extras", "watermark"]
-    from headrace.sql.type_rules import string_type
-
     types = [string_type(), string_type(), BooleanType(), *([string_type()] * 3)]
     if any(r[6] is not None for r in rows):
         return TableResult.of_rows([*names, "comment"], rows, types=[*types, string_type()])
@@ -185,7 +237,7 @@ def quoted_expression(text: str) -> str:
 
 def create_statement(path: tuple[str, ...], entry: TableEntry, temporary: bool) -> str:
     """The statement that makes a table or view again."""
-    name = ".".join(f"`{p}`" for p in path)
+    name = quoted(path)
     kind = "TEMPORARY " if temporary else ""
     if entry.is_view:
         columns = ",\n".join(f"  `{c.name}`" for c in entry.columns)
@@ -201,11 +253,11 @@ def create_statement(path: tuple[str, ...], entry: TableEntry, temporary: bool) 
     body = ",\n".join(f"  {x}" for x in lines)
     text = f"CREATE {kind}TABLE {name} (\n{body}\n)"
     if entry.comment:
-        text += f" COMMENT '{entry.comment}'"
+        text += f"\nCOMMENT '{entry.comment}'"
     if entry.partition_keys:
         keys = ", ".join(f"`{k}`" for k in entry.partition_keys)
         text += f"\nPARTITIONED BY ({keys})"
-    options = ",\n".join(f"  '{k}' = '{v}'" for k, v in entry.options.items())
+    options = ",\n".join(f"  '{k}' = '{v}'" for k, v in sorted(entry.options.items()))
     return f"{text}\nWITH (\n{options}\n)\n"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.common.errors import SqlError
 from headrace.sql import statements as s
-from headrace.sql.catalog import DatabaseEntry, InMemoryCatalog, TableEntry
+from headrace.sql.catalog import TableEntry
 from headrace.sql.parsing import parse_statement
 from headrace.table.session import Session
 from headrace.table.table_result import TableResult
@@ -113,7 +113,12 @@ class StatementExecutor:
         columns = tuple(
             s.ColumnDefinition(name, f.type) for name, f in zip(names, plan.schema, strict=True)
         )
-        entry = TableEntry(columns, comment=statement.comment, view_text=statement.query_text)
+        entry = TableEntry(
+            columns,
+            comment=statement.comment,
+            view_text=statement.query_text,
+            namespace=self.catalogs.namespace,
+        )
         self.catalogs.create_table(
             statement.path, entry, statement.temporary, statement.if_not_exists
         )
@@ -124,13 +129,9 @@ class StatementExecutor:
         if kind in ("TABLE", "VIEW"):
             self.catalogs.drop_table(path, statement.temporary, statement.if_exists, kind == "VIEW")
         elif kind == "DATABASE":
-            self._drop_database(statement)
+            self.catalogs.drop_database(path, statement.if_exists, statement.cascade)
         elif kind == "CATALOG":
-            if path[0] not in self.catalogs.catalogs and not statement.if_exists:
-                self.catalogs.catalog(path[0])
-            if path[0] == self.catalogs.current_catalog:
-                raise SqlError("Cannot drop a catalog which is currently in use.")
-            self.catalogs.catalogs.pop(path[0], None)
+            self.catalogs.drop_catalog(path[0], statement.if_exists)
         elif kind == "FUNCTION":
             from headrace.table.user_functions import drop_function
 
@@ -138,22 +139,6 @@ class StatementExecutor:
         else:
             raise SqlError(f"DROP {kind} is not supported")
         return TableResult.ok()
-
-    def _drop_database(self, statement: s.Drop) -> None:
-        catalog_name, name = self.catalogs.database_path(statement.path)
-        catalog = self.catalogs.catalog(catalog_name)
-        if not catalog.database_exists(name):
-            if statement.if_exists:
-                return
-            raise SqlError(f"Database {name} does not exist in Catalog {catalog_name}.")
-        if (catalog_name, name) == (
-            self.catalogs.current_catalog,
-            self.catalogs.current_database,
-        ):
-            raise SqlError("Cannot drop a database which is currently in use.")
-        if catalog.list_tables(name) and not statement.cascade:
-            raise SqlError(f"Database {name} in catalog {catalog_name} is not empty.")
-        catalog.drop_database(name)
 
     def _alter(self, statement: s.Alter, text: str) -> TableResult:
         from headrace.table.alter import alter
@@ -164,29 +149,15 @@ class StatementExecutor:
     # Catalogs, databases, functions.
 
     def _createdatabase(self, statement: s.CreateDatabase, text: str) -> TableResult:
-        catalog_name, name = self.catalogs.database_path(statement.path)
-        catalog = self.catalogs.catalog(catalog_name)
-        if catalog.database_exists(name):
-            if statement.if_not_exists:
-                return TableResult.ok()
-            raise SqlError(f"Database {name} already exists in Catalog {catalog_name}.")
-        catalog.create_database(
-            name, DatabaseEntry(options=statement.options, comment=statement.comment)
-        )
+        from headrace.table.catalog_statements import create_database
+
+        create_database(self.session, statement)
         return TableResult.ok()
 
     def _createcatalog(self, statement: s.CreateCatalog, text: str) -> TableResult:
-        if statement.name in self.catalogs.catalogs:
-            if statement.if_not_exists:
-                return TableResult.ok()
-            raise SqlError(f"Catalog {statement.name} already exists.")
-        kind = statement.options.get("type")
-        if kind != "generic_in_memory":
-            raise SqlError(
-                f"catalog type {kind!r} is not supported yet; there is 'generic_in_memory'"
-            )
-        default = statement.options.get("default-database", "default")
-        self.catalogs.catalogs[statement.name] = InMemoryCatalog(default)
+        self.catalogs.registry.create(
+            statement.name, statement.options, statement.comment, statement.if_not_exists
+        )
         return TableResult.ok()
 
     def _createfunction(self, statement: s.CreateFunction, text: str) -> TableResult:
@@ -199,7 +170,7 @@ class StatementExecutor:
         if statement.kind == "CATALOG":
             self.catalogs.use_catalog(statement.path[0])
         elif statement.kind == "MODULES":
-            self.session.modules = list(statement.path)
+            self.session.modules.use(statement.path)
         else:
             self.catalogs.use_database(statement.path)
         return TableResult.ok()
@@ -225,18 +196,8 @@ class StatementExecutor:
         return TableResult.ok()
 
     def _loadmodule(self, statement: s.LoadModule, text: str) -> TableResult:
-        name = statement.name
         if statement.unload:
-            if name not in self.session.loaded_modules:
-                raise SqlError(f"No module with name '{name}' exists")
-            self.session.loaded_modules.remove(name)
-            if name in self.session.modules:
-                self.session.modules.remove(name)
-            return TableResult.ok()
-        if name in self.session.loaded_modules:
-            raise SqlError(f"A module with name '{name}' already exists")
-        if name != "core":
-            raise SqlError(f"module {name!r} is not supported; the only module is 'core'")
-        self.session.loaded_modules.append(name)
-        self.session.modules.append(name)
+            self.session.modules.unload(statement.name)
+        else:
+            self.session.modules.load(statement.name)
         return TableResult.ok()

@@ -18,6 +18,8 @@ from headrace.table.table_schema import TableSchema
 from headrace.table.window import GroupWindow, OverWindow
 
 if TYPE_CHECKING:
+    from headrace.sql.catalog import TableEntry
+    from headrace.table.catalog import ResolvedSchema
     from headrace.table.table_environment import TableEnvironment
     from headrace.table.table_pipeline import TablePipeline
 
@@ -44,9 +46,12 @@ class Table:
         >>> table.group_by(col("item")).select(col("item"), col("price").sum.alias("total"))
     """
 
-    def __init__(self, environment: TableEnvironment, plan: n.Node) -> None:
+    def __init__(
+        self, environment: TableEnvironment, plan: n.Node, entry: TableEntry | None = None
+    ) -> None:
         self._environment = environment
         self._plan = plan
+        self._entry = entry
 
     def __str__(self) -> str:
         return self._environment._registered(self)
@@ -299,6 +304,12 @@ class Table:
     def from_changelog(self, *arguments: Any) -> Table:
         """Rows as changes; not supported yet."""
         raise _unsupported("from_changelog()")
+
+    def get_resolved_schema(self) -> ResolvedSchema:
+        """The columns; of a table of a catalog as they were declared, with all types known."""
+        from headrace.table.resolved_schemas import resolved_schema
+
+        return resolved_schema(self._environment._session, self._plan, self._entry)
 
     def get_schema(self) -> TableSchema:
         """The columns."""

@@ -12,15 +12,18 @@ from headrace.datastream.data_stream import DataStream
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql import statements as s
+from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog import CatalogManager, TableEntry
-from headrace.sql.functions import builtin_registry
 from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
 from headrace.table.changelog_mode import ChangelogMode
+from headrace.table.compiled_plan import CompiledPlan
 from headrace.table.elements import values_plan
+from headrace.table.environment_catalogs import CatalogEnvironment, path_of
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.explain import explain_statement
 from headrace.table.explain_detail import detail_names
+from headrace.table.plan_reference import PlanReference
 from headrace.table.schema import Schema
 from headrace.table.session import Session
 from headrace.table.statement_executor import StatementExecutor
@@ -35,7 +38,7 @@ from headrace.table.user_functions import drop_function, register_function
 __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 
 
-class TableEnvironment:
+class TableEnvironment(CatalogEnvironment):
     """Keeps catalogs and settings, makes tables and runs statements.
 
     Example:
@@ -44,7 +47,7 @@ class TableEnvironment:
     """
 
     def __init__(self, session: Session) -> None:
-        self._session = session
+        super().__init__(session)
         self._executor = StatementExecutor(session)
         self._numbers = 0
 
@@ -80,6 +83,18 @@ class TableEnvironment:
         statement = parse_statement(stmt)
         return explain_statement(self._session, statement, stmt, detail_names(extra_details))
 
+    def compile_plan_sql(self, stmt: str) -> CompiledPlan:
+        """Compile INSERT statements to a plan that can be kept and run later."""
+        return CompiledPlan._compile(self, stmt)
+
+    def load_plan(self, plan_reference: PlanReference) -> CompiledPlan:
+        """A plan that was kept."""
+        return CompiledPlan._load(self, plan_reference)
+
+    def execute_plan(self, plan_reference: PlanReference) -> TableResult:
+        """Run a plan that was kept."""
+        return self.load_plan(plan_reference).execute()
+
     def create_statement_set(self) -> StatementSet:
         """Several INSERTs as one job."""
         return StatementSet(self)
@@ -88,10 +103,12 @@ class TableEnvironment:
 
     def from_path(self, path: str) -> Table:
         """The table of a name."""
-        plan = self._session.find_table(_path(path), {})
+        parts = path_of(path)
+        plan = self._session.find_table(parts, {})
         if plan is None:
-            raise SqlError(f"Table `{path}` was not found.")
-        return Table(self, plan)
+            hint = suggestion(parts[-1], self._session.catalogs.list_tables())
+            raise SqlError(f"Table `{path}` was not found.{hint}")
+        return Table(self, plan, self._session.catalogs.find_table(parts))
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
         """The table of a descriptor."""
@@ -124,7 +141,7 @@ class TableEnvironment:
     ) -> bool:
         """Make a table known; False if it was there already."""
         return self._session.catalogs.create_table(
-            _path(path), descriptor.entry(), False, ignoreIfExists
+            path_of(path), descriptor.entry(), False, ignoreIfExists
         )
 
     def create_temporary_table(
@@ -134,7 +151,7 @@ class TableEnvironment:
         ignoreIfExists: bool = False,
     ) -> None:
         """Make a table known until the session ends."""
-        self._session.catalogs.create_table(_path(path), descriptor.entry(), True, ignoreIfExists)
+        self._session.catalogs.create_table(path_of(path), descriptor.entry(), True, ignoreIfExists)
 
     def create_temporary_view(
         self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any
@@ -145,12 +162,12 @@ class TableEnvironment:
             table = self._table_of_stream(table, *fields_or_schema)
         if not isinstance(table, Table):
             raise FunctionTypeError(f"a view is a Table or a DataStream, not {table!r}")
-        self._session.catalogs.create_table(_path(view_path), _view(table), temporary=True)
+        self._session.catalogs.create_table(path_of(view_path), _view(table), temporary=True)
 
     def create_view(self, view_path: str, table: Table, ignore_if_exists: bool = False) -> bool:
         """Make a table known by a name; False if there was one already."""
         return self._session.catalogs.create_table(
-            _path(view_path), _view(table), False, ignore_if_exists
+            path_of(view_path), _view(table), False, ignore_if_exists
         )
 
     def _table_of_stream(self, stream: DataStream[Any], *fields_or_schema: Any) -> Table:
@@ -169,38 +186,52 @@ class TableEnvironment:
             name = f"*anonymous_table${self._numbers}*"
             self._session.catalogs.create_table((name,), path_or_descriptor.entry(), True)
             return (name,)
-        return _path(path_or_descriptor)
+        return path_of(path_or_descriptor)
 
     def drop_temporary_view(self, view_path: str) -> bool:
         """Forget a temporary view; False if there was none."""
-        return self._session.catalogs.drop_table(_path(view_path), True, True, view=True)
+        return self._session.catalogs.drop_table(path_of(view_path), True, True, view=True)
 
     def drop_view(self, view_path: str, ignore_if_not_exists: bool = True) -> bool:
         """Forget a view; False if there was none."""
-        path = _path(view_path)
+        path = path_of(view_path)
         return self._session.catalogs.drop_table(path, False, ignore_if_not_exists, view=True)
 
     def drop_temporary_table(self, table_path: str) -> bool:
         """Forget a temporary table; False if there was none."""
-        return self._session.catalogs.drop_table(_path(table_path), True, True)
+        return self._session.catalogs.drop_table(path_of(table_path), True, True)
 
     def drop_table(self, table_path: str, ignore_if_not_exists: bool = True) -> bool:
         """Forget a table; False if there was none."""
-        return self._session.catalogs.drop_table(_path(table_path), False, ignore_if_not_exists)
+        return self._session.catalogs.drop_table(path_of(table_path), False, ignore_if_not_exists)
 
     # Functions.
 
     def create_temporary_function(self, path: str, function: Any) -> None:
         """Make a function known by a name until the session ends."""
-        register_function(self._session, _path(path), as_wrapper(function))
+        register_function(self._session, path_of(path), as_wrapper(function))
 
     def create_temporary_system_function(self, name: str, function: Any) -> None:
         """Make a function known by a name in all databases until the session ends."""
         register_function(self._session, (name,), as_wrapper(function), system=True)
 
+    def create_java_function(
+        self, path: str, function_class_name: str, ignore_if_exists: bool | None = None
+    ) -> None:
+        """Refused: functions are written in Python."""
+        raise _no_java(function_class_name)
+
+    def create_java_temporary_function(self, path: str, function_class_name: str) -> None:
+        """Refused: functions are written in Python."""
+        raise _no_java(function_class_name)
+
+    def create_java_temporary_system_function(self, name: str, function_class_name: str) -> None:
+        """Refused: functions are written in Python."""
+        raise _no_java(function_class_name)
+
     def drop_temporary_function(self, path: str) -> bool:
         """Forget a temporary function; False if there was none."""
-        statement = s.Drop("FUNCTION", _path(path), if_exists=True, temporary=True)
+        statement = s.Drop("FUNCTION", path_of(path), if_exists=True, temporary=True)
         return drop_function(self._session, statement)
 
     def drop_temporary_system_function(self, name: str) -> bool:
@@ -210,79 +241,7 @@ class TableEnvironment:
 
     def drop_function(self, path: str) -> bool:
         """Forget a function; False if there was none."""
-        return drop_function(self._session, s.Drop("FUNCTION", _path(path), if_exists=True))
-
-    # Lists.
-
-    def list_catalogs(self) -> list[str]:
-        """Names of catalogs."""
-        return sorted(self._session.catalogs.catalogs)
-
-    def list_databases(self) -> list[str]:
-        """Databases of the current catalog."""
-        catalogs = self._session.catalogs
-        return catalogs.catalog(catalogs.current_catalog).list_databases()
-
-    def list_tables(self) -> list[str]:
-        """Tables and views of the current database."""
-        return self._session.catalogs.list_tables()
-
-    def list_views(self) -> list[str]:
-        """Views of the current database."""
-        return self._session.catalogs.list_views()
-
-    def list_temporary_tables(self) -> list[str]:
-        """Temporary tables of the current database."""
-        return self._temporary(views=False)
-
-    def list_temporary_views(self) -> list[str]:
-        """Temporary views of the current database."""
-        return self._temporary(views=True)
-
-    def _temporary(self, views: bool) -> list[str]:
-        catalogs = self._session.catalogs
-        here = (catalogs.current_catalog, catalogs.current_database)
-        found = catalogs.temporary_tables.items()
-        return sorted(p[2] for p, e in found if p[:2] == here and e.is_view == views)
-
-    def list_functions(self) -> list[str]:
-        """Names of all functions."""
-        return sorted({*builtin_registry().names(), *self.list_user_defined_functions()})
-
-    def list_user_defined_functions(self) -> list[str]:
-        """Names of users' functions."""
-        return self._session.catalogs.user_functions()
-
-    def list_modules(self) -> list[str]:
-        """Names of modules in use."""
-        return list(self._session.modules)
-
-    def get_current_catalog(self) -> str:
-        """The name of the current catalog."""
-        return self._session.catalogs.current_catalog
-
-    def use_catalog(self, catalog_name: str) -> None:
-        """Make a catalog the current one."""
-        self._session.catalogs.use_catalog(catalog_name)
-
-    def get_current_database(self) -> str:
-        """The name of the current database."""
-        return self._session.catalogs.current_database
-
-    def use_database(self, database_name: str) -> None:
-        """Make a database the current one."""
-        self._session.catalogs.use_database((database_name,))
-
-    def use_modules(self, *module_names: str) -> None:
-        """Use modules in this order."""
-        for name in module_names:
-            if name not in self._session.loaded_modules:
-                raise SqlError(f"No module with name '{name}' exists")
-        self._session.modules = list(module_names)
-
-    def unload_module(self, module_name: str) -> None:
-        """Forget a module."""
-        self.execute_sql(f"UNLOAD MODULE {module_name}")
+        return drop_function(self._session, s.Drop("FUNCTION", path_of(path), if_exists=True))
 
     # The workers' Python.
 
@@ -372,20 +331,19 @@ class StreamTableEnvironment(TableEnvironment):
         return changes.map(_as_pair)
 
 
+def _no_java(name: str) -> SqlError:
+    return SqlError(
+        f"{name!r} is a function in Java, which is not supported; write it in Python and register "
+        "it with create_temporary_function"
+    )
+
+
 def _as_pair(row: Any) -> tuple[bool, Any]:
     from headrace.common.types import RowKind
 
     kind = row.get_row_kind()
     row.set_row_kind(RowKind.INSERT)
     return (kind in (RowKind.INSERT, RowKind.UPDATE_AFTER), row)
-
-
-def _path(path: str) -> tuple[str, ...]:
-    """The parts of a name; those in back ticks may have dots."""
-    import re
-
-    parts = re.findall(r"`([^`]+)`|([^.`]+)", str(path))
-    return tuple(quoted or plain for quoted, plain in parts)
 
 
 def _view(table: Table) -> TableEntry:

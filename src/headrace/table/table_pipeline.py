@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace.sql.plan import nodes as n
+from headrace.table.catalog import ObjectIdentifier
 from headrace.table.explain import explain_plans
 from headrace.table.explain_detail import detail_names
 from headrace.table.table_result import TableResult
@@ -26,11 +27,19 @@ class TablePipeline:
         """Start the job."""
         return self._environment._session.run_inserts([self._plan])
 
+    def get_sink_identifier(self) -> ObjectIdentifier | None:
+        """The table that is written to."""
+        assert isinstance(self._plan, n.Sink)
+        return ObjectIdentifier.of(*self._plan.table)
+
     def compile_plan(self) -> Any:
-        """Not supported: plans are made when a program starts."""
+        """Refused: a plan is compiled of SQL text."""
         from headrace.common.errors import SqlError
 
-        raise SqlError("compiled plans are not supported yet")
+        raise SqlError(
+            "a plan is compiled of SQL: make views of the tables with CREATE VIEW and use "
+            "TableEnvironment.compile_plan_sql"
+        )
 
     def explain(self, *extra_details: Any) -> str:
         """The plan as text."""

@@ -15,6 +15,7 @@ from headrace.sql.expressions import Expression, Field, Schema, TimeAttribute
 from headrace.sql.plan import nodes as n
 from headrace.sql.type_rules import is_timestamp
 from headrace.table.connectors.base import TableContext, find_factory
+from headrace.table.connectors.legacy_keys import modern_options
 
 __all__ = ["connector_context", "declared_schema", "scan_plan", "sink_schema", "with_time"]
 
@@ -38,7 +39,7 @@ def connector_context(
     return TableContext(
         path,
         Schema(tuple(fields)),
-        {**entry.options, **options},
+        modern_options({**entry.options, **options}, ".".join(path)),
         metadata,
         entry.partition_keys,
         entry.primary_key,

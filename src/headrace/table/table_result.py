@@ -17,6 +17,7 @@ from headrace.table.result_kind import ResultKind
 from headrace.table.tableau import Tableau
 
 if TYPE_CHECKING:
+    from headrace.table.catalog import ResolvedSchema
     from headrace.table.table_schema import TableSchema
 
 __all__ = ["CloseableIterator", "TableResult"]
@@ -109,6 +110,12 @@ class TableResult:
         from headrace.table.table_schema import TableSchema
 
         return TableSchema(self._schema.names, self._schema.types)
+
+    def get_resolved_schema(self) -> ResolvedSchema:
+        """The columns with their types."""
+        from headrace.table.catalog import ResolvedSchema
+
+        return ResolvedSchema._of_plan(self._schema)
 
     def get_result_kind(self) -> int:
         """Whether there are rows to show."""

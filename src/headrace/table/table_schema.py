@@ -58,6 +58,9 @@ class TableSchema:
             and self._types == other._types
         )
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
     def __hash__(self) -> int:
         return hash(tuple(self._names))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.common.errors import HeadraceError
+from headrace.common.errors import SqlError
 
 __all__ = [
     "CatalogException",
@@ -23,11 +23,11 @@ __all__ = [
 ]
 
 
-class TableException(HeadraceError):
+class TableException(SqlError):
     """Something went wrong in the Table API."""
 
 
-class CatalogException(HeadraceError):
+class CatalogException(SqlError):
     """A catalog could not do what it was asked for."""
 
 

@@ -160,7 +160,7 @@ class TableFactory(ABC):
 
 def find_factory(options: dict[str, str], table: str) -> TableFactory:
     """The factory that a table's options name."""
-    name = options.get("connector") or options.get("connector.type")
+    name = options.get("connector")
     if name is None:
         raise SqlError(
             f"Table options of {table} do not contain an option key 'connector' for discovering a "

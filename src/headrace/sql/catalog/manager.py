@@ -1,0 +1,239 @@
+"""All catalogs of a session, the current ones, and what is temporary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from headrace.common.errors import SqlError
+from headrace.sql.binder.context import suggestion
+from headrace.sql.catalog.entries import FunctionEntry, ModelEntry, TableEntry, TablePath
+from headrace.sql.catalog.memory import InMemoryCatalog
+from headrace.sql.catalog.registry import CatalogRegistry
+from headrace.sql.catalog.store import CatalogStore
+from headrace.sql.catalog.user_functions import loaded_function
+from headrace.util.exceptions import CatalogException, TableException
+
+__all__ = ["DEFAULT_CATALOG", "DEFAULT_DATABASE", "CatalogManager", "quoted"]
+
+DEFAULT_CATALOG = "default_catalog"
+DEFAULT_DATABASE = "default_database"
+
+
+def quoted(path: Iterable[str]) -> str:
+    """A name with its parts in back ticks."""
+    return ".".join(f"`{p}`" for p in path)
+
+
+class CatalogManager:
+    """Finds names: temporary things first, then those of catalogs."""
+
+    def __init__(self, catalog: str = DEFAULT_CATALOG, database: str = DEFAULT_DATABASE) -> None:
+        self.registry = CatalogRegistry()
+        self.registry.register(catalog, InMemoryCatalog(catalog, database))
+        self.current_catalog = catalog
+        self.current_database = database
+        self.temporary_tables: dict[TablePath, TableEntry] = {}
+        self.temporary_functions: dict[TablePath, FunctionEntry] = {}
+        self.temporary_models: dict[TablePath, ModelEntry] = {}
+        self.system_functions: dict[str, FunctionEntry] = {}
+
+    # Names.
+
+    @property
+    def namespace(self) -> tuple[str, str]:
+        """The current catalog and database."""
+        return (self.current_catalog, self.current_database)
+
+    def full_path(self, path: Iterable[str], namespace: tuple[str, str] | None = None) -> TablePath:
+        """A name with catalog and database filled in, the current ones unless others are given."""
+        parts = tuple(path)
+        catalog, database = namespace or self.namespace
+        if len(parts) == 1:
+            return (catalog, database, parts[0])
+        if len(parts) == 2:
+            return (catalog, parts[0], parts[1])
+        if len(parts) == 3:
+            return (parts[0], parts[1], parts[2])
+        raise SqlError(f"a name has one to three parts, not {len(parts)}: {'.'.join(parts)}")
+
+    def function_path(
+        self, path: Iterable[str], namespace: tuple[str, str] | None = None
+    ) -> TablePath:
+        """The same for a function: its name is not case sensitive."""
+        catalog, database, name = self.full_path(path, namespace)
+        return (catalog, database, name.lower())
+
+    def database_path(self, path: tuple[str, ...]) -> tuple[str, str]:
+        """Catalog and database of a database's name."""
+        if len(path) > 2:
+            raise SqlError(f"a database's name has one or two parts: {'.'.join(path)}")
+        return (self.current_catalog, path[0]) if len(path) == 1 else (path[0], path[1])
+
+    def catalog(self, name: str) -> CatalogStore:
+        """The catalog of a name, which has to exist."""
+        return self.registry.store(name)
+
+    def find_catalog(self, name: str) -> CatalogStore | None:
+        """The catalog of a name."""
+        return self.registry.find(name)
+
+    def use_catalog(self, name: str) -> None:
+        """Make a catalog the current one, with its default database."""
+        self.current_database = self.catalog(name).default_database
+        self.current_catalog = name
+
+    def use_database(self, path: tuple[str, ...]) -> None:
+        """Make a database the current one."""
+        catalog, name = self.database_path(path)
+        if not self.catalog(catalog).database_exists(name):
+            raise CatalogException(
+                f"A database with name [{name}] does not exist in the catalog: [{catalog}]."
+                + suggestion(name, self.catalog(catalog).list_databases())
+            )
+        self.current_catalog, self.current_database = catalog, name
+
+    def drop_catalog(self, name: str, if_exists: bool = False) -> None:
+        """Forget a catalog, but not the current one."""
+        if name == self.current_catalog:
+            raise CatalogException("Cannot drop a catalog which is currently in use.")
+        self.registry.drop(name, if_exists)
+
+    def drop_database(
+        self, path: tuple[str, ...], if_exists: bool = False, cascade: bool = False
+    ) -> None:
+        """Forget a database, but not the current one."""
+        catalog, name = self.database_path(path)
+        if (catalog, name) == (self.current_catalog, self.current_database):
+            raise TableException("Cannot drop a database which is currently in use.")
+        self.catalog(catalog).drop_database(name, if_exists, cascade)
+
+    # Tables.
+
+    def find_table(self, path: Iterable[str]) -> TableEntry | None:
+        """The table or view of a name."""
+        full = self.full_path(path)
+        temporary = self.temporary_tables.get(full)
+        if temporary is not None:
+            return temporary
+        catalog = self.find_catalog(full[0])
+        return None if catalog is None else catalog.find_table(full[1], full[2])
+
+    def is_temporary(self, path: Iterable[str]) -> bool:
+        """Whether a name is that of a temporary table or view."""
+        return self.full_path(path) in self.temporary_tables
+
+    def create_table(
+        self,
+        path: Iterable[str],
+        entry: TableEntry,
+        temporary: bool = False,
+        if_not_exists: bool = False,
+    ) -> bool:
+        """False if it was there already, which `if_not_exists` allows."""
+        full = self.full_path(path)
+        if not temporary:
+            return self.catalog(full[0]).create_table(full[1], full[2], entry, if_not_exists)
+        if full in self.temporary_tables:
+            if if_not_exists:
+                return False
+            raise SqlError(f"Temporary table '{quoted(full)}' already exists")
+        self.temporary_tables[full] = entry
+        return True
+
+    def replace_table(self, path: Iterable[str], entry: TableEntry) -> None:
+        """Change a table or view."""
+        full = self.full_path(path)
+        if full in self.temporary_tables:
+            self.temporary_tables[full] = entry
+        else:
+            self.catalog(full[0]).alter_table(full[1], full[2], entry, False)
+
+    def drop_table(
+        self,
+        path: Iterable[str],
+        temporary: bool = False,
+        if_exists: bool = False,
+        view: bool = False,
+    ) -> bool:
+        """False if there was none, which `if_exists` allows."""
+        full = self.full_path(path)
+        kind = "View" if view else "Table"
+        if temporary:
+            entry = self.temporary_tables.get(full)
+        else:
+            if full in self.temporary_tables:
+                raise SqlError(
+                    f"Temporary {kind.lower()} with identifier '{quoted(full)}' exists. Drop it "
+                    f"first before removing the permanent {kind.lower()}."
+                )
+            catalog = self.find_catalog(full[0])
+            entry = None if catalog is None else catalog.find_table(full[1], full[2])
+        if entry is None or entry.is_view != view:
+            if if_exists:
+                return False
+            hint = suggestion(full[2], self._near(full))
+            raise SqlError(f"{kind} with identifier '{'.'.join(full)}' does not exist.{hint}")
+        if temporary:
+            del self.temporary_tables[full]
+        else:
+            self.catalog(full[0]).drop_table(full[1], full[2], False)
+        return True
+
+    def _near(self, full: TablePath) -> list[str]:
+        catalog = self.find_catalog(full[0])
+        if catalog is None or not catalog.database_exists(full[1]):
+            return []
+        return self.list_tables(full[:2])
+
+    def list_tables(self, path: tuple[str, ...] = ()) -> list[str]:
+        """Tables and views of a database, temporary ones included."""
+        catalog, database = self.current_catalog, self.current_database
+        if path:
+            catalog, database = self.database_path(path)
+        if not self.catalog(catalog).database_exists(database):
+            hint = suggestion(database, self.catalog(catalog).list_databases())
+            raise SqlError(f"Database '{catalog}'.'{database}' doesn't exist.{hint}")
+        names = set(self.catalog(catalog).list_tables(database))
+        names |= {t for c, d, t in self.temporary_tables if (c, d) == (catalog, database)}
+        return sorted(names)
+
+    def list_views(self, path: tuple[str, ...] = ()) -> list[str]:
+        """Views of a database, temporary ones included."""
+        prefix = self.database_path(path) if path else ()
+        found = []
+        for name in self.list_tables(path):
+            entry = self.find_table((*prefix, name))
+            if entry is not None and entry.is_view:
+                found.append(name)
+        return found
+
+    # Functions.
+
+    def find_function(self, path: tuple[str, ...], namespace: tuple[str, str] | None = None) -> Any:
+        """A user's function; names of functions are not case sensitive."""
+        entry = self.find_function_entry(path, namespace)
+        return None if entry is None else loaded_function(entry)
+
+    def find_function_entry(
+        self, path: tuple[str, ...], namespace: tuple[str, str] | None = None
+    ) -> FunctionEntry | None:
+        """What is known of a user's function, without loading it."""
+        if len(path) == 1 and path[0].lower() in self.system_functions:
+            return self.system_functions[path[0].lower()]
+        full = self.function_path(path, namespace)
+        found = self.temporary_functions.get(full)
+        if found is not None:
+            return found
+        catalog = self.find_catalog(full[0])
+        return None if catalog is None else catalog.find_function(full[1], full[2])
+
+    def user_functions(self, path: tuple[str, ...] = ()) -> list[str]:
+        """Names of users' functions that a database sees."""
+        here = self.database_path(path) if path else self.namespace
+        names = set(self.system_functions)
+        names |= {f for c, d, f in self.temporary_functions if (c, d) == here}
+        catalog = self.catalog(here[0])
+        if catalog.database_exists(here[1]):
+            names |= set(catalog.list_functions(here[1]))
+        return sorted(names)

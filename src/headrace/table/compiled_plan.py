@@ -1,0 +1,180 @@
+"""`CompiledPlan`: INSERT statements with all tables they use, to be run later as they are now.
+
+A plan keeps the statements and the declarations of the tables and views they named, not the
+operators. Loaded again, it is planned by the release that loads it, against these declarations and
+not those of the session's catalogs. Users' functions come from the session.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.errors import HeadraceError, SqlError
+from headrace.sql import statements as s
+from headrace.sql.catalog import CatalogManager, DatabaseEntry, InMemoryCatalog
+from headrace.sql.parsing import parse_statement
+from headrace.sql.plan import nodes as n
+from headrace.table.explain import explain_plans
+from headrace.table.explain_detail import detail_names
+from headrace.table.plan_reference import PlanReference
+from headrace.table.session import Session
+from headrace.table.show import create_statement
+from headrace.table.table_result import TableResult
+
+if TYPE_CHECKING:
+    from headrace.table.table_environment import TableEnvironment
+
+__all__ = ["CompiledPlan"]
+
+
+class CompiledPlan:
+    """A plan that can be kept in a file.
+
+    Example:
+        >>> t_env.compile_plan_sql("INSERT INTO sink SELECT * FROM source").write_to_file("p.json")
+        >>> t_env.execute_plan(PlanReference.from_file("p.json")).wait()
+    """
+
+    def __init__(self, environment: TableEnvironment, content: dict[str, Any]) -> None:
+        self._environment = environment
+        self._content = content
+
+    @classmethod
+    def _compile(cls, environment: TableEnvironment, text: str) -> CompiledPlan:
+        session = environment._session
+        statement = parse_statement(text)
+        inserts = _inserts(statement)
+        looked_up: dict[tuple[str, str, str], None] = {}
+        recording = _Recording(session, looked_up)
+        for insert in inserts:
+            recording.insert_plan(insert, text)
+        tables = []
+        for path in looked_up:
+            entry = session.catalogs.find_table(path)
+            assert entry is not None
+            if entry.plan is not None:
+                raise SqlError(
+                    f"the view {'.'.join(path)} was made by the Table API and has no text; a plan "
+                    "can be compiled of views that CREATE VIEW made"
+                )
+            create = create_statement(path, entry, False)
+            names = list(entry.namespace or session.catalogs.namespace)
+            tables.append({"path": list(path), "namespace": names, "create": create})
+        from headrace import __version__
+
+        catalogs = session.catalogs
+        here = list(catalogs.namespace)
+        content = {"version": __version__, "current": here, "tables": tables, "statement": text}
+        return cls(environment, content)
+
+    @classmethod
+    def _load(cls, environment: TableEnvironment, reference: PlanReference) -> CompiledPlan:
+        try:
+            content = json.loads(reference._json())
+            missing = {"version", "current", "tables", "statement"} - content.keys()
+        except (ValueError, AttributeError) as error:
+            raise HeadraceError(f"this is no compiled plan: {error}") from error
+        if missing:
+            raise HeadraceError(f"this is no compiled plan: it lacks {', '.join(sorted(missing))}")
+        return cls(environment, content)
+
+    def as_json_string(self) -> str:
+        """The plan as text."""
+        return json.dumps(self._content, indent=2)
+
+    def as_smile_bytes(self) -> bytes:
+        """Refused: there is no Smile encoding."""
+        raise HeadraceError("Smile's binary JSON is not supported; use as_json_string()")
+
+    def write_to_file(self, file: str, ignore_if_exists: bool = False) -> None:
+        """Keep the plan in a file.
+
+        Args:
+            file: Its path.
+            ignore_if_exists: Leave a file alone that is there; otherwise it is an error.
+        """
+        path = Path(file)
+        if path.exists():
+            if ignore_if_exists:
+                return
+            raise HeadraceError(f"the plan file {file} exists already; remove it or name another")
+        path.write_text(self.as_json_string(), encoding="utf-8")
+
+    def get_flink_version(self) -> str:
+        """The release that made the plan."""
+        return str(self._content["version"])
+
+    def print_json_string(self) -> None:
+        """Show the plan's text."""
+        print(self.as_json_string())
+
+    def execute(self) -> TableResult:
+        """Start the job."""
+        session, plans = self._plans()
+        return session.run_inserts(plans)
+
+    def explain(self, *extra_details: Any) -> str:
+        """The plan as EXPLAIN shows it."""
+        session, plans = self._plans()
+        return explain_plans(session, plans, detail_names(extra_details))
+
+    def print_explain(self, *extra_details: Any) -> None:
+        """Show the plan as EXPLAIN does."""
+        print(self.explain(*extra_details))
+
+    def _plans(self) -> tuple[Session, list[n.Node]]:
+        session = _with_tables(self._environment._session, self._content)
+        text = self._content["statement"]
+        inserts = _inserts(parse_statement(text))
+        return session, [session.insert_plan(i, text) for i in inserts]
+
+
+def _inserts(statement: s.Statement) -> Sequence[s.Insert]:
+    if isinstance(statement, s.Insert):
+        return [statement]
+    if isinstance(statement, s.StatementSetBlock):
+        return statement.inserts
+    raise SqlError("only INSERT statements and statement sets can be compiled")
+
+
+class _Recording(Session):
+    """A session that remembers which tables were looked up."""
+
+    def __init__(self, session: Session, seen: dict[tuple[str, str, str], None]) -> None:
+        super().__init__(session.env, session.config, session.catalogs, session.batch)
+        self._seen = seen
+
+    def find_table(self, path: tuple[str, ...], options: dict[str, str]) -> n.Node | None:
+        found = super().find_table(path, options)
+        if found is not None:
+            # A view's own tables were seen before it, so that they can be made before it.
+            self._seen[self.catalogs.full_path(path)] = None
+        return found
+
+    def sink_plan(self, path: Sequence[str], query: n.Node, **settings: Any) -> n.Node:
+        found = super().sink_plan(path, query, **settings)
+        self._seen[self.catalogs.full_path(path)] = None
+        return found
+
+
+def _with_tables(session: Session, content: dict[str, Any]) -> Session:
+    """A session that sees the tables of a plan and the functions of another session."""
+    from headrace.table.statement_executor import StatementExecutor
+
+    catalog, database = content["current"]
+    catalogs = CatalogManager(catalog, database)
+    catalogs.system_functions = session.catalogs.system_functions
+    catalogs.temporary_functions = session.catalogs.temporary_functions
+    fresh = Session(session.env, session.config, catalogs, session.batch)
+    for table in content["tables"]:
+        catalog, database, _ = table["path"]
+        if catalogs.find_catalog(catalog) is None:
+            catalogs.registry.register(catalog, InMemoryCatalog(catalog, database))
+        catalogs.catalog(catalog).create_database(database, DatabaseEntry(), True)
+        catalogs.current_catalog, catalogs.current_database = table["namespace"]
+        StatementExecutor(fresh).execute(table["create"])
+    catalogs.current_catalog, catalogs.current_database = content["current"]
+    return fresh

@@ -1,0 +1,69 @@
+"""Options that begin with `connector.`: tables of older programs, read as today's options."""
+
+from __future__ import annotations
+
+from headrace.common.errors import SqlError
+
+__all__ = ["modern_options"]
+
+_COMMON = {
+    "connector.type": "connector",
+    "connector.path": "path",
+    "connector.topic": "topic",
+    "connector.startup-mode": "scan.startup.mode",
+    "connector.startup-timestamp-millis": "scan.startup.timestamp-millis",
+    "connector.sink-partitioner": "sink.partitioner",
+    "connector.url": "url",
+    "connector.table": "table-name",
+    "connector.driver": "driver",
+    "connector.username": "username",
+    "connector.password": "password",
+    "connector.write.flush.max-rows": "sink.buffer-flush.max-rows",
+    "connector.write.flush.interval": "sink.buffer-flush.interval",
+    "connector.write.max-retries": "sink.max-retries",
+    "format.type": "format",
+}
+_IGNORED = frozenset(
+    {
+        "connector.property-version",
+        "connector.version",
+        "format.derive-schema",
+        "format.property-version",
+        "update-mode",
+    }
+)
+
+
+def modern_options(options: dict[str, str], table: str) -> dict[str, str]:
+    """A table's options with today's keys; themselves if they have those already."""
+    if "connector.type" not in options:
+        return options
+    found: dict[str, str] = {}
+    name = options.get("format.type")
+    for key, value in options.items():
+        if key in _IGNORED or key.startswith("schema."):
+            continue
+        if key in _COMMON:
+            found[_COMMON[key]] = value
+        elif key.startswith("connector.properties."):
+            _property(found, options, key, value)
+        elif key.startswith("format.") and name is not None:
+            found[f"{name}.{key.removeprefix('format.')}"] = value
+        elif key.startswith("connector."):
+            raise SqlError(
+                f"the legacy option {key!r} of table {table} is not known; declare the table with "
+                "'connector' = '...' and that connector's options"
+            )
+        else:
+            found[key] = value
+    return found
+
+
+def _property(found: dict[str, str], options: dict[str, str], key: str, value: str) -> None:
+    """`connector.properties.x`, or the older pair `connector.properties.0.key` and `.value`."""
+    rest = key.removeprefix("connector.properties.")
+    number, _, part = rest.partition(".")
+    if not number.isdigit() or part not in ("key", "value"):
+        found[f"properties.{rest}"] = value
+    elif part == "key":
+        found[f"properties.{value}"] = options.get(f"connector.properties.{number}.value", "")

@@ -1,0 +1,181 @@
+"""What a table environment does with catalogs, databases, modules and models."""
+
+from __future__ import annotations
+
+import re
+
+from headrace.sql.functions import builtin_registry
+from headrace.table.catalog import (
+    Catalog,
+    CatalogDescriptor,
+    CatalogModel,
+    ObjectPath,
+)
+from headrace.table.model_descriptor import ModelDescriptor
+from headrace.table.module import Module, ModuleEntry
+from headrace.table.session import Session
+
+__all__ = ["CatalogEnvironment", "path_of"]
+
+
+def path_of(path: str) -> tuple[str, ...]:
+    """The parts of a name; those in back ticks may have dots."""
+    parts = re.findall(r"`([^`]+)`|([^.`]+)", str(path))
+    return tuple(quoted or plain for quoted, plain in parts)
+
+
+class CatalogEnvironment:
+    """The part of `TableEnvironment` that keeps names."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    # Catalogs and databases.
+
+    def create_catalog(self, catalog_name: str, catalog_descriptor: CatalogDescriptor) -> None:
+        """Make a catalog of a description and add it."""
+        described = catalog_descriptor
+        registry = self._session.catalogs.registry
+        registry.create(catalog_name, described._options, described._comment, False)
+
+    def register_catalog(self, catalog_name: str, catalog: Catalog) -> None:
+        """Add a catalog that is there already, such as one of another environment."""
+        self._session.catalogs.registry.register(catalog_name, catalog._store)
+
+    def get_catalog(self, catalog_name: str) -> Catalog | None:
+        """The catalog of a name; None if there is none."""
+        found = self._session.catalogs.find_catalog(catalog_name)
+        return None if found is None else Catalog(found)
+
+    def list_catalogs(self) -> list[str]:
+        """Names of catalogs."""
+        return self._session.catalogs.registry.names()
+
+    def get_current_catalog(self) -> str:
+        """The name of the current catalog."""
+        return self._session.catalogs.current_catalog
+
+    def use_catalog(self, catalog_name: str) -> None:
+        """Make a catalog the current one."""
+        self._session.catalogs.use_catalog(catalog_name)
+
+    def list_databases(self) -> list[str]:
+        """Databases of the current catalog."""
+        catalogs = self._session.catalogs
+        return catalogs.catalog(catalogs.current_catalog).list_databases()
+
+    def get_current_database(self) -> str:
+        """The name of the current database."""
+        return self._session.catalogs.current_database
+
+    def use_database(self, database_name: str) -> None:
+        """Make a database the current one."""
+        self._session.catalogs.use_database((database_name,))
+
+    # What the current database has.
+
+    def list_tables(self) -> list[str]:
+        """Tables and views of the current database."""
+        return self._session.catalogs.list_tables()
+
+    def list_views(self) -> list[str]:
+        """Views of the current database."""
+        return self._session.catalogs.list_views()
+
+    def list_materialized_tables(self) -> list[str]:
+        """None: there are no materialized tables."""
+        return []
+
+    def list_temporary_tables(self) -> list[str]:
+        """Temporary tables of the current database."""
+        return self._temporary(views=False)
+
+    def list_temporary_views(self) -> list[str]:
+        """Temporary views of the current database."""
+        return self._temporary(views=True)
+
+    def _temporary(self, views: bool) -> list[str]:
+        catalogs = self._session.catalogs
+        here = (catalogs.current_catalog, catalogs.current_database)
+        found = catalogs.temporary_tables.items()
+        return sorted(p[2] for p, e in found if p[:2] == here and e.is_view == views)
+
+    def list_functions(self) -> list[str]:
+        """Names of all functions."""
+        return sorted({*builtin_registry().names(), *self.list_user_defined_functions()})
+
+    def list_user_defined_functions(self) -> list[str]:
+        """Names of users' functions."""
+        return self._session.catalogs.user_functions()
+
+    # Models: they are kept, but there is no function that runs one.
+
+    def create_model(
+        self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool = False
+    ) -> bool:
+        """Make a model known; False if there was one already."""
+        catalog, path = self._model_path(model_path)
+        if ignore_if_exists and catalog.model_exists(path):
+            return False
+        catalog.create_model(path, CatalogModel(model_descriptor._entry()), ignore_if_exists)
+        return True
+
+    def create_temporary_model(
+        self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool = False
+    ) -> None:
+        """Make a model known until the session ends."""
+        full = self._session.catalogs.full_path(path_of(model_path))
+        held = self._session.catalogs.temporary_models
+        if not (ignore_if_exists and full in held):
+            held[full] = model_descriptor._entry()
+
+    def drop_model(self, model_path: str, ignore_if_not_exists: bool = True) -> bool:
+        """Forget a model; False if there was none."""
+        catalog, path = self._model_path(model_path)
+        there = catalog.model_exists(path)
+        catalog.drop_model(path, ignore_if_not_exists)
+        return there
+
+    def drop_temporary_model(self, model_path: str) -> bool:
+        """Forget a temporary model; False if there was none."""
+        full = self._session.catalogs.full_path(path_of(model_path))
+        return self._session.catalogs.temporary_models.pop(full, None) is not None
+
+    def list_models(self) -> list[str]:
+        """Models of the current database."""
+        catalogs = self._session.catalogs
+        store = catalogs.catalog(catalogs.current_catalog)
+        kept = store.list_models(catalogs.current_database)
+        return sorted({*kept, *self.list_temporary_models()})
+
+    def list_temporary_models(self) -> list[str]:
+        """Temporary models of the current database."""
+        catalogs = self._session.catalogs
+        here = (catalogs.current_catalog, catalogs.current_database)
+        return sorted(p[2] for p in catalogs.temporary_models if p[:2] == here)
+
+    def _model_path(self, path: str) -> tuple[Catalog, ObjectPath]:
+        catalog, database, name = self._session.catalogs.full_path(path_of(path))
+        return Catalog(self._session.catalogs.catalog(catalog)), ObjectPath(database, name)
+
+    # Modules.
+
+    def list_modules(self) -> list[str]:
+        """Names of modules in use."""
+        return list(self._session.modules.used)
+
+    def list_full_modules(self) -> list[ModuleEntry]:
+        """All loaded modules and whether they are used."""
+        return [ModuleEntry(name, used) for name, used in self._session.modules.entries()]
+
+    def load_module(self, module_name: str, module: Module) -> None:
+        """Load a module and use it last."""
+        self._session.modules.load(module_name)
+
+    def unload_module(self, module_name: str) -> None:
+        """Forget a module."""
+        self._session.modules.unload(module_name)
+
+    def use_modules(self, *module_names: str) -> None:
+        """Use modules in this order."""
+        self._session.modules.use(module_names)

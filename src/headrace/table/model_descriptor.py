@@ -1,0 +1,96 @@
+"""`ModelDescriptor`: a model to be kept in a catalog."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.sql.catalog import ModelEntry
+from headrace.table.schema import Schema
+
+__all__ = ["ModelDescriptor"]
+
+
+class ModelDescriptor:
+    """A provider, columns in and out, options and a comment."""
+
+    def __init__(
+        self,
+        inputs: Schema | None,
+        outputs: Schema | None,
+        options: dict[str, str],
+        comment: str | None,
+    ) -> None:
+        self._inputs = inputs
+        self._outputs = outputs
+        self._options = options
+        self._comment = comment
+
+    @staticmethod
+    def for_provider(provider: str) -> ModelDescriptor.Builder:
+        """Begin with a provider."""
+        return ModelDescriptor.Builder(provider)
+
+    def get_options(self) -> dict[str, str]:
+        """All options."""
+        return dict(self._options)
+
+    def get_input_schema(self) -> Schema | None:
+        """The columns that go in."""
+        return self._inputs
+
+    def get_output_schema(self) -> Schema | None:
+        """The columns that come out."""
+        return self._outputs
+
+    def get_comment(self) -> str | None:
+        """What the user wrote."""
+        return self._comment
+
+    def _entry(self) -> ModelEntry:
+        return ModelEntry(self._inputs, self._outputs, dict(self._options), self._comment)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ModelDescriptor) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        options = ",\n".join(f"  '{k}' = '{v}'" for k, v in self._options.items())
+        comment = f"COMMENT '{self._comment or ''}'"
+        return f"{self._inputs}\n{self._outputs}\n{comment}\nWITH (\n{options}\n)"
+
+    class Builder:
+        """Collects the parts of a model."""
+
+        def __init__(self, provider: str) -> None:
+            self._inputs: Schema | None = None
+            self._outputs: Schema | None = None
+            self._options = {"provider": provider}
+            self._comment: str | None = None
+
+        def input_schema(self, input_schema: Schema) -> ModelDescriptor.Builder:
+            """The columns that go in."""
+            self._inputs = input_schema
+            return self
+
+        def output_schema(self, output_schema: Schema) -> ModelDescriptor.Builder:
+            """The columns that come out."""
+            self._outputs = output_schema
+            return self
+
+        def option(self, key: Any, value: Any) -> ModelDescriptor.Builder:
+            """Set an option."""
+            name = key if isinstance(key, str) else str(key.key)
+            self._options[name] = str(value)
+            return self
+
+        def comment(self, comment: str) -> ModelDescriptor.Builder:
+            """A note."""
+            self._comment = comment
+            return self
+
+        def build(self) -> ModelDescriptor:
+            """The model."""
+            options = dict(self._options)
+            return ModelDescriptor(self._inputs, self._outputs, options, self._comment)

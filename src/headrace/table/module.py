@@ -1,0 +1,55 @@
+"""`Module` and `ModuleEntry`: sources of functions, as a program sees them."""
+
+from __future__ import annotations
+
+from headrace.common.errors import HeadraceError
+
+__all__ = ["HiveModule", "Module", "ModuleEntry"]
+
+
+class Module:
+    """A source of functions. The only one is `core`, which is always there."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+
+class HiveModule(Module):
+    """Hive's functions: not there."""
+
+    def __init__(self, hive_version: str | None = None) -> None:
+        raise HeadraceError(
+            "HiveModule is not there; use the built-in functions, which SHOW FUNCTIONS lists, or "
+            "a Python function"
+        )
+
+
+class ModuleEntry:
+    """A loaded module and whether it is used."""
+
+    def __init__(self, name: str, used: bool) -> None:
+        self._name = name
+        self._used = used
+
+    def name(self) -> str:
+        """The name."""
+        return self._name
+
+    def used(self) -> bool:
+        """Whether names of functions are looked up in it."""
+        return self._used
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ModuleEntry) and str(self) == str(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __lt__(self, other: ModuleEntry) -> bool:
+        return (self._name, self._used) < (other._name, other._used)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        return f"ModuleEntry{{name='{self._name}', used={str(self._used).lower()}}}"

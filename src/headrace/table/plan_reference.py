@@ -1,0 +1,88 @@
+"""`PlanReference`: where a compiled plan is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from headrace.common.errors import HeadraceError
+
+__all__ = [
+    "BytesContentPlanReference",
+    "FilePlanReference",
+    "JsonContentPlanReference",
+    "PlanReference",
+]
+
+
+class PlanReference:
+    """Points to a plan that `CompiledPlan` wrote."""
+
+    @staticmethod
+    def from_file(path: str) -> FilePlanReference:
+        """A plan in a file."""
+        return FilePlanReference(path)
+
+    @staticmethod
+    def from_json_string(json_string: str) -> JsonContentPlanReference:
+        """A plan as text."""
+        return JsonContentPlanReference(json_string)
+
+    @staticmethod
+    def from_smile_bytes(smile_bytes: bytes) -> BytesContentPlanReference:
+        """A plan in Smile's binary JSON, which cannot be loaded."""
+        return BytesContentPlanReference(smile_bytes)
+
+    def _json(self) -> str:
+        """The plan's text."""
+        raise NotImplementedError("a kind of reference says where the text is")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(vars(self).values()))
+
+
+class FilePlanReference(PlanReference):
+    """A plan in a file."""
+
+    def __init__(self, path: str) -> None:
+        self._path = str(path)
+
+    def get_file(self) -> str:
+        """The file's path."""
+        return self._path
+
+    def _json(self) -> str:
+        try:
+            return Path(self._path).read_text(encoding="utf-8")
+        except OSError as error:
+            raise HeadraceError(f"cannot read the plan {self._path}: {error}") from error
+
+
+class JsonContentPlanReference(PlanReference):
+    """A plan as text."""
+
+    def __init__(self, content: str) -> None:
+        self._content = content
+
+    def get_content(self) -> str:
+        """The text."""
+        return self._content
+
+    def _json(self) -> str:
+        return self._content
+
+
+class BytesContentPlanReference(PlanReference):
+    """A plan in Smile's binary JSON."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def get_content(self) -> bytes:
+        """The bytes."""
+        return self._content
+
+    def _json(self) -> str:
+        raise HeadraceError("plans in Smile's binary JSON are not supported; use the JSON text")
