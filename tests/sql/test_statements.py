@@ -56,6 +56,11 @@ def test_a_script_has_several_statements_and_a_statement_set_is_one() -> None:
         ("SELECT * FROM ordrs", "did you mean 'orders'?", (1, 15)),
         ("SELECT a FROM (VALUES (1, 2)) AS t(a, b) GROUP BY b", "not being grouped", (1, 8)),
         ("SELECT a FROM (VALUES (1)) AS t(a) WHERE a", "must be a condition", (1, 42)),
+        (
+            "SELECT LEAD(a) OVER (ORDER BY a) FROM (VALUES (1)) AS t(a)",
+            "LEAD Function is not supported in stream mode",
+            (1, 8),
+        ),
         ("SELECT SUM(a) OVER w FROM (VALUES (1)) AS t(a)", "Window 'w' not found", None),
     ],
 )

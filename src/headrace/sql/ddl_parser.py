@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from headrace.sql import statements as s
@@ -47,6 +48,10 @@ class StatementParser(FlinkParser):
 
     def parse_query(self) -> Any:
         start = self._curr
+        if self._match(TokenType.TABLE):
+            # TABLE t is short for SELECT * FROM t.
+            table: Any = self._parse_table_parts()
+            return exp.select("*").from_(table)
         query = self._parse_statement()
         if query is None or query.key not in _QUERY_KEYS:
             self.raise_error("Expecting a statement", start)

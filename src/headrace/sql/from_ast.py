@@ -79,7 +79,12 @@ def _apply(name: Any, node: Any, *args: Any) -> x.Node:
 
 
 def _binary(node: Any) -> x.Node:
-    return _apply(_BINARY[type(node)], node, node.this, node.expression)
+    return _unless_negated(node, _apply(_BINARY[type(node)], node, node.this, node.expression))
+
+
+def _unless_negated(node: Any, applied: x.Node) -> x.Node:
+    """NOT LIKE comes as LIKE with a mark."""
+    return x.Apply("NOT", (applied,), span=applied.span) if node.args.get("negate") else applied
 
 
 def _literal(node: Any) -> x.Node:
@@ -269,7 +274,8 @@ def _between(node: Any) -> x.Node:
 
 def _escape(node: Any) -> x.Node:
     inner = node.this
-    return _apply(_BINARY[type(inner)], node, inner.this, inner.expression, node.expression)
+    applied = _apply(_BINARY[type(inner)], node, inner.this, inner.expression, node.expression)
+    return _unless_negated(inner, applied)
 
 
 def _interval(node: Any) -> x.Node:

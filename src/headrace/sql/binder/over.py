@@ -14,6 +14,9 @@ from headrace.sql.expressions import AggregateCall, Expression, Field, Literal, 
 from headrace.sql.functions import FunctionKind
 from headrace.sql.plan import nodes as n
 
+_WHOLE_INPUT = frozenset({"LEAD", "NTILE", "PERCENT_RANK", "CUME_DIST"})
+"""Functions that look at rows behind the current one."""
+
 
 def contains_over(node: x.Node) -> bool:
     """Whether a function with OVER is somewhere in a node."""
@@ -61,6 +64,10 @@ class _OverBinder(ExpressionBinder):
             raise self.unknown_function(node)
         if function.kind is not FunctionKind.AGGREGATE:
             raise self.context.error(f"{name} cannot be used with OVER", node.span)
+        if function.name in _WHOLE_INPUT and not self.context.batch:
+            raise self.context.error(
+                f"{function.name} Function is not supported in stream mode.", node.span
+            )
         args = [self._inner.bind(a) for a in node.args]
         bound = function.bind([a.type for a in args])
         if bound is None:

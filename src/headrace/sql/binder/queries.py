@@ -210,8 +210,6 @@ class QueryBinder:
                 name = item.name
             elif isinstance(item, x.Name):
                 name = item.parts[-1]
-            elif isinstance(item, x.Apply) and item.function == "GET":
-                name = str(getattr(item.args[1], "value", f"EXPR${position}"))
             else:
                 name = f"EXPR${position}"
             number, unique = 0, name

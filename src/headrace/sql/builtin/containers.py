@@ -24,6 +24,11 @@ def element(array: Array) -> Any:
     return array[0] if array else None
 
 
+def contains(array: Array | None, value: Any) -> bool | None:
+    """NULL is an element like others."""
+    return None if array is None else value in array
+
+
 def distinct(array: Array) -> Array:
     return tuple(dict.fromkeys(array))
 

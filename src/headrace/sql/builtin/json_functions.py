@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -13,11 +14,16 @@ from headrace.sql.types import DataType
 
 
 def _loads(text: str) -> Any:
-    return json.loads(text)
+    """Numbers with a fraction keep all their digits."""
+    return json.loads(text, parse_float=Decimal)
 
 
 def _dumps(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_dumps(k)}:{_dumps(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_dumps, value)) + "]"
+    return str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False)
 
 
 def is_json(text: str | None, kind: str = "VALUE") -> bool:
@@ -89,14 +95,8 @@ def json_value(
 
 
 def scalar_text(value: Any) -> str:
-    """A scalar without quotes, numbers as Java prints them."""
-    from headrace.sql.text import double_text
-
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return double_text(value)
-    return str(value)
+    """A scalar without quotes."""
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
 def json_query(
@@ -158,9 +158,10 @@ def json_object(on_null: str, *parts: Any) -> str:
 
 
 def object_text(pairs: Iterable[tuple[str, str | None]], on_null: str) -> str:
-    """A JSON object of keys and the JSON of their values; None stands for NULL."""
-    kept = [(k, v) for k, v in pairs if v is not None or on_null == "NULL"]
-    return "{" + ",".join(f"{_dumps(k)}:{'null' if v is None else v}" for k, v in kept) + "}"
+    """A JSON object of keys, in order, and the JSON of their values; None stands for NULL."""
+    kept = {k: v for k, v in pairs if v is not None or on_null == "NULL"}
+    parts = [f"{_dumps(k)}:{'null' if v is None else v}" for k, v in sorted(kept.items())]
+    return "{" + ",".join(parts) + "}"
 
 
 def json_array(on_null: str, *parts: str | None) -> str:

@@ -69,7 +69,7 @@ def _descendants(value: Any) -> Iterator[Any]:
 
 @lru_cache(1024)
 def parse_path(text: str) -> Path:
-    """Reads a path; `lax` is the default."""
+    """Reads a path; `strict` is the default, as in Flink."""
     found = re.fullmatch(r"\s*(?:(lax|strict)\s+)?(\$.*?)\s*", text, re.IGNORECASE | re.DOTALL)
     if found is None:
         raise HeadraceError(f"a JSON path begins with $, but this is {text!r}")
@@ -82,7 +82,7 @@ def parse_path(text: str) -> Path:
             raise HeadraceError(f"JSON path {text!r} cannot be read at {body[position:]!r}")
         steps.append((step["deep"] is not None, _step_of(step)))
         position = step.end()
-    return Path(tuple(steps), (found[1] or "lax").lower() == "strict")
+    return Path(tuple(steps), (found[1] or "strict").lower() == "strict")
 
 
 def _step_of(step: re.Match[str]) -> Any:

@@ -237,7 +237,8 @@ def to_timestamp_ltz(value: float, precision: int = 3) -> int | None:
         raise HeadraceError(
             f"TO_TIMESTAMP_LTZ takes the precision 0 (seconds) or 3 (milliseconds), not {precision}"
         )
-    return int(value * (1_000_000 if precision == 0 else 1000))
+    # As in Flink, a fraction does not count.
+    return int(value) * (1_000_000 if precision == 0 else 1000)
 
 
 def text_to_ltz(zone: ZoneInfo, text: str, pattern: str | None = None) -> int | None:
@@ -291,11 +292,11 @@ def extract(unit: str, micros: int) -> int:
     if unit in ("DOY", "DAYOFYEAR"):
         return at.timetuple().tm_yday
     if unit == "MILLISECOND":
-        return at.second * 1000 + at.microsecond // 1000
+        return at.microsecond // 1000
     if unit == "MICROSECOND":
-        return at.second * 1_000_000 + at.microsecond
+        return at.microsecond
     if unit == "NANOSECOND":
-        return (at.second * 1_000_000 + at.microsecond) * 1000
+        return at.microsecond * 1000
     if unit == "EPOCH":
         return micros // 1_000_000
     if unit == "ISOYEAR":

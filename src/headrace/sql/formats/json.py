@@ -206,7 +206,7 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _writer(type_: DataType, iso: bool) -> Callable[[Any], str]:
+def _writer(type_: DataType, iso: bool, exact: bool = False) -> Callable[[Any], str]:
     if isinstance(type_, t.BooleanType):
         return lambda v: "true" if v else "false"
     if isinstance(type_, t.FloatType | t.DoubleType):
@@ -216,6 +216,8 @@ def _writer(type_: DataType, iso: bool) -> Callable[[Any], str]:
     if isinstance(type_, t.IntegralType):
         return str
     if isinstance(type_, t.DecimalType):
+        if exact:
+            return lambda v: f"{v:f}"
         return lambda v: f"{v.normalize():f}" if v else "0"
     if isinstance(type_, t.BinaryType | t.VarBinaryType):
         return lambda v: _quoted(base64.b64encode(v).decode())
@@ -230,22 +232,24 @@ def _writer(type_: DataType, iso: bool) -> Callable[[Any], str]:
         between = "T" if iso else " "
         return lambda v: _quoted(_stamp(v).replace(" ", between) + "Z")
     if isinstance(type_, t.RowType):
-        fields = [(json.dumps(f.name), _null_or(_writer(f.data_type, iso))) for f in type_.fields]
+        fields = [
+            (json.dumps(f.name), _null_or(_writer(f.data_type, iso, exact))) for f in type_.fields
+        ]
         return lambda v: (
             "{" + ",".join(f"{n}:{w(x)}" for (n, w), x in zip(fields, v, strict=True)) + "}"
         )
     if isinstance(type_, t.ArrayType) and not isinstance(type_, t.MultisetType):
-        element = _null_or(_writer(type_.element_type, iso))
+        element = _null_or(_writer(type_.element_type, iso, exact))
         return lambda v: "[" + ",".join(map(element, v)) + "]"
     if isinstance(type_, t.MapType):
-        value = _null_or(_writer(type_.value_type, iso))
+        value = _null_or(_writer(type_.value_type, iso, exact))
         return lambda v: "{" + ",".join(f"{_quoted(str(k))}:{value(x)}" for k, x in v.items()) + "}"
     return lambda v: _quoted(str(v))
 
 
 def value_writer(type_: DataType) -> Callable[[Any], str]:
     """Makes JSON of values that are not NULL, as JSON_OBJECT and JSON_STRING do."""
-    return _writer(type_, iso=True)
+    return _writer(type_, iso=True, exact=True)
 
 
 def _null_or(write: Callable[[Any], str]) -> Callable[[Any], str]:

@@ -38,6 +38,15 @@ def _element(types: Sequence[DataType]) -> DataType | None:
     return first.element_type.nullable() if isinstance(first, t.ArrayType) else None
 
 
+def _only_element(types: Sequence[DataType]) -> DataType | None:
+    first = types[0]
+    return first.element_type if isinstance(first, t.ArrayType) else None
+
+
+def _contains(types: Sequence[DataType]) -> DataType | None:
+    return t.BooleanType(types[0].is_nullable)
+
+
 def _keys(types: Sequence[DataType]) -> DataType | None:
     first = types[0]
     return t.ArrayType(first.key_type, False) if isinstance(first, t.MapType) else None
@@ -70,8 +79,8 @@ FUNCTIONS = [
     scalar("ITEM", "any, any", _item, table_name="at"),
     scalar("GET", "any, any", "arg0", strict=True),
     scalar("CARDINALITY", "array|map", "int", "len({0})"),
-    scalar("ELEMENT", "array", _element, "containers:element"),
-    scalar("ARRAY_CONTAINS", "array, any", "boolean", "{1} in {0}"),
+    scalar("ELEMENT", "array", _only_element, "containers:element"),
+    scalar("ARRAY_CONTAINS", "array, any", _contains, "containers:contains", strict=False),
     scalar("ARRAY_DISTINCT", "array", "arg0", "containers:distinct"),
     scalar("ARRAY_POSITION", "array, any", "int", "containers:position"),
     scalar("ARRAY_REMOVE", "array, any", "arg0", "containers:remove", strict=False),
