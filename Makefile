@@ -11,7 +11,7 @@ export SPARK_LOCAL_IP ?= 127.0.0.1
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-quick kafka postgresql lint format types bench docs coverage-page clean java
+.PHONY: help setup demo test test-quick kafka postgresql lint format types bench docs coverage-page clean java dashboard dashboard-test
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -62,6 +62,19 @@ types: $(VENV)/.stamp-dev ## Check types
 
 bench: $(VENV)/.stamp-dev java ## Run the benchmarks and print their table
 	$(BIN)/python -m benchmarks
+
+NODE_MODULES := dashboard/node_modules/.stamp
+
+$(NODE_MODULES): dashboard/package.json dashboard/package-lock.json
+	cd dashboard && npm ci --no-progress
+	@touch $@
+
+dashboard: $(NODE_MODULES) ## Build the dashboard into the package; the built files are committed
+	cd dashboard && npm run build
+
+dashboard-test: ## Run the unit tests of the dashboard; the browser tests are part of `make test`
+	@command -v npm >/dev/null || { echo "skipped: there is no npm"; exit 0; } && \
+	$(MAKE) --no-print-directory $(NODE_MODULES) && cd dashboard && npm test
 
 docs: $(VENV)/.stamp-docs ## Build the documentation into docs/_build/html; a warning is an error
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

@@ -30,7 +30,7 @@ MARKERS_BY_FOLDER = {
     "compat": ("spark",),
     "faults": ("spark", "fault"),
     "pyflink": ("spark",),
-    "ui": ("browser",),
+    "dashboard": ("browser",),
 }
 
 # A loaded machine makes single examples slow without anything being wrong, so no deadline.

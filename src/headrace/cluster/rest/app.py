@@ -20,6 +20,7 @@ from starlette.routing import BaseRoute, Mount, Route
 import headrace
 from headrace.cluster.dispatcher import Dispatcher, Submission
 from headrace.cluster.programs import Programs, UnknownProgramError
+from headrace.cluster.rest.dashboard import dashboard_routes
 from headrace.cluster.rest.guard import Guard, GuardSettings
 from headrace.cluster.rest.operations import Operations, UnknownOperationError
 from headrace.common.errors import ConfigurationError, HeadraceError, UnknownJobError
@@ -293,7 +294,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 def create_app(cluster: Cluster, guard: GuardSettings) -> Starlette:
     """The application."""
     routes = _Routes(cluster).all()
-    everywhere: list[BaseRoute] = [Mount("/v1", routes=routes), *routes]
+    everywhere: list[BaseRoute] = [Mount("/v1", routes=routes), *routes, *dashboard_routes()]
     return Starlette(
         routes=everywhere,
         middleware=[Middleware(Guard, settings=guard)],

@@ -10,6 +10,8 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headrace.cluster.rest.dashboard import is_dashboard_path
+
 __all__ = ["Guard", "GuardSettings"]
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -22,7 +24,7 @@ class GuardSettings:
     Attributes:
         hosts: Names by which the server may be called; a foreign one is a page that has its name
             resolve to this machine. Empty if any will do, because a token is asked for.
-        token: What every request must bring, if it is set.
+        token: What every request must bring, if it is set; the dashboard's own files need none.
         largest: Bytes that a request may have.
     """
 
@@ -56,7 +58,7 @@ class Guard:
         name = host.rsplit(":", 1)[0].strip("[]")
         if self._settings.hosts and name not in self._settings.hosts:
             return 403, f"this server is not called {name!r}"
-        if self._settings.token is not None:
+        if self._settings.token is not None and not is_dashboard_path(scope["path"]):
             given = headers.get("authorization", "").removeprefix("Bearer ").encode()
             if not hmac.compare_digest(given, self._settings.token.encode()):
                 return 401, "the token of the cluster is missing or wrong"

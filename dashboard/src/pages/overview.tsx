@@ -1,0 +1,73 @@
+/** The first page: slots, counts, and all jobs. */
+
+import { useResource } from "../api/resource";
+import type { JobSummary, Overview } from "../api/types";
+import { count, duration, shortId, timestamp } from "../logic/format";
+import { href } from "../logic/route";
+import { hasEnded } from "../logic/states";
+import { type Column, Empty, Figure, Panel, Pending, State, Table } from "../ui/parts";
+
+export function OverviewPage() {
+  const overview = useResource<Overview>("/overview");
+  const jobs = useResource<{ jobs: JobSummary[] }>("/jobs/overview");
+  const all = jobs.data?.jobs ?? [];
+  const running = all.filter((j) => !hasEnded(j.state));
+  const ended = all.filter((j) => hasEnded(j.state));
+  return (
+    <>
+      <div class="title">
+        <h1>Jobs</h1>
+        <a class="button primary" href="#/submit">
+          Submit a job
+        </a>
+      </div>
+      {overview.data ? <Figures overview={overview.data} /> : <Pending error={overview.error} what="the cluster" />}
+      <Panel title="Running">
+        {jobs.data ? <Jobs caption="Running jobs" jobs={running} none="No job runs." /> : <Pending error={jobs.error} what="jobs" />}
+      </Panel>
+      {ended.length > 0 && (
+        <Panel title="Ended">
+          <Jobs caption="Ended jobs" jobs={ended} none="" />
+        </Panel>
+      )}
+    </>
+  );
+}
+
+function Figures({ overview }: { overview: Overview }) {
+  const total = overview["slots-total"];
+  const used = total - overview["slots-available"];
+  return (
+    <dl class="figures">
+      <Figure label="Running" value={count(overview["jobs-running"])} />
+      <Figure label="Finished" value={count(overview["jobs-finished"])} />
+      <Figure label="Cancelled" value={count(overview["jobs-cancelled"])} />
+      <Figure label="Failed" value={count(overview["jobs-failed"])} />
+      <Figure label="Slots in use" value={`${count(used)} of ${count(total)}`} />
+      <Figure label="Executors" value={count(overview.taskmanagers)} />
+    </dl>
+  );
+}
+
+const COLUMNS: Column<JobSummary>[] = [
+  {
+    title: "Job",
+    wide: true,
+    cell: (job) => (
+      <>
+        <a href={href(["jobs", job.jid])}>{job.name || shortId(job.jid)}</a> <code>{shortId(job.jid)}</code>
+      </>
+    ),
+  },
+  { title: "State", cell: (job) => <State state={job.state} /> },
+  { title: "Started", cell: (job) => timestamp(job["start-time"]) },
+  { title: "Duration", number: true, cell: (job) => duration(job.duration) },
+  { title: "Parallelism", number: true, cell: (job) => count(job.parallelism || undefined) },
+  { title: "Restarts", number: true, cell: (job) => count(job.restarts) },
+  { title: "Tasks", number: true, cell: (job) => count(job.tasks["total"]) },
+];
+
+function Jobs({ caption, jobs, none }: { caption: string; jobs: JobSummary[]; none: string }) {
+  if (jobs.length === 0) return <Empty>{none}</Empty>;
+  return <Table caption={caption} columns={COLUMNS} rows={jobs} keyOf={(job) => job.jid} />;
+}
