@@ -338,3 +338,53 @@ def test_windows_of_rows_have_processing_time(t_env: StreamTableEnvironment, eve
     window = Tumble.over(row_interval(2)).on(col("ts")).alias("w")
     with pytest.raises(SqlError, match="Event-time grouping windows on row intervals"):
         events.window(window).group_by(col("w")).select(col("v").sum)
+
+
+PAIR = DataTypes.ROW(
+    [DataTypes.FIELD("item", DataTypes.STRING()), DataTypes.FIELD("m", DataTypes.INT())]
+)
+
+
+def test_rows_are_mapped(t_env: StreamTableEnvironment, orders: Table) -> None:
+    @udf(result_type=PAIR)
+    def twice(row: Any) -> Any:
+        return Row(row.item, row.n * 2)
+
+    @udf(result_type=PAIR)
+    def of_columns(item: Any, n: Any) -> Any:
+        return Row(item, n + 1)
+
+    @udf(result_type=PAIR, func_type="pandas")
+    def frame(rows: Any) -> Any:
+        return rows[["item", "n"]]
+
+    few = orders.filter(col("n") == 2)
+    assert rows_of(t_env, few.map(twice)) == [["pear", 4]]
+    assert few.map(twice).get_schema().get_field_names() == ["item", "m"]
+    assert rows_of(t_env, few.map(frame)) == [["pear", 2]]
+    named = few.map(of_columns(col("item"), col("n"))).alias("a", "b")
+    assert rows_of(t_env, named.select(col("b"), col("a"))) == [[3, "pear"]]
+
+
+def test_rows_are_mapped_to_several(t_env: StreamTableEnvironment, orders: Table) -> None:
+    @udtf(result_types=["STRING", "INT"])
+    def letters(row: Any) -> Any:
+        for letter in row.item[:2]:
+            yield letter, row.n
+
+    few = orders.filter(col("n") == 2)
+    assert rows_of(t_env, few.flat_map(letters).alias("item", "n")) == [["e", 2], ["p", 2]]
+
+
+def test_rows_are_aggregated(t_env: StreamTableEnvironment, orders: Table) -> None:
+    kinds = DataTypes.ROW(
+        [DataTypes.FIELD("mean", DataTypes.DOUBLE()), DataTypes.FIELD("most", DataTypes.INT())]
+    )
+    both = udaf(
+        lambda rows: (rows.price.mean(), rows.n.max()), result_type=kinds, func_type="pandas"
+    )
+    few = orders.filter(col("n") > 0)
+    table = few.group_by(col("item")).aggregate(both.alias("a", "b"))
+    found = rows_of(t_env, table.select(col("item"), col("a"), col("b")))
+    assert found == [["apple", 1.25, 5], ["pear", 2.0, 2]]
+    assert rows_of(t_env, few.aggregate(both.alias("a", "b")).select(col("a"))) == [[1.5]]

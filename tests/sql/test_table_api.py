@@ -11,6 +11,7 @@ from headrace.common.errors import FunctionTypeError, SqlError
 from headrace.common.typeinfo import Types
 from headrace.table import DataTypes, Schema, StreamTableEnvironment, Table, TableDescriptor
 from headrace.table.expressions import (
+    CURRENT_ROW,
     UNBOUNDED_RANGE,
     call,
     call_sql,
@@ -124,6 +125,13 @@ def test_rows_around_a_row(t_env: StreamTableEnvironment, events: Table) -> None
     over = Over.partition_by(col("k")).order_by(col("ts")).preceding(UNBOUNDED_RANGE).alias("w")
     table = events.over_window(over).select(col("k"), col("v"), col("v").sum.over(col("w")))
     assert rows_of(t_env, table) == [["a", 1, 1], ["a", 3, 4], ["a", 4, 8], ["b", 2, 2]]
+
+
+def test_some_rows_before_a_row(t_env: StreamTableEnvironment, events: Table) -> None:
+    start = Over.partition_by(col("k")).order_by(col("ts")).preceding(row_interval(1))
+    over = start.following(CURRENT_ROW).alias("w")
+    table = events.over_window(over).select(col("v"), col("v").sum.over(col("w")))
+    assert rows_of(t_env, table) == [[1, 1], [2, 2], [3, 4], [4, 7]]
 
 
 def test_scalar_functions_in_python(t_env: StreamTableEnvironment, orders: Table) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from headrace.common.errors import SqlError
 from headrace.sql import syntax as x
@@ -14,16 +13,12 @@ from headrace.sql.expressions import Field, Schema
 from headrace.sql.functions import FunctionKind
 from headrace.sql.plan import nodes as n
 from headrace.sql.types import ArrayType, RowType
-from headrace.table.expression_nodes import node_of
 
 __all__ = ["called_table_aggregate", "flat_aggregate_plan"]
 
 
-def called_table_aggregate(
-    context: BindingContext, call: Any
-) -> tuple[tuple[str, ...], x.Node, Any]:
-    """Names for the columns, the call as one of an aggregate, and the function."""
-    node = node_of(call)
+def called_table_aggregate(context: BindingContext, node: x.Node) -> tuple[tuple[str, ...], x.Node]:
+    """Names for the columns, and the call as one of an aggregate."""
     names: tuple[str, ...] = ()
     if isinstance(node, x.Alias):
         names, node = (node.name, *node.further), node.value
@@ -34,7 +29,8 @@ def called_table_aggregate(
         raise SqlError("flat_aggregate() takes the call of a table aggregate function, see udtaf()")
     assert isinstance(node, x.Apply)
     assert function is not None
-    return names, replace(node, function=function.flattened()), function
+    call = replace(node, function=function.flattened())
+    return names or function.alias_names, call
 
 
 def flat_aggregate_plan(plan: n.Node, names: Sequence[str]) -> n.Node:

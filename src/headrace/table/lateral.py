@@ -18,9 +18,17 @@ __all__ = ["lateral_join"]
 
 
 def lateral_join(
-    context: BindingContext, plan: n.Node, node: x.Node, predicate: Any, outer: bool
+    context: BindingContext,
+    plan: n.Node,
+    node: x.Node,
+    predicate: Any,
+    outer: bool,
+    unique: bool = True,
 ) -> n.Node:
-    """Each row with the rows that a call of a table function makes of it."""
+    """Each row with the rows that a call of a table function makes of it.
+
+    Where `unique` is set, the new columns must have other names than those that are there.
+    """
     names: tuple[str, ...] = ()
     if isinstance(node, x.Alias):
         names, node = (node.name, *node.further), node.value
@@ -45,7 +53,7 @@ def lateral_join(
     fields = []
     for index, (name, type_) in enumerate(made):
         label = names[index] if names else name
-        if label in plan.schema.names:
+        if unique and label in plan.schema.names:
             raise SqlError(f"a column named {label!r} is there already; rename it with alias()")
         fields.append(Field(label, type_.nullable() if outer else type_))
     scope.add(None, Schema(tuple(fields)))

@@ -12,6 +12,7 @@ from headrace.sql.expressions import SortKey
 from headrace.sql.plan import nodes as n
 from headrace.table.explain import explain_plans
 from headrace.table.expression_nodes import ExpressionBase, node_of
+from headrace.table.row_functions import row_call
 from headrace.table.table_binding import TableBinding
 from headrace.table.table_result import TableResult
 from headrace.table.table_schema import TableSchema
@@ -151,31 +152,28 @@ class Table:
         return self.group_by().flat_aggregate(func)
 
     def map(self, func: Any) -> Table:
-        """A function of each row that gives a row."""
-        call = func(*self._all_columns()) if callable(func) and not hasattr(func, "_node") else func
-        binding = self._binding()
-        bound = binding.bound(call)
-        inner = self._with(n.Project.of(self._plan, [bound], ["f"]))
+        """A function of each row that gives a row; without arguments it gets the whole row."""
         from headrace.table.expressions import col
 
-        result = inner.select(col("f").flatten)
-        names = [name.removeprefix("f$") for name in result._plan.schema.names]
-        given = getattr(func, "alias_names", ())
-        return result.alias(*(given or names))
+        names: tuple[str, ...] = ()
+        node = row_call(func, self._plan)
+        if isinstance(node, x.Alias):
+            names, node = (node.name, *node.further), node.value
+        bound = self._binding().bound(_Node(node))
+        result = self._with(n.Project.of(self._plan, [bound], ["f"])).select(col("f").flatten)
+        made = [name.removeprefix("f$") for name in result._plan.schema.names]
+        return result.alias(*(names or made))
 
     def flat_map(self, func: Any) -> Table:
-        """A table function of each row."""
-        call = func(*self._all_columns()) if callable(func) and not hasattr(func, "_node") else func
-        joined = self.join_lateral(call)
+        """A table function of each row; without arguments it gets the whole row."""
+        from headrace.table.lateral import lateral_join
+
+        context = self._environment._session.binding()
+        node = row_call(func, self._plan)
+        joined = lateral_join(context, self._plan, node, None, outer=False, unique=False)
         width = len(self._plan.schema)
-        schema = joined._plan.schema
-        columns = schema.columns()[width:]
-        return self._with(n.Project.of(joined._plan, columns, schema.names[width:]))
-
-    def _all_columns(self) -> list[Any]:
-        from headrace.table.expressions import col
-
-        return [col(name) for name in self._plan.schema.names]
+        columns = joined.schema.columns()[width:]
+        return self._with(n.Project.of(joined, columns, joined.schema.names[width:]))
 
     # Several tables.
 
@@ -349,6 +347,12 @@ class GroupedTable:
         self._groups = groups
         self._window = window
 
+    @property
+    def columns(self) -> list[Any]:
+        """The groups without the window."""
+        name = "" if self._window is None else self._window.name
+        return [g for g in self._groups if node_of(g) != x.Name((name,))]
+
     def select(self, *fields: Any) -> Table:
         """Columns of the groups, and aggregates of their rows."""
         binding = self._table._binding()
@@ -401,11 +405,11 @@ class AggregatedTable:
 
     def select(self, *fields: Any) -> Table:
         """Columns of the groups, and fields of the function's result."""
-        node = node_of(self._func)
+        node = row_call(self._func, self._grouped._table._plan)
         names: tuple[str, ...] = ()
         if isinstance(node, x.Alias):
             names, node = (node.name, *node.further), node.value
-        groups = list(self._grouped._groups)
+        groups = self._grouped.columns
         result = self._grouped.select(*groups, _Node(x.Alias(node, "$result")))
         binding = result._binding()
         columns = dict(zip(result._plan.schema.names, result._plan.schema.columns(), strict=True))
@@ -431,10 +435,9 @@ class FlatAggregateTable:
         from headrace.table.flat_aggregate import called_table_aggregate, flat_aggregate_plan
 
         grouped = self._grouped
-        window = None if grouped._window is None else grouped._window.name
-        groups = [g for g in grouped._groups if node_of(g) != x.Name((window or "",))]
         context = grouped._table._environment._session.binding()
-        names, call, function = called_table_aggregate(context, self._func)
-        one = grouped.select(*groups, _Node(x.Alias(call, "$rows")))
-        plan = flat_aggregate_plan(one._plan, names or function.alias_names)
+        node = row_call(self._func, grouped._table._plan)
+        names, call = called_table_aggregate(context, node)
+        one = grouped.select(*grouped.columns, _Node(x.Alias(call, "$rows")))
+        plan = flat_aggregate_plan(one._plan, names)
         return grouped._table._with(plan).select(*fields)

@@ -361,10 +361,8 @@ class PandasAggregate(BoundAggregate):
 
     def value(self, accumulator: Any) -> Any:
         """The function of all rows."""
-        import pandas as pd
-
-        columns = zip(*map(self._give, accumulator), strict=True) if accumulator else ()
-        series = [pd.Series(c) for c in columns] or [pd.Series([]) for _ in self._types]
+        given = [self._give(row) for row in accumulator]
+        series = [_frame([g[i] for g in given], x) for i, x in enumerate(self._types)]
         function = self._binding.function
         if hasattr(function, "create_accumulator"):
             # An AggregateFunction that is declared as vectorized gets the series as arguments.
@@ -374,6 +372,15 @@ class PandasAggregate(BoundAggregate):
         else:
             result = function(*series)
         return self._take(result.item() if hasattr(result, "item") else result)
+
+
+def _frame(values: list[Any], type_: DataType) -> Any:
+    """Values as a `Series`, rows as a `DataFrame`."""
+    import pandas as pd
+
+    if isinstance(type_, RowType):
+        return pd.DataFrame([list(v) for v in values], columns=type_.names)
+    return pd.Series(values)
 
 
 def _as_tuple(row: Any) -> Any:
