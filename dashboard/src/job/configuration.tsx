@@ -1,14 +1,14 @@
 /** How the job is configured: its execution, its checkpoints, and what its program set. */
 
 import { useResource } from "../api/resource";
-import type { CheckpointConfig, JobConfig, Setting } from "../api/types";
+import type { CheckpointConfig, Job, JobConfig, Setting } from "../api/types";
 import { duration } from "../logic/format";
 import { Panel, Pending } from "../ui/parts";
 import { Settings } from "../ui/settings";
 
-export function ConfigurationTab({ job }: { job: string }) {
-  const config = useResource<JobConfig>(`/jobs/${job}/config`, 0);
-  const checkpoints = useResource<CheckpointConfig>(`/jobs/${job}/checkpoints/config`, 0);
+export function ConfigurationTab({ job }: { job: Job }) {
+  const config = useResource<JobConfig>(`/jobs/${job.jid}/config`, 0);
+  const checkpoints = useResource<CheckpointConfig>(`/jobs/${job.jid}/checkpoints/config`, 0);
   return (
     <>
       <Panel title="Execution">

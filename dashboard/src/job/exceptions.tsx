@@ -1,12 +1,12 @@
-/** Failures of the job, with the traceback of the user's own code. */
+/** Failures of the job, with the traceback of the user's own code, and its states over time. */
 
 import { useResource } from "../api/resource";
-import type { Exceptions } from "../api/types";
-import { timestamp } from "../logic/format";
-import { Empty, Panel, Pending } from "../ui/parts";
+import type { Exceptions, Job } from "../api/types";
+import { duration, timestamp } from "../logic/format";
+import { Empty, Panel, Pending, State, Table } from "../ui/parts";
 
-export function ExceptionsTab({ job }: { job: string }) {
-  const exceptions = useResource<Exceptions>(`/jobs/${job}/exceptions`);
+export function ExceptionsTab({ job }: { job: Job }) {
+  const exceptions = useResource<Exceptions>(`/jobs/${job.jid}/exceptions`);
   const entries = exceptions.data?.exceptionHistory?.entries ?? [];
   const root = exceptions.data?.["root-exception"];
   if (!exceptions.data)
@@ -46,6 +46,27 @@ export function ExceptionsTab({ job }: { job: string }) {
           </ul>
         </Panel>
       )}
+      <Timeline job={job} />
     </>
+  );
+}
+
+function Timeline({ job }: { job: Job }) {
+  const known = Object.entries(job.timestamps).filter(([, since]) => since > 0);
+  const states = known.sort((a, b) => a[1] - b[1]).map(([state, since]) => ({ state, since }));
+  if (states.length === 0) return null;
+  return (
+    <Panel title="Timeline">
+      <Table
+        caption="States of the job"
+        columns={[
+          { title: "State", cell: (s) => <State state={s.state} /> },
+          { title: "Last entered", cell: (s) => timestamp(s.since) },
+          { title: "After the start", number: true, cell: (s) => duration(s.since - job["start-time"]) },
+        ]}
+        rows={states}
+        keyOf={(s) => s.state}
+      />
+    </Panel>
   );
 }

@@ -29,6 +29,7 @@ const TABS = [
 ] as const;
 
 const ENDED_MS = 30_000;
+const METRICS_MS = 5000;
 
 interface Props {
   job: string;
@@ -79,8 +80,8 @@ export function JobPage({ job: id, route, features }: Props) {
       {tab === "graph" && <Graph job={job.data} route={route} features={features} />}
       {tab === "checkpoints" && <CheckpointsTab job={job.data} checkpoints={checkpoints} />}
       {tab === "watermarks" && <WatermarksTab job={job.data} />}
-      {tab === "exceptions" && <ExceptionsTab job={id} />}
-      {tab === "configuration" && <ConfigurationTab job={id} />}
+      {tab === "exceptions" && <ExceptionsTab job={job.data} />}
+      {tab === "configuration" && <ConfigurationTab job={job.data} />}
       {tab === "log" && (
         <Panel title="What the program and its functions wrote">
           <LogView path={`/jobs/${id}/log`} what="the log of the job" growing />
@@ -122,6 +123,8 @@ function Figures({ job, checkpoints, failed }: { job: Job; checkpoints?: Checkpo
   const marks = job.vertices.map((v) => realWatermark(v.rates?.watermark)).filter((m): m is number => m !== null);
   const behind = marks.length ? job.now - Math.min(...marks) : undefined;
   const last = checkpoints?.latest?.completed;
+  const metrics = useResource<{ id: string; value: string }[]>(`/jobs/${job.jid}/metrics?get=numRestarts`, METRICS_MS);
+  const restarts = metrics.data?.[0]?.value;
   return (
     <dl class="figures">
       <Figure label="Running for" value={duration(job.duration)} note={`since ${timestamp(job["start-time"])}`} />
@@ -141,7 +144,7 @@ function Figures({ job, checkpoints, failed }: { job: Job; checkpoints?: Checkpo
         value={count(checkpoints?.counts?.completed)}
         note={failed ? `${failed} failed` : undefined}
       />
-      <Figure label="Parallelism" value={count(Math.max(0, ...job.vertices.map((v) => v.parallelism)) || undefined)} />
+      <Figure label="Restarts" value={restarts === undefined ? "–" : count(Number(restarts))} />
     </dl>
   );
 }
