@@ -5,28 +5,35 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.dashboard.conftest import Visitor
 
 TOKEN = "correct horse"
+FIRST_PAGE = ("/config", "/overview", "/jobs/overview")
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[str]:
-    """The REST server alone: no job is needed, and so no Spark."""
+def server() -> Iterator[str]:
+    """The guard before the dashboard and the three paths that its first page asks for."""
     import uvicorn
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse
+    from starlette.routing import Route
 
-    from headrace.cluster.dispatcher import Dispatcher
-    from headrace.cluster.programs import Programs
-    from headrace.cluster.rest.app import Cluster, create_app
-    from headrace.cluster.rest.guard import GuardSettings
+    from headrace.cluster.rest.dashboard import dashboard_routes
+    from headrace.cluster.rest.guard import Guard, GuardSettings
 
-    programs = Programs(tmp_path / "programs", 1 << 20)
-    cluster = Cluster(Dispatcher(tmp_path, programs, {}), programs, 2, {}, lambda: None)
-    app = create_app(cluster, GuardSettings(("127.0.0.1",), TOKEN, 1 << 20))
+    def answer(request: Request) -> JSONResponse:
+        return JSONResponse({"jobs": [], "features": {}})
+
+    app = Starlette(
+        routes=[*(Route(p, answer) for p in FIRST_PAGE), *dashboard_routes()],
+        middleware=[Middleware(Guard, settings=GuardSettings(("127.0.0.1",), TOKEN, 1 << 20))],
+    )
     running = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
     listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=running.run, args=([listener],), daemon=True)
