@@ -376,6 +376,20 @@ def test_rows_are_mapped_to_several(t_env: StreamTableEnvironment, orders: Table
     assert rows_of(t_env, few.flat_map(letters).alias("item", "n")) == [["e", 2], ["p", 2]]
 
 
+def test_vectorized_functions_are_arguments_of_others(
+    t_env: StreamTableEnvironment, orders: Table
+) -> None:
+    @udtf(result_types=["BIGINT"])
+    def upto(n: int) -> Any:
+        yield from range(n)
+
+    more = plus_pandas(col("n"), lit(-1))
+    few = orders.filter(col("n") < 4)
+    joined = few.join_lateral(upto(more).alias("i"), col("i") > 0).select(col("item"), col("i"))
+    assert rows_of(t_env, joined) == [["apple", 1]]
+    assert rows_of(t_env, few.select(more.sum)) == [[3]]
+
+
 def test_rows_are_aggregated(t_env: StreamTableEnvironment, orders: Table) -> None:
     kinds = DataTypes.ROW(
         [DataTypes.FIELD("mean", DataTypes.DOUBLE()), DataTypes.FIELD("most", DataTypes.INT())]

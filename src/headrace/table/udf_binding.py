@@ -93,6 +93,11 @@ class FunctionBinding:
 
     def bound(self, types: Sequence[DataType], result: DataType | None, zone: str) -> Any:
         """The function for slots: it takes and gives internal values."""
+        if self.batched:
+            raise FunctionTypeError(
+                f"function {self.name} takes many rows at once, which cannot be done here; compute "
+                "it in a SELECT below"
+            )
         if self.kind is FunctionKind.AGGREGATE:
             kind = BoundAggregate
             if self.func_type == "pandas" or not hasattr(self.function, "create_accumulator"):

@@ -10,7 +10,6 @@ SELECT MIN(name), MAX(city), MIN(active), MAX(active), MIN(score), COUNT(city), 
 SELECT MIN(et), MAX(et), COUNT(et) FROM orders;
 SELECT COUNT(*), SUM(price), MAX(item), AVG(price) FROM orders WHERE id > 100;
 SELECT COUNT(DISTINCT item), COUNT(DISTINCT qty), SUM(DISTINCT qty) FROM orders;
-SELECT COUNT(item, qty), COUNT(DISTINCT item, qty) FROM orders;
 SELECT SUM(price) + COUNT(*) * 2, AVG(price) > 5, UPPER(MAX(item)), CASE WHEN COUNT(*) > 5 THEN 'many' ELSE 'few' END FROM orders;
 SELECT APPROX_COUNT_DISTINCT(item) FROM orders;
 -- keys

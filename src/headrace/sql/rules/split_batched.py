@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from headrace.sql.expressions import Call, Column, Expression, Field, Schema, rewrite
+from headrace.sql.expressions import Call, Column, Expression, Field, Schema, rewrite, shifted
 from headrace.sql.plan import nodes as n
 
 
@@ -21,7 +22,25 @@ def _split(node: n.Node) -> n.Node:
         below, (condition,) = _lifted(node.input, [node.condition])
         kept = below.schema.columns()[: len(node.schema)]
         return n.Project(node.schema, n.Filter.of(below, condition), kept)
+    if isinstance(node, n.Correlate) and any(map(_contains, node.arguments)):
+        return _split_correlate(node)
     return node
+
+
+def _split_correlate(node: n.Correlate) -> n.Node:
+    """The new columns come between those of the input and those of the table function."""
+    width = len(node.input.schema)
+    below, arguments = _lifted(node.input, node.arguments)
+    more = len(below.schema) - width
+    condition = node.condition
+    if condition is not None:
+        condition = shifted(condition, lambda i: i if i < width else i + more)
+    schema = Schema((*below.schema, *node.schema.fields[width:]))
+    joined = replace(
+        node, schema=schema, input=below, arguments=tuple(arguments), condition=condition
+    )
+    columns = schema.columns()
+    return n.Project(node.schema, joined, (*columns[:width], *columns[width + more :]))
 
 
 def _is_batched(e: Expression) -> bool:
