@@ -31,6 +31,7 @@ from benchmarks import (
     chaos,
     checkpoints,
     kafka,
+    metrics,
     parquet,
     recovery,
     windows,
@@ -47,6 +48,7 @@ CASES = {
     **recovery.CASES,
     **kafka.CASES,
     **checkpoints.CASES,
+    **metrics.CASES,
 }
 RESULTS = Path(__file__).parent / "results"
 

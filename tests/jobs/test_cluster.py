@@ -135,6 +135,98 @@ def test_jobs_run_side_by_side_with_code_of_their_own(
     assert cluster.get("/overview")["jobs-running"] == 2
 
 
+def test_everything_about_a_job_can_be_seen(cluster: RunningCluster, jobs: list[str]) -> None:
+    job = f"/jobs/{jobs[0]}"
+    about = cluster.get(job)
+    source, count = (v["id"] for v in about["vertices"])
+    assert about["vertices"][1]["rates"].keys() >= {"records-in", "busy", "max-busy", "watermark"}
+    assert about["diagnosis"]["sentence"]
+    assert [n["level"] for n in about["plan"]["nodes"]] == [0, 1]
+    assert about["plan"]["nodes"][1]["operators"][0]["keyed"]
+
+    cluster.wait(
+        lambda: int(_value(cluster, f"{job}/vertices/{count}/metrics", "0.numRecordsIn")) > 0,
+        "no record was counted",
+    )
+    names = {m["id"] for m in cluster.get(f"{job}/vertices/{count}/subtasks/0/metrics")}
+    assert names >= {"busyTimeMsPerSecond", "currentInputWatermark", "numRecordsOutPerSecond"}
+    (aggregated,) = cluster.get(
+        f"{job}/vertices/{count}/subtasks/metrics?get=numRecordsIn&agg=max,sum"
+    )
+    assert aggregated["sum"] >= aggregated["max"] > 0
+    assert _value(cluster, f"{job}/metrics", "numRestarts") == "0"
+    assert int(_value(cluster, "/jobmanager/metrics", "numRunningJobs")) == 2
+    prometheus = cluster.get("/metrics")
+    assert 'flink_taskmanager_job_task_operator_numRecordsIn{host="' in prometheus
+    assert jobs[0] in prometheus
+    assert jobs[1] in prometheus
+
+    epochs = cluster.get(f"{job}/epochs?limit=2")
+    assert 0 < len(epochs["epochs"]) <= 2 <= epochs["total"]
+    last = epochs["epochs"][-1]
+    assert sum(p["ms"] for p in last["phases"]) == pytest.approx(last["duration"], rel=0.1)
+    pressure = cluster.get(f"{job}/vertices/{source}/backpressure")
+    assert pressure["backpressureLevel"] in ("ok", "low", "high")
+    assert cluster.get(f"{job}/watermarks")["held-back-by"] is None
+    (mark,) = cluster.get(f"{job}/vertices/{count}/watermarks")
+    assert mark["id"] == "0.currentInputWatermark"
+    subtask = cluster.get(f"{job}/vertices/{count}/subtasks/0")
+    assert subtask["endpoint"].rpartition(":")[2].isdecimal()
+
+    cluster.wait(
+        lambda: cluster.get(f"{job}/checkpoints")["latest"]["completed"] is not None,
+        "no checkpoint completed",
+    )
+    checkpoint = cluster.get(f"{job}/checkpoints")["latest"]["completed"]
+    details = cluster.get(f"{job}/checkpoints/details/{checkpoint['id']}")
+    assert details["tasks"][count]["num_acknowledged_subtasks"] == 1
+    parts = cluster.get(f"{job}/checkpoints/details/{checkpoint['id']}/subtasks/{count}")
+    assert parts["subtasks"][0]["status"] == "completed"
+    assert cluster.get(f"{job}/checkpoints/config")["interval"] == 500
+    settings = {s["key"]: s["value"] for s in cluster.get(f"{job}/config")["settings"]}
+    assert settings["execution.checkpointing.interval"]
+
+
+def test_the_cluster_tells_about_itself(cluster: RunningCluster, jobs: list[str]) -> None:
+    (manager,) = cluster.get("/taskmanagers")["taskmanagers"]
+    assert manager["slotsNumber"] == 2
+    cluster.wait(
+        lambda: (
+            {s["jobId"] for s in cluster.get(f"/taskmanagers/{manager['id']}")["allocatedSlots"]}
+            == set(jobs)
+        ),
+        "the slots of both jobs are not in the slot report",
+    )
+    names = [log["name"] for log in cluster.get("/jobmanager/logs")["logs"]]
+    assert names == ["job-manager.log"]
+    assert "listens on" in cluster.get("/jobmanager/log")
+    paths = cluster.get("/openapi.json")["paths"]
+    assert "/jobs/{job}/vertices/{vertex}/flamegraph" in paths
+    assert "GET" in cluster.get("/docs")
+
+
+def test_a_job_can_be_looked_into(cluster: RunningCluster, jobs: list[str]) -> None:
+    vertex = f"/jobs/{jobs[0]}/vertices/{cluster.get(f'/jobs/{jobs[0]}')['vertices'][0]['id']}"
+    seen = cluster.get(f"{vertex}/records?limit=5&wait=10")
+    cluster.wait(
+        lambda: bool(cluster.get(f"{vertex}/records?limit=1&wait=10")["records"]),
+        f"no record was seen: {seen}",
+    )
+
+    def sampled() -> bool:
+        # The source sleeps most of the time: a sample may have found nothing.
+        graph = cluster.get(f"{vertex}/flamegraph?type=full&refresh=true")
+        return bool(graph["data"] and graph["data"]["value"])
+
+    cluster.wait(sampled, "no stack was sampled")
+
+
+def _value(cluster: RunningCluster, path: str, name: str) -> str:
+    (found,) = cluster.get(f"{path}?get={name}")
+    value: str = found["value"]
+    return value
+
+
 def test_jobs_go_on_after_the_job_manager_was_killed(
     cluster: RunningCluster, jobs: list[str]
 ) -> None:
@@ -219,6 +311,13 @@ def test_flinks_own_command_works(cluster: RunningCluster, jobs: list[str], tmp_
         ("POST", "/savepoint-disposal", {}, "savepoint-path is missing"),
         ("POST", "/programs/upload", b"", "a part with a file is missing"),
         ("DELETE", "/jobs", None, "Method Not Allowed"),
+        ("GET", "/jobs/x/epochs?limit=no", None, "limit is a number"),
+        ("GET", "/jobs/x/vertices/v/flamegraph?type=fast", None, "type is one of"),
+        ("GET", "/jobs/x/vertices/v/metrics", None, "there is no job"),
+        ("GET", "/taskmanagers/none", None, "no task manager"),
+        ("GET", "/jobmanager/logs/..%2fjobs", None, "Not Found"),
+        ("GET", "/jobmanager/logs/lock", None, "there is no log"),
+        ("POST", "/programs/x.py/run", {"entry": "a\0b"}, "no text that a file system knows"),
     ],
 )
 def test_wrong_requests_are_refused(

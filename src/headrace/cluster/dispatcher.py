@@ -6,6 +6,7 @@ JobManager every job that had not ended goes on from its last checkpoint.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -18,6 +19,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from headrace.cluster.empty_job import empty_parts
 from headrace.cluster.programs import Programs
 from headrace.common.errors import CheckpointError, UnknownJobError
 from headrace.common.job_status import JobStatus
@@ -192,21 +194,7 @@ class Dispatcher:
         text = (
             f"the program ended with code {code} before its job did:\n{self.log(job.id)[-_TAIL:]}"
         )
-        history = {"entries": [], "truncated": False}
-        return {
-            "overview": overview,
-            "job": {**overview, "vertices": [], "status-counts": {}, "timestamps": {}, "plan": {}},
-            "plan": {"plan": {}},
-            "checkpoints": {"counts": {}, "latest": {}, "history": []},
-            "exceptions": {
-                "root-exception": text,
-                "timestamp": now,
-                "all-exceptions": [],
-                "truncated": False,
-                "exceptionHistory": history,
-            },
-            "vertices": {},
-        }
+        return empty_parts(overview, text, now)
 
     def _forget_old(self) -> None:
         ended = [j for j in self._jobs.values() if j.ended is not None]
@@ -222,12 +210,11 @@ class Dispatcher:
         """All jobs, the newest first."""
         with self._lock:
             jobs = sorted(self._jobs.values(), key=lambda j: j.submitted_ms, reverse=True)
-        return [self._ask(job, "describe", "overview") for job in jobs]
+        return [self._ask(job, "overview") for job in jobs]
 
-    def details(self, job_id: str, part: str) -> dict[str, Any]:
+    def details(self, job_id: str, part: str) -> Any:
         """A part of what can be told about a job; see `job_details`."""
-        job = self._job(job_id)
-        return self._ask(job, "details", part)
+        return self._ask(self._job(job_id), part)
 
     def log(self, job_id: str, offset: int = 0) -> str:
         """What the program and the functions of a job wrote."""
@@ -235,23 +222,30 @@ class Dispatcher:
             log.seek(offset)
             return log.read().decode(errors="replace")
 
-    def _ask(self, job: _Job, operation: str, part: str) -> dict[str, Any]:
+    def require(self, job_id: str) -> None:
+        """Refuse a job that there is not."""
+        self._job(job_id)
+
+    def slots(self) -> list[dict[str, Any]]:
+        """The slots of all jobs."""
+        with self._lock:
+            running = [job for job in self._jobs.values() if job.ended is None]
+        found = []
+        for job in running:
+            about = {"jobId": job.id, "jobName": self._ask(job, "overview")["name"]}
+            found += [{**slot, **about} for slot in self._ask(job, "slots")]
+        return found
+
+    def _ask(self, job: _Job, part: str) -> Any:
         if job.ended is None:
             entry = self._registry.get(job.id)
             if entry is not None and entry.running:
-                try:
-                    answer: dict[str, Any] = call(entry, operation)
-                    return answer if operation == "describe" else answer[part]
-                except UnknownJobError:
-                    pass
-        if job.ended is not None:
-            found: dict[str, Any] = job.ended[part]
-            return found
-        overview = self._overview_of_process(job, _STARTING)
-        if part == "overview":
-            return overview
-        found = self._without_a_word(job, 0)[part]
-        return {**found, **overview} if part == "job" else {}
+                with contextlib.suppress(UnknownJobError):
+                    return call(entry, "details", part=part)
+        if job.ended is not None and part in job.ended:
+            return job.ended[part]
+        state = job.ended["overview"]["state"] if job.ended else _STARTING
+        return empty_parts(self._overview_of_process(job, state))[part]
 
     def _overview_of_process(self, job: _Job, state: str) -> dict[str, Any]:
         return {

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headrace.cluster.dispatcher import Dispatcher
+from headrace.cluster.executors import Executors
 from headrace.cluster.programs import Programs
 from headrace.common import options
 from headrace.common.configuration import Configuration
@@ -31,7 +32,6 @@ _log = logging.getLogger(__name__)
 
 _ABOUT = "job-manager.json"
 _LARGEST = 100 << 20
-_SECRETS = ("key", "password", "secret", "token")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -84,6 +84,7 @@ class JobManager:
             ) from None
         listener = self._bind()
         from headrace.spark import shared
+        from headrace.spark.executor_report import executors_of
         from headrace.spark.session import get_or_create_session
 
         session = get_or_create_session(options.spark_properties(self._configuration))
@@ -95,10 +96,11 @@ class JobManager:
             Storages.from_configuration(self._configuration),
             on_this_machine=self._configuration.get(options.SPARK_MASTER).startswith("local"),
         )
+        executors = Executors(lambda: executors_of(session), dispatcher, session.version)
         recovered = dispatcher.recover()
         _log.info("%d jobs of an earlier JobManager go on", len(recovered))
         try:
-            self._serve(listener, dispatcher, programs, shared.slots_of(session))
+            self._serve(listener, dispatcher, programs, executors, shared.slots_of(session))
         finally:
             (self._directory / _ABOUT).unlink(missing_ok=True)
             dispatcher.close()
@@ -123,7 +125,12 @@ class JobManager:
         )
 
     def _serve(
-        self, listener: socket.socket, dispatcher: Dispatcher, programs: Programs, slots: int
+        self,
+        listener: socket.socket,
+        dispatcher: Dispatcher,
+        programs: Programs,
+        executors: Executors,
+        slots: int,
     ) -> None:
         import uvicorn
 
@@ -132,9 +139,10 @@ class JobManager:
         def shut_down() -> None:
             server.should_exit = True
 
-        settings = self._configuration.to_dict()
-        shown = {k: v for k, v in settings.items() if not any(s in k.lower() for s in _SECRETS)}
-        cluster = Cluster(dispatcher, programs, slots, shown, shut_down)
+        shown = options.without_secrets(self._configuration)
+        cluster = Cluster(
+            dispatcher, programs, slots, shown, shut_down, executors, str(self._directory)
+        )
         server = uvicorn.Server(
             uvicorn.Config(
                 create_app(cluster, self._guard()),

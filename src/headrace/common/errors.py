@@ -97,6 +97,10 @@ class UnknownJobError(HeadraceError):
     """There is no such job, it has ended, or its name means several."""
 
 
+class UnknownVertexError(HeadraceError):
+    """A job has no such vertex, or a vertex no such subtask or operator."""
+
+
 class UnknownStateError(StateError):
     """A running job has no queryable state of that name."""
 

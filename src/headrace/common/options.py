@@ -419,6 +419,11 @@ REST_BIND_ADDRESS = _option(
 REST_BIND_PORT = _option(
     "rest.bind-port", STRING, "8081", "Port, or range of ports, on which the REST server listens."
 )
+METRICS_ENABLED = _option(
+    "metrics.enabled", BOOLEAN, True,
+    "Whether slots report metrics and samples of keys with every epoch. Counts of records, times "
+    "and watermarks are always there.",
+)  # fmt: skip
 METRICS_REPORTERS = _option(
     "metrics.reporters", LIST, [], "Names of the metrics reporters to start."
 )
@@ -437,6 +442,18 @@ TASK_CANCELLATION_TIMEOUT = _option(
     "task.cancellation.timeout", DURATION, "3 min",
     "After this time without success, a slot that is to be cancelled is killed.",
 )  # fmt: skip
+
+
+_SECRETS = ("key", "password", "secret", "token", "credential")
+
+
+def without_secrets(configuration: Configuration) -> dict[str, str]:
+    """What is set, as it may be shown: secrets by the look of their names are left out."""
+    return {
+        key: str(value)
+        for key, value in configuration.to_dict().items()
+        if not any(secret in key.lower() for secret in _SECRETS)
+    }
 
 
 def find(key: str) -> Option[Any] | None:

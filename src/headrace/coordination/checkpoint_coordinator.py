@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any
 from headrace.common.crash_points import crash_point
 from headrace.common.errors import CheckpointError, CheckpointFailureReason
 from headrace.coordination.checkpoint_failures import ToleratedFailures
+from headrace.coordination.checkpoint_history import checkpoint_entry
 from headrace.coordination.checkpoint_store import (
     METADATA,
     CheckpointStore,
@@ -27,6 +29,8 @@ from headrace.runtime.messages import Snapshotted
 from headrace.runtime.storage import Storages, join, name_of, relative_to, resolve
 
 _log = logging.getLogger(__name__)
+
+_HISTORY = 50
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,7 @@ class _Pending:
     enumerators: dict[VertexId, Any]
     order: SavepointOrder | None
     parts: dict[SubtaskKey, Snapshotted] = field(default_factory=dict)
+    acknowledged_ms: dict[SubtaskKey, int] = field(default_factory=dict)
     final: bool = False
     base: CompletedCheckpoint | None = None
 
@@ -138,6 +143,7 @@ class CheckpointCoordinator:
         self._last_end_ms: int | None = None
         self._failures = ToleratedFailures(settings.tolerable_failures)
         self.history: list[dict[str, Any]] = []
+        self.totals = {"COMPLETED": 0, "FAILED": 0}
 
     # When.
 
@@ -243,6 +249,7 @@ class CheckpointCoordinator:
             pending = self._pending.get(part.checkpoint)
             if pending is not None:
                 pending.parts[part.vertex, part.subtask] = part
+                pending.acknowledged_ms[part.vertex, part.subtask] = now_ms
                 total = sum(v.parallelism for v in self.job_graph.vertices)
                 if part.error is None and len(pending.parts) < total:
                     return None
@@ -284,7 +291,8 @@ class CheckpointCoordinator:
         with self._lock:
             self._failures.succeeded()
             self._last_end_ms = now_ms
-            self._remember(pending, "COMPLETED", completed.size, now_ms)
+            full_size = sum(i.size for i in completed.increments)
+            self._remember(pending, "COMPLETED", full_size, now_ms)
             if pending.binding:
                 # Whatever is under way may still complete on top of what it was told to.
                 others = [p.base for p in self._pending.values() if p.base is not None]
@@ -418,7 +426,7 @@ class CheckpointCoordinator:
             checkpoint_id=pending.checkpoint,
         )
         with self._lock:
-            self._remember(pending, "FAILED", 0, pending.started_ms, why)
+            self._remember(pending, "FAILED", 0, int(time.time() * 1000), why)
             verdict = self._failures.failed(error) if pending.order is None else None
         self._on_end(pending.checkpoint, False)
         if pending.order is not None:
@@ -428,19 +436,22 @@ class CheckpointCoordinator:
     def _remember(
         self, pending: _Pending, status: str, size: int, now_ms: int, why: str | None = None
     ) -> None:
-        self.history.append(
-            {
-                "id": pending.checkpoint,
-                "status": status,
-                "is_savepoint": pending.savepoint,
-                "trigger_timestamp": pending.started_ms,
-                "end_to_end_duration": now_ms - pending.started_ms,
-                "state_size": size,
-                "external_path": pending.directory,
-                "failure_message": why,
-            }
-        )
-        del self.history[:-100]
+        entry = checkpoint_entry(self.job_graph, pending, status, now_ms, size, why)
+        self.history.append(entry)
+        self.totals[status] += 1
+        del self.history[:-_HISTORY]
+
+    def entries(self) -> list[dict[str, Any]]:
+        """The last checkpoints, oldest first, with those that are under way."""
+        now_ms = int(time.time() * 1000)
+        with self._lock:
+            return [
+                *self.history,
+                *(
+                    checkpoint_entry(self.job_graph, pending, "IN_PROGRESS", now_ms, 0)
+                    for pending in self._pending.values()
+                ),
+            ]
 
     def continue_after(self, checkpoint: CheckpointId) -> None:
         """Ids go on rising when a job is restored from another one's checkpoint."""

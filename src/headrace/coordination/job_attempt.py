@@ -22,6 +22,7 @@ from headrace.common.errors import HeadraceError
 from headrace.coordination.carrier import Carrier, EpochRun, PartitionRun
 from headrace.coordination.control import ControlServer
 from headrace.coordination.heartbeats import Heartbeats, HeartbeatSettings
+from headrace.coordination.observations import Observations
 from headrace.coordination.state_queries import StateQueries
 from headrace.graph.ids import CheckpointId, SlotId
 from headrace.graph.physical_graph import PhysicalGraph
@@ -106,11 +107,22 @@ class JobAttempt:
             on_tick,
         )
         self.queries = StateQueries(physical, self._server.send)
+        self.observations = Observations(physical, self._server.send)
 
     @property
     def slot_pids(self) -> list[int]:
         """The processes of the slots."""
         return [hello.pid for hello in self._server.hellos.values()]
+
+    @property
+    def slots(self) -> dict[SlotId, m.Hello]:
+        """The slots that have called, and where they are."""
+        return dict(self._server.hellos)
+
+    def slot_of(self, vertex: str, subtask: int) -> m.Hello | None:
+        """Where a subtask lives."""
+        slot = self.queries.slot_of(vertex, subtask)
+        return None if slot is None else self._server.hellos.get(slot)
 
     @property
     def failed_task(self) -> str | None:
@@ -307,6 +319,12 @@ class JobAttempt:
             return
         if isinstance(message, m.StateRead):
             self.queries.answered(message)
+            return
+        if isinstance(message, m.StacksSampled):
+            self.observations.stacks_sampled(message)
+            return
+        if isinstance(message, m.RecordsPeeked):
+            self.observations.records_peeked(message)
             return
         if isinstance(message, m.Failed):
             self.fail(message.failure, message.slot)

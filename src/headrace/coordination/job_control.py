@@ -27,12 +27,14 @@ from typing import Any
 
 import cloudpickle
 
-from headrace.common.errors import HeadraceError
+from headrace.common.errors import HeadraceError, UnknownVertexError
 from headrace.common.job_status import JobStatus
-from headrace.coordination.job_details import details_of
+from headrace.coordination.job_details import details_of, part_of
 from headrace.coordination.job_master import JobMaster
 from headrace.coordination.job_overview import overview_of
 from headrace.coordination.job_registry import JobEntry, JobRegistry, process_start
+from headrace.coordination.observations import Observations
+from headrace.graph.ids import VertexId
 
 __all__ = ["JobControl", "operations", "publish"]
 
@@ -61,14 +63,38 @@ def _query(master: JobMaster, request: dict[str, Any]) -> dict[str, str]:
     return {"kind": state.kind, "content": content, "text": repr(state.value)}
 
 
+def _flame_graph(master: JobMaster, request: dict[str, Any]) -> dict[str, Any]:
+    observations, vertex = _observed(master, request)
+    return observations.flame_graph(
+        vertex, str(request["type"]), request.get("subtask"), refresh=bool(request.get("refresh"))
+    )
+
+
+def _records(master: JobMaster, request: dict[str, Any]) -> dict[str, Any]:
+    observations, vertex = _observed(master, request)
+    limit, wait_s = int(request["limit"]), float(request["wait"])
+    return observations.records(master.job_graph, vertex, request.get("operator"), limit, wait_s)
+
+
+def _observed(master: JobMaster, request: dict[str, Any]) -> tuple[Observations, VertexId]:
+    vertex = VertexId(request["vertex"])
+    if all(v.id != vertex for v in master.job_graph.vertices):
+        raise UnknownVertexError(f"the job has no vertex {vertex!r}")
+    if master.attempt is None or master.status() is not JobStatus.RUNNING:
+        raise HeadraceError(f"the job is {master.status().name}: nothing can be seen in it now")
+    return master.attempt.observations, vertex
+
+
 operations: dict[str, Operation] = {
     "describe": lambda master, _: overview_of(master),
-    "details": lambda master, _: details_of(master),
+    "details": lambda master, request: part_of(master, str(request["part"])),
     "savepoint": _savepoint,
     "stop": _stop,
     "cancel": lambda master, _: master.cancel(),
     "rescale": lambda master, request: master.rescale(int(request["parallelism"])),
     "query": _query,
+    "flamegraph": _flame_graph,
+    "records": _records,
 }
 """What can be asked of a job. A result that is a future is waited for."""
 

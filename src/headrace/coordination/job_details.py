@@ -3,35 +3,43 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
+from headrace.common.errors import HeadraceError
+from headrace.coordination.checkpoint_details import (
+    checkpoint_config,
+    checkpoint_details,
+    checkpoints_of,
+)
+from headrace.coordination.job_figures import EpochFigures
 from headrace.coordination.job_history import FailureEntry
 from headrace.coordination.job_master import JobMaster
 from headrace.coordination.job_overview import overview_of
-from headrace.graph.execution_graph import ExecutionState, ExecutionSubtask
-from headrace.graph.job_graph import JobGraph, JobVertex
-from headrace.runtime.epoch import EpochReport
+from headrace.coordination.job_picture import diagnosis_of
+from headrace.coordination.metric_values import metrics_of
+from headrace.coordination.vertex_details import back_pressure, vertex_details, vertex_summary
+from headrace.coordination.watermark_details import vertex_watermarks, watermarks_of
 
-__all__ = ["details_of"]
+__all__ = ["PARTS", "details_of", "part_of"]
 
 
 def details_of(master: JobMaster) -> dict[str, Any]:
-    """A job by the last part of the path: `/jobs/:id` is `job`, `/jobs/:id/plan` is `plan`."""
-    plan = _plan(master.job_graph)
-    return {
-        "overview": overview_of(master),
-        "job": _job(master, plan),
-        "plan": {"plan": plan},
-        "checkpoints": _checkpoints(master),
-        "exceptions": _exceptions(master),
-        "vertices": {v.id: _vertex(master, v) for v in master.job_graph.vertices},
-    }
+    """Everything, by part: what is left of a job that has ended."""
+    return {name: part(master) for name, part in PARTS.items()}
 
 
-def _job(master: JobMaster, plan: dict[str, Any]) -> dict[str, Any]:
+def part_of(master: JobMaster, name: str) -> Any:
+    """One of the parts; see `PARTS`."""
+    if name not in PARTS:
+        raise HeadraceError(f"nothing is known about the {name!r} of a job")
+    return PARTS[name](master)
+
+
+def _job(master: JobMaster) -> dict[str, Any]:
     overview = overview_of(master)
     since = {change.status.name: change.timestamp_ms for change in master.history.states}
-    vertices = [_vertex_summary(master, v) for v in master.job_graph.vertices]
+    vertices = [vertex_summary(master, v) for v in master.job_graph.vertices]
     counts: dict[str, int] = {}
     for vertex in vertices:
         counts[vertex["status"]] = counts.get(vertex["status"], 0) + 1
@@ -44,13 +52,15 @@ def _job(master: JobMaster, plan: dict[str, Any]) -> dict[str, Any]:
         "timestamps": since,
         "vertices": vertices,
         "status-counts": counts,
-        "plan": plan,
+        "plan": _plan(master),
+        "diagnosis": diagnosis_of(master),
     }
 
 
-def _plan(job_graph: JobGraph) -> dict[str, Any]:
+def _plan(master: JobMaster) -> dict[str, Any]:
     nodes = []
-    for vertex in job_graph.vertices:
+    level_of = {p.vertex: n for n, level in enumerate(master.physical.levels) for p in level}
+    for vertex in master.job_graph.vertices:
         node: dict[str, Any] = {
             "id": vertex.id,
             "parallelism": vertex.parallelism,
@@ -58,6 +68,11 @@ def _plan(job_graph: JobGraph) -> dict[str, Any]:
             "operator_strategy": "",
             "description": vertex.name,
             "optimizer_properties": {},
+            "level": level_of.get(vertex.id, 0),
+            "operators": [
+                {"id": o.operator_id, "name": o.name, "uid": o.uid, "keyed": o.keyed}
+                for o in vertex.operators
+            ],
         }
         if vertex.in_edges:
             node["inputs"] = [
@@ -70,108 +85,9 @@ def _plan(job_graph: JobGraph) -> dict[str, Any]:
                 for number, edge in enumerate(vertex.in_edges)
             ]
         nodes.append(node)
-    return {"jid": "", "name": job_graph.job_name, "type": "STREAMING", "nodes": nodes}
-
-
-def _vertex_summary(master: JobMaster, vertex: JobVertex) -> dict[str, Any]:
-    subtasks = _subtasks(master, vertex)
-    started = [s.since[ExecutionState.DEPLOYING] for s in subtasks if s.since]
-    start_ms = int(min(started) * 1000) if started else -1
-    return {
-        "id": vertex.id,
-        "name": vertex.name,
-        "maxParallelism": vertex.max_parallelism,
-        "parallelism": vertex.parallelism,
-        "status": _status(subtasks),
-        "start-time": start_ms,
-        "end-time": -1,
-        "duration": int(time.time() * 1000) - start_ms if started else -1,
-        "tasks": _counts(subtasks),
-        "metrics": _metrics([r for s in subtasks if (r := _report(master, s))], vertex),
-    }
-
-
-def _vertex(master: JobMaster, vertex: JobVertex) -> dict[str, Any]:
-    return {
-        "id": vertex.id,
-        "name": vertex.name,
-        "parallelism": vertex.parallelism,
-        "maxParallelism": vertex.max_parallelism,
-        "now": int(time.time() * 1000),
-        "subtasks": [
-            {
-                "subtask": subtask.index,
-                "status": subtask.state.value,
-                "attempt": subtask.attempt,
-                "start-time": int(subtask.since.get(ExecutionState.DEPLOYING, 0) * 1000) or -1,
-                "metrics": _metrics([r] if (r := _report(master, subtask)) else [], vertex),
-                "watermark": r.watermark if r else None,
-                "busy-ms-of-last-epoch": r.busy_ms if r else 0.0,
-            }
-            for subtask in _subtasks(master, vertex)
-        ],
-    }
-
-
-def _subtasks(master: JobMaster, vertex: JobVertex) -> list[ExecutionSubtask]:
-    return [s for s in master.execution if s.vertex.id == vertex.id]
-
-
-def _report(master: JobMaster, subtask: ExecutionSubtask) -> EpochReport | None:
-    attempt = master.attempt
-    return None if attempt is None else attempt.reports.get((subtask.vertex.id, subtask.index))
-
-
-def _status(subtasks: list[ExecutionSubtask]) -> str:
-    """A vertex is what its subtasks agree on, else what the least advanced of them is."""
-    order = list(ExecutionState)
-    return min((s.state for s in subtasks), key=order.index).value
-
-
-def _counts(subtasks: list[ExecutionSubtask]) -> dict[str, int]:
-    counts = {state.value: 0 for state in ExecutionState}
-    for subtask in subtasks:
-        counts[subtask.state.value] += 1
-    return counts
-
-
-def _metrics(reports: list[EpochReport], vertex: JobVertex) -> dict[str, Any]:
-    last = len(vertex.operators) - 1
-    return {
-        "read-bytes": sum(r.bytes_in for r in reports),
-        "read-bytes-complete": True,
-        "write-bytes": sum(r.bytes_out for r in reports),
-        "write-bytes-complete": True,
-        "read-records": sum(r.operators[0].records_in for r in reports),
-        "read-records-complete": True,
-        "write-records": sum(r.operators[last].records_out for r in reports),
-        "write-records-complete": True,
-    }
-
-
-def _checkpoints(master: JobMaster) -> dict[str, Any]:
-    history = list(master.checkpoints.history)
-    done = [c for c in history if c["status"] == "COMPLETED"]
-    failed = [c for c in history if c["status"] == "FAILED"]
-    progress = master.checkpoints.progress()
-    last_own = next((c for c in reversed(done) if not c["is_savepoint"]), None)
-    last_savepoint = next((c for c in reversed(done) if c["is_savepoint"]), None)
-    return {
-        "counts": {
-            "restored": 0 if master.restarts == 0 else master.restarts,
-            "total": len(history) + (progress is not None),
-            "in_progress": int(progress is not None),
-            "completed": len(done),
-            "failed": len(failed),
-        },
-        "latest": {
-            "completed": last_own,
-            "savepoint": last_savepoint,
-            "failed": failed[-1] if failed else None,
-            "restored": None,
-        },
-        "history": history[::-1],
-    }
+    job_id = master.job_id.to_hex_string()
+    name = master.job_graph.job_name
+    return {"jid": job_id, "name": name, "type": "STREAMING", "nodes": nodes}
 
 
 def _exceptions(master: JobMaster) -> dict[str, Any]:
@@ -198,3 +114,95 @@ def _exception(failure: FailureEntry) -> dict[str, Any]:
         "endpoint": failure.location,
         "concurrentExceptions": [],
     }
+
+
+def _epochs(master: JobMaster) -> dict[str, Any]:
+    return {
+        "target-ms": int(master.options.epoch_target_s * 1000),
+        "total": master.figures.epochs_run,
+        "epochs": [_epoch(e) for e in master.figures.epochs()],
+    }
+
+
+def _epoch(epoch: EpochFigures) -> dict[str, Any]:
+    return {
+        "id": epoch.epoch,
+        "attempt": epoch.attempt,
+        "start-time": epoch.started_ms,
+        "duration": epoch.duration_ms,
+        "records": epoch.records,
+        "wait-before": epoch.wait_ms,
+        "more": epoch.more,
+        "checkpoint": epoch.checkpoint,
+        "watermark": epoch.watermark,
+        "phases": [{"name": name, "ms": ms} for name, ms in epoch.phases],
+    }
+
+
+def _config(master: JobMaster) -> dict[str, Any]:
+    options = master.options
+    return {
+        "jid": master.job_id.to_hex_string(),
+        "name": master.job_graph.job_name,
+        "execution-config": {
+            "execution-mode": "PIPELINED",
+            "restart-strategy": type(options.restarts).__name__,
+            "job-parallelism": max(v.parallelism for v in master.job_graph.vertices),
+            "object-reuse-mode": False,
+            "user-config": dict(options.job_parameters),
+        },
+        "settings": [{"key": k, "value": v} for k, v in sorted(options.settings.items())],
+    }
+
+
+def _slots(master: JobMaster) -> list[dict[str, Any]]:
+    """The processes in which subtasks live, for the slot report of the cluster."""
+    attempt = master.attempt
+    if attempt is None or master.status().is_terminal_state():
+        return []
+    names = {v.id: v.name for v in master.job_graph.vertices}
+    return [
+        {
+            "index": int(slot),
+            "pid": hello.pid,
+            "host": hello.host,
+            "subtasks": [
+                {"vertex": p.vertex, "name": names.get(p.vertex, ""), "subtask": int(p.subtask)}
+                for p in master.physical.subtasks_of(slot)
+            ],
+        }
+        for slot, hello in sorted(attempt.slots.items())
+    ]
+
+
+PARTS: dict[str, Callable[[JobMaster], Any]] = {
+    "overview": overview_of,
+    "job": _job,
+    "plan": lambda master: {"plan": _plan(master)},
+    "checkpoints": checkpoints_of,
+    "checkpoint-details": checkpoint_details,
+    "checkpoint-config": checkpoint_config,
+    "exceptions": _exceptions,
+    "epochs": _epochs,
+    "watermarks": watermarks_of,
+    "vertex-watermarks": lambda master: {
+        v.id: vertex_watermarks(master, v) for v in master.job_graph.vertices
+    },
+    "vertices": lambda master: {v.id: vertex_details(master, v) for v in master.job_graph.vertices},
+    "backpressure": lambda master: {
+        v.id: back_pressure(master, v) for v in master.job_graph.vertices
+    },
+    "metrics": metrics_of,
+    "config": _config,
+    "slots": _slots,
+    "diagnosis": diagnosis_of,
+    "accumulators": lambda master: {
+        "job-accumulators": [],
+        "user-task-accumulators": [
+            {"name": name, "type": type(value).__name__, "value": repr(value)}
+            for name, value in sorted(master.accumulators().items())
+        ],
+        "serialized-user-task-accumulators": {},
+    },
+}
+"""What can be told, by the last part of the path: `/jobs/:id` is `job`."""

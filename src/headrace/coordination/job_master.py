@@ -34,6 +34,7 @@ from headrace.coordination.failover import Failover
 from headrace.coordination.global_commits import GlobalCommits
 from headrace.coordination.job_attempt import AttemptFailedError, JobAttempt
 from headrace.coordination.job_errors import job_error
+from headrace.coordination.job_figures import EpochTimes, JobFigures
 from headrace.coordination.job_history import JobHistory
 from headrace.coordination.job_options import EpochSummary, JobMasterOptions
 from headrace.coordination.outputs import CollectedOutput, Collector, Terminal
@@ -113,6 +114,8 @@ class JobMaster:
         self._incarnation = 0
         self._rescaling: SavepointOrder | None = None
         self.last_epoch: EpochSummary | None = None
+        self.figures = JobFigures()
+        self.restored: dict[str, Any] | None = None
 
     def _target_s(self) -> float:
         """No epoch should be much longer than the time between checkpoints."""
@@ -134,6 +137,11 @@ class JobMaster:
     @property
     def job_id(self) -> JobID:
         return self._id
+
+    @property
+    def options(self) -> JobMasterOptions:
+        """How the job is run."""
+        return self._options
 
     @property
     def restarts(self) -> int:
@@ -333,6 +341,7 @@ class JobMaster:
         self.checkpoints.abort_pending(reason, keep_orders=self._rescaling is not None)
         if error is not None:
             self._collected.attempt_failed(self._epoch)
+        self.figures.attempt_ended()
         closed = attempt.close()
         self._sources.close()
         accumulators = [*self._earlier, *(a for c in closed for a in c.accumulators)]
@@ -372,6 +381,12 @@ class JobMaster:
                 {v: s.enumerator for v, s in by_vertex.items()},
                 {v: s.splits for v, s in by_vertex.items()},
             )
+            self.restored = {
+                "id": restore.checkpoint,
+                "restore_timestamp": now_ms(),
+                "is_savepoint": restore.savepoint,
+                "external_path": restore.directory,
+            }
             _log.info("job %s goes on from checkpoint %s", self._id, restore.checkpoint)
         settings = JobSettings(
             self._id.to_hex_string(),
@@ -385,19 +400,23 @@ class JobMaster:
             track_changes=self._options.checkpoints.tracks_changes,
             local_recovery=self._options.checkpoints.local_recovery,
             local_directory=self._options.checkpoints.local_directory,
+            metrics=self._options.metrics,
         )
         attempt.deploy(self._deployment.packed(settings), files)
         self.execution.move_all(ExecutionState.RUNNING)
+        self.figures.attempt_started(self.restarts + 1, self.physical)
 
     def _run_epochs(self, attempt: JobAttempt) -> None:
         while True:
             self._epoch += 1
             started = time.monotonic()
+            self.figures.epoch_started()
             plan, order = self._plan(attempt)
+            planned = time.monotonic()
             reports = attempt.run_epoch(plan)
             self._alignment.observe(reports)
             self._sources.observe(reports)
-            duration = time.monotonic() - started
+            ran = time.monotonic()
             self._pacer.observe(
                 self._work_s(attempt), max(r.records_read for r in reports if r.source)
             )
@@ -409,7 +428,9 @@ class JobMaster:
                 if finished:
                     attempt.wait_for_commit(plan.commit)
             self._global_commits.commit(attempt.committed)
-            self._tell(EpochSummary(self._epoch, duration, reports, self.job_graph))
+            times = EpochTimes(started, planned, ran, time.monotonic())
+            self.figures.epoch_ended(plan, times, reports)
+            self._tell(EpochSummary(self._epoch, ran - started, reports, self.job_graph))
             if order is not None and order.ends_attempt and self._ended_by(order, attempt):
                 assert plan.checkpoint is not None
                 attempt.wait_for_commit(plan.checkpoint.checkpoint)

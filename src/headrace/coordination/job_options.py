@@ -13,6 +13,7 @@ from headrace.coordination.restart_policy import NoRestart, RestartPolicy
 from headrace.graph.job_graph import JobGraph
 from headrace.runtime.epoch import EpochReport
 from headrace.runtime.state.factory import StateBackendSettings
+from headrace.runtime.subtask_figures import MetricSettings
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,15 @@ class JobMasterOptions:
     cached_files: dict[str, str] = field(default_factory=dict)
     state_backend: StateBackendSettings = field(default_factory=StateBackendSettings)
     checkpoints: CheckpointSettings = field(default_factory=CheckpointSettings)
+    metrics: MetricSettings = field(default_factory=MetricSettings)
     restarts: RestartPolicy = field(default_factory=NoRestart)
     restore_path: str | None = None
     commit_marker: str | None = None
     allow_unmatched_state: bool = False
     claim_restored: bool = False
     job_id: str | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+    """What was configured, without secrets, for those who look at the job."""
 
 
 @dataclass(frozen=True)

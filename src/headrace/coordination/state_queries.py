@@ -13,7 +13,7 @@ from typing import Any
 import cloudpickle
 
 from headrace.common.errors import StateError, UnknownKeyError, UnknownStateError
-from headrace.graph.ids import SlotId, SubtaskIndex
+from headrace.graph.ids import SlotId, SubtaskIndex, VertexId
 from headrace.graph.job_graph import JobGraph
 from headrace.graph.physical_graph import PhysicalGraph
 from headrace.runtime.key_groups import key_group_of, subtask_of_group
@@ -49,6 +49,10 @@ class StateQueries:
         self._numbers = itertools.count(1)
         self._pending: dict[int, _Pending] = {}
         self._closed = False
+
+    def slot_of(self, vertex: str, subtask: int) -> SlotId | None:
+        """The slot in which a subtask lives."""
+        return self._slots.get((VertexId(vertex), SubtaskIndex(subtask)))
 
     def ask(self, job_graph: JobGraph, name: str, key: Any) -> Future[QueriedState]:
         """The state of a key, by its queryable name.

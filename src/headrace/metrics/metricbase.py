@@ -290,12 +290,17 @@ class MetricGroup:
         """The variables of this group and those above, such as `<task_name>`."""
         return dict(self._variables)
 
-    def collect(self) -> dict[str, Any]:
-        """The present values of all metrics here and below, by full name."""
+    def collect(self, below: int = 0) -> dict[str, Any]:
+        """The present values of all metrics here and below.
+
+        Args:
+            below: How many of the outermost groups are left out of the names.
+        """
+        scope = self._scope[below:]
         values = {
-            self.get_metric_identifier(name): metric.snapshot()
+            ".".join((*scope, name)): metric.snapshot()
             for name, metric in list(self._metrics.items())
         }
         for group in list(self._groups.values()):
-            values.update(group.collect())
+            values.update(group.collect(below))
         return values

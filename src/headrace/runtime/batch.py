@@ -58,7 +58,15 @@ class EndMark:
     """Nothing follows any more."""
 
 
-Element = Batch | WatermarkMark | StatusMark | EndMark
+@dataclass(frozen=True, slots=True)
+class LatencyMark:
+    """Sent by a source now and then: where it arrives, the time on the way is noted."""
+
+    marked_ms: int
+    source: str
+
+
+Element = Batch | WatermarkMark | StatusMark | EndMark | LatencyMark
 
 
 class Receiver(Protocol):
@@ -69,5 +77,7 @@ class Receiver(Protocol):
     def process_watermark(self, timestamp: int) -> None: ...
 
     def process_status(self, idle: bool) -> None: ...
+
+    def process_latency(self, mark: LatencyMark) -> None: ...
 
     def end_input(self) -> None: ...

@@ -17,6 +17,7 @@ from headrace.graph.physical_graph import Location, Partition, PhysicalGraph
 from headrace.runtime.local_copies import LocalCopies
 from headrace.runtime.state.factory import StateBackendSettings
 from headrace.runtime.storage import Storages
+from headrace.runtime.subtask_figures import MetricSettings
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class JobSettings:
     track_changes: bool = False
     local_recovery: bool = False
     local_directory: str | None = None
+    metrics: MetricSettings = field(default_factory=MetricSettings)
 
     def local_copies(self) -> LocalCopies | None:
         """The copies of snapshots on this host, if the job wants some."""

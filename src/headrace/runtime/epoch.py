@@ -59,8 +59,30 @@ class OperatorReport:
 
 
 @dataclass(frozen=True)
+class SplitReport:
+    """How far a source is in one of its splits."""
+
+    split: str
+    watermark: int
+    idle: bool
+
+
+@dataclass(frozen=True)
+class HotKey:
+    """The key with most records of a subtask lately, and its share of them."""
+
+    key: str
+    share: float
+
+
+@dataclass(frozen=True)
 class EpochReport:
-    """What a subtask did in an epoch. `exhausted`: a source has read all splits that it has."""
+    """What a subtask did in an epoch.
+
+    Attributes that need a word: `exhausted` says that a source has read all splits that it has,
+    `more` that there was more to read when the epoch ended; `metrics` are those of user functions
+    by operator id, `latencies` are by source and operator.
+    """
 
     vertex: VertexId
     subtask: int
@@ -78,4 +100,8 @@ class EpochReport:
     aligned_watermark: int | None = None
     exhausted: bool = False
     accumulators: dict[str, Any] = field(default_factory=dict)
-    metrics: dict[str, Any] = field(default_factory=dict)
+    metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    latencies: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    more: bool = False
+    splits: tuple[SplitReport, ...] = ()
+    hot_key: HotKey | None = None

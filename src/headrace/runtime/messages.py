@@ -9,6 +9,9 @@ from headrace.graph.ids import CheckpointId, SlotId, VertexId
 from headrace.runtime.epoch import CheckpointRequest, EpochPlan, EpochReport
 from headrace.runtime.failure import FailureReport
 
+Stack = tuple[str, ...]
+"""Names of functions from the outermost to the one that runs."""
+
 # From the coordinator to a slot.
 
 
@@ -72,6 +75,32 @@ class QueryState:
     subtask: int
     name: str
     key: bytes
+
+
+@dataclass(frozen=True)
+class SampleStacks:
+    """Sample what you do for a vertex, for so many seconds."""
+
+    request: int
+    vertex: VertexId
+    seconds: float
+
+
+@dataclass(frozen=True)
+class PeekRecords:
+    """Show the next records of an operator until `StopPeeking`."""
+
+    request: int
+    vertex: VertexId
+    operator: str
+    limit: int
+
+
+@dataclass(frozen=True)
+class StopPeeking:
+    """Enough was seen."""
+
+    request: int
 
 
 # From a slot to the coordinator.
@@ -174,6 +203,34 @@ class StateRead:
     content: bytes | None = None
     names: tuple[str, ...] = ()
     error: str | None = None
+
+
+@dataclass(frozen=True)
+class StacksSampled:
+    """How often each stack was seen, by subtask and whether it was on a CPU."""
+
+    slot: SlotId
+    request: int
+    counts: dict[tuple[int, bool, Stack], int]
+
+
+@dataclass(frozen=True)
+class PeekedRecord:
+    """A record as text."""
+
+    subtask: int
+    value: str
+    timestamp: int | None
+    key: str | None
+
+
+@dataclass(frozen=True)
+class RecordsPeeked:
+    """Records that an operator emitted."""
+
+    slot: SlotId
+    request: int
+    records: tuple[PeekedRecord, ...]
 
 
 @dataclass(frozen=True)

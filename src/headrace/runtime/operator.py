@@ -8,7 +8,8 @@ from typing import Any
 
 from headrace.datastream.state import StateDescriptor
 from headrace.graph.ids import CheckpointId
-from headrace.runtime.batch import MAX_TIMESTAMP, MIN_TIMESTAMP, Batch
+from headrace.metrics import Histogram
+from headrace.runtime.batch import MAX_TIMESTAMP, MIN_TIMESTAMP, Batch, LatencyMark
 from headrace.runtime.failure import NO_RECORD, UserCodeFailure
 from headrace.runtime.output import OperatorOutput
 from headrace.runtime.state.backend import KeyedStateBackend
@@ -89,6 +90,7 @@ class Operator:
         self.event_timers = TimerQueue()
         self.processing_timers = TimerQueue()
         self.operator_state = OperatorStateBackend()
+        self.latencies: dict[str, Histogram] = {}
         self.restored = False
         self.restored_checkpoint: CheckpointId | None = None
 
@@ -122,6 +124,14 @@ class Operator:
 
     def process_status(self, idle: bool) -> None:
         self.output.status(idle)
+
+    def process_latency(self, mark: LatencyMark) -> None:
+        """A marker of a source: note how long it was on the way, and pass it on."""
+        histogram = self.latencies.get(mark.source)
+        if histogram is None:
+            histogram = self.latencies[mark.source] = Histogram(128)
+        histogram.update(max(self.context.clock() - mark.marked_ms, 0))
+        self.output.latency(mark)
 
     def process_time(self, now: int) -> None:
         """Processing time has come to `now`."""

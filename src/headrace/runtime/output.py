@@ -10,6 +10,7 @@ from headrace.runtime.batch import (
     Batch,
     Element,
     EndMark,
+    LatencyMark,
     Receiver,
     StatusMark,
     WatermarkMark,
@@ -76,9 +77,26 @@ class OperatorOutput:
         for receiver in self._everybody:
             receiver.process_status(idle)
 
+    def latency(self, mark: LatencyMark) -> None:
+        for receiver in self._everybody:
+            receiver.process_latency(mark)
+
     def end(self) -> None:
         for receiver in self._everybody:
             receiver.end_input()
+
+    @property
+    def has_receivers(self) -> bool:
+        """Whether records of the main output go anywhere."""
+        return bool(self._main)
+
+    def tap(self, receiver: Receiver) -> None:
+        """Show what the main output emits to one more receiver, until it is untapped."""
+        self._main = (receiver, *self._main)
+
+    def untap(self, receiver: Receiver) -> None:
+        """Undo `tap`."""
+        self._main = tuple(r for r in self._main if r is not receiver)
 
 
 class ChannelBuffer:
@@ -161,6 +179,7 @@ class ExchangeWriter:
     def __init__(self, router: Router, channels: dict[int, ChannelBuffer]) -> None:
         self._route = router
         self._channels = channels
+        self._latency_marks = 0
 
     def process_batch(self, batch: Batch) -> None:
         channels = self._channels
@@ -172,6 +191,13 @@ class ExchangeWriter:
 
     def process_status(self, idle: bool) -> None:
         self._mark(StatusMark(idle))
+
+    def process_latency(self, mark: LatencyMark) -> None:
+        """Take the way of one record, another one each time."""
+        channels = tuple(self._channels.values())
+        if channels:
+            self._latency_marks += 1
+            channels[self._latency_marks % len(channels)].add_mark(mark)
 
     def end_input(self) -> None:
         self._mark(EndMark())

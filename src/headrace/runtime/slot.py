@@ -33,6 +33,7 @@ from headrace.runtime import messages as m
 from headrace.runtime.deployment import JobDeployment, install_main_classes
 from headrace.runtime.epoch import EpochPlan, SubtaskKey
 from headrace.runtime.failure import FailureReport, report_failure
+from headrace.runtime.observation import RecordTaps, StackSampler
 from headrace.runtime.operator import SubtaskServices, TaskInfo
 from headrace.runtime.queryable import answer_query
 from headrace.runtime.slot_protocol import FAILED, REFUSED, SlotLaunch, TaskRequest, now_ms
@@ -157,6 +158,8 @@ class Slot:
             lambda channel, request: self._inbox.put((channel, request)),
         )
         self._snapshots = SlotSnapshots(self._id, self._control.send)
+        self._taps = RecordTaps(self._id, self._control.send)
+        self._current: SubtaskKey | None = None
 
     def run(self) -> None:
         """Live until the coordinator says otherwise."""
@@ -199,11 +202,18 @@ class Slot:
                     self._control.send(m.Pong(self._id))
                 elif isinstance(message, m.Close):
                     self._interrupt()
+                elif isinstance(message, m.SampleStacks):
+                    self._sampler().start(message)
                 else:
                     self._inbox.put(message)
         except (EOFError, OSError):
             # The coordinator is gone, and with it the job.
             _leave(self._launch, 0)
+
+    def _sampler(self) -> StackSampler:
+        main = threading.main_thread().ident
+        assert main is not None
+        return StackSampler(self._id, self._control.send, lambda: self._current, main)
 
     def _interrupt(self) -> None:
         """End also when user code sleeps or loops: first politely, then not."""
@@ -249,6 +259,10 @@ class Slot:
                 subtask = self._subtasks.get((message.vertex, message.subtask))
                 operators = subtask.operators.values() if subtask else ()
                 self._control.send(answer_query(self._id, message, operators))
+            elif isinstance(message, m.PeekRecords):
+                self._taps.start(message, self._subtasks)
+            elif isinstance(message, m.StopPeeking):
+                self._taps.stop(message.request)
             else:
                 self._serve_task(*message)
             self._busy = False
@@ -284,6 +298,7 @@ class Slot:
                     now_ms,
                     job.settings.track_changes,
                     state_backends,
+                    job.settings.metrics,
                 )
                 self._subtasks[partition.vertex, subtask_index] = subtask
                 self._snapshots.restore(subtask, message.restore)
@@ -371,6 +386,7 @@ class Slot:
             if not subtask.fed:
                 next(frames, None)
             send = channel.send
+        self._current = (subtask.vertex.id, subtask.task.subtask)
         try:
             report = subtask.run_epoch(plan, frames, send, partial(self._snapshots.take, subtask))
         except (OSError, EOFError):
@@ -378,6 +394,8 @@ class Slot:
         except (Exception, SystemExit) as error:
             self._fail(error, subtask)
             return (FAILED,)
+        finally:
+            self._current = None
         self._control.send(m.Reported(self._id, report))
         return pending
 

@@ -11,11 +11,11 @@ from typing import Any
 from headrace.common.crash_points import crash_point
 from headrace.graph.ids import CheckpointId, NodeId
 from headrace.graph.job_graph import ChainedOperator, JobEdge, JobVertex
-from headrace.metrics import MetricGroup
 from headrace.runtime.batch import (
     Batch,
     Element,
     EndMark,
+    LatencyMark,
     Receiver,
     StatusMark,
     WatermarkMark,
@@ -23,7 +23,13 @@ from headrace.runtime.batch import (
 from headrace.runtime.conversion import column_converter
 from headrace.runtime.dead_letters import LenientOutput
 from headrace.runtime.deployment import VertexDeployment
-from headrace.runtime.epoch import CheckpointRequest, EpochPlan, EpochReport, OperatorReport
+from headrace.runtime.epoch import (
+    CheckpointRequest,
+    EpochPlan,
+    EpochReport,
+    OperatorReport,
+    SplitReport,
+)
 from headrace.runtime.failure import UserCodeFailure
 from headrace.runtime.input_gate import ChannelKey, InputGate, in_channel_order
 from headrace.runtime.operator import Operator, OperatorContext, SubtaskServices, TaskInfo
@@ -34,8 +40,11 @@ from headrace.runtime.routing import connected_receivers, connected_senders, mak
 from headrace.runtime.sorted_input import SortedInput
 from headrace.runtime.state.backend import KeyedStateBackend
 from headrace.runtime.state.factory import StateBackends
+from headrace.runtime.subtask_figures import MetricSettings, SubtaskFigures
 from headrace.runtime.timer_state import TimerState
 from headrace.runtime.wire import FrameHeader, decode_payload
+
+_SPLITS_REPORTED = 20
 
 
 class Subtask:
@@ -49,6 +58,7 @@ class Subtask:
         clock: Callable[[], int],
         track_changes: bool = False,
         state_backends: StateBackends | None = None,
+        metrics: MetricSettings | None = None,
     ) -> None:
         self.task = task
         self.vertex: JobVertex = deployment.unpacked()
@@ -66,7 +76,7 @@ class Subtask:
         self._bytes_out = 0
         self._writers: list[ExchangeWriter] = []
         self.operators: dict[NodeId, Operator] = {}
-        self.metrics = MetricGroup()
+        self.figures = SubtaskFigures(task, metrics or MetricSettings())
         self._build()
         self.head = self.operators[self.vertex.operators[0].node]
         self.gate = self._build_gate()
@@ -90,7 +100,7 @@ class Subtask:
 
     def _context(self, chained: ChainedOperator) -> OperatorContext:
         backend = None
-        metrics = self.metrics.add_group(chained.name)
+        metrics = self.figures.group(chained.operator_id, chained.name)
         if chained.keyed:
             backend = self._state_backends.create(
                 self.task.max_parallelism,
@@ -212,6 +222,7 @@ class Subtask:
             writer.start_epoch()
         self.tick()
         if isinstance(self.head, SourceOperator):
+            self.figures.send_mark(self.head, self._clock())
             self._read(self.head, plan, frames)
         else:
             bytes_in = self._consume(frames)
@@ -318,6 +329,8 @@ class Subtask:
         """Process one element of an input channel."""
         gate, head = self.gate, self.head
         if type(element) is Batch:
+            if element.keys:
+                self.figures.sample_keys(element.keys)
             # Broadcast records have no key, and come before those that are sorted.
             if self._sorted is not None and element.keys is not None:
                 self._sorted.add(gate.input_of(channel), element)
@@ -334,6 +347,8 @@ class Subtask:
             self._advance(watermark)
         elif type(element) is EndMark:
             self._end(*gate.on_end(channel))
+        elif type(element) is LatencyMark:
+            head.process_latency(element)
 
     def _advance(self, watermark: int | None) -> None:
         if watermark is not None and self._sorted is None:
@@ -400,7 +415,17 @@ class Subtask:
             aligned_watermark=self._aligned_watermark(),
             exhausted=isinstance(self.head, SourceOperator) and self.head.exhausted,
             accumulators=dict(self.accumulators),
+            metrics=self.figures.metrics(),
+            latencies=self.figures.latencies(operators),
+            more=isinstance(self.head, SourceOperator) and self.head.more_now,
+            splits=self._split_reports(),
+            hot_key=self.figures.hot_key(),
         )
+
+    def _split_reports(self) -> tuple[SplitReport, ...]:
+        if not isinstance(self.head, SourceOperator):
+            return ()
+        return tuple(SplitReport(*s) for s in self.head.split_watermarks(_SPLITS_REPORTED))
 
 
 def _converter(chained: ChainedOperator, type_info: Any) -> Converter | None:

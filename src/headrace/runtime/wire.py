@@ -15,14 +15,14 @@ from operator import attrgetter
 from typing import Any
 
 from headrace.common.types import Row, RowKind, field_names_of, make_rows, values_of
-from headrace.runtime.batch import Batch, Element, EndMark, StatusMark, WatermarkMark
+from headrace.runtime.batch import Batch, Element, EndMark, LatencyMark, StatusMark, WatermarkMark
 
 _HEADER = struct.Struct("<HIHII")
 _LENGTH = struct.Struct("<I")
 
 HEADER_SIZE = _HEADER.size
 
-_BATCH, _WATERMARK, _STATUS, _END, _ROWS = range(5)
+_BATCH, _WATERMARK, _STATUS, _END, _ROWS, _LATENCY = range(6)
 
 _kind_of = attrgetter("_row_kind")
 
@@ -107,6 +107,8 @@ def _pack(element: Element) -> tuple[Any, ...]:
         return (_WATERMARK, element.timestamp)
     if type(element) is StatusMark:
         return (_STATUS, element.idle)
+    if type(element) is LatencyMark:
+        return (_LATENCY, element.marked_ms, element.source)
     return (_END,)
 
 
@@ -137,6 +139,8 @@ def _unpack(packed: tuple[Any, ...]) -> Element:
         return _unpack_rows(packed)
     if kind == _WATERMARK:
         return WatermarkMark(packed[1])
+    if kind == _LATENCY:
+        return LatencyMark(packed[1], packed[2])
     return StatusMark(packed[1]) if kind == _STATUS else EndMark()
 
 

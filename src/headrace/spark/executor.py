@@ -20,11 +20,13 @@ from headrace.coordination.job_attempt import SlotEnvironment
 from headrace.coordination.job_control import publish
 from headrace.coordination.job_master import JobMaster
 from headrace.coordination.job_options import EpochSummary, JobMasterOptions, python_path
+from headrace.coordination.metric_reporters import start_reporters
 from headrace.coordination.outputs import Collector
 from headrace.coordination.restart_policy import restart_policy
 from headrace.graph.job_graph import JobGraph
 from headrace.runtime.state.factory import StateBackendSettings
 from headrace.runtime.storage import Storages
+from headrace.runtime.subtask_figures import MetricSettings
 from headrace.spark.carrier import SparkCarrier
 from headrace.spark.placement import is_cluster
 from headrace.spark.session import get_or_create_session
@@ -52,6 +54,7 @@ def submit(
     )
     master.result_future().add_done_callback(lambda _: dependencies.close())
     publish(master)
+    start_reporters(configuration, master)
     master.start()
     return master
 
@@ -89,6 +92,9 @@ def _master_options(
         cached_files=cached_files,
         state_backend=StateBackendSettings.from_configuration(configuration),
         checkpoints=checkpoints,
+        metrics=MetricSettings(
+            get(options.METRICS_ENABLED), to_millis(get(options.METRICS_LATENCY_INTERVAL))
+        ),
         restarts=restart_policy(strategy, checkpoints.enabled),
         restore_path=get(options.SAVEPOINT_PATH),
         commit_marker=get(options.COMMIT_MARKER),
@@ -96,6 +102,7 @@ def _master_options(
         claim_restored=get(options.RESTORE_MODE) == "CLAIM",
         # Of the first job of the process: whoever started the process knows it by this id.
         job_id=os.environ.pop("HEADRACE_JOB_ID", None),
+        settings=options.without_secrets(configuration),
     )
 
 

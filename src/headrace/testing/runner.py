@@ -20,6 +20,7 @@ from headrace.runtime.epoch import EpochPlan, EpochReport, SubtaskKey
 from headrace.runtime.failure import report_failure
 from headrace.runtime.operator import TaskInfo
 from headrace.runtime.subtask import Subtask
+from headrace.runtime.subtask_figures import MetricSettings
 from headrace.runtime.wire import destination
 from headrace.testing.clock import ManualClock
 from headrace.testing.recording import RecordingServices
@@ -56,6 +57,7 @@ class MiniRunner:
         shuffle_seed: Deliver the frames of an epoch in a random order, as Spark may.
         job_parameters: What functions see as global job parameters.
         cached_files: Paths by name.
+        metrics: What subtasks report about themselves.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class MiniRunner:
         shuffle_seed: int | None = None,
         job_parameters: dict[str, str] | None = None,
         cached_files: dict[str, str] | None = None,
+        metrics: MetricSettings | None = None,
     ) -> None:
         self.job_graph = job_graph
         self.services = RecordingServices()
@@ -81,6 +84,7 @@ class MiniRunner:
             job_graph.job_name,
             job_parameters=job_parameters or {},
             cached_files=cached_files or {},
+            metrics=metrics or MetricSettings(),
         )
         self._deployment: JobDeployment = pickle.loads(
             pack_job(job_graph, self._physical, settings)
@@ -266,7 +270,8 @@ class MiniRunner:
             job_parameters=settings.job_parameters,
             cached_files=settings.cached_files,
         )
-        return Subtask(deployment, task, self.services, self._clock)
+        metrics = self._deployment.settings.metrics
+        return Subtask(deployment, task, self.services, self._clock, metrics=metrics)
 
     def _guarded(self, subtask: Subtask, call: Callable[..., Any], *arguments: Any) -> Any:
         try:

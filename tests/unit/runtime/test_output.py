@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.graph import partitioning as p
-from headrace.runtime.batch import Batch, Element, EndMark, StatusMark, WatermarkMark
+from headrace.runtime.batch import Batch, Element, EndMark, LatencyMark, StatusMark, WatermarkMark
 from headrace.runtime.output import ChannelBuffer, ExchangeWriter, OperatorOutput
 from headrace.runtime.routing import make_router
 from headrace.runtime.wire import FrameHeader, decode_payload, read_header
@@ -25,6 +25,9 @@ class Receiver:
 
     def process_status(self, idle: bool) -> None:
         self.seen.append(idle)
+
+    def process_latency(self, mark: LatencyMark) -> None:
+        self.seen.append(mark)
 
     def end_input(self) -> None:
         self.seen.append("end")

@@ -159,6 +159,13 @@ class SourceOperator(Operator):
         """Whether all splits so far were read to their end."""
         return self.ended or self._reader.exhausted
 
+    def split_watermarks(self, most: int) -> list[tuple[str, int, bool]]:
+        """Splits that are furthest behind, with their watermarks and whether they are idle."""
+        if self.ended:
+            return []
+        found = [(split, t.watermark, t.idle) for split, t in self._trackers.items()]
+        return sorted(found, key=lambda split: split[1:])[:most]
+
     def _poll(self, max_records: int) -> ReadBatch | None:
         try:
             return self._reader.poll(max_records)

@@ -1,0 +1,99 @@
+"""The slot report: Spark's executors as Flink's task managers, with the slots beside them."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from headrace.cluster.dispatcher import Dispatcher
+
+if TYPE_CHECKING:
+    from headrace.spark.executor_report import ExecutorReport
+
+__all__ = ["Executors"]
+
+_FRESH_S = 1.0
+_MB = 1 << 20
+
+
+class Executors:
+    """Asks Spark and the jobs, at most once a second."""
+
+    def __init__(
+        self,
+        report: Callable[[], list[ExecutorReport]],
+        dispatcher: Dispatcher,
+        spark_version: str,
+    ) -> None:
+        self._report = report
+        self._dispatcher = dispatcher
+        self.spark_version = spark_version
+        self._lock = threading.Lock()
+        self._known: list[dict[str, Any]] = []
+        self._asked = float("-inf")
+
+    def all(self) -> list[dict[str, Any]]:
+        """Every executor, in Flink's words, with its slots below `allocatedSlots`."""
+        with self._lock:
+            if time.monotonic() - self._asked > _FRESH_S:
+                self._known = self._now()
+                self._asked = time.monotonic()
+            return self._known
+
+    def one(self, name: str) -> dict[str, Any] | None:
+        """The executor of that id."""
+        return next((m for m in self.all() if m["id"] == name), None)
+
+    def _now(self) -> list[dict[str, Any]]:
+        executors = self._report()
+        slots = self._dispatcher.slots()
+        placed: dict[str, list[dict[str, Any]]] = {e.id: [] for e in executors}
+        for slot in slots:
+            near = [e for e in executors if e.host == slot["host"]] or executors
+            if near:
+                # Of several executors on a host each has its share, as Spark spreads tasks.
+                fewest = min(near, key=lambda e: len(placed[e.id]))
+                placed[fewest.id].append(slot)
+        return [_described(e, placed[e.id]) for e in executors]
+
+
+def _described(executor: ExecutorReport, slots: list[dict[str, Any]]) -> dict[str, Any]:
+    free = max(executor.cores - len(slots), 0)
+    return {
+        "id": executor.id,
+        "path": executor.address,
+        "dataPort": 0,
+        "jmxPort": -1,
+        "timeSinceLastHeartbeat": int(time.time() * 1000),
+        "slotsNumber": executor.cores,
+        "freeSlots": free,
+        "totalResource": _resource(executor.cores, executor.max_memory),
+        "freeResource": _resource(free, executor.max_memory - executor.memory_used),
+        "hardware": {
+            "cpuCores": executor.cores,
+            "physicalMemory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+            "freeMemory": executor.max_memory - executor.memory_used,
+            "managedMemory": 0,
+        },
+        "memoryConfiguration": {},
+        "blocked": False,
+        "host": executor.host,
+        "active-tasks": executor.active_tasks,
+        "maxMemory": executor.max_memory,
+        "memoryUsed": executor.memory_used,
+        "allocatedSlots": [{**slot, "resource": _resource(1, 0)} for slot in slots],
+    }
+
+
+def _resource(cores: int, memory: int) -> dict[str, Any]:
+    return {
+        "cpuCores": float(cores),
+        "taskHeapMemory": memory // _MB,
+        "taskOffHeapMemory": 0,
+        "managedMemory": 0,
+        "networkMemory": 0,
+        "extendedResources": {},
+    }

@@ -1,0 +1,114 @@
+"""Vertices of a job: subtasks, back pressure, watermarks, flame graphs, live records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from headrace.cluster.rest.endpoints import Cluster, Endpoint, Query
+from headrace.cluster.rest.reading import job_of, number_of
+
+__all__ = ["endpoints", "subtask_at"]
+
+_KINDS = ("full", "on_cpu", "off_cpu")
+
+
+class _Vertices:
+    def __init__(self, cluster: Cluster) -> None:
+        self._jobs = cluster.dispatcher
+
+    def part(self, name: str) -> Callable[[Request], Response]:
+        def answer(request: Request) -> Response:
+            return JSONResponse(self._of_vertex(request, name))
+
+        return answer
+
+    def subtask(self, request: Request) -> Response:
+        vertex = self._of_vertex(request, "vertices")
+        return JSONResponse(subtask_at(vertex["subtasks"], request))
+
+    def flame_graph(self, request: Request) -> Response:
+        kind = request.query_params.get("type", "full").lower()
+        if kind not in _KINDS:
+            raise HTTPException(400, f"type is one of {', '.join(_KINDS)}, not {kind!r}")
+        subtask = number_of(request, "subtaskindex", -1, least=-1, most=32768)
+        found = self._jobs.perform(
+            job_of(request),
+            "flamegraph",
+            vertex=request.path_params["vertex"],
+            type=kind,
+            subtask=None if subtask < 0 else int(subtask),
+            refresh=request.query_params.get("refresh") == "true",
+        )
+        return JSONResponse(found)
+
+    def records(self, request: Request) -> Response:
+        found = self._jobs.perform(
+            job_of(request),
+            "records",
+            vertex=request.path_params["vertex"],
+            operator=request.query_params.get("operator"),
+            limit=int(number_of(request, "limit", 20, least=1, most=200)),
+            wait=number_of(request, "wait", 2, most=10),
+        )
+        return JSONResponse(found)
+
+    def _of_vertex(self, request: Request, part: str) -> Any:
+        vertex = request.path_params["vertex"]
+        found = self._jobs.details(job_of(request), part).get(vertex)
+        if found is None:
+            raise HTTPException(404, f"the job has no vertex {vertex!r}")
+        return found
+
+
+def subtask_at(subtasks: list[Any], request: Request) -> Any:
+    """The subtask that the path means."""
+    index: str = request.path_params["subtask"]
+    if not (index.isascii() and index.isdecimal()) or int(index) >= len(subtasks):
+        raise HTTPException(404, f"the vertex has no subtask {index!r}")
+    return subtasks[int(index)]
+
+
+def endpoints(cluster: Cluster) -> list[Endpoint]:
+    """All about vertices."""
+    vertices, top = _Vertices(cluster), "/jobs/{job}/vertices/{vertex}"
+    many = {"type": "array", "items": {"type": "object"}}
+    return [
+        Endpoint(top, vertices.part("vertices"), "A vertex with its subtasks"),
+        Endpoint(f"{top}/subtasks/{{subtask}}", vertices.subtask, "A subtask"),
+        Endpoint(f"{top}/backpressure", vertices.part("backpressure"), "Who waits for whom"),
+        Endpoint(
+            f"{top}/watermarks",
+            vertices.part("vertex-watermarks"),
+            "Watermarks of the subtasks",
+            schema=many,
+        ),
+        Endpoint(
+            f"{top}/flamegraph",
+            vertices.flame_graph,
+            "What the subtasks do; the first call starts sampling, ask again for the result",
+            query=(
+                Query("type", "which samples", {"type": "string", "enum": list(_KINDS)}),
+                Query("subtaskindex", "of this one only", {"type": "integer", "minimum": 0}),
+                Query("refresh", "sample anew", {"type": "boolean"}),
+            ),
+        ),
+        Endpoint(
+            f"{top}/records",
+            vertices.records,
+            "The next records that leave an operator",
+            query=(
+                Query("operator", "id of the operator; the last one of the chain if not given"),
+                Query(
+                    "limit", "at most so many", {"type": "integer", "minimum": 1, "maximum": 200}
+                ),
+                Query(
+                    "wait", "for so many seconds", {"type": "number", "minimum": 0, "maximum": 10}
+                ),
+            ),
+        ),
+    ]

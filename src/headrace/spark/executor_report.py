@@ -1,0 +1,50 @@
+"""What Spark knows of its executors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+__all__ = ["ExecutorReport", "executors_of"]
+
+
+@dataclass(frozen=True)
+class ExecutorReport:
+    """An executor: its place, its cores, its memory in bytes, and how many tasks it runs."""
+
+    id: str
+    address: str
+    cores: int
+    max_memory: int
+    memory_used: int
+    active_tasks: int
+
+    @property
+    def host(self) -> str:
+        """The host without its port."""
+        return self.address.rsplit(":", 1)[0]
+
+
+def executors_of(session: SparkSession) -> list[ExecutorReport]:
+    """The executors that are there now; on one machine the driver is the executor."""
+    context = session.sparkContext
+    try:
+        found = context._jsc.sc().statusStore().executorList(True)
+        known = [found.apply(i) for i in range(found.size())]
+        reports = [
+            ExecutorReport(
+                e.id(),
+                e.hostPort(),
+                e.totalCores(),
+                e.maxMemory(),
+                e.memoryUsed(),
+                e.activeTasks(),
+            )
+            for e in known
+        ]
+    except Py4JError:
+        return []
+    others = [r for r in reports if r.id != "driver"]
+    return others or reports
