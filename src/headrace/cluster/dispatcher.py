@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import secrets
+import shutil
 import subprocess
 import sys
 import threading
@@ -19,6 +20,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from headrace.cluster.configured import LOCAL
 from headrace.cluster.empty_job import empty_parts
 from headrace.cluster.programs import Programs
 from headrace.common.errors import CheckpointError, UnknownJobError
@@ -102,7 +104,12 @@ class Dispatcher:
         job_id = secrets.token_hex(16)
         directory = self._directory / "jobs" / job_id
         (directory / "program").mkdir(parents=True, mode=0o700)
-        file = self._programs.unpack(submission.program, directory / "program", submission.entry)
+        try:
+            target = directory / "program"
+            file = self._programs.unpack(submission.program, target, submission.entry)
+        except BaseException:
+            shutil.rmtree(directory)
+            raise
         job = _Job(job_id, directory, submission, int(time.time() * 1000))
         about = {
             "submission": asdict(submission),
@@ -146,7 +153,7 @@ class Dispatcher:
     def _start(self, job: _Job, file: Path, restore: str | None) -> None:
         submission = job.submission
         settings = {**self._defaults, **submission.settings}
-        command = [sys.executable, "-m", "headrace.cluster.job_process", "run"]
+        command = [sys.executable, "-m", "headrace.cluster.job_process", "run", "-m", LOCAL]
         for key, value in settings.items():
             command += ["-D", f"{key}={value}"]
         if submission.parallelism is not None:

@@ -10,6 +10,9 @@ import logging
 import os
 import socket
 import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +35,8 @@ _log = logging.getLogger(__name__)
 
 _ABOUT = "job-manager.json"
 _LARGEST = 100 << 20
+_LOOK_S = 0.5
+_GRACE_S = 3.0
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -58,8 +63,11 @@ def running_job_manager(directory: Path) -> dict[str, object] | None:
 class JobManager:
     """Starts everything in order, and ends it in the other."""
 
-    def __init__(self, directory: Path, configuration: Configuration) -> None:
+    def __init__(
+        self, directory: Path, configuration: Configuration, *, application: bool = False
+    ) -> None:
         self._directory = directory
+        self._application = application
         self._configuration = configuration
         self._host = str(configuration.get(options.REST_BIND_ADDRESS))
         self._token = os.environ.get("HEADRACE_CLUSTER_TOKEN")
@@ -153,6 +161,9 @@ class JobManager:
                 timeout_graceful_shutdown=5,
             )
         )
+        if self._application:
+            watch = (dispatcher, shut_down)
+            threading.Thread(target=_end_with_jobs, args=watch, daemon=True).start()
         port = listener.getsockname()[1]
         about = {"pid": os.getpid(), "host": self._host, "port": port}
         new = self._directory / f"{_ABOUT}.new"
@@ -166,6 +177,18 @@ class JobManager:
 
         hosts = _LOOPBACK if _is_loopback(self._host) else ()
         return GuardSettings(hosts, self._token, _LARGEST)
+
+
+def _end_with_jobs(dispatcher: Dispatcher, shut_down: Callable[[], None]) -> None:
+    """End when jobs were submitted and all of them have ended; clients may still ask for a while.
+
+    A program that never comes is waited for.
+    """
+    while not (jobs := dispatcher.overview()) or any(j["end-time"] < 0 for j in jobs):
+        time.sleep(_LOOK_S)
+    time.sleep(_GRACE_S)
+    _log.info("the job has ended, and so does its JobManager")
+    shut_down()
 
 
 def _is_loopback(host: str) -> bool:
@@ -182,6 +205,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("directory")
     parser.add_argument("-D", dest="settings", action="append", default=[])
+    parser.add_argument("--application", action="store_true")
     arguments = parser.parse_args()
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -189,7 +213,8 @@ def main() -> int:
     settings = settings_from_arguments(arguments.settings)
     configuration = load_configuration(None, settings.to_dict())
     try:
-        JobManager(Path(arguments.directory), configuration).run()
+        directory = Path(arguments.directory)
+        JobManager(directory, configuration, application=arguments.application).run()
     except ConfigurationError as error:
         print(f"headrace: {error}", file=sys.stderr)
         return 2

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import cloudpickle
 
+from headrace.cluster.configured import LOCAL, configured_job_manager
 from headrace.cluster.rest_client import RestJobs
 from headrace.coordination.control_client import OnProgress, call, find_job
 from headrace.coordination.job_registry import JobEntry, JobRegistry
@@ -39,6 +40,9 @@ class Jobs(Protocol):
 
     def query(self, job: str, name: str, key: Any) -> dict[str, Any]:
         """Read the state of a key."""
+
+    def diagnosis(self, job: str) -> dict[str, Any]:
+        """What limits a running job now."""
 
 
 class LocalJobs:
@@ -71,12 +75,15 @@ class LocalJobs:
         answer: dict[str, Any] = call(find_job(job), "query", name=name, key=packed)
         return answer
 
+    def diagnosis(self, job: str) -> dict[str, Any]:
+        answer: dict[str, Any] = call(find_job(job), "details", part="diagnosis")
+        return answer
+
 
 def jobs_of(options: argparse.Namespace) -> Jobs:
     """The jobs that the options mean."""
-    if options.jobmanager is not None:
-        return RestJobs(options.jobmanager)
-    return LocalJobs()
+    address = options.jobmanager or configured_job_manager()
+    return LocalJobs() if address in (None, LOCAL) else RestJobs(address)
 
 
 def add_job_manager(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +92,8 @@ def add_job_manager(parser: argparse.ArgumentParser) -> None:
         "-m",
         "--jobmanager",
         metavar="HOST:PORT",
-        help="jobs of this JobManager, not of programs that run on this host by themselves",
+        help="jobs of this JobManager (default: rest.address and rest.port of the configuration, "
+        "if they are set), not of programs that run on this host by themselves; `local` for those",
     )
 
 

@@ -20,6 +20,8 @@ __all__ = ["Program", "Programs", "UnknownProgramError"]
 _NAME = re.compile(r"[\w][\w. -]*\.(py|zip)")
 _ID = re.compile(r"[0-9a-f]{32}_[\w][\w. -]*\.(py|zip)")
 _MANY_FILES = 10_000
+_LONGEST_NAME = 150
+"""Bytes: with the id before it and `.json` behind it, a file system must take it."""
 
 
 class UnknownProgramError(HeadraceError):
@@ -45,7 +47,7 @@ class Programs:
 
     def add(self, name: str, write: Callable[[BinaryIO], None]) -> Program:
         """Keep a program that `write` writes."""
-        if not _NAME.fullmatch(name):
+        if not _NAME.fullmatch(name) or len(name.encode(errors="replace")) > _LONGEST_NAME:
             raise ConfigurationError(
                 f"a program is a .py or .zip file with a plain name, not {name!r}"
             )

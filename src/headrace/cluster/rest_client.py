@@ -117,6 +117,10 @@ class RestJobs:
             "with HEADRACE_RUN_DIR set to the `run` directory of the cluster"
         )
 
+    def diagnosis(self, job: str) -> dict[str, Any]:
+        answer: dict[str, Any] = self._client.request("GET", f"/jobs/{job}/diagnosis")
+        return answer
+
     def _id(self, wanted: str) -> str:
         jobs = self.overview()
         found = [j for j in jobs if j["jid"].startswith(wanted.lower()) and len(wanted) >= 4]
@@ -152,11 +156,12 @@ class RestJobs:
 
 def packed(program: Path, more: list[Path]) -> tuple[str, bytes]:
     """Name and content to upload: the file itself, or a zip of a directory and further files."""
-    if program.suffix == ".zip" or (program.suffix == ".py" and not more):
+    if not more and program.suffix in (".zip", ".py"):
         return program.name, program.read_bytes()
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in (program, *more):
+    zipped = program.suffix == ".zip"
+    content = io.BytesIO(program.read_bytes() if zipped else b"")
+    with zipfile.ZipFile(content, "a" if zipped else "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in more if zipped else (program, *more):
             if path.is_dir():
                 # The program's own directory is the top of the zip; a package keeps its name.
                 top = path if path == program else path.parent

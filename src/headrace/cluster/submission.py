@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from headrace.cluster.configured import LOCAL, configured_job_manager
 from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import ExitCode
 from headrace.cluster.job_manager import cluster_directory, running_job_manager
 from headrace.cluster.program_options import settings_of
 from headrace.cluster.rest_client import RestClient, packed
+from headrace.common.errors import HeadraceError
+
+__all__ = ["end_of_application", "job_manager_of", "submit"]
 
 _POLL_S = 0.5
 _ENDED = ("FINISHED", "CANCELED", "FAILED")
 
 
 def job_manager_of(options: argparse.Namespace) -> str | None:
-    """The address that `-m` names, or for `-d` that of the cluster that runs here."""
-    if options.jobmanager is not None:
-        return str(options.jobmanager)
-    if not options.detached:
-        return None
+    """The address of the JobManager that is to run a program; None to run it here.
+
+    `-m` names it, else the configuration, else for `-d` it is the cluster that runs here.
+    """
+    address = options.jobmanager or configured_job_manager(options.settings)
+    if address == LOCAL:
+        address = None
+    if address is not None or not options.detached:
+        return address
     about = running_job_manager(cluster_directory())
     if about is None:
         raise UsageError(
@@ -32,8 +43,18 @@ def job_manager_of(options: argparse.Namespace) -> str | None:
     return f"{about['host']}:{about['port']}"
 
 
-def submit(options: argparse.Namespace, address: str) -> int:
-    """Upload the program and run it; wait for its end unless it is detached."""
+def submit(
+    options: argparse.Namespace,
+    address: str,
+    ended: Callable[[str], dict[str, Any] | None] = lambda job: None,
+) -> int:
+    """Upload the program and run it; wait for its end unless it is detached.
+
+    Args:
+        options: Those of `headrace run`.
+        address: The JobManager.
+        ended: What is known of a job whose JobManager is gone.
+    """
     rest: list[str] = list(options.program)
     if rest[:1] == ["--"]:
         del rest[0]
@@ -42,21 +63,16 @@ def submit(options: argparse.Namespace, address: str) -> int:
     if options.python:
         rest.insert(0, options.python)
     if not rest:
-        raise UsageError("which program? headrace run -m ADDRESS FILE [args ...]")
+        raise UsageError(f"which program? headrace {options.command} FILE [args ...]")
     file, *arguments = rest
     path = Path(file)
     if not path.exists():
         raise UsageError(f"there is no file {file!r}")
-    if options.pyRequirements or options.pyArchives:
-        raise UsageError(
-            "-pyreq and -pyarch name files of this machine; install requirements where the "
-            "JobManager runs, or set python.requirements to a path there with -D"
-        )
-    more = [Path(p) for p in (options.pyFiles or "").split(",") if p]
-    client = RestClient(address)
     settings = settings_of(options).to_dict()
     for name in ("python.files", "execution.state-recovery.path", "parallelism.default"):
         settings.pop(name, None)
+    more = _shipped(options, settings)
+    client = RestClient(address)
     job = client.submit(
         client.upload(*packed(path, more)),
         {
@@ -69,17 +85,53 @@ def submit(options: argparse.Namespace, address: str) -> int:
             "settings": {key: str(value) for key, value in settings.items()},
         },
     )
-    print(f"Job has been submitted with JobID {job}", flush=True)
-    return ExitCode.OK if options.detached else _follow(client, job)
+    if options.json:
+        print(json.dumps({"jobid": job, "jobmanager": address}), flush=True)
+    else:
+        print(f"Job has been submitted with JobID {job}", flush=True)
+    return ExitCode.OK if options.detached else _follow(client, job, ended)
 
 
-def _follow(client: RestClient, job: str) -> int:
+def _shipped(options: argparse.Namespace, settings: dict[str, str]) -> list[Path]:
+    """Files that go with the program; settings name them as its directory will have them."""
+    more = [Path(p) for p in (options.pyFiles or "").split(",") if p]
+    if options.pyRequirements:
+        requirements, _, cached = options.pyRequirements.partition("#")
+        if cached:
+            raise UsageError("-pyreq takes a file of requirements, without a cache, for a cluster")
+        more.append(Path(requirements))
+        settings["python.requirements"] = Path(requirements).name
+    if options.pyArchives:
+        archives = [a.partition("#") for a in options.pyArchives.split(",") if a]
+        more += [Path(archive) for archive, _, _ in archives]
+        named = [f"{Path(archive).name}{mark}{target}" for archive, mark, target in archives]
+        settings["python.archives"] = ",".join(named)
+    return more
+
+
+def end_of_application(directory: Path, job: str) -> dict[str, Any] | None:
+    """What a JobManager that ended with its job left behind about it."""
+    try:
+        left: dict[str, Any] = json.loads((directory / "jobs" / job / "ended.json").read_text())
+        log = (directory / "jobs" / job / "job.log").read_bytes()
+    except (OSError, ValueError):
+        return None
+    return {"state": left["overview"]["state"], "log": log}
+
+
+def _follow(client: RestClient, job: str, ended: Callable[[str], dict[str, Any] | None]) -> int:
     """Show what the job writes until it ends; an interrupt leaves it alone."""
     shown = 0
     try:
         while True:
-            state = client.request("GET", f"/jobs/{job}")["state"]
-            text = client.request("GET", f"/jobs/{job}/log?offset={shown}")
+            try:
+                state = client.request("GET", f"/jobs/{job}")["state"]
+                text = client.request("GET", f"/jobs/{job}/log?offset={shown}")
+            except HeadraceError:
+                left = ended(job)
+                if left is None:
+                    raise
+                state, text = left["state"], left["log"][shown:].decode(errors="replace")
             shown += len(text.encode())
             sys.stdout.write(text)
             sys.stdout.flush()

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from headrace.cluster.commands import (
     cancel,
+    completion,
     config,
     example,
     info,
@@ -14,6 +15,7 @@ from headrace.cluster.commands import (
     query,
     rescale,
     run,
+    run_application,
     savepoint,
     start_cluster,
     stop,
@@ -39,6 +41,7 @@ class Command(Protocol):
 
 COMMANDS: tuple[Command, ...] = (
     run,
+    run_application,
     info,
     list_jobs,
     savepoint,
@@ -50,6 +53,7 @@ COMMANDS: tuple[Command, ...] = (
     stop_cluster,
     example,
     config,
+    completion,
     version,
 )
 """In the order in which the help lists them."""

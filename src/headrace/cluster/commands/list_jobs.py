@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 from datetime import datetime
 from typing import Any
 
 from headrace.cluster.exit_codes import ExitCode
-from headrace.cluster.jobs import add_job_manager, jobs_of
+from headrace.cluster.jobs import Jobs, add_job_manager, jobs_of
+from headrace.common.errors import UnknownJobError
 
 NAME = "list"
 USAGE = "[options]"
@@ -18,6 +20,7 @@ Jobs of the same user on this host are found wherever they were started.
 
 examples:
   headrace list
+  headrace list --why
   headrace list -r --json"""
 
 _WAITING = ("CREATED", "INITIALIZING")
@@ -33,19 +36,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "-s", "--scheduled", action="store_true", help="only jobs that have not started yet"
     )
+    parser.add_argument(
+        "--why", action="store_true", help="say of running jobs what limits them now"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, as Flink's /jobs/overview")
     add_job_manager(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the jobs."""
-    jobs = jobs_of(options).overview()
+    known = jobs_of(options)
+    jobs = known.overview()
     ended = [job for job in jobs if job["state"] in _ENDED]
     running = [job for job in jobs if job["state"] not in _ENDED]
     if options.running or options.scheduled:
         shown = [j for j in running if (j["state"] in _WAITING) == options.scheduled]
     else:
         shown = running + (ended if options.all else ended[:_ENDED_SHOWN])
+    if options.why:
+        shown = [_explained(known, job) for job in shown]
     if options.json:
         print(json.dumps({"jobs": shown}, indent=2))
     elif not shown:
@@ -54,7 +63,18 @@ def run(options: argparse.Namespace) -> int:
         print(f"{'job id':32}  {'state':10}  {'started':19}  {'running for':>11}  name")
         for job in shown:
             print(_line(job))
+            if "diagnosis" in job:
+                said = job["diagnosis"]
+                print(f"  {said['sentence']} {said['advice']}".rstrip())
     return ExitCode.OK
+
+
+def _explained(known: Jobs, job: dict[str, Any]) -> dict[str, Any]:
+    if job["state"] != "RUNNING":
+        return job
+    with contextlib.suppress(UnknownJobError):
+        return {**job, "diagnosis": known.diagnosis(job["jid"])}
+    return job
 
 
 def _line(job: dict[str, Any]) -> str:

@@ -56,13 +56,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     cluster = parser.add_argument_group("cluster")
     cluster.add_argument(
-        "-m", "--jobmanager", metavar="HOST:PORT", help="submit the program to this JobManager"
+        "-m",
+        "--jobmanager",
+        metavar="HOST:PORT",
+        help="submit the program to this JobManager (default: rest.address and rest.port of the "
+        "configuration, if they are set); `local` for none",
     )
     cluster.add_argument(
         "-d",
         "--detached",
         action="store_true",
         help="submit it and do not wait for its end; without -m to the cluster of this machine",
+    )
+    cluster.add_argument(
+        "--json", action="store_true", help="print the id of a submitted job as JSON"
     )
     parser.add_argument(
         "--live", action="store_true", help="show rates and watermarks of the job while it runs"

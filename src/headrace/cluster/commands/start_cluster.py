@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
-import subprocess
-import sys
-import time
 
-from headrace.cluster.errors import UsageError
+from headrace.cluster.cluster_start import LOG, start_job_manager
 from headrace.cluster.exit_codes import ExitCode
-from headrace.cluster.job_manager import cluster_directory, running_job_manager
+from headrace.cluster.job_manager import cluster_directory
 
 NAME = "start-cluster"
 USAGE = "[options]"
@@ -24,8 +20,6 @@ examples:
   headrace start-cluster
   headrace start-cluster --master spark://host:7077 -D rest.bind-port=8090
   headrace run -d job.py && headrace list -m localhost:8081"""
-
-_START_S = 180.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,40 +48,12 @@ def add_directory(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Start it and wait until it answers."""
-    for package in ("starlette", "uvicorn", "python_multipart"):
-        if importlib.util.find_spec(package) is None:
-            raise UsageError(f"{package} is missing: pip install 'headrace[cluster]'")
     directory = cluster_directory(options.dir)
-    if running_job_manager(directory) is not None:
-        raise UsageError(f"a JobManager runs in {directory} already")
     settings = list(options.settings)
     if options.master:
         settings.append(f"spark.master={options.master}")
-    command = [sys.executable, "-m", "headrace.cluster.job_manager", str(directory)]
-    for setting in settings:
-        command += ["-D", setting]
-    path = directory / "job-manager.log"
-    with path.open("w") as log:
-        child = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    deadline = time.monotonic() + _START_S
-    while time.monotonic() < deadline:
-        about = running_job_manager(directory)
-        if about is not None and about["pid"] == child.pid:
-            break
-        if child.poll() is not None:
-            print(path.read_text()[-2000:], end="", file=sys.stderr)
-            return ExitCode.USAGE if child.returncode == ExitCode.USAGE else ExitCode.FAILED
-        time.sleep(0.1)
-    else:
-        child.kill()
-        print(f"the JobManager did not start in time; see {path}", file=sys.stderr)
-        return ExitCode.FAILED
+    about = start_job_manager(directory, settings)
+    path = directory / LOG
     shown = {**about, "directory": str(directory), "log": str(path)}
     text = f"JobManager {about['pid']} at {about['host']}:{about['port']}; its log is {path}"
     print(json.dumps(shown) if options.json else text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import time
@@ -25,6 +26,7 @@ _END_S = 60.0
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_directory(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -37,5 +39,8 @@ def run(options: argparse.Namespace) -> int:
     deadline = time.monotonic() + _END_S
     while running_job_manager(directory) is not None and time.monotonic() < deadline:
         time.sleep(0.1)
-    print(f"JobManager {about['pid']} has ended")
+    if options.json:
+        print(json.dumps({"pid": about["pid"]}))
+    else:
+        print(f"JobManager {about['pid']} has ended")
     return ExitCode.OK

@@ -67,8 +67,11 @@ def create_app(cluster: Cluster, guard: GuardSettings) -> Starlette:
     described = all_endpoints(cluster)
     routes = [e.route() for e in (*described, *openapi.endpoints(described))]
     everywhere: list[BaseRoute] = [Mount("/v1", routes=routes), *routes, *dashboard_routes()]
-    return Starlette(
+    app = Starlette(
         routes=everywhere,
         middleware=[Middleware(Guard, settings=guard)],
         exception_handlers={HeadraceError: _refused, HTTPException: _refused},
     )
+    # A path is what it is: one with a slash too many is not found.
+    app.router.redirect_slashes = False
+    return app

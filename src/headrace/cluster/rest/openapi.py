@@ -15,6 +15,7 @@ from headrace.cluster.rest.endpoints import JSON, Endpoint
 __all__ = ["description_of", "endpoints"]
 
 _PARAMETER = re.compile(r"{(\w+)}")
+_SEGMENT = {"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]*$"}
 _ERROR = {
     "type": "object",
     "properties": {"errors": {"type": "array", "items": {"type": "string"}}},
@@ -53,7 +54,7 @@ def description_of(described: list[Endpoint]) -> dict[str, Any]:
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
     parameters = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        {"name": name, "in": "path", "required": True, "schema": _SEGMENT}
         for name in _PARAMETER.findall(endpoint.path)
     ]
     parameters += [

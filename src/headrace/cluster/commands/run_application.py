@@ -1,0 +1,58 @@
+"""`headrace run-application`: a JobManager for one program, which ends with its job."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from headrace.cluster.cluster_start import start_job_manager
+from headrace.cluster.commands import run as run_command
+from headrace.cluster.commands.start_cluster import add_directory
+from headrace.cluster.exit_codes import EXPLAINED
+from headrace.cluster.submission import end_of_application, submit
+
+NAME = "run-application"
+USAGE = "[options] FILE [args ...]"
+SUMMARY = "run a program with a JobManager of its own"
+EPILOG = f"""\
+The JobManager has its own Spark application and REST server, takes this program alone, and ends
+when the job has. With -d it is left alone; a kill -9 of it is survived by `headrace start-cluster`
+in the same --dir.
+
+examples:
+  headrace run-application job.py
+  headrace run-application -d --dir /var/lib/my-job --master yarn job.py
+  headrace run-application -t kubernetes-application --master k8s://https://host:6443 job.py
+
+{EXPLAINED}"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    run_command.configure(parser)
+    add_directory(parser)
+    parser.add_argument(
+        "-t",
+        "--target",
+        metavar="TARGET",
+        help="accepted as Flink's; --master says where the program runs",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Start the JobManager, submit the program, and wait for both to end."""
+    directory = Path(options.dir or tempfile.mkdtemp(prefix="headrace-application-")).resolve()
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    settings = list(options.settings)
+    if options.master:
+        settings.append(f"spark.master={options.master}")
+    if not any(setting.startswith("rest.bind-port=") for setting in settings):
+        settings.append("rest.bind-port=0")
+    about = start_job_manager(directory, settings, application=True)
+    address = f"{about['host']}:{about['port']}"
+    if not options.json:
+        print(f"JobManager {about['pid']} at {address}, in {directory}", file=sys.stderr)
+    code = submit(options, address, ended=lambda job: end_of_application(directory, job))
+    return code

@@ -1,0 +1,76 @@
+"""The REST application over a real dispatcher, without Spark and without a server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+
+from headrace.cluster.dispatcher import Dispatcher
+from headrace.cluster.empty_job import empty_parts
+from headrace.cluster.executors import Executors
+from headrace.cluster.programs import Programs
+from headrace.cluster.rest.app import create_app
+from headrace.cluster.rest.endpoints import Cluster
+from headrace.cluster.rest.guard import GuardSettings
+from headrace.coordination.job_overview import NO_TASKS
+from headrace.spark.executor_report import ExecutorReport
+
+ENDED = "0123456789abcdef" * 2
+LIMIT = 10_000
+
+
+def overview(job: str, state: str) -> dict[str, Any]:
+    return {
+        "jid": job,
+        "name": "ended",
+        "state": state,
+        "start-time": 1000,
+        "end-time": 2000,
+        "duration": 1000,
+        "last-modification": 2000,
+        "tasks": NO_TASKS,
+        "pending-operators": 0,
+        "parallelism": 1,
+        "restarts": 0,
+    }
+
+
+def rest_app(
+    directory: Path, token: str | None = None, hosts: tuple[str, ...] = ("testserver",)
+) -> Starlette:
+    """An application that knows one job, which has failed."""
+    job = directory / "jobs" / ENDED
+    job.mkdir(parents=True)
+    submission = {
+        "program": "0" * 32 + "_job.py",
+        "entry": None,
+        "arguments": [],
+        "settings": {},
+        "parallelism": None,
+        "savepoint": None,
+        "allow_non_restored_state": False,
+        "pyflink": False,
+    }
+    about = {"submission": submission, "file": "job.py", "submitted_ms": 1000}
+    (job / "submission.json").write_text(json.dumps(about))
+    ended = empty_parts(overview(ENDED, "FAILED"), "it broke", 2000)
+    (job / "ended.json").write_text(json.dumps(ended))
+    (job / "job.log").write_text("what it said\n")
+    (directory / "job-manager.log").write_text("started\n")
+    programs = Programs(directory / "programs", LIMIT)
+    dispatcher = Dispatcher(directory, programs, {})
+    dispatcher.recover()
+    one = ExecutorReport("driver", "h:1", 2, 1 << 30, 1 << 20, 0)
+    cluster = Cluster(
+        dispatcher,
+        programs,
+        2,
+        {"rest.port": "8081"},
+        lambda: None,
+        Executors(lambda: [one], dispatcher, "4.0"),
+        str(directory),
+    )
+    return create_app(cluster, GuardSettings(hosts, token, LIMIT))

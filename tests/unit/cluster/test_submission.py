@@ -1,0 +1,120 @@
+"""What `headrace run` sends where: the JobManager it finds, and the files that go along."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.cluster import submission
+from headrace.cluster.cli import build_parser
+from headrace.cluster.cluster_start import command_of
+from headrace.cluster.configured import configured_job_manager
+from headrace.cluster.errors import UsageError
+from headrace.cluster.jobs import LocalJobs, jobs_of
+from headrace.cluster.rest_client import RestJobs
+
+
+def parsed(*arguments: str) -> argparse.Namespace:
+    return build_parser().parse_args(list(arguments))
+
+
+@pytest.fixture(autouse=True)
+def _empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("HEADRACE_CONF_DIR", "HEADRACE_REST_ADDRESS", "HEADRACE_REST_PORT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_a_configured_job_manager_is_used(tmp_path: Path) -> None:
+    assert configured_job_manager() is None
+    assert submission.job_manager_of(parsed("run", "job.py")) is None
+    assert isinstance(jobs_of(parsed("list")), LocalJobs)
+    (tmp_path / "headrace.yaml").write_text("rest:\n  address: 127.0.0.1\n  port: 9999\n")
+    assert submission.job_manager_of(parsed("run", "job.py")) == "127.0.0.1:9999"
+    assert submission.job_manager_of(parsed("run", "-m", "h:1", "job.py")) == "h:1"
+    assert submission.job_manager_of(parsed("run", "-m", "local", "job.py")) is None
+    assert isinstance(jobs_of(parsed("list")), RestJobs)
+    assert isinstance(jobs_of(parsed("list", "-m", "local")), LocalJobs)
+
+
+def test_the_command_line_and_the_environment_may_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert configured_job_manager(["rest.port=8082"]) == "localhost:8082"
+    monkeypatch.setenv("HEADRACE_REST_ADDRESS", "there")
+    assert configured_job_manager() == "there:8081"
+    assert configured_job_manager(["security.ssl.rest.certificate=c"]) == "https://there:8081"
+
+
+class Recorded:
+    """In the place of the client."""
+
+    uploads: list[tuple[str, bytes]]
+    submitted: dict[str, Any]
+
+    def __init__(self, address: str) -> None:
+        Recorded.uploads = []
+
+    def upload(self, name: str, content: bytes) -> str:
+        self.uploads.append((name, content))
+        return "id"
+
+    def submit(self, program: str, how: dict[str, Any]) -> str:
+        Recorded.submitted = how
+        return "f" * 32
+
+
+def test_requirements_and_archives_go_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("job.py", "more.py", "requirements.txt", "env.zip"):
+        (tmp_path / name).write_text(name)
+    monkeypatch.setattr(submission, "RestClient", Recorded)
+    options = parsed(
+        *("run", "-d", "--json", "-pyfs", "more.py", "-pyreq", "requirements.txt"),
+        *("-pyarch", "env.zip#env", "-D", "pipeline.name=x", "job.py", "argument"),
+    )
+    assert submission.submit(options, "h:1") == 0
+    assert json.loads(capsys.readouterr().out) == {"jobid": "f" * 32, "jobmanager": "h:1"}
+    ((name, content),) = Recorded.uploads
+    assert name == "job.zip"
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        assert sorted(archive.namelist()) == ["env.zip", "job.py", "more.py", "requirements.txt"]
+    assert Recorded.submitted["entry"] == "job.py"
+    assert Recorded.submitted["programArgsList"] == ["argument"]
+    assert Recorded.submitted["settings"] == {
+        "pipeline.name": "x",
+        "python.requirements": "requirements.txt",
+        "python.archives": "env.zip#env",
+    }
+
+
+def test_a_zip_takes_further_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zipfile.ZipFile(tmp_path / "job.zip", "w") as archive:
+        archive.writestr("__main__.py", "pass")
+    (tmp_path / "more.py").write_text("pass")
+    monkeypatch.setattr(submission, "RestClient", Recorded)
+    submission.submit(parsed("run", "-d", "-pyfs", "more.py", "job.zip"), "h:1")
+    with zipfile.ZipFile(io.BytesIO(Recorded.uploads[0][1])) as archive:
+        assert sorted(archive.namelist()) == ["__main__.py", "more.py"]
+
+
+def test_what_a_cluster_cannot_take_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a module"):
+        submission.submit(parsed("run", "-pym", "job"), "h:1")
+    with pytest.raises(UsageError, match="there is no file"):
+        submission.submit(parsed("run", "none.py"), "h:1")
+    (tmp_path / "job.py").write_text("")
+    with pytest.raises(UsageError, match="without a cache"):
+        submission.submit(parsed("run", "-pyreq", "r.txt#cache", "job.py"), "h:1")
+
+
+@pytest.mark.parametrize("master", ["yarn", "k8s://https://host:6443", "spark://host:7077"])
+def test_the_command_line_of_a_job_manager(tmp_path: Path, master: str) -> None:
+    command = command_of(tmp_path, [f"spark.master={master}"], application=True)
+    assert command[1:4] == ["-m", "headrace.cluster.job_manager", str(tmp_path)]
+    assert command[4:] == ["-D", f"spark.master={master}", "--application"]
