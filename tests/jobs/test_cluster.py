@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +16,8 @@ import pytest
 
 from headrace.cluster.rest_client import RestClient
 from headrace.common.errors import HeadraceError, UnknownJobError
+from tests.jobs.flink_command import FlinkUnavailableError, flink_command
+from tests.jobs.rest_fuzzing import check_all
 
 HEADRACE = [sys.executable, "-m", "headrace.cluster.cli"]
 CHECKPOINTS = "execution.checkpointing.interval=500 ms"
@@ -87,8 +88,8 @@ class RunningCluster:
         )
         return said.split()[-1]
 
-    def wait(self, condition: Callable[[], bool], what: str) -> None:
-        deadline = time.monotonic() + LIMIT_S
+    def wait(self, condition: Callable[[], bool], what: str, limit_s: float = LIMIT_S) -> None:
+        deadline = time.monotonic() + limit_s
         while time.monotonic() < deadline:
             if condition():
                 return
@@ -221,6 +222,15 @@ def test_a_job_can_be_looked_into(cluster: RunningCluster, jobs: list[str]) -> N
     cluster.wait(sampled, "no stack was sampled")
 
 
+def test_generated_requests_find_no_mistake(cluster: RunningCluster, jobs: list[str]) -> None:
+    vertices = [v["id"] for v in cluster.get(f"/jobs/{jobs[0]}")["vertices"]]
+    known = {"job": jobs[:1], "vertex": vertices[:1], "subtask": ["0"], "manager": ["driver"]}
+    description = cluster.get("/openapi.json")
+    operations = sum(map(len, description["paths"].values()))
+    assert check_all(description, f"http://{cluster.address}", known) == operations - 1
+    assert [cluster.state_of(job) for job in jobs] == ["RUNNING", "RUNNING"]
+
+
 def _value(cluster: RunningCluster, path: str, name: str) -> str:
     (found,) = cluster.get(f"{path}?get={name}")
     value: str = found["value"]
@@ -275,10 +285,13 @@ def test_a_program_is_followed_to_its_end(cluster: RunningCluster, tmp_path: Pat
 
 
 def test_flinks_own_command_works(cluster: RunningCluster, jobs: list[str], tmp_path: Path) -> None:
-    flink = os.environ.get("HEADRACE_FLINK") or shutil.which("flink")
-    if flink is None:
-        pytest.skip("no `flink` command: put it on the PATH, or its path into HEADRACE_FLINK")
+    try:
+        flink = flink_command()
+    except FlinkUnavailableError as error:
+        pytest.skip(f"no `flink` command (HEADRACE_FLINK names one): {error}")
     job = jobs[1]
+    stopped = cluster.submit(tmp_path, "third")
+    cluster.wait(lambda: cluster.count_of(stopped) > 0, "the third job counted nothing")
 
     def run(*arguments: str) -> str:
         done = subprocess.run(
@@ -293,8 +306,11 @@ def test_flinks_own_command_works(cluster: RunningCluster, jobs: list[str], tmp_
 
     assert f"{job} : second (RUNNING)" in run("list")
     assert "Savepoint completed" in run("savepoint", job, str(tmp_path))
+    assert "Savepoint completed" in run("stop", "-p", str(tmp_path), stopped)
+    cluster.wait(lambda: cluster.state_of(stopped) == "FINISHED", "the job was not stopped")
     assert "Cancelled job" in run("cancel", job)
     cluster.wait(lambda: cluster.state_of(job) == "CANCELED", "the job was not cancelled")
+    assert f"{job} : second (CANCELED)" in run("list", "-a")
 
 
 @pytest.mark.parametrize(
@@ -335,3 +351,52 @@ def test_bad_uploads_are_refused(cluster: RunningCluster) -> None:
         cluster.client.upload("job.zip", b"no zip")
     with pytest.raises(UnknownJobError):
         cluster.client.submit("0" * 32 + "_gone.py", {})
+
+
+MANY = 20
+SMALL = """
+import sys
+from headrace.common import WatermarkStrategy
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+
+env = StreamExecutionEnvironment.get_execution_environment()
+source = DataGeneratorSource(lambda i: i, 10**9, RateLimiterStrategy.per_second(2))
+env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").print()
+env.execute(sys.argv[1])
+"""
+MEMORY_OF_JOB = 400 << 20
+
+
+def test_twenty_jobs_run_at_once(cluster: RunningCluster) -> None:
+    program = cluster.client.upload("small.py", SMALL.encode())
+    how = {"parallelism": 1, "settings": {"execution.epoch.target": "10 s"}}
+    many = [
+        cluster.client.submit(program, {**how, "programArgsList": [f"small {number}"]})
+        for number in range(MANY)
+    ]
+
+    def all_are(*states: str) -> bool:
+        found = {j["jid"]: j["state"] for j in cluster.get("/jobs/overview")["jobs"]}
+        return all(found[job] in states for job in many)
+
+    def all_have_read() -> bool:
+        return all(cluster.get(f"/jobs/{job}/epochs")["total"] > 0 for job in many)
+
+    cluster.wait(lambda: all_are("RUNNING"), "not all jobs run", 600)
+    cluster.wait(all_have_read, "not all jobs have read something", 600)
+    (manager,) = cluster.get("/taskmanagers")["taskmanagers"]
+    slots = cluster.get(f"/taskmanagers/{manager['id']}")["allocatedSlots"]
+    used = sum(map(_resident_bytes, {slot["pid"] for slot in slots if slot["jobId"] in many}))
+    assert used < MANY * MEMORY_OF_JOB
+    for job in many:
+        cluster.client.request("PATCH", f"/jobs/{job}?mode=cancel")
+    cluster.wait(lambda: all_are("CANCELED"), "not all jobs were cancelled", 600)
+
+
+def _resident_bytes(pid: int) -> int:
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -165,7 +165,9 @@ class JobManager:
             watch = (dispatcher, shut_down)
             threading.Thread(target=_end_with_jobs, args=watch, daemon=True).start()
         port = listener.getsockname()[1]
-        about = {"pid": os.getpid(), "host": self._host, "port": port}
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        address = f"{'https://' if self._certificate else ''}{host}:{port}"
+        about = {"pid": os.getpid(), "host": self._host, "port": port, "address": address}
         new = self._directory / f"{_ABOUT}.new"
         new.write_text(json.dumps(about))
         new.replace(self._directory / _ABOUT)

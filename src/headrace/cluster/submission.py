@@ -40,7 +40,7 @@ def job_manager_of(options: argparse.Namespace) -> str | None:
             "-d leaves the job with a JobManager, and none runs here: `headrace start-cluster` "
             "starts one, -m names another"
         )
-    return f"{about['host']}:{about['port']}"
+    return str(about["address"])
 
 
 def submit(

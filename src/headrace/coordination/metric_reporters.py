@@ -41,8 +41,9 @@ def start_reporters(configuration: Configuration, master: JobMaster) -> list[Pro
             _log.warning("metrics reporter %s cannot be started: %s", name, error)
             continue
         _log.info("metrics for Prometheus are at http://%s:%s/metrics", host, endpoint.port)
-        master.result_future().add_done_callback(lambda _, e=endpoint: e.close())
         started.append(endpoint)
+    if started:
+        master.result_future().add_done_callback(lambda _: [e.close() for e in started])
     return started
 
 

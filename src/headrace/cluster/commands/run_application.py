@@ -51,8 +51,7 @@ def run(options: argparse.Namespace) -> int:
     if not any(setting.startswith("rest.bind-port=") for setting in settings):
         settings.append("rest.bind-port=0")
     about = start_job_manager(directory, settings, application=True)
-    address = f"{about['host']}:{about['port']}"
+    address = str(about["address"])
     if not options.json:
         print(f"JobManager {about['pid']} at {address}, in {directory}", file=sys.stderr)
-    code = submit(options, address, ended=lambda job: end_of_application(directory, job))
-    return code
+    return submit(options, address, ended=lambda job: end_of_application(directory, job))

@@ -55,6 +55,6 @@ def run(options: argparse.Namespace) -> int:
     about = start_job_manager(directory, settings)
     path = directory / LOG
     shown = {**about, "directory": str(directory), "log": str(path)}
-    text = f"JobManager {about['pid']} at {about['host']}:{about['port']}; its log is {path}"
+    text = f"JobManager {about['pid']} at {about['address']}; its log is {path}"
     print(json.dumps(shown) if options.json else text)
     return ExitCode.OK
