@@ -18,6 +18,7 @@ RUN = {
     "README.md",
     "docs/exactly-once.md",
     "docs/files.md",
+    "docs/metrics.md",
     "docs/spark-tables.md",
     "docs/sql.md",
     "docs/state-evolution.md",
@@ -48,7 +49,9 @@ def test_python_blocks_compile(text: Path) -> None:
     compile(program(python_blocks(text)), str(text), "exec")
 
 
-@pytest.mark.parametrize("page", ["files.md", "state-evolution.md", "testing.md", "windows.md"])
+@pytest.mark.parametrize(
+    "page", ["files.md", "metrics.md", "state-evolution.md", "testing.md", "windows.md"]
+)
 def test_pages_that_need_no_spark_show_what_they_print(page: str, tmp_path: Path) -> None:
     check_page(DOCS / page, tmp_path)
 

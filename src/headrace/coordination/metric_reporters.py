@@ -42,8 +42,8 @@ def start_reporters(configuration: Configuration, master: JobMaster) -> list[Pro
             continue
         _log.info("metrics for Prometheus are at http://%s:%s/metrics", host, endpoint.port)
         started.append(endpoint)
-    if started:
-        master.result_future().add_done_callback(lambda _: [e.close() for e in started])
+    for endpoint in started:
+        master.result_future().add_done_callback(endpoint.close)
     return started
 
 
@@ -83,8 +83,8 @@ class PrometheusEndpoint:
         """The port that was free."""
         return int(self._server.server_address[1])
 
-    def close(self) -> None:
-        """Stop listening."""
+    def close(self, _: object = None) -> None:
+        """Stop listening; a future that is done may call it."""
         self._server.shutdown()
         self._server.server_close()
 
