@@ -102,7 +102,7 @@ def _subtask(master: JobMaster, vertex: JobVertex, subtask: ExecutionSubtask) ->
                     **report.metrics.get(operator.operator_id, {}),
                 },
             }
-            for operator, figures in zip(vertex.operators, report.operators, strict=True)
+            for operator, figures in zip(vertex.operators, report.operators, strict=False)
         ]
         if report
         else [],

@@ -59,13 +59,13 @@ class StackSampler:
     def _sample(self, vertex: str, seconds: float) -> dict[tuple[int, bool, m.Stack], int]:
         """Counts by subtask, whether the thread was on a CPU, and stack."""
         counts: dict[tuple[int, bool, m.Stack], int] = {}
-        clock = time.pthread_getcpuclockid(self._thread)
+        cpu_time = _cpu_clock(self._thread)
         until = time.monotonic() + seconds
-        now, used = time.monotonic(), time.clock_gettime(clock)
+        now, used = time.monotonic(), cpu_time()
         while now < until:
             time.sleep(_INTERVAL_S)
             before, used_before = now, used
-            now, used = time.monotonic(), time.clock_gettime(clock)
+            now, used = time.monotonic(), cpu_time()
             key = self._current()
             frame = sys._current_frames().get(self._thread)
             if key is None or key[0] != vertex or frame is None:
@@ -75,6 +75,15 @@ class StackSampler:
             if sample in counts or len(counts) < _MOST_STACKS:
                 counts[sample] = counts.get(sample, 0) + 1
         return counts
+
+
+def _cpu_clock(thread: int) -> Callable[[], float]:
+    """The time that a thread had on a CPU; where nobody knows it, it always had one."""
+    try:
+        clock = time.pthread_getcpuclockid(thread)
+    except AttributeError:
+        return time.monotonic
+    return lambda: time.clock_gettime(clock)
 
 
 def _stack(frame: FrameType | None) -> m.Stack:

@@ -69,7 +69,7 @@ class TestUsage:
         ("arguments", "said"),
         [
             (["rnu"], "did you mean 'run'?"),
-            (["frobnicate"], "there are run, info"),
+            (["frobnicate"], "there are run, run-application, info"),
             (["job.py", "x"], "headrace run job.py x"),
             (["run"], "which program?"),
             (["run", "--nonsense", "job.py"], "--nonsense"),

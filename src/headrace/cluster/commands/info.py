@@ -8,6 +8,8 @@ import sys
 from headrace.cluster.exit_codes import ExitCode
 from headrace.cluster.program_options import add_program, program_of, run_program
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.graph.drawing import drawing_of
+from headrace.graph.job_graph import build_job_graph
 from headrace.graph.plan import plan_json, plan_text
 from headrace.graph.stream_graph import StreamGraph
 
@@ -55,5 +57,8 @@ def run(options: argparse.Namespace) -> int:
             print("headrace info: the program ended without an execute()", file=sys.stderr)
             return ExitCode.FAILED
         return code
-    print(plan_json(plans[0]) if options.json else plan_text(plans[0]))
+    if options.json:
+        print(plan_json(plans[0]))
+    else:
+        print(f"{plan_text(plans[0])}\n\n{drawing_of(build_job_graph(plans[0]))}")
     return ExitCode.OK
