@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headrace.graph.ids import VertexId
 from headrace.graph.job_graph import JobEdge, JobGraph, JobVertex
 
 __all__ = ["drawing_of"]
@@ -38,7 +39,7 @@ def _folded(text: str, width: int) -> list[str]:
 
 
 def _arrows(
-    vertex: JobVertex, above: JobVertex | None, numbers: dict[str, str], width: int
+    vertex: JobVertex, above: JobVertex | None, numbers: dict[VertexId, str], width: int
 ) -> list[str]:
     if not vertex.in_edges:
         return [] if above is None else [""]
