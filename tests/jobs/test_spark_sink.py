@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from headrace.common.types import Row
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from headrace.datastream.connectors.spark_sink import SparkSink, Staging, batch_name
+from headrace.datastream.connectors.spark_table import CatalogTable
 from headrace.datastream.functions import MapFunction
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.spark.batches import BatchCommitter
@@ -22,8 +24,10 @@ ROW = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
 RECORDS, PER_SECOND = 2_000, 1_000
 
 
-def environment(checkpoints: str | None = "200 ms") -> StreamExecutionEnvironment:
+def environment(checkpoints: str | None = "10 ms") -> StreamExecutionEnvironment:
     configuration = Configuration()
+    # However slow the machine is, the records do not fit into fewer than three epochs.
+    configuration.set_string("execution.epoch.max-records", "400")
     if checkpoints is not None:
         configuration.set_string("execution.checkpointing.interval", checkpoints)
         configuration.set_string("restart-strategy.type", "fixed-delay")
@@ -124,6 +128,67 @@ def test_batches_of_another_job_count_only_after_a_restore(tmp_path: Path) -> No
     assert [p.name for p in Path(staging.ready).iterdir()] == ["0000000003-aaaaaaaa"]
 
 
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[str]:
+    """A database of the catalog that a test may fill."""
+    spark = environment().get_spark_session()
+    spark.sql(f"CREATE DATABASE sink_tests LOCATION 'file:{tmp_path}/tables'")
+    yield "sink_tests"
+    spark.sql("DROP DATABASE sink_tests CASCADE")
+
+
+def test_a_table_of_the_catalog_has_every_row_once_although_the_job_failed(
+    tmp_path: Path, database: str
+) -> None:
+    env = environment()
+    sink = SparkSink.for_table(f"{database}.numbers", str(tmp_path / "staging"))
+    numbers(env, fail_at=RECORDS // 2 - 1).sink_to(sink)
+    env.execute("to a table of the catalog")
+    table = env.get_spark_session().table(f"{database}.numbers")
+    assert table.columns == ["id", "name", "epoch"]
+    assert sorted(r.id for r in table.select("id").collect()) == list(range(RECORDS))
+    assert table.select("epoch").distinct().count() > 1
+    assert staged(tmp_path / "staging") == []
+
+
+def test_a_batch_that_is_written_again_takes_its_own_place(database: str) -> None:
+    spark = environment().get_spark_session()
+    spark.sql(
+        f"CREATE TABLE {database}.t (n STRING, id LONG, at STRING) USING orc PARTITIONED BY (at)"
+    )
+    table = CatalogTable(f"{database}.t", "parquet", "at")
+    one = spark.createDataFrame([(1, "a"), (2, "b")], "id LONG, n STRING")
+    two = spark.createDataFrame([(3, "c")], "id LONG, n STRING")
+    for frame, batch in ((one, "0000000001-x"), (two, "0000000002-x"), (one, "0000000001-x")):
+        table(frame, batch)
+    found = sorted(tuple(row) for row in spark.table(f"{database}.t").collect())
+    assert found == [
+        ("a", 1, "0000000001-x"),
+        ("b", 2, "0000000001-x"),
+        ("c", 3, "0000000002-x"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ("id LONG, epoch STRING", r"lacks columns of the stream: \['name'\].*ADD COLUMNS"),
+        ("id LONG, name STRING", "no column 'epoch'"),
+        ("id LONG, name STRING, x INT, epoch STRING", r"that the stream has not: \['x'\]"),
+    ],
+)
+def test_a_table_with_other_columns_is_refused_with_advice(
+    tmp_path: Path, database: str, columns: str, says: str
+) -> None:
+    env = environment(checkpoints=None)
+    env.get_spark_session().sql(f"CREATE TABLE {database}.t ({columns}) USING parquet")
+    env.from_collection([Row(1, "x")], ROW).sink_to(
+        SparkSink.for_table(f"{database}.t", str(tmp_path / "staging"))
+    )
+    with pytest.raises(JobExecutionError, match=says):
+        env.execute("to a table of another form")
+
+
 def test_a_batch_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     env = environment(checkpoints=None)
     env.from_collection([Row(1, "x")], ROW).sink_to(
@@ -140,3 +205,5 @@ def test_errors_while_building(tmp_path: Path) -> None:
         env.from_collection([1]).sink_to(SparkSink.for_path(str(tmp_path)))
     with pytest.raises(FunctionTypeError, match="takes a function"):
         SparkSink.foreach_batch("save", str(tmp_path))  # type: ignore[arg-type]
+    with pytest.raises(FunctionTypeError, match="name of a table"):
+        SparkSink.for_table("", str(tmp_path))

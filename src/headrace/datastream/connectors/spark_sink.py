@@ -25,6 +25,7 @@ from headrace.datastream.connectors.file_system.buckets import BucketAssigner
 from headrace.datastream.connectors.file_system.enumeration import local_path
 from headrace.datastream.connectors.file_system.file_sink import FileSink
 from headrace.datastream.connectors.file_system.part_file import PendingFile
+from headrace.datastream.connectors.spark_table import CatalogTable
 
 __all__ = ["SparkSink", "Staging", "batch_name"]
 
@@ -85,6 +86,32 @@ class SparkSink(Sink):
         table = local_path(path)
         staging = Staging(os.path.join(table, "_headrace"))
         return SparkSink(staging, row_type, _TableWriter(table, data_format, write_options))
+
+    @staticmethod
+    def for_table(
+        table_name: str,
+        staging_path: str,
+        data_format: str = "parquet",
+        row_type: Any = None,
+        epoch_column: str = "epoch",
+    ) -> SparkSink:
+        """Writes into a table of Spark's catalog: a partition of it for each batch.
+
+        A table that is not there is created, with the columns of the rows and one of text, by which
+        it is partitioned, for the name of the batch. A batch replaces its own partition, so that it
+        is there once although it may be written again after a failure.
+
+        Args:
+            table_name: `table`, `database.table` or `catalog.database.table`.
+            staging_path: A directory for rows that wait, on a file system that all hosts see.
+            data_format: What a table that is not there is created with: parquet, orc, delta, ...
+            row_type: The type of the rows; that of the stream without it.
+            epoch_column: The column with the name of the batch, `<checkpoint>-<job>`.
+        """
+        if not isinstance(table_name, str) or not table_name:
+            raise FunctionTypeError(f"the name of a table is a str, not {table_name!r}")
+        staging = Staging(local_path(staging_path))
+        return SparkSink(staging, row_type, CatalogTable(table_name, data_format, epoch_column))
 
     @staticmethod
     def foreach_batch(
