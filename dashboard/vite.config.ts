@@ -1,7 +1,8 @@
 import { defineConfig } from "vite";
 import { buildRecord } from "./build-record.ts";
 
-// Names without hashes: the JobManager serves the files with an ETag, and diffs stay readable.
+const jobManager = process.env["HEADRACE_JOB_MANAGER"] ?? "http://127.0.0.1:8081";
+
 export default defineConfig({
   base: "/dashboard/",
   publicDir: "public",
@@ -12,9 +13,14 @@ export default defineConfig({
     target: "es2022",
     modulePreload: false,
     assetsInlineLimit: 0,
+    // Names without hashes: the JobManager serves the files with an ETag, and diffs stay readable.
     rollupOptions: {
       output: { entryFileNames: "app.js", assetFileNames: "[name][extname]" },
     },
   },
-  server: { host: "127.0.0.1" },
+  server: {
+    host: "127.0.0.1",
+    // Everything but the page itself is the REST interface of a JobManager.
+    proxy: { "^/(?!dashboard/)": { target: jobManager, changeOrigin: true, headers: { origin: jobManager } } },
+  },
 });

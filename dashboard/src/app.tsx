@@ -1,6 +1,6 @@
 /** The frame of every page: navigation, the state of the connection, notices, and the page itself. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
 import { setToken } from "./api/client";
 import { useHealth } from "./api/health";
 import { useResource } from "./api/resource";
@@ -73,7 +73,33 @@ export function App() {
   );
 }
 
-function Page({ route, features }: { route: Route; features: Record<string, boolean> }) {
+interface PageProps {
+  route: Route;
+  features: Record<string, boolean>;
+}
+
+/** A page that cannot be drawn says so, instead of leaving an empty window. */
+function Page(props: PageProps) {
+  const [error, retry] = useErrorBoundary();
+  if (!error) return <PageOf {...props} />;
+  return (
+    <section class="panel narrow" role="alert">
+      <header>
+        <h1>This page cannot be shown</h1>
+      </header>
+      <div class="fields">
+        <p>{String(error)}</p>
+        <div class="row end">
+          <button type="button" onClick={retry}>
+            Try again
+          </button>
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function PageOf({ route, features }: PageProps) {
   const [section, second] = route.path;
   if (section === "jobs" && second) return <JobPage key={second} job={second} route={route} features={features} />;
   if (section === "submit") return <SubmitPage />;

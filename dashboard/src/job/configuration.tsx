@@ -12,14 +12,14 @@ export function ConfigurationTab({ job }: { job: Job }) {
   return (
     <>
       <Panel title="Execution">
-        {config.data ? (
+        {config.data?.["execution-config"] ? (
           <Settings caption="Execution" settings={execution(config.data)} />
         ) : (
           <Pending error={config.error} what="its configuration" />
         )}
       </Panel>
       <Panel title="Checkpoints">
-        {checkpoints.data ? (
+        {checkpoints.data?.mode ? (
           <Settings caption="Checkpoints" settings={checkpointing(checkpoints.data)} />
         ) : checkpoints.error?.missing && config.data ? (
           <p class="pending">This job takes no checkpoints by itself.</p>

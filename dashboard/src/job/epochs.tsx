@@ -15,7 +15,7 @@ const GAP = 2;
 
 export function EpochStrip({ job }: { job: Job }) {
   const epochs = useResource<Epochs>(`/jobs/${job.jid}/epochs?limit=${SHOWN}`, hasEnded(job.state) ? 0 : undefined);
-  if (!epochs.data)
+  if (!epochs.data?.epochs)
     return (
       <Panel title="Epochs">
         <Pending error={epochs.error} what="its epochs" />

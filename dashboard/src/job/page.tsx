@@ -84,7 +84,7 @@ export function JobPage({ job: id, route, features }: Props) {
       {tab === "configuration" && <ConfigurationTab job={job.data} />}
       {tab === "log" && (
         <Panel title="What the program and its functions wrote">
-          <LogView path={`/jobs/${id}/log`} what="the log of the job" growing />
+          <LogView path={`/jobs/${id}/log`} what="the log of the job" />
         </Panel>
       )}
     </>

@@ -8,6 +8,9 @@ import { LogView } from "../ui/log-view";
 import { Panel, Pending, Table, Tabs } from "../ui/parts";
 import { Settings } from "../ui/settings";
 
+/** Of a long log only the end is read at first. */
+const TAIL_BYTES = 1 << 18;
+
 export function JobManagerPage({ tab = "config", file }: { tab: string | undefined; file: string | undefined }) {
   const tabs = [
     { id: "config", title: "Configuration", href: "#/jobmanager/config" },
@@ -42,7 +45,7 @@ function Configuration() {
 
 function Logs({ file }: { file: string | undefined }) {
   const files = useResource<LogFiles>("/jobmanager/logs", 10_000);
-  const shown = file ?? files.data?.logs[0]?.name;
+  const shown = files.data?.logs.find((f) => f.name === file) ?? files.data?.logs[0];
   if (!files.data)
     return (
       <Panel title="Logs">
@@ -61,12 +64,17 @@ function Logs({ file }: { file: string | undefined }) {
           ]}
           rows={files.data.logs}
           keyOf={(f) => f.name}
-          selected={(f) => f.name === shown}
+          selected={(f) => f.name === shown?.name}
         />
       </Panel>
       {shown && (
-        <Panel title={shown}>
-          <LogView key={shown} path={`/jobmanager/logs/${encodeURIComponent(shown)}`} what={`the log ${shown}`} growing={false} />
+        <Panel title={shown.name}>
+          <LogView
+            key={shown.name}
+            path={`/jobmanager/logs/${encodeURIComponent(shown.name)}`}
+            what={`the log ${shown.name}`}
+            start={Math.max(0, shown.size - TAIL_BYTES)}
+          />
         </Panel>
       )}
     </>

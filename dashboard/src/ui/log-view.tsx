@@ -11,11 +11,11 @@ const SHOWN_LINES = 2000;
 interface Props {
   path: string;
   what: string;
-  /** Whether the path takes `?offset=` in bytes; it is read once otherwise. */
-  growing: boolean;
+  /** Bytes to leave out at the beginning. */
+  start?: number;
 }
 
-export function LogView({ path, what, growing }: Props) {
+export function LogView({ path, what, start = 0 }: Props) {
   const [text, setText] = useState<string>();
   const [error, setError] = useState<ApiError>();
   const [filter, setFilter] = useState("");
@@ -24,12 +24,12 @@ export function LogView({ path, what, growing }: Props) {
 
   useEffect(() => {
     const abort = new AbortController();
-    let offset = 0;
+    let offset = start;
     let timer = 0;
     setText(undefined);
     const read = async () => {
       try {
-        const more = await getText(growing ? `${path}?offset=${offset}` : path, abort.signal);
+        const more = await getText(`${path}?offset=${offset}`, abort.signal);
         offset += new TextEncoder().encode(more).length;
         setText((before = "") => (before + more).slice(-KEPT_CHARS));
         setError(undefined);
@@ -37,14 +37,14 @@ export function LogView({ path, what, growing }: Props) {
         if (abort.signal.aborted) return;
         setError(problem instanceof ApiError ? problem : new ApiError(500, String(problem)));
       }
-      if (growing && !abort.signal.aborted) timer = window.setTimeout(read, EVERY_MS);
+      if (!abort.signal.aborted) timer = window.setTimeout(read, EVERY_MS);
     };
     void read();
     return () => {
       abort.abort();
       window.clearTimeout(timer);
     };
-  }, [path, growing]);
+  }, [path]);
 
   const shown = useMemo(() => {
     const wanted = filter.toLowerCase();
