@@ -29,6 +29,16 @@ QUERIES = [
     "CURRENT ROW) FROM orders",
     "SELECT id, SUM(price) OVER (PARTITION BY item ORDER BY et RANGE BETWEEN UNBOUNDED PRECEDING "
     "AND CURRENT ROW) FROM orders",
+    "SELECT id, LAG(price) OVER (PARTITION BY item ORDER BY et), LAG(id, 2, 0) OVER (PARTITION BY "
+    "item ORDER BY et), ROW_NUMBER() OVER (PARTITION BY item ORDER BY et) FROM orders",
+    "SELECT item, window_start, COUNT(DISTINCT price), SUM(DISTINCT qty) FROM TABLE(SESSION(TABLE "
+    "orders PARTITION BY item, DESCRIPTOR(et), INTERVAL '12' SECOND)) "
+    "GROUP BY item, window_start, window_end",
+    "SELECT item, PERCENTILE(price, 0.5), PERCENTILE(price, ARRAY[0.1, 0.9], qty) FROM orders "
+    "WHERE qty > 0 GROUP BY item",
+    f"SELECT n, PERCENTILE(n, 0.5), JSON_OBJECTAGG(KEY item VALUE n) FROM ({ITEMS}) "
+    "WHERE item IS NOT NULL GROUP BY n",
+    f"SELECT CARDINALITY(ARRAY_AGG(n)), CHAR_LENGTH(LISTAGG(item)) FROM ({ITEMS})",
     "SELECT * FROM (SELECT id, item, price, ROW_NUMBER() OVER (PARTITION BY item ORDER BY price "
     "DESC, id) AS rn FROM orders) WHERE rn <= 2",
     f"SELECT * FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY n DESC, item) AS rn FROM ({ITEMS})) "

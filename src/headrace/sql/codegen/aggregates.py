@@ -187,6 +187,11 @@ def _ordered_values(p: Place, pick: str) -> Recipe:
     return Recipe(initial, add, remove, merge, f"({pick.format(a)} if {a} else None)")
 
 
+def _of_inserts(retracts: bool, line: str) -> Lines | None:
+    """A merge of what only ever grows: a part of the rows cannot take back what it never had."""
+    return None if retracts else [line]
+
+
 def _joined(p: Place, retracts: bool) -> Recipe:
     a, b = p.slot(), p.slot(of="b")
     separator = p.writer.constant(p.call.constants[0] if p.call.constants else ",")
@@ -194,7 +199,7 @@ def _joined(p: Place, retracts: bool) -> Recipe:
         ["[]"],
         [f"{a}.append(x)"],
         [f"if x in {a}: {a}.remove(x)"],
-        [f"{a}.extend({b})"],
+        _of_inserts(retracts, f"{a}.extend({b})"),
         f"({separator}.join({a}) if {a} else None)",
     )
 
@@ -210,7 +215,7 @@ def _array(p: Place, retracts: bool) -> Recipe:
         ["[]"],
         [f"{a}.append(x)"],
         [f"if x in {a}: {a}.remove(x)"],
-        [f"{a}.extend({b})"],
+        _of_inserts(retracts, f"{a}.extend({b})"),
         f"(tuple({a}) if {a} else None)",
         nulls=True,
     )
@@ -268,8 +273,10 @@ def _json_object(p: Place, retracts: bool) -> Recipe:
     a, b = p.slot(), p.slot(of="b")
     text = p.writer.reference("json_functions:object_text")
     value = f"{text}({a}.items(), {p.writer.constant(p.call.constants[0])})"
-    add, remove = [f"{a}[x[0]] = x[1]"], [f"{a}.pop(x[0], None)"]
-    return Recipe(["{}"], add, remove, [f"{a}.update({b})"], value, nulls=True)
+    add = [f"{a}[x[0]] = x[1]"]
+    remove = [f"if {a}.get(x[0]) == x[1]: {a}.pop(x[0], None)"]
+    merge = _of_inserts(retracts, f"{a}.update({b})")
+    return Recipe(["{}"], add, remove, merge, value, nulls=True)
 
 
 def _json_array(p: Place, retracts: bool) -> Recipe:
@@ -304,7 +311,7 @@ def _user(p: Place, retracts: bool) -> Recipe:
         [f"{function}.create()"],
         [f"{function}.accumulate({a}, {arguments})"],
         [f"{function}.retract({a}, {arguments})"],
-        [f"{function}.merge({a}, {b})"] if p.call.function.mergeable else None,
+        _of_inserts(retracts or not p.call.function.mergeable, f"{function}.merge({a}, {b})"),
         f"{function}.value({a})",
         nulls=True,
     )
