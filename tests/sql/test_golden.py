@@ -70,3 +70,8 @@ def test_streaming(file: str, query: str, expected: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("file", "query", "expected"), cases("batch"))
 def test_batch(file: str, query: str, expected: dict[str, Any]) -> None:
     check("batch", file, query, expected)
+
+
+def test_there_are_enough_statements() -> None:
+    assert len(cases("streaming")) >= 150
+    assert len(cases("batch")) >= 150
