@@ -123,6 +123,8 @@ class JobManager:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 listener.bind((self._host, port))
+                # Whoever finds the address may call at once, and waits until we serve.
+                listener.listen(128)
             except OSError as error:
                 listener.close()
                 reason = error
