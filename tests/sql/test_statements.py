@@ -9,7 +9,7 @@ from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement, parse_statements
 from headrace.sql.plan import nodes as n
 from headrace.sql.types import TimestampType
-from tests.sql.sessions import LocalSession
+from tests.sql.sessions import LocalSession, with_tables
 
 
 def test_a_table_has_all_kinds_of_columns() -> None:
@@ -132,3 +132,13 @@ def test_the_state_of_an_aggregate_has_a_hint_for_how_long_it_is_kept() -> None:
         session.plan(query.format("other", "1 h"))
     with pytest.raises(SqlError, match="soon"):
         session.plan(query.format("s", "soon"))
+
+
+def test_a_query_sees_the_watermark_and_the_database() -> None:
+    session = with_tables()
+    # A row for each epoch: the watermark is that of the rows before.
+    query = "SELECT id, CURRENT_WATERMARK(et) < et, CURRENT_DATABASE() FROM orders WHERE id < 3"
+    rows = [row for _, row in session.query(query, epoch_records=1).rows]
+    assert rows == [(1, None, "default_database"), (2, True, "default_database")]
+    with pytest.raises(SqlError, match="single rowtime attribute"):
+        session.query("SELECT CURRENT_WATERMARK(id) FROM orders")

@@ -92,6 +92,7 @@ class Session:
             function_names=self.catalogs.user_functions,
             zone=self.zone,
             batch=self.batch,
+            database=self.catalogs.current_database or "",
         )
 
     # Plans.

@@ -34,6 +34,7 @@ class BindingContext:
         table_names: Names for suggestions.
         zone: The session's time zone.
         batch: Whether the statement runs in batch mode.
+        database: The current database.
     """
 
     text: str = ""
@@ -43,6 +44,7 @@ class BindingContext:
     function_names: Callable[[], Iterable[str]] = tuple
     zone: str = "UTC"
     batch: bool = False
+    database: str = ""
     registry: Registry = field(default_factory=builtin_registry)
 
     def error(self, message: str, span: Span | None = None) -> SqlError:

@@ -20,6 +20,7 @@ from headrace.sql.type_rules import (
     is_interval,
     is_temporal,
     is_timestamp,
+    string_type,
 )
 from headrace.sql.types import DataType
 
@@ -357,6 +358,18 @@ class ExpressionBinder:
         text = isinstance(args[0].type, t.CharType | t.VarCharType)
         name = "TO_TIMESTAMP_LTZ_OF" if text else "TO_TIMESTAMP_LTZ"
         return self.named(name, *args, span=node.span)
+
+    def _apply_current_watermark(self, node: x.Apply) -> Expression:
+        args = [self.bind(a) for a in node.args]
+        if len(args) != 1 or args[0].time is not TimeAttribute.ROWTIME:
+            raise self.context.error(
+                "CURRENT_WATERMARK() must be called with a single rowtime attribute argument",
+                node.span,
+            )
+        return self.named("CURRENT_WATERMARK", *args, span=node.span)
+
+    def _apply_current_database(self, node: x.Apply) -> Expression:
+        return Literal(string_type(False), self.context.database)
 
     def _apply_split_index(self, node: x.Apply) -> Expression:
         args = [self.bind(a) for a in node.args]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from headrace.sql import types as t
 from headrace.sql.codegen import arithmetic
 from headrace.sql.codegen.casts import cast_code
+from headrace.sql.codegen.current_watermark import CurrentWatermark
 from headrace.sql.codegen.writer import CodeWriter
 from headrace.sql.expressions import Call, Column, Expression, Literal
 from headrace.sql.types import DataType
@@ -48,6 +49,7 @@ class ExpressionCompiler:
             "NOT_IN": self._in,
             "IS_DISTINCT_FROM": self._distinct,
             "IS_NOT_DISTINCT_FROM": self._distinct,
+            "CURRENT_WATERMARK": lambda c: f"{self.writer.function(CurrentWatermark())}()",
             "JSON_STRING": self._json_string,
             "TYPEOF": lambda c: self.writer.constant(c.args[0].type.sql_text()),
         }

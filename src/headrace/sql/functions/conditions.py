@@ -49,6 +49,7 @@ FUNCTIONS = [
     scalar("CAST", "any", "arg0", strict=True),
     scalar("TRY_CAST", "any", "arg0", strict=True),
     scalar("TYPEOF", "any", "string!", strict=False),
+    scalar("CURRENT_DATABASE", "", "string!", strict=False),
     scalar("REINTERPRET", "any", "arg0", "{0}"),
 ]
 

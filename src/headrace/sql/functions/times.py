@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.sql.functions.registry import scalar
+from headrace.sql.type_rules import is_timestamp
 from headrace.sql.types import DataType
 
 
 def _floored(types: Sequence[DataType]) -> DataType | None:
     return types[0]
+
+
+def _watermark(types: Sequence[DataType]) -> DataType | None:
+    return types[0].nullable() if is_timestamp(types[0]) else None
 
 
 FUNCTIONS = [
@@ -35,5 +40,6 @@ FUNCTIONS = [
     scalar("FLOOR_TIME", "any, string", _floored, "times:floor_time", table_name="floor"),
     scalar("CEIL_TIME", "any, string", _floored, "times:ceil_time", table_name="ceil"),
     scalar("TIMESTAMPDIFF", "string, any, any", "int", "times:timestamp_diff"),
+    scalar("CURRENT_WATERMARK", "any", _watermark, strict=False, deterministic=False),
     scalar("SOURCE_WATERMARK", "", "ltz3?", strict=False),
 ]
