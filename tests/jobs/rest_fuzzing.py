@@ -22,7 +22,7 @@ CHECKS = [
 ]
 SETTINGS = hypothesis.settings(
     derandomize=True,
-    max_examples=3,
+    max_examples=2,
     deadline=None,
     database=None,
     phases=[hypothesis.Phase.generate],

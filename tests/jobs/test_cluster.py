@@ -79,11 +79,11 @@ class RunningCluster:
     def get(self, path: str) -> Any:
         return self.client.request("GET", path)
 
-    def submit(self, directory: Path, name: str) -> str:
+    def submit(self, directory: Path, name: str, *options: str) -> str:
         (directory / "words.py").write_text(WORDS.format(name=name))
         (directory / "job.py").write_text(ENDLESS)
         said = headrace(
-            *("run", "-d", "-m", self.address, "-p", "1", "-D", CHECKPOINTS),
+            *("run", "-d", "-m", self.address, "-p", "1", "-D", CHECKPOINTS, *options),
             *("-pyfs", str(directory / "words.py"), str(directory / "job.py")),
         )
         return said.split()[-1]
@@ -272,6 +272,14 @@ def test_a_job_is_steered_over_rest(
     assert (Path(path) / "_metadata").exists()
     cluster.wait(lambda: cluster.state_of(jobs[0]) == "FINISHED", "the job did not end")
     headrace("stop", "-m", cluster.address, jobs[0], code=3)
+    counted = cluster.count_of(jobs[0])
+    resumed = cluster.submit(tmp_path, "first", "-s", path)
+    cluster.wait(lambda: cluster.count_of(resumed) > 0, "the savepoint was not resumed")
+    assert cluster.count_of(resumed) > counted, "it began anew"
+    assert cluster.get(f"/jobs/{resumed}/checkpoints")["latest"]["restored"]["is_savepoint"]
+    assert "RUNNING" in headrace("list", "-r", "--why", "-m", cluster.address)
+    headrace("cancel", "-m", cluster.address, resumed)
+    cluster.wait(lambda: cluster.state_of(resumed) == "CANCELED", "the job was not cancelled")
 
 
 def test_a_program_is_followed_to_its_end(cluster: RunningCluster, tmp_path: Path) -> None:

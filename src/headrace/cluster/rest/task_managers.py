@@ -38,10 +38,6 @@ class _TaskManagers:
         jobs = sorted({slot["jobId"] for slot in slots})
         return PlainTextResponse("".join(self._cluster.dispatcher.log(job) for job in jobs))
 
-    def threads(self, request: Request) -> Response:
-        self._one(request)
-        return JSONResponse({"threadInfos": []})
-
     def _one(self, request: Request) -> dict[str, Any]:
         name = request.path_params["manager"]
         found = self._cluster.executors.one(name)
@@ -59,5 +55,4 @@ def endpoints(cluster: Cluster) -> list[Endpoint]:
         Endpoint(f"{top}/logs", managers.logs, "Logs with what its slots wrote"),
         Endpoint(f"{top}/log", managers.log, "What its slots wrote", answers=TEXT),
         Endpoint(f"{top}/stdout", managers.log, "What its slots wrote", answers=TEXT),
-        Endpoint(f"{top}/thread-dump", managers.threads, "Threads; slots have one that matters"),
     ]
