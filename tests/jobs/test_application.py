@@ -6,6 +6,7 @@ import datetime
 import ipaddress
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -86,6 +87,13 @@ def wait(condition: Callable[[], Any], what: str, process: subprocess.Popen[str]
     raise AssertionError(f"{what}: {process.communicate()[0]}")
 
 
+def end(directory: Path) -> None:
+    """Leave no JobManager behind, whatever went wrong."""
+    about = running_job_manager(directory)
+    if about is not None:
+        os.kill(int(str(about["pid"])), signal.SIGKILL)
+
+
 def code_of(url: str, headers: dict[str, str]) -> int:
     try:
         with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as answer:
@@ -94,6 +102,7 @@ def code_of(url: str, headers: dict[str, str]) -> int:
         return error.code
 
 
+@pytest.mark.timeout(1200)
 def test_an_application_lives_as_long_as_its_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,37 +115,41 @@ def test_an_application_lives_as_long_as_its_job(
     command += ["--dir", str(directory), "--master", "local[2]", "-p", "1"]
     command += ["-D", f"security.ssl.rest.certificate={certificate_path}"]
     command += ["-D", f"security.ssl.rest.key={key_path}", "-D", "rest.bind-address=127.0.0.1"]
-    with subprocess.Popen(
-        [*command, str(program)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=os.environ.copy(),
-    ) as running:
-        about = wait(lambda: running_job_manager(directory), "no JobManager", running)
-        address = str(about["address"])
-        assert address.startswith("https://127.0.0.1:")
-        client = RestClient(address)
+    try:
+        with subprocess.Popen(
+            [*command, str(program)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=os.environ.copy(),
+        ) as running:
+            about = wait(lambda: running_job_manager(directory), "no JobManager", running)
+            address = str(about["address"])
+            assert address.startswith("https://127.0.0.1:")
+            client = RestClient(address)
 
-        def job() -> str | None:
-            jobs = client.request("GET", "/jobs/overview")["jobs"]
-            return next((j["jid"] for j in jobs if j["state"] == "RUNNING"), None)
+            def job() -> str | None:
+                jobs = client.request("GET", "/jobs/overview")["jobs"]
+                return next((j["jid"] for j in jobs if j["state"] == "RUNNING"), None)
 
-        job_id = wait(job, "the job does not run", running)
-        log = f"/jobs/{job_id}/log"
-        wait(lambda: "number 5" in client.request("GET", log), "nothing was printed", running)
-        assert code_of(f"{address}/jobs", {}) == 401
-        assert code_of(f"{address}/jobs", {"Authorization": "Bearer wrong"}) == 401
-        assert code_of(f"{address}/jobs", {"Authorization": f"Bearer {TOKEN}"}) == 200
-        with pytest.raises(HeadraceError, match="no JobManager"):
-            RestClient(address.replace("https://", "http://")).request("GET", "/jobs")
-        monkeypatch.delenv("SSL_CERT_FILE")
-        with pytest.raises(HeadraceError, match="certificate"):
-            RestClient(address).request("GET", "/jobs")
-        monkeypatch.setenv("SSL_CERT_FILE", str(certificate_path))
+            job_id = wait(job, "the job does not run", running)
+            log = f"/jobs/{job_id}/log"
+            wait(lambda: "number 5" in client.request("GET", log), "nothing was printed", running)
+            assert code_of(f"{address}/jobs", {}) == 401
+            assert code_of(f"{address}/jobs", {"Authorization": "Bearer wrong"}) == 401
+            assert code_of(f"{address}/jobs", {"Authorization": f"Bearer {TOKEN}"}) == 200
+            with pytest.raises(HeadraceError, match="no JobManager"):
+                RestClient(address.replace("https://", "http://")).request("GET", "/jobs")
+            monkeypatch.delenv("SSL_CERT_FILE")
+            with pytest.raises(HeadraceError, match="certificate"):
+                RestClient(address).request("GET", "/jobs")
+            monkeypatch.setenv("SSL_CERT_FILE", str(certificate_path))
 
-        client.request("PATCH", f"/jobs/{job_id}?mode=cancel")
-        said = running.communicate(timeout=LIMIT_S)[0]
+            client.request("PATCH", f"/jobs/{job_id}?mode=cancel")
+            said = running.communicate(timeout=LIMIT_S)[0]
+    except BaseException:
+        end(directory)
+        raise
     assert running.returncode == 1, "a job that was cancelled has not succeeded"
     assert f"job {job_id} is CANCELED" in said
     assert "number 5" in said

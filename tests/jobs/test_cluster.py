@@ -222,6 +222,7 @@ def test_a_job_can_be_looked_into(cluster: RunningCluster, jobs: list[str]) -> N
     cluster.wait(sampled, "no stack was sampled")
 
 
+@pytest.mark.timeout(900)
 def test_generated_requests_find_no_mistake(cluster: RunningCluster, jobs: list[str]) -> None:
     vertices = [v["id"] for v in cluster.get(f"/jobs/{jobs[0]}")["vertices"]]
     known = {"job": jobs[:1], "vertex": vertices[:1], "subtask": ["0"], "manager": ["driver"]}
@@ -261,6 +262,7 @@ def test_jobs_go_on_after_the_job_manager_was_killed(
         assert counts.count("500") == 1, "a job that begins anew counts from one again"
 
 
+@pytest.mark.timeout(900)
 def test_a_job_is_steered_over_rest(
     cluster: RunningCluster, jobs: list[str], tmp_path: Path
 ) -> None:
@@ -292,6 +294,7 @@ def test_a_program_is_followed_to_its_end(cluster: RunningCluster, tmp_path: Pat
     assert "ZeroDivisionError" in cluster.get(f"/jobs/{failed['jid']}/exceptions")["root-exception"]
 
 
+@pytest.mark.timeout(1800)
 def test_flinks_own_command_works(cluster: RunningCluster, jobs: list[str], tmp_path: Path) -> None:
     try:
         flink = flink_command()
@@ -376,6 +379,7 @@ env.execute(sys.argv[1])
 MEMORY_OF_JOB = 400 << 20
 
 
+@pytest.mark.timeout(1800)
 def test_twenty_jobs_run_at_once(cluster: RunningCluster) -> None:
     program = cluster.client.upload("small.py", SMALL.encode())
     how = {"parallelism": 1, "settings": {"execution.epoch.target": "10 s"}}
