@@ -115,14 +115,14 @@ def test_an_application_lives_as_long_as_its_job(
     command += ["--dir", str(directory), "--master", "local[2]", "-p", "1"]
     command += ["-D", f"security.ssl.rest.certificate={certificate_path}"]
     command += ["-D", f"security.ssl.rest.key={key_path}", "-D", "rest.bind-address=127.0.0.1"]
-    try:
-        with subprocess.Popen(
-            [*command, str(program)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=os.environ.copy(),
-        ) as running:
+    with subprocess.Popen(
+        [*command, str(program)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ.copy(),
+    ) as running:
+        try:
             about = wait(lambda: running_job_manager(directory), "no JobManager", running)
             address = str(about["address"])
             assert address.startswith("https://127.0.0.1:")
@@ -147,9 +147,10 @@ def test_an_application_lives_as_long_as_its_job(
 
             client.request("PATCH", f"/jobs/{job_id}?mode=cancel")
             said = running.communicate(timeout=LIMIT_S)[0]
-    except BaseException:
-        end(directory)
-        raise
+        except BaseException:
+            running.kill()
+            end(directory)
+            raise
     assert running.returncode == 1, "a job that was cancelled has not succeeded"
     assert f"job {job_id} is CANCELED" in said
     assert "number 5" in said
