@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 VERSION = "2.3.0"
+_PACKAGES = ("apache-flink", "apache-flink-libraries")
 _INSTALL_S = 900
 
 
@@ -37,12 +38,13 @@ def flink_command() -> str:
 
 
 def _install(folder: Path) -> None:
-    """The package with Flink's jars and scripts, without what PyFlink needs beside it."""
+    """The packages with Flink's jars and scripts, without what PyFlink needs beside them."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         target = Path(scratch, "target")
         command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
-        command += ["--no-deps", "--target", str(target), f"apache-flink-libraries=={VERSION}"]
+        command += ["--no-deps", "--only-binary", ":all:", "--target", str(target)]
+        command += [f"{package}=={VERSION}" for package in _PACKAGES]
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, check=False, timeout=_INSTALL_S
