@@ -28,7 +28,7 @@ from headrace.table.udf import (
     udtaf,
     udtf,
 )
-from headrace.table.window import Slide, Tumble
+from headrace.table.window import Session, Slide, Tumble
 from tests.sql.sessions import rows_of
 
 
@@ -252,6 +252,13 @@ def test_aggregates_keep_data_views_and_take_back_rows(
     assert rows_of(t_env, counts.select(different(col("c").cast(DataTypes.STRING())))) == [
         ["0,1,2"]
     ]
+
+
+def test_aggregates_of_sessions_can_be_merged(t_env: StreamTableEnvironment, events: Table) -> None:
+    window = Session.with_gap(lit(5).seconds).on(col("ts")).alias("w")
+    table = events.window(window).group_by(col("w")).select(udaf(Distinct())(col("k")))
+    with pytest.raises(SqlError, match="define merge"):
+        rows_of(t_env, table)
 
 
 def test_functions_know_their_surroundings(t_env: StreamTableEnvironment, orders: Table) -> None:

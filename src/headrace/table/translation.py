@@ -244,6 +244,12 @@ class StreamTranslator:
         window = node.window
         single = not node.group
         if window.kind == "SESSION" and node.attached is None:
+            if not code.combinable:
+                names = ", ".join(c.function.name for c in node.calls)
+                raise SqlError(
+                    f"session windows are merged, but one of {names} cannot be; define merge() of "
+                    "the aggregate function"
+                )
             keyed = self.keyed(upstream, node.group)
             session = specs.SessionAggregateSpec(
                 code,
