@@ -117,6 +117,62 @@ def test_the_log_shows_what_functions_wrote(visit: Visit, job: str) -> None:
     soon(visitor.page.get_by_role("log")).to_contain_text("('ada', 100)")
 
 
+def test_epochs_are_shown_one_by_one(visit: Visit, job: str) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.open(f"jobs/{job}")
+    strip = page.get_by_role("slider", name="Epoch")
+    soon(strip).to_be_visible()
+    strip.focus()
+    page.keyboard.press("Home")
+    first = strip.get_attribute("aria-valuenow")
+    page.keyboard.press("ArrowRight")
+    soon(strip).not_to_have_attribute("aria-valuenow", first or "")
+    phases = page.get_by_role("list", name=re.compile("Phases of epoch"))
+    soon(phases).to_contain_text("level 0")
+
+
+def test_the_diagnosis_stands_at_the_top(visit: Visit, job: str) -> None:
+    visitor = visit()
+    visitor.open(f"jobs/{job}")
+    soon(visitor.page.get_by_role("region", name="Diagnosis")).to_contain_text(
+        re.compile(r"\w.*\.")
+    )
+
+
+def test_records_can_be_looked_at(visit: Visit, job: str) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.open(f"jobs/{job}")
+    page.get_by_role("button", name="Source: clicks").click()
+    page.get_by_role("link", name="Records", exact=True).click()
+    table = page.get_by_role("table", name=re.compile("Records that left"))
+    soon(table).to_contain_text("('ada', 1)")
+    page.get_by_role("button", name="Hold").click()
+    soon(page.get_by_role("button", name="Go on")).to_be_visible()
+
+
+def test_a_flame_graph_names_functions(visit: Visit, job: str) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.open(f"jobs/{job}")
+    page.get_by_role("button", name="Source: clicks").click()
+    page.get_by_role("link", name="Flame graph").click()
+    table = page.get_by_role("table", name=re.compile("Functions with most time"))
+    soon(table).to_contain_text("one_each")
+
+
+def test_watermarks_and_configuration_are_told(visit: Visit, job: str) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.open(f"jobs/{job}/watermarks")
+    soon(page.get_by_role("table", name="Watermarks of subtasks")).to_contain_text("clicks")
+    visitor.open(f"jobs/{job}/configuration")
+    soon(page.get_by_role("table", name="Checkpoints")).to_contain_text("exactly once")
+    visitor.open("executors")
+    soon(page.get_by_role("table", name=re.compile("Slots of"))).to_contain_text("Clicks")
+
+
 ROUTES = ("", "submit", "executors", "jobmanager", "jobmanager/logs")
 JOB_ROUTES = ("", "/checkpoints", "/watermarks", "/exceptions", "/configuration", "/log")
 

@@ -8,6 +8,9 @@ import { href } from "../logic/route";
 import { hasEnded } from "../logic/states";
 import { Bar, type Column, Empty, Panel, Pending, Table } from "../ui/parts";
 
+/** Splits that are read in turn are always a little apart. */
+const NOTABLE_MS = 1000;
+
 interface Row {
   key: string;
   vertex: string;
@@ -61,7 +64,8 @@ function rowsOf(data: Watermarks): Row[] {
 }
 
 function HeldBack({ job, held }: { job: Job; held: Watermarks["held-back-by"] }) {
-  if (!held) return null;
+  const behind = held?.["behind-ms"] ?? Infinity;
+  if (!held || behind < NOTABLE_MS) return null;
   return (
     <p class="banner tone-wait">
       {held.split ? (

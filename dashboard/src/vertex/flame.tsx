@@ -58,7 +58,7 @@ export function FlameView({ job, vertex }: { job: string; vertex: Vertex }) {
             Whole graph
           </button>
         )}
-        {root && <span class="muted">{`${root.value} samples, ${timestamp(graph.data?.endTimestamp)}`}</span>}
+        {root && <span class="muted">{`${root.value === 1 ? "one sample" : `${root.value} samples`}, ${timestamp(graph.data?.endTimestamp)}`}</span>}
       </div>
       {!graph.data ? (
         <Pending error={graph.error} what="where its time goes" />
