@@ -8,7 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from headrace.datastream.state import ValueStateDescriptor
-from headrace.runtime.batch import Batch
+from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.runtime.failure import NO_RECORD
 from headrace.runtime.operator import Operator
 from headrace.runtime.state.key_cell import NO_KEY, KeyCell
@@ -76,6 +76,31 @@ class RowOperator(Operator):
                 record = row
                 break
         return self.failed(error, record, where=f"expressions of {self.context.name}")
+
+
+class NetChangeOperator(RowOperator):
+    """Collects what an epoch touches, and emits the net change when the epoch or the input ends.
+
+    With `final_only` nothing comes out before the input has ended, as in batch mode.
+    """
+
+    final_only = False
+
+    def flush(self) -> None:
+        """Emit what changed since the last time."""
+        raise NotImplementedError
+
+    def end_epoch(self) -> None:
+        if not self.final_only:
+            self.flush()
+
+    def process_watermark(self, timestamp: int) -> None:
+        if timestamp == MAX_TIMESTAMP:
+            self.flush()
+        super().process_watermark(timestamp)
+
+    def finish(self) -> None:
+        self.flush()
 
 
 class OpenedCode:

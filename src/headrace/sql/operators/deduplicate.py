@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.runtime.batch import MAX_TIMESTAMP, Batch
-from headrace.sql.operators.base import INSERT, UPDATE_AFTER, UPDATE_BEFORE, RowOperator
+from headrace.runtime.batch import Batch
+from headrace.sql.operators.base import INSERT, UPDATE_AFTER, UPDATE_BEFORE, NetChangeOperator
 from headrace.sql.specs import DeduplicateSpec
 
 _STATE = "row"
 
 
-class DeduplicateOperator(RowOperator):
+class DeduplicateOperator(NetChangeOperator):
     """First by processing time lets rows through; the others emit a changelog of net changes."""
 
     def __init__(self, spec: DeduplicateSpec) -> None:
@@ -52,18 +52,7 @@ class DeduplicateOperator(RowOperator):
             return bool(row[column] >= held[column])
         return bool(row[column] < held[column])
 
-    def end_epoch(self) -> None:
-        self._flush()
-
-    def process_watermark(self, timestamp: int) -> None:
-        if timestamp == MAX_TIMESTAMP:
-            self._flush()
-        super().process_watermark(timestamp)
-
-    def finish(self) -> None:
-        self._flush()
-
-    def _flush(self) -> None:
+    def flush(self) -> None:
         out: list[tuple[Any, ...]] = []
         for key, row in self._touched.items():
             self.cell.key = key

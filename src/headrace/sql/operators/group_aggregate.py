@@ -10,13 +10,13 @@ from itertools import repeat
 from operator import itemgetter
 from typing import Any
 
-from headrace.runtime.batch import MAX_TIMESTAMP, Batch
+from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import (
     DELETE,
     INSERT,
     UPDATE_AFTER,
     UPDATE_BEFORE,
-    RowOperator,
+    NetChangeOperator,
 )
 from headrace.sql.specs import GroupAggregateSpec, LocalAggregateSpec
 
@@ -24,7 +24,7 @@ _STATE = "accumulators"
 _MOST_LOCAL = 200_000
 
 
-class LocalAggregateOperator(RowOperator):
+class LocalAggregateOperator(NetChangeOperator):
     """Aggregates what one sender has; emits `(key, accumulator)` at the end of the epoch."""
 
     def __init__(self, spec: LocalAggregateSpec) -> None:
@@ -48,31 +48,21 @@ class LocalAggregateOperator(RowOperator):
         except Exception as error:
             raise self.failed(error, where="aggregates") from error
         if len(self._accumulators) > _MOST_LOCAL:
-            self._flush()
+            self.flush()
 
-    def end_epoch(self) -> None:
-        self._flush()
-
-    def process_watermark(self, timestamp: int) -> None:
-        if timestamp == MAX_TIMESTAMP:
-            self._flush()
-        super().process_watermark(timestamp)
-
-    def finish(self) -> None:
-        self._flush()
-
-    def _flush(self) -> None:
+    def flush(self) -> None:
         if self._accumulators:
             self.output.emit(Batch(list(self._accumulators.items())))
             self._accumulators = {}
 
 
-class GroupAggregateOperator(RowOperator):
+class GroupAggregateOperator(NetChangeOperator):
     """Adds and takes back rows, or merges accumulators, and emits a changelog."""
 
     def __init__(self, spec: GroupAggregateSpec) -> None:
         super().__init__()
         self._spec = spec
+        self.final_only = spec.final_only
         self._add = spec.code.add.load()
         self._create = spec.code.create.load()
         self._merge = spec.code.merge.load()
@@ -122,19 +112,10 @@ class GroupAggregateOperator(RowOperator):
         assert batch.keys is not None
         for key, row in zip(batch.keys, batch.values, strict=True):
             self._add((key,), (row,), self._touched, self._load)
-            self._flush()
-
-    def end_epoch(self) -> None:
-        if not self._spec.final_only:
-            self._flush()
-
-    def process_watermark(self, timestamp: int) -> None:
-        if timestamp == MAX_TIMESTAMP:
-            self._flush()
-        super().process_watermark(timestamp)
+            self.flush()
 
     def finish(self) -> None:
-        self._flush()
+        super().finish()
         if self._spec.always and not self._emitted:
             self.emit_rows([self._value(self._create())])
 
@@ -146,7 +127,7 @@ class GroupAggregateOperator(RowOperator):
         """Batch mode keeps results back, but not its state."""
         self.store(self._state, self._touched)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         """Emit what changed since the last time."""
         if not self._touched:
             return

@@ -5,15 +5,22 @@ from __future__ import annotations
 from bisect import insort
 from typing import Any
 
-from headrace.runtime.batch import MAX_TIMESTAMP, Batch
-from headrace.sql.operators.base import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, RowOperator
+from headrace.runtime.batch import Batch
+from headrace.sql.operators.base import (
+    DELETE,
+    INSERT,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    NetChangeOperator,
+    RowOperator,
+)
 from headrace.sql.operators.ordering import sort_key
 from headrace.sql.specs import RankSpec, WindowRankSpec
 
 _STATE = "rows"
 
 
-class RankOperator(RowOperator):
+class RankOperator(NetChangeOperator):
     """Keeps the rows of each key sorted, and emits the net change of an epoch.
 
     Where the input only grows, no more rows than wanted are kept.
@@ -22,6 +29,7 @@ class RankOperator(RowOperator):
     def __init__(self, spec: RankSpec) -> None:
         super().__init__()
         self._spec = spec
+        self.final_only = spec.final_only
         self._key = sort_key(spec.order)
         self._state: Any
         self._touched: dict[Any, list[Any]] = {}
@@ -81,22 +89,10 @@ class RankOperator(RowOperator):
                 out.append((*row, number) if spec.numbered else row)
         return out
 
-    def end_epoch(self) -> None:
-        if not self._spec.final_only:
-            self._flush()
-
-    def process_watermark(self, timestamp: int) -> None:
-        if timestamp == MAX_TIMESTAMP:
-            self._flush()
-        super().process_watermark(timestamp)
-
-    def finish(self) -> None:
-        self._flush()
-
     def before_snapshot(self, checkpoint: int, timestamp: int) -> None:
         self.store(self._state, self._touched)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         out: list[tuple[Any, ...]] = []
         for key, rows in self._touched.items():
             self.cell.key = key

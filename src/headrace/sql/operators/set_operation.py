@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.runtime.batch import MAX_TIMESTAMP, Batch
-from headrace.sql.operators.base import DELETE, INSERT, RowOperator
+from headrace.runtime.batch import Batch
+from headrace.sql.operators.base import DELETE, INSERT, NetChangeOperator
 from headrace.sql.specs import SetOperationSpec
 
 _STATE = "counts"
 
 
-class SetOperationOperator(RowOperator):
+class SetOperationOperator(NetChangeOperator):
     """The whole row is the key; the net change of an epoch comes out."""
 
     def __init__(self, spec: SetOperationSpec) -> None:
         super().__init__()
         self._spec = spec
+        self.final_only = spec.final_only
         self._state: Any
         self._touched: dict[Any, list[int]] = {}
         self._before: dict[Any, int] = {}
@@ -43,22 +44,10 @@ class SetOperationOperator(RowOperator):
             return min(left, right) if self._spec.all else int(left > 0 and right > 0)
         return max(left - right, 0) if self._spec.all else int(left > 0 and right <= 0)
 
-    def end_epoch(self) -> None:
-        if not self._spec.final_only:
-            self._flush()
-
-    def process_watermark(self, timestamp: int) -> None:
-        if timestamp == MAX_TIMESTAMP:
-            self._flush()
-        super().process_watermark(timestamp)
-
-    def finish(self) -> None:
-        self._flush()
-
     def before_snapshot(self, checkpoint: int, timestamp: int) -> None:
         self.store(self._state, self._touched)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         out: list[tuple[Any, ...]] = []
         for key, counts in self._touched.items():
             self.cell.key = key
