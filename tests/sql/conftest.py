@@ -19,7 +19,10 @@ from headrace.table.types import DataTypes
 def t_env() -> StreamTableEnvironment:
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(2)
-    return StreamTableEnvironment.create(env)
+    made = StreamTableEnvironment.create(env)
+    # Jobs run in this process, without Spark.
+    made.get_config().set("table.exec.spark-segments", "false")
+    return made
 
 
 @pytest.fixture

@@ -69,7 +69,9 @@ class LocalSession:
         self.session = new_session(env, settings)
         if batch:
             env.set_runtime_mode(RuntimeExecutionMode.BATCH)
-        for key, value in {"table.local-time-zone": "UTC", **(options or {})}.items():
+        # What Spark's JVM would run needs Spark.
+        always = {"table.local-time-zone": "UTC", "table.exec.spark-segments": "false"}
+        for key, value in {**always, **(options or {})}.items():
             self.session.config.set(key, value)
         self.executor = StatementExecutor(self.session)
         self.env = env

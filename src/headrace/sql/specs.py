@@ -127,6 +127,25 @@ class WindowAggregateSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class SegmentAggregateSpec(OperatorSpec):
+    """What Spark's JVM has aggregated, as accumulators by key, or by key and slice.
+
+    Attributes:
+        keys: How many columns the key has.
+        empty: What stands for NULL in each place of an accumulator.
+        windows: Whether the column after the key is the end of a slice, and the last column
+            the watermark of the rows.
+    """
+
+    keys: int
+    empty: tuple[Any, ...]
+    windows: bool = False
+
+    kind: ClassVar[str] = "SegmentAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.segment_aggregate:SegmentAggregateOperator"
+
+
+@dataclass(frozen=True)
 class SessionAggregateSpec(OperatorSpec):
     """Aggregates of session windows."""
 

@@ -10,6 +10,7 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import check_append_only
 from headrace.sql.plan.text import plan_text
 from headrace.sql.rules import optimize
+from headrace.sql.segments.planning import find_segments, segment_places
 from headrace.table.session import Session
 
 __all__ = ["explain_plans", "explain_statement"]
@@ -39,5 +40,8 @@ def explain_plans(session: Session, plans: Sequence[n.Node], details: Sequence[s
     parts = ["== Abstract Syntax Tree =="]
     parts += [plan_text(p) for p in plans]
     parts += ["", "== Optimized Execution Plan =="]
-    parts += [plan_text(p, modes=changelog, batch=session.batch, places=True) for p in optimized]
+    settings = session.settings().for_segments()
+    for plan in optimized:
+        places = segment_places(find_segments(plan, settings))
+        parts.append(plan_text(plan, modes=changelog, batch=session.batch, places=places))
     return "\n".join(parts) + "\n"

@@ -73,6 +73,7 @@ class Session:
             if get(f"{_ASYNC}.retry-strategy", "FIXED_DELAY").upper() != "NO_RETRY"
             else 1,
             call_retry_delay_ms=duration_ms(get(f"{_ASYNC}.retry-delay", "100 ms")),
+            spark_segments=get("table.exec.spark-segments", "true").lower() != "false",
         )
 
     def binding(self, text: str = "", namespace: tuple[str, str] | None = None) -> BindingContext:

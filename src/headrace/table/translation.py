@@ -42,8 +42,10 @@ from headrace.sql.expressions import (
 from headrace.sql.functions import builtin_registry
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
+from headrace.sql.segments.planning import Segment, SegmentSettings, find_segments
 from headrace.sql.type_rules import is_timestamp
 from headrace.sql.types import IntType, RowField, RowType
+from headrace.table.segments import segment_accumulators, segment_columns, segment_rows
 
 __all__ = ["StreamTranslator", "TranslationSettings"]
 
@@ -63,6 +65,16 @@ class TranslationSettings:
     call_timeout_ms: int = 180_000
     call_attempts: int = 3
     call_retry_delay_ms: int = 100
+    spark_segments: bool = False
+
+    def for_segments(self) -> SegmentSettings:
+        """What decides which parts Spark's JVM runs."""
+        return SegmentSettings(
+            self.spark_segments,
+            self.two_phase and not self.every_change,
+            self.zone,
+            self.idle_timeout_ms > 0,
+        )
 
 
 def no_key(row: Any) -> tuple[()]:
@@ -78,22 +90,31 @@ class StreamTranslator:
         self.settings = settings
         self._done: dict[int, Transformation] = {}
         self._kept: list[n.Node] = []
+        self._segments: dict[int, Segment] = {}
 
     def stream(self, node: n.Node) -> DataStream[Any]:
         """The stream of a plan's rows."""
+        self._segments |= find_segments(node, self.settings.for_segments())
+        self._kept.append(node)
         return DataStream(self.env, self.translate(node))
 
     def translate(self, node: n.Node) -> Transformation:
         """The transformation of a plan; a node that two plans share is translated once."""
         found = self._done.get(id(node))
         if found is None:
-            method = getattr(self, f"_{type(node).__name__.lower()}", None)
-            if method is None:
-                raise SqlError(f"{type(node).__name__} is not supported yet")
-            found = method(node)
-            assert found is not None
+            found = self._translated(node)
             self._done[id(node)] = found
             self._kept.append(node)
+        return found
+
+    def _translated(self, node: n.Node) -> Transformation:
+        segment = self._segments.get(id(node))
+        if segment is not None and segment.local is None:
+            return segment_rows(self.env, segment, len(node.schema))._transformation
+        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if method is None:
+            raise SqlError(f"{type(node).__name__} is not supported yet")
+        found: Transformation = method(node)
         return found
 
     def changelog(self, node: n.Node) -> bool:
@@ -152,7 +173,7 @@ class StreamTranslator:
     def _conditions(self, node: n.Node) -> tuple[n.Node, list[Expression]]:
         """Filters directly below, the first one first."""
         conditions: list[Expression] = []
-        while isinstance(node, n.Filter):
+        while isinstance(node, n.Filter) and id(node) not in self._segments:
             conditions = [*conjuncts(node.condition), *conditions]
             node = node.input
         return node, conditions
@@ -181,17 +202,14 @@ class StreamTranslator:
 
     def _aggregate(self, node: n.Aggregate) -> Transformation:
         check_supported(node.calls)
-        upstream = self.translate(node.input)
         changelog = self.changelog(node.input)
         settings = self.settings
         code = aggregate_code(node.calls, changelog, settings.zone)
         merges = code.mergeable and settings.two_phase and not settings.every_change
         if merges:
-            local = specs.LocalAggregateSpec(code, node.group)
-            upstream = self.operator("LocalGroupAggregate", [upstream], local)
-            keyed = PartitionTransformation(self.env.ids, upstream, p.Keyed(itemgetter(0)))
+            keyed = self._merged(node, specs.LocalAggregateSpec(code, node.group))
         else:
-            keyed = self.keyed(upstream, node.group)  # type: ignore[assignment]
+            keyed = self.keyed(self.translate(node.input), node.group)
         single = not node.group
         spec = specs.GroupAggregateSpec(
             code,
@@ -204,6 +222,15 @@ class StreamTranslator:
             settings.batch and single,
         )
         return self.operator("GroupAggregate", [keyed], spec, single)
+
+    def _merged(self, node: n.Aggregate | n.WindowAggregate, local: OperatorSpec) -> Transformation:
+        """Accumulators of the local phase by key; Spark's JVM runs it, or an operator."""
+        segment = self._segments.get(id(node))
+        if segment is not None:
+            upstream = segment_accumulators(self.env, segment)._transformation
+        else:
+            upstream = self.operator(local.kind, [self.translate(node.input)], local)
+        return PartitionTransformation(self.env.ids, upstream, p.Keyed(itemgetter(0)))
 
     def _expand(self, node: n.Expand) -> Transformation:
         sets = []
@@ -240,7 +267,6 @@ class StreamTranslator:
     def _windowaggregate(self, node: n.WindowAggregate) -> Transformation:
         check_supported(node.calls)
         code = aggregate_code(node.calls, self.changelog(node.input), self.settings.zone)
-        upstream = self.translate(node.input)
         window = node.window
         single = not node.group
         if window.kind == "SESSION" and node.attached is None:
@@ -250,7 +276,7 @@ class StreamTranslator:
                     f"session windows are merged, but one of {names} cannot be; define merge() of "
                     "the aggregate function"
                 )
-            keyed = self.keyed(upstream, node.group)
+            keyed = self.keyed(self.translate(node.input), node.group)
             session = specs.SessionAggregateSpec(
                 code,
                 len(node.group),
@@ -270,10 +296,9 @@ class StreamTranslator:
         )
         if merges:
             local = specs.LocalWindowAggregateSpec(code, node.group, slices, window.time)
-            upstream = self.operator("LocalWindowAggregate", [upstream], local)
-            keyed = PartitionTransformation(self.env.ids, upstream, p.Keyed(itemgetter(0)))
+            keyed = self._merged(node, local)
         else:
-            keyed = self.keyed(upstream, node.group)
+            keyed = self.keyed(self.translate(node.input), node.group)
         spec = specs.WindowAggregateSpec(
             code,
             len(node.group),
@@ -449,8 +474,14 @@ class StreamTranslator:
         return result
 
     def _sink(self, node: n.Sink) -> Transformation:
-        upstream: DataStream[Any] = DataStream(self.env, self.translate(node.input))
-        sink = node.target.attach(upstream, node.input.schema, self.changelog(node.input))
+        self._segments |= find_segments(node, self.settings.for_segments())
+        segment = self._segments.get(id(node.input))
+        schema, target = node.input.schema, node.target
+        if segment is not None and segment.local is None and target.takes_columns:
+            sink = target.attach_columns(segment_columns(self.env, segment), schema)
+        else:
+            upstream: DataStream[Any] = DataStream(self.env, self.translate(node.input))
+            sink = target.attach(upstream, schema, self.changelog(node.input))
         found: Transformation = sink._transformation
         return found
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.common import options
-from headrace.common.errors import FunctionTypeError, HeadraceError
+from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
 from headrace.datastream.connectors.print_sink import CollectSink
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-from headrace.graph.job_graph import build_job_graph
+from headrace.graph.job_graph import JobGraph, build_job_graph
 from headrace.graph.transformation import Transformation
 from headrace.testing.runner import EpochRecords, MiniRunner
 
@@ -86,8 +86,10 @@ def run_in_process(
     names = {stream_name: _collected(env, s) for stream_name, s in (collect or {}).items()}
     graph = env.get_stream_graph(job_name, clear=True)
     env._collectors = {}
+    job = build_job_graph(graph)
+    _check_sources(job)
     runner = MiniRunner(
-        build_job_graph(graph),
+        job,
         epoch_records=epoch_records,
         clock=clock,
         epoch_ms=epoch_ms,
@@ -105,6 +107,17 @@ def run_in_process(
         runner.records_per_epoch,
         _records_out(runner),
     )
+
+
+def _check_sources(job: JobGraph) -> None:
+    for vertex in job.vertices:
+        for chained in vertex.operators:
+            source = getattr(chained.spec, "source", None)
+            if getattr(source, "fed_by_spark", False):
+                raise GraphError(
+                    f"{chained.name!r} is read by Spark, which is not there in this process; run "
+                    "the job on Spark, or set table.exec.spark-segments to false for a table"
+                )
 
 
 def collect(

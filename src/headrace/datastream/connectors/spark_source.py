@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from headrace.spark.feeds import DataFrameFeed, Feed
 
-__all__ = ["FedSplit", "SparkSource"]
+__all__ = ["ArrowReader", "FedSplit", "PartitionsEnumerator", "SparkSource"]
 
 _EPOCH_MS = 5_000
 _MOST_PARTS = 256
@@ -141,10 +141,10 @@ class SparkSource(Source):
         if self.paths is not None:
             feed = FilesFeed(self.read, self.schema)
             return _FilesEnumerator(feed, self.paths, parallelism, self.interval_ms)
-        return _PartitionsEnumerator(DataFrameFeed(self.frame), parallelism)
+        return PartitionsEnumerator(DataFrameFeed(self.frame), parallelism)
 
     def create_reader(self, context: ReaderContext) -> SourceReader:
-        return _ArrowReader(self.schema, self.records, f"spark-{context.subtask}")
+        return ArrowReader(self.schema, self.records, f"spark-{context.subtask}")
 
 
 def _type_of(
@@ -192,8 +192,8 @@ class FedSplit:
 class _Pace:
     """How many parts each subtask gets in an epoch: twice as many while epochs are short."""
 
-    def __init__(self) -> None:
-        self._parts = 1
+    def __init__(self, first: int = 1) -> None:
+        self._parts = first
         self._last_ms: int | None = None
 
     def parts(self, now_ms: int) -> int:
@@ -211,13 +211,13 @@ class _Pace:
         self._last_ms = None
 
 
-class _PartitionsEnumerator(SplitEnumerator):
+class PartitionsEnumerator(SplitEnumerator):
     """Gives out the partitions of a DataFrame in order, some in every epoch."""
 
-    def __init__(self, feed: DataFrameFeed, parallelism: int) -> None:
+    def __init__(self, feed: DataFrameFeed, parallelism: int, first_parts: int = 1) -> None:
         self._feed = feed
         self._parallelism = parallelism
-        self._pace = _Pace()
+        self._pace = _Pace(first_parts)
         self._next = 0
         self._count: int | None = None
 
@@ -247,6 +247,7 @@ class _PartitionsEnumerator(SplitEnumerator):
         return {"next": self._next, "partitions": self._partitions}
 
     def restore(self, snapshot: Any) -> None:
+        self._count = None
         if snapshot["partitions"] != self._partitions:
             raise HeadraceError(
                 f"the DataFrame has {self._partitions} partitions, but it had "
@@ -312,7 +313,7 @@ class _FilesEnumerator(SplitEnumerator):
         self._looked = snapshot["looked"] and self._interval_ms is None
 
 
-class _ArrowReader(SourceReader):
+class ArrowReader(SourceReader):
     """Opens the Arrow batches that come with the epoch's job."""
 
     def __init__(self, schema: bytes, records: Any, split_id: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from headrace.sql.expression_text import expression_text
 from headrace.sql.expressions import AggregateCall, SortKey
@@ -15,7 +15,11 @@ _MOST_ROWS = 5
 
 
 def plan_text(
-    plan: n.Node, *, modes: bool = False, batch: bool = False, places: bool = False
+    plan: n.Node,
+    *,
+    modes: bool = False,
+    batch: bool = False,
+    places: Mapping[int, str] | None = None,
 ) -> str:
     """A tree of nodes, inputs below those who read them.
 
@@ -23,7 +27,7 @@ def plan_text(
         plan: The plan.
         modes: Whether to show which changes each node emits.
         batch: Whether the plan runs in batch mode, where nothing changes.
-        places: Whether to show where each node runs.
+        places: Where nodes run, by their `id`; those that are missing are headrace operators.
     """
     lines: list[str] = []
 
@@ -37,18 +41,15 @@ def plan_text(
     return "\n".join(lines)
 
 
-def _described(node: n.Node, modes: bool, batch: bool, places: bool) -> str:
+def _described(node: n.Node, modes: bool, batch: bool, places: Mapping[int, str] | None) -> str:
     parts = _parts(node)
     if modes:
         mode = "I" if batch or is_append_only(node) else "I,UB,UA,D"
         parts.append(f"changelogMode=[{mode}]")
     text = f"{type(node).__name__}({', '.join(parts)})"
-    return f"{text}  [{place(node)}]" if places else text
-
-
-def place(node: n.Node) -> str:
-    """Where a node runs."""
-    return "headrace operator"
+    if places is None:
+        return text
+    return f"{text}  [{places.get(id(node), 'headrace operator')}]"
 
 
 def _names(names: Sequence[str], indices: Sequence[int]) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from headrace.common.errors import SqlError
+from headrace.datastream.connectors.spark_query import ParquetFiles, RowNumbers
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.binder.context import suggestion
@@ -127,6 +128,10 @@ class TableSource(ABC):
         """What EXPLAIN shows besides the table's name."""
         return ""
 
+    def spark_scan(self, columns: Sequence[int]) -> ParquetFiles | RowNumbers | None:
+        """How Spark's JVM can read these columns in internal form; None if it cannot."""
+        return None
+
 
 class TableSink(ABC):
     """Writes a table."""
@@ -137,9 +142,16 @@ class TableSink(ABC):
     #: Whether it wants rows without UPDATE_BEFORE, by key.
     upsert = False
 
+    #: Whether it takes Arrow batches of internal values as well as rows.
+    takes_columns = False
+
     @abstractmethod
     def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:
         """Adds the sink to a stream of rows; those of a changelog end with their kind."""
+
+    def attach_columns(self, stream: DataStream[Any], schema: Schema) -> Any:
+        """Adds the sink to a stream of Arrow batches of internal values, if it takes them."""
+        raise NotImplementedError(f"{type(self).__name__} takes rows")
 
 
 class TableFactory(ABC):

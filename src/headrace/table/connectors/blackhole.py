@@ -25,6 +25,10 @@ class BlackHoleFactory(TableFactory):
 
 class _BlackHole(TableSink):
     accepts_updates = True
+    takes_columns = True
 
     def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:
         return stream.sink_to(DiscardingSink()).name("Sink: blackhole")
+
+    def attach_columns(self, stream: DataStream[Any], schema: Schema) -> Any:
+        return self.attach(stream, schema, changelog=False)

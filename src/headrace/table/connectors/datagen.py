@@ -19,17 +19,23 @@ from headrace.datastream.connectors.base import (
     StaticEnumerator,
 )
 from headrace.datastream.connectors.datagen import IndexRange, RateLimiter
+from headrace.datastream.connectors.spark_query import RowNumbers
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql import types as t
+from headrace.sql.segments.expressions import column_name, storage
 from headrace.sql.types import DataType
 from headrace.table.connectors.base import TableContext, TableFactory, TableSource
+from headrace.table.connectors.random_numbers import number_text, numbers_between
 
 __all__ = ["DataGenFactory"]
 
 _UNBOUNDED = 1 << 62
 _BLOCK = 4096
 _RATE = 10_000
+_AS_FAST_AS_IT_CAN = 10_000_000
+_MOST_FOR_SPARK = 1_000_000_000
+_NUMBERS = t.IntegralType | t.FloatType | t.DoubleType
 
 Column = Callable[[random.Random, int, int], Sequence[Any]]
 """Makes the values of indices from one up to another."""
@@ -47,8 +53,8 @@ class DataGenFactory(TableFactory):
         context.option("scan.parallelism")
         fields = []
         limit = _UNBOUNDED if rows is None else rows
-        for f in context.schema:
-            spec = _field(context, f.name, f.type)
+        for number, f in enumerate(context.schema):
+            spec = _field(context, f.name, f.type, number)
             fields.append(spec)
             if isinstance(spec, Sequence_):
                 limit = min(limit, spec.end - spec.start + 1)
@@ -68,6 +74,14 @@ class _DataGenTable(TableSource):
 
     def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
         return env.from_source(self.source, WatermarkStrategy.no_watermarks(), "Source: datagen")
+
+    def spark_scan(self, columns: Sequence[int]) -> RowNumbers | None:
+        source = self.source
+        if source.count > _MOST_FOR_SPARK or source.limited:
+            return None
+        texts = [(column_name(i), source.fields[i].spark_text()) for i in columns]
+        found = tuple((name, text) for name, text in texts if text is not None)
+        return RowNumbers(source.count, found) if len(found) == len(texts) else None
 
 
 @dataclass(frozen=True)
@@ -90,10 +104,20 @@ class Sequence_:
             return [Decimal(x).quantize(unit) for x in numbers]
         return list(numbers)
 
+    def spark_text(self) -> str | None:
+        """The same numbers in Spark's SQL, of the row's number `id`; None: not there."""
+        simple = t.IntegralType | t.DoubleType | t.CharType | t.VarCharType
+        if not isinstance(self.type, simple):
+            return None
+        return f"CAST(id + {self.start}L AS {storage(self.type)})"
+
 
 @dataclass(frozen=True)
 class Random_:
-    """Random values of a type, between bounds or of a length."""
+    """Random values of a type, between bounds or of a length.
+
+    Numbers are made of the row's number and the field's: Spark makes the same ones.
+    """
 
     type: DataType
     low: Any = None
@@ -102,14 +126,24 @@ class Random_:
     max_past_ms: int = 0
     null_rate: float = 0.0
     var_len: bool = False
+    number: int = 0
 
     def values(self, rng: random.Random, first: int, last: int) -> Sequence[Any]:
         """Values; some are NULL if the field says so."""
-        values = self._present(rng, last - first)
+        if isinstance(self.type, _NUMBERS):
+            values = numbers_between(self.type, self.low, self.high, self.number, first, last)
+        else:
+            values = self._present(rng, last - first)
         if self.null_rate:
             chance = rng.random
             values = [None if chance() < self.null_rate else v for v in values]
         return values
+
+    def spark_text(self) -> str | None:
+        """The same values in Spark's SQL; None: not there."""
+        if self.null_rate or not isinstance(self.type, t.IntegralType | t.DoubleType):
+            return None
+        return number_text(self.type, self.low, self.high, self.number)
 
     def _present(self, rng: random.Random, count: int) -> list[Any]:
         type_ = self.type
@@ -198,7 +232,7 @@ def random_text(rng: random.Random, length: int, count: int, var_len: bool) -> l
     return texts
 
 
-def _field(context: TableContext, name: str, type_: DataType) -> Sequence_ | Random_:
+def _field(context: TableContext, name: str, type_: DataType, number: int) -> Sequence_ | Random_:
     prefix = f"fields.{name}."
     kind = context.option(prefix + "kind", "random")
     if kind == "sequence":
@@ -208,11 +242,11 @@ def _field(context: TableContext, name: str, type_: DataType) -> Sequence_ | Ran
         raise SqlError(f"Unsupported generator kind: {kind} for the field {name}")
     found = random_of(type_)
     low, high = context.option(prefix + "min"), context.option(prefix + "max")
-    number = int if isinstance(type_, t.IntegralType) else float
+    parse = int if isinstance(type_, t.IntegralType) else float
     if low is not None:
-        found = replace(found, low=number(low))
+        found = replace(found, low=parse(low))
     if high is not None:
-        found = replace(found, high=number(high))
+        found = replace(found, high=parse(high))
     length = context.integer(prefix + "length")
     if length is not None:
         found = replace(found, length=length)
@@ -221,7 +255,7 @@ def _field(context: TableContext, name: str, type_: DataType) -> Sequence_ | Ran
         found = replace(found, max_past_ms=int(past.total_seconds() * 1000))
     rate = context.option(prefix + "null-rate")
     var_len = context.boolean(prefix + "var-len")
-    return replace(found, null_rate=float(rate or 0), var_len=var_len)
+    return replace(found, null_rate=float(rate or 0), var_len=var_len, number=number)
 
 
 @dataclass(frozen=True)
@@ -238,6 +272,14 @@ class DataGenSource(Source):
         """Whether there are so few rows that somebody may wait for them."""
         return self.count < _UNBOUNDED
 
+    @property
+    def limited(self) -> bool:
+        """Whether rows come at a rate: the default one is for streams without end."""
+        rate = self.rows_per_second
+        if not rate or rate >= _AS_FAST_AS_IT_CAN:
+            return False
+        return self.count >= _UNBOUNDED or rate != _RATE
+
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
         """Blocks of indices: subtask i has every i-th one."""
         share = -(-self.count // parallelism)
@@ -252,9 +294,7 @@ class DataGenSource(Source):
     def create_reader(self, context: ReaderContext) -> SourceReader:
         """The reader of a subtask."""
         limiter = None
-        # The default rate is for streams without end; a bounded table comes as fast as it can.
-        wanted = self.count >= _UNBOUNDED or self.rows_per_second != _RATE
-        if self.rows_per_second and wanted:
+        if self.limited and self.rows_per_second:
             limiter = RateLimiter(self.rows_per_second / context.parallelism, context.now_ms)
         return _DataGenReader(self, limiter)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from headrace.common.errors import SqlError
 from headrace.common.serialization import Encoder as TextEncoder
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.file_system import FileSink, FileSource, StreamFormat
+from headrace.datastream.connectors.spark_query import ParquetFiles
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.expressions import Schema
@@ -120,6 +122,11 @@ class _ParquetTable(TableSource):
         source = FileSource.for_bulk_file_format(format_, self.path).build()
         return env.from_source(source, WatermarkStrategy.no_watermarks(), "Source: filesystem")
 
+    def spark_scan(self, columns: Sequence[int]) -> ParquetFiles | None:
+        from headrace.table.connectors.parquet_scan import parquet_scan
+
+        return parquet_scan(self.path, self.schema, columns)
+
 
 @dataclass
 class _TextSink(TableSink):
@@ -140,6 +147,18 @@ class _ParquetSink(TableSink):
     path: str
     schema: Schema
     overwrite: bool
+
+    takes_columns = True
+
+    def attach_columns(self, stream: DataStream[Any], schema: Schema) -> Any:
+        from headrace.table.connectors.parquet_columns import ParquetColumns
+
+        if self.overwrite:
+            clear(self.path)
+        writer = ParquetColumns(self.schema.row_type)
+        return stream.sink_to(FileSink.for_bulk_format(self.path, writer).build()).name(
+            "Sink: filesystem"
+        )
 
     def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:
         from headrace.datastream.formats.parquet import ParquetBulkWriters

@@ -1,0 +1,160 @@
+"""A query over a table that Spark runs inside of epochs, described by texts of Spark's SQL.
+
+It is what the Table API makes of the parts of its plans that Spark's JVM runs. The table is cut
+into partitions once; each epoch runs the query on some of them, and a checkpoint knows which ones
+were given out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.datastream.connectors.base import (
+    ReaderContext,
+    Source,
+    SourceReader,
+    SplitEnumerator,
+)
+from headrace.datastream.connectors.file_system.enumeration import files_under
+from headrace.datastream.connectors.spark_source import ArrowReader, PartitionsEnumerator
+
+__all__ = ["GroupBy", "ParquetFiles", "RowNumbers", "SparkQuery", "SparkQuerySource"]
+
+_MIB = 1 << 20
+_FIRST_BYTES = 64 * _MIB
+_FIRST_ROWS = 4_000_000
+
+
+@dataclass(frozen=True)
+class ParquetFiles:
+    """Parquet files.
+
+    Attributes:
+        path: A file or a directory.
+        columns: Names and types of columns in the files, as Spark's DDL writes them.
+        texts: Names and texts of the columns that the query starts with.
+    """
+
+    path: str
+    columns: tuple[tuple[str, str], ...]
+    texts: tuple[tuple[str, str], ...]
+
+    def cut(self, parallelism: int) -> dict[str, Any]:
+        """What is read: files, and how many bytes of them make a partition."""
+        files = list(files_under(os.path.abspath(self.path)))
+        size = sum(map(os.path.getsize, files))
+        # Enough partitions that all subtasks have something to do.
+        each = max(_MIB, min(16 * _MIB, -(-size // (4 * parallelism))))
+        return {"files": files, "bytes": each}
+
+    def first_parts(self, inputs: dict[str, Any]) -> int:
+        """How many partitions a subtask gets in the first epoch."""
+        return max(1, _FIRST_BYTES // int(inputs["bytes"]))
+
+
+@dataclass(frozen=True)
+class RowNumbers:
+    """Rows that are made of their number, the column `id`.
+
+    Attributes:
+        count: How many there are.
+        texts: Names and texts of the columns that the query starts with.
+    """
+
+    count: int
+    texts: tuple[tuple[str, str], ...]
+
+    def cut(self, parallelism: int) -> dict[str, Any]:
+        """What is read: how many partitions there are."""
+        each = max(1, min(500_000, -(-self.count // (4 * parallelism))))
+        return {"partitions": max(1, -(-self.count // each)), "rows": self.count}
+
+    def first_parts(self, inputs: dict[str, Any]) -> int:
+        """How many partitions a subtask gets in the first epoch."""
+        return max(1, _FIRST_ROWS * int(inputs["partitions"]) // max(1, int(inputs["rows"])))
+
+
+@dataclass(frozen=True)
+class GroupBy:
+    """An aggregation of each partition by itself.
+
+    Attributes:
+        keys: Texts of what is grouped by.
+        aggregates: Texts of aggregates.
+    """
+
+    keys: tuple[str, ...]
+    aggregates: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SparkQuery:
+    """What is read and what is done with it.
+
+    Attributes:
+        table: What is read.
+        steps: A condition, or names and texts of new columns, in order.
+        outputs: Texts of the columns that come out, without an aggregation.
+        types: Types of what comes out, in Spark's SQL.
+        group_by: The aggregation at the end, if there is one.
+    """
+
+    table: ParquetFiles | RowNumbers
+    steps: tuple[str | tuple[tuple[str, str], ...], ...]
+    outputs: tuple[str, ...]
+    types: tuple[str, ...]
+    group_by: GroupBy | None = None
+
+
+@dataclass(frozen=True)
+class SparkQuerySource(Source):
+    """Reads the result of a query; `records` makes records of a batch of columns."""
+
+    query: SparkQuery
+    schema: bytes
+    records: Callable[[Any], list[Any]]
+
+    @property
+    def bounded(self) -> bool:
+        return True
+
+    @property
+    def fed_by_spark(self) -> bool:
+        return True
+
+    def create_enumerator(self, parallelism: int) -> SplitEnumerator:
+        return _QueryEnumerator(self.query, parallelism)
+
+    def create_reader(self, context: ReaderContext) -> SourceReader:
+        return ArrowReader(self.schema, self.records, f"spark-{context.subtask}")
+
+
+class _QueryEnumerator(PartitionsEnumerator):
+    """Gives out partitions of a table that is cut when a job starts for the first time."""
+
+    def __init__(self, query: SparkQuery, parallelism: int) -> None:
+        self._query = query
+        self._cut(query.table.cut(parallelism))
+        super().__init__(self._feed, parallelism, query.table.first_parts(self._inputs))
+
+    def _cut(self, inputs: dict[str, Any]) -> None:
+        from headrace.spark.query_feed import QueryFeed
+
+        self._inputs = inputs
+        self._feed = QueryFeed(self._query, inputs)
+
+    def snapshot(self) -> Any:
+        return {**super().snapshot(), "inputs": self._inputs}
+
+    def restore(self, snapshot: Any) -> None:
+        # Files that have come since then are not part of what is being read.
+        self._cut(snapshot["inputs"])
+        super().restore(snapshot)
+
+
+def names_of(texts: Sequence[tuple[str, str]]) -> list[str]:
+    """Columns as `SELECT` takes them."""
+    return [f"{text} AS {name}" for name, text in texts]

@@ -1,0 +1,74 @@
+"""Takes over what Spark's JVM has aggregated: columns become keys and accumulators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headrace.runtime.batch import MAX_TIMESTAMP, Batch
+from headrace.sql.operators.base import RowOperator
+from headrace.sql.segments.columns import values_of
+from headrace.sql.specs import SegmentAggregateSpec
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class SegmentAggregateOperator(RowOperator):
+    """Emits `(key, accumulator)`, or `(key, slice, accumulator)`, as local phases do.
+
+    The groups of a partition come in no order, so the watermark moves at the end of the epoch.
+    """
+
+    def __init__(self, spec: SegmentAggregateSpec) -> None:
+        super().__init__()
+        self._spec = spec
+        self._reached: int | None = None
+
+    def process_batch(self, batch: Batch) -> None:
+        for columns in batch.values:
+            self.records_in += columns.num_rows
+            self.emit_rows(self._accumulators(columns))
+
+    def _accumulators(self, batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
+        columns = batch.columns
+        count = self._spec.keys
+        keys = _keys([values_of(c) for c in columns[:count]], batch.num_rows)
+        if self._spec.windows:
+            slices, *columns, marks = columns[count:]
+            found = [m for m in (self._reached, *values_of(marks)) if m is not None]
+            self._reached = max(found, default=None)
+        else:
+            columns = columns[count:]
+        places = map(_filled, columns, self._spec.empty)
+        # Without keys Spark counts the rows of an empty partition as well.
+        groups = zip(keys, zip(*places, strict=True), strict=True)
+        if not self._spec.windows:
+            return [(key, list(places)) for key, places in groups if places[0]]
+        ends = values_of(slices)
+        return [
+            (key, end, list(places))
+            for (key, places), end in zip(groups, ends, strict=True)
+            if places[0]
+        ]
+
+    def process_watermark(self, timestamp: int) -> None:
+        """The source has none of its own; its last one is the end of all."""
+        if timestamp == MAX_TIMESTAMP:
+            super().process_watermark(timestamp)
+
+    def end_epoch(self) -> None:
+        if self._reached is not None:
+            super().process_watermark(self._reached // 1000)
+            self._reached = None
+
+
+def _keys(columns: list[list[Any]], count: int) -> list[Any]:
+    if len(columns) == 1:
+        return columns[0]
+    return list(zip(*columns, strict=True)) if columns else [()] * count
+
+
+def _filled(column: pa.Array, empty: Any) -> list[Any]:
+    if column.null_count == 0 or empty is None:
+        return values_of(column)
+    return [empty if v is None else v for v in column.to_pylist()]

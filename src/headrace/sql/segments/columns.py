@@ -1,0 +1,78 @@
+"""Arrow batches of internal values that come from Spark's JVM, in a slot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+from headrace.sql import types as t
+from headrace.sql.segments.expressions import storage
+from headrace.sql.types import DataType
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["RowsOfColumns", "arrow_schema", "values_of", "whole_batch"]
+
+
+@dataclass(frozen=True)
+class RowsOfColumns:
+    """Rows as tuples; columns that nobody needs are None.
+
+    Attributes:
+        width: How many columns a row has.
+        positions: Where the columns of a batch belong.
+    """
+
+    width: int
+    positions: tuple[int, ...]
+
+    def __call__(self, batch: pa.RecordBatch) -> list[Any]:
+        columns: list[Any] = [repeat(None, batch.num_rows) for _ in range(self.width)]
+        for position, column in zip(self.positions, batch.columns, strict=True):
+            columns[position] = values_of(column)
+        return list(zip(*columns, strict=True)) if columns else [()] * batch.num_rows
+
+
+def whole_batch(batch: pa.RecordBatch) -> list[Any]:
+    """The batch as one record, for those who take columns."""
+    return [batch] if batch.num_rows else []
+
+
+def values_of(column: pa.Array) -> list[Any]:
+    """A list of a column: through numpy where there is no NULL, which is several times faster."""
+    import pyarrow as pa
+
+    numeric = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    if numeric and column.null_count == 0:
+        return column.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
+    return column.to_pylist()  # type: ignore[no-any-return]
+
+
+def arrow_schema(types: Sequence[DataType]) -> bytes:
+    """The schema of batches whose columns have these types, as bytes."""
+    import pyarrow as pa
+
+    fields = [pa.field(f"o{i}", _arrow_type(x)) for i, x in enumerate(types)]
+    schema: bytes = pa.schema(fields).serialize().to_pybytes()
+    return schema
+
+
+def _arrow_type(type_: DataType) -> Any:
+    import pyarrow as pa
+
+    if isinstance(type_, t.DecimalType):
+        return pa.decimal128(type_.precision, type_.scale)
+    return {
+        "TINYINT": pa.int8(),
+        "SMALLINT": pa.int16(),
+        "INT": pa.int32(),
+        "BIGINT": pa.int64(),
+        "FLOAT": pa.float32(),
+        "DOUBLE": pa.float64(),
+        "BOOLEAN": pa.bool_(),
+        "STRING": pa.string(),
+        "BINARY": pa.binary(),
+    }[storage(type_)]

@@ -1,0 +1,386 @@
+"""Expressions to Spark's SQL, where both mean exactly the same.
+
+Spark runs with `spark.sql.ansi.enabled` off and UTC as its time zone. Columns are `c0`, `c1` and so
+on, and hold internal values: a timestamp is a BIGINT of microseconds, a date an INT of days.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+from headrace.sql import types as t
+from headrace.sql.expressions import Call, Column, Expression, Literal
+from headrace.sql.type_rules import is_character, is_timestamp
+from headrace.sql.types import DataType
+
+__all__ = ["UnsupportedBySparkError", "column_name", "spark_text", "storage"]
+
+_EXACT = 1 << 53
+_COMPARISONS = {
+    "EQUALS": "=",
+    "NOT_EQUALS": "<>",
+    "LESS_THAN": "<",
+    "LESS_THAN_OR_EQUAL": "<=",
+    "GREATER_THAN": ">",
+    "GREATER_THAN_OR_EQUAL": ">=",
+}
+_WHOLE = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
+_SIMPLE: dict[type[DataType], str] = {
+    t.DoubleType: "DOUBLE",
+    t.FloatType: "FLOAT",
+    t.BooleanType: "BOOLEAN",
+    t.DateType: "INT",
+    t.VarBinaryType: "BINARY",
+}
+_DIGITS = {8: 3, 16: 5, 32: 10, 64: 19}
+_FLOATS = t.FloatType | t.DoubleType
+_EXACT_NUMBERS = t.IntegralType | t.DecimalType
+
+
+class UnsupportedBySparkError(Exception):
+    """Something that stays with headrace's own operators."""
+
+
+def column_name(index: int) -> str:
+    """The name of a column inside Spark."""
+    return f"c{index}"
+
+
+def storage(type_: DataType) -> str:
+    """Spark's type for internal values of a type."""
+    if isinstance(type_, t.IntegralType):
+        return _WHOLE[type_.bits]
+    if isinstance(type_, t.DecimalType):
+        return f"DECIMAL({type_.precision}, {type_.scale})"
+    if isinstance(type_, t.TimeType | t.DayTimeIntervalType) or is_timestamp(type_):
+        return "BIGINT"
+    if is_character(type_):
+        return "STRING"
+    found = _SIMPLE.get(type(type_))
+    if found is None:
+        raise UnsupportedBySparkError(type_.sql_text())
+    return found
+
+
+def spark_text(e: Expression) -> str:
+    """The expression in Spark's SQL.
+
+    Raises:
+        UnsupportedBySparkError: Spark has nothing that means the same.
+    """
+    if isinstance(e, Column):
+        storage(e.type)
+        return column_name(e.index)
+    if isinstance(e, Literal):
+        return _literal(e)
+    if not isinstance(e, Call):
+        raise UnsupportedBySparkError(type(e).__name__)
+    name = getattr(e.function, "name", "")
+    if hasattr(e.function, "bound"):
+        raise UnsupportedBySparkError(f"the user's function {name}")
+    if name in _COMPARISONS:
+        return _compared(name, *e.args)
+    if name in _ARITHMETIC:
+        return _calculated(name, e)
+    special = _FUNCTIONS.get(name)
+    if special is None:
+        raise UnsupportedBySparkError(name)
+    return special(e)
+
+
+def _literal(e: Literal) -> str:
+    if isinstance(e.type, t.NullType):
+        return "NULL"
+    kind = storage(e.type)
+    if e.value is None:
+        return f"CAST(NULL AS {kind})"
+    if isinstance(e.type, t.BooleanType):
+        return "TRUE" if e.value else "FALSE"
+    if kind == "STRING":
+        return quoted(e.value)
+    if isinstance(e.value, float) and not math.isfinite(e.value):
+        raise UnsupportedBySparkError(repr(e.value))
+    if not isinstance(e.value, int | float | Decimal):
+        raise UnsupportedBySparkError(repr(e.value))
+    return f"CAST('{e.value}' AS {kind})"
+
+
+def quoted(text: str) -> str:
+    """A literal of text."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def coerced(e: Expression, target: DataType) -> str:
+    """The value in another type, where no value is lost."""
+    text = spark_text(e)
+    source, kind = e.type, storage(target)
+    if isinstance(source, t.NullType):
+        return f"CAST(NULL AS {kind})"
+    if is_character(source) and is_character(target):
+        if isinstance(target, t.CharType) and not source.same_but_null(target):
+            raise UnsupportedBySparkError("CHAR")
+        if target.length < source.length:  # type: ignore[attr-defined]
+            raise UnsupportedBySparkError("a shorter text")
+        return text
+    if storage(source) == kind and type(source) is type(target):
+        if is_timestamp(source) and target.precision < source.precision:  # type: ignore[attr-defined]
+            raise UnsupportedBySparkError("a shorter time")
+        return text
+    if not _widens(source, target):
+        raise UnsupportedBySparkError(f"{source.sql_text()} to {target.sql_text()}")
+    return f"CAST({text} AS {kind})"
+
+
+def _widens(source: DataType, target: DataType) -> bool:
+    if isinstance(source, t.IntegralType):
+        if isinstance(target, t.IntegralType):
+            return target.bits >= source.bits
+        if isinstance(target, t.DecimalType):
+            return target.precision - target.scale >= _DIGITS[source.bits]
+        return isinstance(target, t.DoubleType)
+    if isinstance(source, t.DecimalType) and isinstance(target, t.DecimalType):
+        whole = target.precision - target.scale >= source.precision - source.scale
+        return whole and target.scale >= source.scale
+    return isinstance(source, t.FloatType) and isinstance(target, t.DoubleType)
+
+
+# Comparisons.
+
+
+def _compared(name: str, left: Expression, right: Expression) -> str:
+    operator = _COMPARISONS[name]
+    kinds = (left.type, right.type)
+    if all(isinstance(k, _EXACT_NUMBERS) for k in kinds):
+        _check_decimals(left.type, right.type)
+        return f"({spark_text(left)} {operator} {spark_text(right)})"
+    if all(isinstance(k, _FLOATS | t.IntegralType) for k in kinds):
+        return _compared_floats(operator, left, right)
+    same = all(map(is_character, kinds)) or type(left.type) is type(right.type)
+    if not same or isinstance(left.type, t.VarBinaryType | t.NullType):
+        raise UnsupportedBySparkError(name)
+    return f"({spark_text(left)} {operator} {spark_text(right)})"
+
+
+def _check_decimals(*types: DataType) -> None:
+    """Spark compares in a decimal that holds both."""
+    whole, scale = 0, 0
+    for x in types:
+        if isinstance(x, t.DecimalType):
+            whole, scale = max(whole, x.precision - x.scale), max(scale, x.scale)
+        elif isinstance(x, t.IntegralType):
+            whole = max(whole, _DIGITS[x.bits])
+    if whole + scale > 38:
+        raise UnsupportedBySparkError("a decimal of more than 38 digits")
+
+
+def _compared_floats(operator: str, left: Expression, right: Expression) -> str:
+    """Spark thinks that NaN equals itself and is greater than all others; nobody else does."""
+    texts = [f"CAST({spark_text(e)} AS DOUBLE)" for e in (left, right)]
+    unsafe = []
+    for e, text in zip((left, right), texts, strict=True):
+        if isinstance(e.type, t.BigIntType) and not (
+            isinstance(e, Literal) and abs(e.value or 0) < _EXACT
+        ):
+            raise UnsupportedBySparkError("BIGINT compared with DOUBLE")
+        if isinstance(e.type, _FLOATS) and not isinstance(e, Literal):
+            unsafe.append(f"isnan({text})")
+    compared = f"({texts[0]} {operator} {texts[1]})"
+    if not unsafe:
+        return compared
+    of_nan = "TRUE" if operator == "<>" else "FALSE"
+    # NULL stays NULL: isnan(NULL) is false.
+    present = " AND ".join(f"{x} IS NOT NULL" for x in texts)
+    return f"(CASE WHEN ({' OR '.join(unsafe)}) AND {present} THEN {of_nan} ELSE {compared} END)"
+
+
+# Arithmetic.
+
+_ARITHMETIC = {"PLUS": "+", "MINUS": "-", "TIMES": "*", "DIVIDE": "/", "MOD": "%"}
+
+
+def _calculated(name: str, e: Call) -> str:
+    left, right = e.args
+    result = e.type
+    if isinstance(right.type, t.DayTimeIntervalType) and is_timestamp(left.type):
+        if name not in ("PLUS", "MINUS") or not is_timestamp(result):
+            raise UnsupportedBySparkError(name)
+        millis = spark_text(right)
+        return f"({spark_text(left)} {_ARITHMETIC[name]} {millis} * 1000L)"
+    types = (left.type, right.type)
+    if not all(isinstance(x, t.NumericType) for x in types):
+        raise UnsupportedBySparkError(name)
+    if name in ("DIVIDE", "MOD"):
+        _check_divisor(right)
+    if isinstance(result, t.IntegralType):
+        return _whole(name, left, right, result)
+    if isinstance(result, t.DoubleType) and name != "MOD":
+        sides = [f"CAST({spark_text(x)} AS DOUBLE)" for x in (left, right)]
+        return f"({sides[0]} {_ARITHMETIC[name]} {sides[1]})"
+    if isinstance(result, t.DecimalType) and name in ("PLUS", "MINUS", "TIMES"):
+        return _decimal(name, left, right, result)
+    raise UnsupportedBySparkError(name)
+
+
+def _check_divisor(e: Expression) -> None:
+    """Flink fails where Spark says NULL."""
+    if not isinstance(e, Literal) or not e.value:
+        raise UnsupportedBySparkError("division by something that may be zero")
+
+
+def _whole(name: str, left: Expression, right: Expression, result: t.IntegralType) -> str:
+    kind = storage(result)
+    if name in ("DIVIDE", "MOD"):
+        operator = "div" if name == "DIVIDE" else "%"
+        sides = [f"CAST({spark_text(x)} AS BIGINT)" for x in (left, right)]
+        return f"CAST(({sides[0]} {operator} {sides[1]}) AS {kind})"
+    sides = [coerced(x, result) for x in (left, right)]
+    return f"({sides[0]} {_ARITHMETIC[name]} {sides[1]})"
+
+
+def _decimal(name: str, left: Expression, right: Expression, result: t.DecimalType) -> str:
+    sides = [_as_decimal(x) for x in (left, right)]
+    (p1, s1), (p2, s2) = (side[1:] for side in sides)
+    scale = s1 + s2 if name == "TIMES" else max(s1, s2)
+    precision = p1 + p2 + 1 if name == "TIMES" else max(p1 - s1, p2 - s2) + scale + 1
+    if precision > 38 or result.scale < scale:
+        raise UnsupportedBySparkError("a decimal that is rounded")
+    text = f"({sides[0][0]} {_ARITHMETIC[name]} {sides[1][0]})"
+    return f"CAST({text} AS {storage(result)})"
+
+
+def _as_decimal(e: Expression) -> tuple[str, int, int]:
+    text = spark_text(e)
+    if isinstance(e.type, t.DecimalType):
+        return text, e.type.precision, e.type.scale
+    if isinstance(e.type, t.IntegralType):
+        digits = _DIGITS[e.type.bits]
+        return f"CAST({text} AS DECIMAL({digits}, 0))", digits, 0
+    raise UnsupportedBySparkError("DECIMAL")
+
+
+# Functions.
+
+
+def _joined(word: str) -> Callable[[Call], str]:
+    return lambda e: "(" + f" {word} ".join(map(spark_text, e.args)) + ")"
+
+
+def _applied(pattern: str) -> Callable[[Call], str]:
+    return lambda e: pattern.format(*map(spark_text, e.args))
+
+
+def _negative(e: Call) -> str:
+    if not isinstance(e.type, t.IntegralType | t.DoubleType):
+        raise UnsupportedBySparkError("MINUS_PREFIX")
+    return f"(- {spark_text(e.args[0])})"
+
+
+def _cast(e: Call) -> str:
+    return coerced(e.args[0], e.type)
+
+
+def _case(e: Call) -> str:
+    *branches, otherwise = e.args
+    parts = [
+        f"WHEN {spark_text(c)} THEN {coerced(v, e.type)}"
+        for c, v in zip(branches[0::2], branches[1::2], strict=True)
+    ]
+    return f"(CASE {' '.join(parts)} ELSE {coerced(otherwise, e.type)} END)"
+
+
+def _coalesce(e: Call) -> str:
+    return f"COALESCE({', '.join(coerced(a, e.type) for a in e.args)})"
+
+
+def _null_if(e: Call) -> str:
+    first, second = e.args
+    test = _compared("EQUALS", first, second)
+    return f"(CASE WHEN {test} THEN CAST(NULL AS {storage(e.type)}) ELSE {spark_text(first)} END)"
+
+
+def _in(e: Call) -> str:
+    checked, *values = e.args
+    if isinstance(checked.type, _FLOATS):
+        raise UnsupportedBySparkError("IN of DOUBLE")
+    for value in values:
+        if not isinstance(value.type, t.NullType):
+            _compared("EQUALS", checked, value)
+    word = "NOT IN" if e.function.name == "NOT_IN" else "IN"
+    return f"({spark_text(checked)} {word} ({', '.join(map(spark_text, values))}))"
+
+
+def _between(e: Call) -> str:
+    value, low, high = e.args
+    lower = _compared("GREATER_THAN_OR_EQUAL", value, low)
+    upper = _compared("LESS_THAN_OR_EQUAL", value, high)
+    return f"({lower} AND {upper})"
+
+
+def _not_between(e: Call) -> str:
+    return f"(NOT {_between(e)})"
+
+
+def _like(e: Call) -> str:
+    text, pattern, *escape = e.args
+    if escape or not isinstance(pattern, Literal) or "\\" in (pattern.value or "\\"):
+        raise UnsupportedBySparkError("LIKE with a pattern that is not known")
+    return f"({spark_text(text)} LIKE {spark_text(pattern)})"
+
+
+def _substring(e: Call) -> str:
+    text, *numbers = e.args
+    for number, least in zip(numbers, (1, 0), strict=False):
+        if not isinstance(number, Literal) or number.value is None or number.value < least:
+            raise UnsupportedBySparkError("SUBSTRING from somewhere else")
+    return f"substring({', '.join(map(spark_text, (text, *numbers)))})"
+
+
+def _millis_to_time(e: Call) -> str:
+    number, *precision = e.args
+    factors: dict[int | None, str] = {0: "1000000L", 3: "1000L"}
+    factor = factors.get(_constant(precision, 3))
+    if factor is None or not isinstance(number.type, t.IntegralType):
+        raise UnsupportedBySparkError("TO_TIMESTAMP_LTZ")
+    return f"({coerced(number, t.BigIntType())} * {factor})"
+
+
+def _constant(args: Sequence[Expression], default: int) -> int | None:
+    if not args:
+        return default
+    (only,) = args
+    return only.value if isinstance(only, Literal) else None
+
+
+_FUNCTIONS: dict[str, Callable[[Call], str]] = {
+    "AND": _joined("AND"),
+    "OR": _joined("OR"),
+    "NOT": _applied("(NOT {0})"),
+    "IS_NULL": _applied("({0} IS NULL)"),
+    "IS_NOT_NULL": _applied("({0} IS NOT NULL)"),
+    "IS_TRUE": _applied("({0} IS TRUE)"),
+    "IS_FALSE": _applied("({0} IS FALSE)"),
+    "IS_NOT_TRUE": _applied("({0} IS NOT TRUE)"),
+    "IS_NOT_FALSE": _applied("({0} IS NOT FALSE)"),
+    "MINUS_PREFIX": _negative,
+    "CAST": _cast,
+    "CASE": _case,
+    "IF": _case,
+    "COALESCE": _coalesce,
+    "IFNULL": _coalesce,
+    "NULLIF": _null_if,
+    "IN": _in,
+    "NOT_IN": _in,
+    "BETWEEN": _between,
+    "NOT_BETWEEN": _not_between,
+    "LIKE": _like,
+    "SUBSTRING": _substring,
+    "SUBSTR": _substring,
+    "CHAR_LENGTH": _applied("char_length({0})"),
+    "CHARACTER_LENGTH": _applied("char_length({0})"),
+    "CONCAT_OPERATOR": _applied("concat({0}, {1})"),
+    "TRIM": _applied("trim({0})"),
+    "TO_TIMESTAMP_LTZ": _millis_to_time,
+}

@@ -1,0 +1,147 @@
+"""What Spark's JVM runs of a query gives what headrace's own operators give."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from headrace.common.types import RowKind
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors import spark_query
+from headrace.sql.values import row_to_external
+from headrace.table import StreamTableEnvironment
+from tests.sql.sessions import LocalSession
+
+ROWS = 600
+FILES = 5
+
+GEN = (
+    "CREATE TABLE gen (id BIGINT, x INT, y DOUBLE, b BIGINT) WITH ('connector' = 'datagen', "
+    "'number-of-rows' = '9000', 'fields.id.kind' = 'sequence', 'fields.id.start' = '1', "
+    "'fields.id.end' = '9000', 'fields.x.min' = '-3', 'fields.x.max' = '9', "
+    "'fields.y.min' = '-1.5', 'fields.y.max' = '2')"
+)
+TUMBLE = "TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND))"
+HOP = "TABLE(HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '4' SECOND, INTERVAL '12' SECOND))"
+
+QUERIES = [
+    "SELECT id, k * 3 - 1, v / 7, MOD(v, 7), -id, d * 2, ts, born, flag, COALESCE(k, -1), "
+    "CASE WHEN k > 2 THEN 'big' WHEN k IS NULL THEN NULL ELSE s END, NULLIF(k, 3), "
+    "k IN (1, 2, 3), k NOT BETWEEN 2 AND 4 FROM t WHERE v > -100",
+    "SELECT id, s || '-' || s, CHAR_LENGTH(s), SUBSTRING(s, 2, 3), s LIKE '%e%' FROM t "
+    "WHERE s <> 'item 3' AND (flag OR k IS NULL)",
+    "SELECT id, price * k, price + 1, price > 3, 0.908 * v, d >= 20.0, d <> d, d < 3, "
+    "born > DATE '2024-01-03' FROM t WHERE d > 10.5 OR k > 2",
+    "SELECT k, COUNT(*), COUNT(v), SUM(v), AVG(v), MIN(v), MAX(ts) FROM t GROUP BY k",
+    "SELECT s, k, SUM(v) FILTER (WHERE v > 0), COUNT(*) FILTER (WHERE flag) FROM t GROUP BY s, k",
+    "SELECT COUNT(*), SUM(id), COUNT(id) FROM t WHERE id IS NOT NULL",
+    "SELECT k, COUNT(DISTINCT s), SUM(price) FROM t WHERE v > 0 GROUP BY k HAVING COUNT(*) > 2",
+    f"SELECT window_start, window_end, k, COUNT(*), SUM(v) FROM {TUMBLE} "
+    "GROUP BY window_start, window_end, k",
+    f"SELECT window_start, COUNT(*), MIN(v), MAX(v) FROM {HOP} WHERE v > 0 "
+    "GROUP BY window_start, window_end",
+    "SELECT k, SESSION_START(ts, INTERVAL '2' SECOND), SUM(v) FROM t "
+    "GROUP BY k, SESSION(ts, INTERVAL '2' SECOND)",
+    "SELECT id, x, y, b FROM gen WHERE x <> 4",
+    "SELECT x, COUNT(*), MIN(b), MAX(id) FROM gen GROUP BY x",
+]
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Files in which nearly every column has NULLs, and times are late by less than 5 seconds."""
+    folder = tmp_path_factory.mktemp("segments")
+    for number in range(FILES):
+        ids = range(number * ROWS, (number + 1) * ROWS)
+        shuffled = [i * 100 + (i * 7919) % 4000 for i in ids]
+        table = pa.table(
+            {
+                "id": pa.array(ids, pa.int64()),
+                "k": pa.array([None if i % 11 == 0 else i % 7 for i in ids], pa.int32()),
+                "v": pa.array([None if i % 13 == 0 else i * 37 % 501 - 250 for i in ids]),
+                "d": pa.array([float("nan") if i % 17 == 0 else i / 8 for i in ids]),
+                "s": pa.array([None if i % 19 == 0 else f"item {i % 23}é" for i in ids]),
+                "flag": pa.array([None if i % 5 == 0 else i % 2 == 0 for i in ids]),
+                "price": pa.array([Decimal(i % 900) for i in ids], pa.decimal128(10, 2)),
+                "born": pa.array([19_720 + i % 9 for i in ids], pa.int32()).cast(pa.date32()),
+                "ts": pa.array([x * 1000 for x in shuffled], pa.timestamp("us")),
+            }
+        )
+        pq.write_table(table, folder / f"part-{number}.parquet", row_group_size=200)
+    return (
+        "CREATE TABLE t (id BIGINT, k INT, v BIGINT, d DOUBLE, s STRING, flag BOOLEAN, "
+        "price DECIMAL(10, 2), born DATE, ts TIMESTAMP(3), "
+        "WATERMARK FOR ts AS ts - INTERVAL '5' SECOND) WITH ('connector' = 'filesystem', "
+        f"'path' = '{folder}', 'format' = 'parquet')"
+    )
+
+
+def environment(tables: str, parallelism: int = 2, segments: bool = True) -> Any:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(parallelism)
+    t_env = StreamTableEnvironment.create(env)
+    t_env.get_config().set_local_timezone("UTC")
+    t_env.get_config().set("table.exec.spark-segments", str(segments).lower())
+    t_env.execute_sql(tables)
+    t_env.execute_sql(GEN)
+    return t_env
+
+
+@pytest.fixture
+def small_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few partitions in an epoch, so that there are several epochs."""
+    monkeypatch.setattr(spark_query, "_FIRST_BYTES", 1)
+    monkeypatch.setattr(spark_query, "_FIRST_ROWS", 1)
+    monkeypatch.setattr(spark_query, "_MIB", 4096)
+
+
+def materialized(t_env: Any, query: str) -> Counter[str]:
+    """Rows that are left after all changes; NaN is equal to itself as text."""
+    left: Counter[str] = Counter()
+    with t_env.execute_sql(query).collect() as rows:
+        for row in rows:
+            kind = row.get_row_kind()
+            sign = -1 if kind in (RowKind.UPDATE_BEFORE, RowKind.DELETE) else 1
+            left[str(list(row))] += sign
+    return +left
+
+
+def expected(session: LocalSession, query: str) -> Counter[str]:
+    """What headrace's own operators make of it, in this process."""
+    result = session.query(query)
+    convert = row_to_external(result.schema.types, ZoneInfo("UTC"))
+    return Counter(str(list(convert(row))) for row in result.materialized())
+
+
+@pytest.mark.timeout(900)
+def test_queries_give_the_same_either_way(tables: str, small_epochs: None) -> None:
+    local = LocalSession(parallelism=2)
+    local.execute(tables)
+    local.execute(GEN)
+    for number, query in enumerate(QUERIES):
+        wanted = expected(local, query)
+        assert materialized(environment(tables, 1 + number % 3), query) == wanted, query
+
+
+def test_columns_go_into_files_without_rows(tables: str, tmp_path: Path) -> None:
+    written = {}
+    for segments in (True, False):
+        t_env = environment(tables, segments=segments)
+        path = tmp_path / str(segments)
+        t_env.execute_sql(
+            "CREATE TABLE out (id BIGINT, k INT, s STRING, price DECIMAL(10, 2), born DATE, "
+            f"ts TIMESTAMP(3)) WITH ('connector' = 'filesystem', 'path' = '{path}', "
+            "'format' = 'parquet')"
+        )
+        insert = "INSERT INTO out SELECT id, k, s, price, born, ts FROM t WHERE k > 2"
+        t_env.execute_sql(insert).wait()
+        written[segments] = pq.read_table(path).sort_by("id")
+    assert written[True].num_rows
+    assert written[True].equals(written[False])

@@ -1,0 +1,264 @@
+"""Which parts of a plan Spark's JVM runs, their text, and what slots make of the result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.runtime.batch import MAX_TIMESTAMP, Batch
+from headrace.sql import statements as s
+from headrace.sql.operators.segment_aggregate import SegmentAggregateOperator
+from headrace.sql.parsing import parse_statement
+from headrace.sql.rules import optimize
+from headrace.sql.segments.columns import RowsOfColumns
+from headrace.sql.segments.planning import Segment, SegmentSettings, Select, Where, find_segments
+from headrace.sql.specs import SegmentAggregateSpec
+from headrace.table.environment_settings import EnvironmentSettings
+from headrace.table.explain import explain_statement
+from headrace.table.session import Session
+from headrace.table.statement_executor import StatementExecutor
+from headrace.table.table_environment import new_session
+
+COLUMNS = "id BIGINT, k INT, d DOUBLE, s STRING, ts TIMESTAMP(3), dec DECIMAL(10, 2)"
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    """A table `t` of Parquet files, `timed` with a watermark, and sinks."""
+    table = pa.table(
+        {
+            "id": pa.array([1], pa.int64()),
+            "k": pa.array([1], pa.int32()),
+            "d": pa.array([1.5]),
+            "s": pa.array(["a"]),
+            "ts": pa.array([0], pa.timestamp("us")),
+            "dec": pa.array([None], pa.decimal128(10, 2)),
+        }
+    )
+    pq.write_table(table, tmp_path / "part.parquet")
+    env = StreamExecutionEnvironment.get_execution_environment()
+    made = new_session(env, EnvironmentSettings.in_streaming_mode())
+    made.config.set_local_timezone("UTC")
+    execute = StatementExecutor(made).execute
+    files = f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'parquet')"
+    execute(f"CREATE TABLE t ({COLUMNS}) {files}")
+    execute(f"CREATE TABLE timed ({COLUMNS}, WATERMARK FOR ts AS ts - INTERVAL '5' SECOND) {files}")
+    execute("CREATE TABLE numbers (id BIGINT) WITH ('connector' = 'blackhole')")
+    execute(
+        "CREATE TABLE gen (id BIGINT, x INT, y DOUBLE) WITH ('connector' = 'datagen', "
+        "'number-of-rows' = '10', 'fields.id.kind' = 'sequence', 'fields.id.start' = '5', "
+        "'fields.id.end' = '100', 'fields.x.min' = '0', 'fields.x.max' = '9')"
+    )
+    return made
+
+
+def segments(session: Session, text: str) -> list[Segment]:
+    statement = parse_statement(text)
+    if isinstance(statement, s.Insert):
+        plan = session.insert_plan(statement, text)
+    else:
+        assert isinstance(statement, s.Query)
+        plan = optimize(session.query_plan(statement.tree, text))
+    return list(find_segments(plan, session.settings().for_segments()).values())
+
+
+def only(session: Session, text: str) -> Segment:
+    (found,) = segments(session, text)
+    return found
+
+
+def selected(segment: Segment) -> dict[str, str]:
+    last = segment.steps[-1]
+    assert isinstance(last, Select)
+    return dict(last.texts)
+
+
+def test_a_filter_and_a_projection_are_one_segment(session: Session) -> None:
+    found = only(session, "SELECT id + 1, s FROM t WHERE k > 3")
+    assert found.steps[0] == Where("(c1 > CAST('3' AS INT))")
+    assert selected(found) == {"c0": "(c0 + CAST(CAST('1' AS INT) AS BIGINT))", "c1": "c3"}
+    assert found.columns == (0, 1)
+
+
+def test_only_columns_that_are_needed_are_read(session: Session) -> None:
+    found = only(session, "SELECT id FROM t WHERE s = 'a'")
+    assert [name for name, _ in found.scan.columns] == ["id", "s"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("k / 2", "CAST((CAST(c1 AS BIGINT) div CAST(CAST('2' AS INT) AS BIGINT)) AS INT)"),
+        ("ts - INTERVAL '1' SECOND", "(c4 - CAST('1000' AS BIGINT) * 1000L)"),
+        ("COALESCE(s, 'it''s')", "COALESCE(c3, 'it\\'s')"),
+        ("s LIKE 'a%'", "(c3 LIKE 'a%')"),
+    ],
+)
+def test_expressions_in_sparks_sql(session: Session, expression: str, text: str) -> None:
+    assert selected(only(session, f"SELECT {expression} FROM t"))["c0"] == text
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "id / k",  # Flink fails where Spark says NULL.
+        "dec * CAST(dec AS DECIMAL(38, 2))",  # Spark rounds otherwise.
+        "CAST(id AS INT)",
+        "CAST(s AS INT)",
+        "s LIKE s",
+        "UPPER(s)",
+        "id > d",
+    ],
+)
+def test_what_differs_between_flink_and_spark_stays_here(session: Session, expression: str) -> None:
+    found = only(session, f"SELECT {expression} FROM t")
+    assert not [step for step in found.steps if isinstance(step, Select)]
+
+
+def test_the_local_phase_has_the_places_of_an_accumulator(session: Session) -> None:
+    text = "SELECT k, COUNT(*), SUM(id), AVG(d), MAX(ts) FILTER (WHERE k > 1) FROM t GROUP BY k"
+    found = only(session, text)
+    assert found.local is not None
+    texts = [place.text for place in found.local.places]
+    assert texts == [
+        *("count(1)", "count(1)", "sum(c1)", "count(c1)", "sum(c2)", "count(c2)"),
+        "max(c3) FILTER (WHERE c4)",
+    ]
+
+
+def test_rows_that_are_only_counted_have_one_column(session: Session) -> None:
+    found = only(session, "SELECT COUNT(*) FROM t")
+    assert found.local is not None
+    assert [name for name, _ in found.scan.columns] == ["id"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT k, COUNT(DISTINCT id) FROM t GROUP BY k",
+        "SELECT k, LISTAGG(s) FROM t GROUP BY k",
+        "SELECT k, MAX(d) FROM t GROUP BY k",
+        "SELECT d, COUNT(*) FROM t GROUP BY d",
+        "SELECT UPPER(s), COUNT(*) FROM t GROUP BY UPPER(s)",
+    ],
+)
+def test_other_aggregates_have_rows_from_spark_alone(session: Session, query: str) -> None:
+    assert only(session, query).local is None
+
+
+WINDOW = "TABLE(TUMBLE(TABLE timed, DESCRIPTOR(ts), INTERVAL '10' SECOND))"
+
+
+def test_windows_are_sliced_in_spark_with_their_watermark(session: Session) -> None:
+    text = f"SELECT window_start, k, COUNT(*) FROM {WINDOW} GROUP BY window_start, window_end, k"
+    found = only(session, text)
+    assert found.local is not None
+    assert found.local.watermark == "watermark"
+    assert "pmod" in str(found.local.slice_end)
+    assert any(isinstance(x, Where) and "assert_true" in x.text for x in found.steps)
+
+
+def test_rows_that_need_watermarks_get_them_from_headrace(session: Session) -> None:
+    over = "SELECT id, SUM(id) OVER (PARTITION BY k ORDER BY ts) FROM timed"
+    assert not only(session, over).steps
+    insert = "INSERT INTO numbers SELECT id FROM timed WHERE k > 1"
+    assert len(only(session, insert).nodes) == 4
+
+
+def test_datagen_is_made_in_spark(session: Session) -> None:
+    scan = only(session, "SELECT id, x FROM gen").scan
+    assert scan.count == 10
+    assert dict(scan.texts)["c0"] == "CAST(id + 5L AS BIGINT)"
+
+
+def test_it_can_be_switched_off(session: Session) -> None:
+    session.config.set("table.exec.spark-segments", "false")
+    assert segments(session, "SELECT id FROM t") == []
+    assert (
+        find_segments(
+            optimize(session.query_plan(parse_statement("SELECT id FROM t").tree, "")),  # type: ignore[attr-defined]
+            SegmentSettings(enabled=False),
+        )
+        == {}
+    )
+
+
+def test_explain_says_where_parts_run(session: Session) -> None:
+    text = "EXPLAIN SELECT k, SUM(id) FROM t WHERE id > 3 GROUP BY k"
+    statement = parse_statement(text.removeprefix("EXPLAIN "))
+    lines = explain_statement(session, statement, text).partition("Optimized")[2].splitlines()
+    places = [line.rpartition("  [")[2] for line in lines if "  [" in line]
+    local = places.index("local phase in Spark's JVM, then headrace operator]")
+    assert set(places[:local]) <= {"headrace operator]"}
+    assert set(places[local + 1 :]) == {"Spark's JVM]"}
+
+
+# In a slot.
+
+
+def test_rows_have_none_where_nothing_is_needed() -> None:
+    batch = pa.record_batch({"a": [1, None], "b": ["x", "y"]})
+    rows = RowsOfColumns(4, (2, 0))(batch)
+    assert rows == [("x", None, 1, None), ("y", None, None, None)]
+
+
+class Collected:
+    """An output that keeps what it gets."""
+
+    def __init__(self) -> None:
+        self.rows: list[object] = []
+        self.marks: list[int] = []
+
+    def emit(self, batch: Batch) -> None:
+        self.rows += batch.values
+
+    def watermark(self, timestamp: int) -> None:
+        self.marks.append(timestamp)
+
+
+def operator(spec: SegmentAggregateSpec) -> tuple[SegmentAggregateOperator, Collected]:
+    made, out = SegmentAggregateOperator(spec), Collected()
+    made.output = out  # type: ignore[assignment]
+    return made, out
+
+
+def test_columns_become_keys_and_accumulators() -> None:
+    made, out = operator(SegmentAggregateSpec(1, (0, 0, None)))
+    batch = pa.record_batch({"k": ["a", "b"], "n": [2, 1], "s": [None, 5], "m": [None, 7]})
+    made.process_batch(Batch([batch]))
+    assert out.rows == [("a", [2, 0, None]), ("b", [1, 5, 7])]
+
+
+def test_a_group_of_no_rows_is_none() -> None:
+    made, out = operator(SegmentAggregateSpec(0, (0,)))
+    made.process_batch(Batch([pa.record_batch({"n": [0]}), pa.record_batch({"n": [3]})]))
+    assert out.rows == [((), [3])]
+
+
+def test_the_watermark_moves_when_the_epoch_ends() -> None:
+    made, out = operator(SegmentAggregateSpec(1, (0,), windows=True))
+    columns = {"k": [1, 2], "end": [10, 20], "n": [1, 1], "w": [5_000_000, None]}
+    made.process_batch(Batch([pa.record_batch(columns)]))
+    later = {"k": [1], "end": [10], "n": [1], "w": [4_000_000]}
+    made.process_batch(Batch([pa.record_batch(later)]))
+    assert out.rows == [(1, 10, [1]), (2, 20, [1]), (1, 10, [1])]
+    assert out.marks == []
+    made.end_epoch()
+    assert out.marks == [5000]
+    made.process_watermark(MAX_TIMESTAMP)
+    assert out.marks == [5000, MAX_TIMESTAMP]
+
+
+def test_a_function_in_python_gets_its_rows_from_spark(session: Session) -> None:
+    text = "SELECT UPPER(s) FROM t WHERE k > 3"
+    statement = parse_statement(text)
+    assert isinstance(statement, s.Query)
+    translator = session.translator()
+    stream = translator.stream(optimize(session.query_plan(statement.tree, text)))
+    calc = stream._transformation
+    assert calc.name == "Calc"
+    assert [x.name for x in calc.inputs] == ["Source: Spark"]
