@@ -34,10 +34,12 @@ from benchmarks import (
     metrics,
     parquet,
     recovery,
+    sql,
     windows,
 )
 from benchmarks.cases import Settings
 from benchmarks.measure import Result
+from benchmarks.nexmark import cases as nexmark
 from benchmarks.peers import environments as peers
 
 CASES = {
@@ -49,6 +51,8 @@ CASES = {
     **kafka.CASES,
     **checkpoints.CASES,
     **metrics.CASES,
+    **sql.CASES,
+    **nexmark.CASES,
 }
 RESULTS = Path(__file__).parent / "results"
 

@@ -1,0 +1,45 @@
+"""Runs the statements of the SQL benchmark on Flink, one for each line that comes in.
+
+    python flink_sql.py QUERIES.py FOLDER ROWS FEWER JARS
+
+A line is an INSERT; the answer is a JSON line with the seconds that the job ran. That is what
+Flink itself says about the job, so the start of its cluster is left out.
+"""
+
+import importlib.util
+import json
+import sys
+
+from pyflink.common import Configuration
+from pyflink.table import DataTypes, EnvironmentSettings, TableEnvironment
+from pyflink.table.udf import udf
+
+PARALLELISM = "2"
+
+
+def main():
+    path, folder, rows, fewer, jars = sys.argv[1:6]
+    spec = importlib.util.spec_from_file_location("queries", path)
+    queries = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(queries)
+    configuration = Configuration()
+    configuration.set_string("parallelism.default", PARALLELISM)
+    configuration.set_string("table.local-time-zone", "UTC")
+    configuration.set_string("pipeline.jars", jars)
+    configuration.set_string("pipeline.classpaths", jars)
+    settings = EnvironmentSettings.new_instance().with_configuration(configuration)
+    t_env = TableEnvironment.create(settings.in_streaming_mode().build())
+    for statement in queries.declarations(folder, int(rows), int(fewer)):
+        t_env.execute_sql(statement)
+    if hasattr(queries, "plus_one"):
+        function = udf(queries.plus_one, result_type=DataTypes.BIGINT())
+        t_env.create_temporary_function("plus_one", function)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        result = t_env.execute_sql(line.strip())
+        done = result.get_job_client().get_job_execution_result().result()
+        print(json.dumps({"seconds": done.get_net_runtime() / 1000}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
