@@ -188,7 +188,10 @@ class Dispatcher:
         else:
             ended = self._without_a_word(job, code)
         job.ended = ended
-        (job.directory / "ended.json").write_text(json.dumps(ended))
+        # A JobManager that is killed here must not leave half of it: the next one would not start.
+        new = job.directory / "ended.new"
+        new.write_text(json.dumps(ended))
+        new.replace(job.directory / "ended.json")
         _log.info("job %s is %s", job.id, ended["overview"]["state"])
         self._forget_old()
 
