@@ -372,7 +372,7 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 
 env = StreamExecutionEnvironment.get_execution_environment()
-source = DataGeneratorSource(lambda i: i, 10**9, RateLimiterStrategy.per_second(2))
+source = DataGeneratorSource(lambda i: i, 10**9, RateLimiterStrategy.per_second(0.5))
 env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").print()
 env.execute(sys.argv[1])
 """
