@@ -173,6 +173,10 @@ def test_everything_about_a_job_can_be_seen(cluster: RunningCluster, jobs: list[
     assert mark["id"] == "0.currentInputWatermark"
     subtask = cluster.get(f"{job}/vertices/{count}/subtasks/0")
     assert subtask["endpoint"].rpartition(":")[2].isdecimal()
+    cluster.wait(
+        lambda: cluster.get(f"{job}/vertices/{count}")["subtasks"][0]["taskmanager-id"] == "driver",
+        "the task manager of the subtask is not known",
+    )
 
     cluster.wait(
         lambda: cluster.get(f"{job}/checkpoints")["latest"]["completed"] is not None,

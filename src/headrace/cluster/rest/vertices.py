@@ -20,6 +20,7 @@ _KINDS = ("full", "on_cpu", "off_cpu")
 class _Vertices:
     def __init__(self, cluster: Cluster) -> None:
         self._jobs = cluster.dispatcher
+        self._executors = cluster.executors
 
     def part(self, name: str) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:
@@ -27,9 +28,22 @@ class _Vertices:
 
         return answer
 
+    def vertex(self, request: Request) -> Response:
+        return JSONResponse(self._placed(request))
+
     def subtask(self, request: Request) -> Response:
-        vertex = self._of_vertex(request, "vertices")
-        return JSONResponse(subtask_at(vertex["subtasks"], request))
+        return JSONResponse(subtask_at(self._placed(request)["subtasks"], request))
+
+    def _placed(self, request: Request) -> dict[str, Any]:
+        """The vertex, with the task managers that have its subtasks: a job knows hosts only."""
+        vertex: dict[str, Any] = self._of_vertex(request, "vertices")
+        managers = self._executors.all()
+        owners = {f"{s['host']}:{s['pid']}": m["id"] for m in managers for s in m["allocatedSlots"]}
+        subtasks = [
+            {**s, "taskmanager-id": owners.get(s["endpoint"], s["taskmanager-id"])}
+            for s in vertex["subtasks"]
+        ]
+        return {**vertex, "subtasks": subtasks}
 
     def flame_graph(self, request: Request) -> Response:
         kind = request.query_params.get("type", "full").lower()
@@ -78,7 +92,7 @@ def endpoints(cluster: Cluster) -> list[Endpoint]:
     vertices, top = _Vertices(cluster), "/jobs/{job}/vertices/{vertex}"
     many = {"type": "array", "items": {"type": "object"}}
     return [
-        Endpoint(top, vertices.part("vertices"), "A vertex with its subtasks"),
+        Endpoint(top, vertices.vertex, "A vertex with its subtasks"),
         Endpoint(f"{top}/subtasks/{{subtask}}", vertices.subtask, "A subtask"),
         Endpoint(f"{top}/backpressure", vertices.part("backpressure"), "Who waits for whom"),
         Endpoint(
