@@ -21,6 +21,13 @@ from headrace.common.errors import HeadraceError
 __all__ = ["end_of_application", "job_manager_of", "submit"]
 
 _POLL_S = 0.5
+_NOT_SENT = (
+    "python.files",
+    "execution.state-recovery.path",
+    "parallelism.default",
+    "spark.master",
+)
+"""What travels in another way, or is the JobManager's to say."""
 _ENDED = ("FINISHED", "CANCELED", "FAILED")
 
 
@@ -69,7 +76,7 @@ def submit(
     if not path.exists():
         raise UsageError(f"there is no file {file!r}")
     settings = settings_of(options).to_dict()
-    for name in ("python.files", "execution.state-recovery.path", "parallelism.default"):
+    for name in _NOT_SENT:
         settings.pop(name, None)
     more = _shipped(options, settings)
     client = RestClient(address)
