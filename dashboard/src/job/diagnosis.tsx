@@ -11,7 +11,7 @@ export function DiagnosisBanner({ job }: { job: Job }) {
   const separate = job.diagnosis === undefined && !hasEnded(job.state);
   const asked = useResource<Diagnosis>(separate ? `/jobs/${job.jid}/diagnosis` : null);
   const diagnosis = job.diagnosis ?? asked.data;
-  if (!diagnosis?.sentence) return null;
+  if (!diagnosis?.sentence || (diagnosis.code === "ended" && diagnosis.status === "ok")) return null;
   return (
     <section class={`diagnosis tone-${TONES[diagnosis.status] ?? "wait"}`} aria-label="Diagnosis">
       <div aria-live="polite">

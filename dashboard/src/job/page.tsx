@@ -38,8 +38,9 @@ interface Props {
 }
 
 export function JobPage({ job: id, route, features }: Props) {
-  const job = useResource<Job>(`/jobs/${id}`);
-  const ended = job.data !== undefined && hasEnded(job.data.state);
+  const found = useResource<Job>(`/jobs/${id}`);
+  const ended = found.data !== undefined && hasEnded(found.data.state);
+  const job = { ...found, data: ended ? withoutRates(found.data) : found.data };
   const checkpoints = useResource<Checkpoints>(`/jobs/${id}/checkpoints`, ended ? ENDED_MS : undefined);
   const tab = route.path[2] ?? "graph";
   const name = job.data?.name;
@@ -91,6 +92,11 @@ export function JobPage({ job: id, route, features }: Props) {
   );
 }
 
+/** What has ended has no rates any more: totals are shown in their place. */
+function withoutRates(job: Job | undefined): Job | undefined {
+  return job && { ...job, vertices: job.vertices.map((vertex) => ({ ...vertex, rates: undefined })) };
+}
+
 function Graph({ job, route, features }: { job: Job; route: Route; features: Record<string, boolean> }) {
   const selected = job.vertices.find((v) => v.id === route.query["vertex"]);
   return (
@@ -127,7 +133,7 @@ function Figures({ job, checkpoints, failed }: { job: Job; checkpoints?: Checkpo
   const restarts = metrics.data?.[0]?.value;
   return (
     <dl class="figures">
-      <Figure label="Running for" value={duration(job.duration)} note={`since ${timestamp(job["start-time"])}`} />
+      <Figure label={hasEnded(job.state) ? "Ran for" : "Running for"} value={duration(job.duration)} note={`since ${timestamp(job["start-time"])}`} />
       <Figure label="From sources" value={rate(known.length ? known.reduce((a, b) => a + b, 0) : undefined)} />
       <Figure
         label="Watermark behind"
