@@ -99,6 +99,16 @@ class LocalSession:
         zone = self.session.config.get_local_timezone()
         return Result(plan.schema, rows, self.session.batch, zone)
 
+    def insert(self, text: str, **settings: Any) -> None:
+        """An INSERT in this process, to its end."""
+        statement = parse_statement(text)
+        assert isinstance(statement, s.Insert)
+        try:
+            self.session.translator().translate(self.session.insert_plan(statement, text))
+            run_in_process(self.env, **settings)
+        finally:
+            self.env._transformations = []
+
 
 def with_tables(
     batch: bool = False, parallelism: int = 1, options: Mapping[str, str] | None = None

@@ -539,8 +539,12 @@ class StatementParser(FlinkParser):
     def _statement_stop(self) -> s.Statement:
         self.expect("JOB")
         job = self.string()
-        savepoint = bool(self._match_text_seq("WITH", "SAVEPOINT"))
-        drain = bool(self._match_text_seq("WITH", "DRAIN"))
+        savepoint = drain = False
+        while self._match_text_seq("WITH"):
+            if not self._match_texts(("SAVEPOINT", "DRAIN")):
+                self.raise_error("Expecting SAVEPOINT or DRAIN")
+            savepoint = savepoint or self._prev.text.upper() == "SAVEPOINT"
+            drain = drain or self._prev.text.upper() == "DRAIN"
         return s.JobStatement("STOP", job, savepoint, drain)
 
 

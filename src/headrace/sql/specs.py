@@ -365,6 +365,18 @@ class DecodeSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class NotNullSpec(OperatorSpec):
+    """Looks for NULL in columns that have none: an error, or with `drop` no row."""
+
+    columns: tuple[int, ...]
+    names: tuple[str, ...]
+    drop: bool
+
+    kind: ClassVar[str] = "ConstraintEnforcer"
+    operator: ClassVar[str] = f"{_PACKAGE}.not_null:NotNullOperator"
+
+
+@dataclass(frozen=True)
 class EncodeSpec(OperatorSpec):
     """Rows to messages."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.errors import SqlError
@@ -21,6 +23,7 @@ from headrace.sql.plan.changelog import check_append_only, is_append_only
 from headrace.sql.rules import optimize
 from headrace.sql.types import NullType
 from headrace.table.connectors.base import TableSink, find_factory
+from headrace.table.connectors.not_null import enforced
 from headrace.table.modules import ModuleManager
 from headrace.table.table_config import TableConfig, duration_ms
 from headrace.table.table_plan import connector_context, positions, scan_plan, sink_schema
@@ -28,6 +31,16 @@ from headrace.table.table_result import TableResult, rows_of_stream
 from headrace.table.translation import StreamTranslator, TranslationSettings
 
 __all__ = ["Session"]
+
+
+@dataclass(frozen=True)
+class SubmittedJob:
+    """A job that the session started, for SHOW JOBS."""
+
+    client: JobClient
+    name: str
+    started_ms: int
+
 
 _ASYNC = "table.exec.async-scalar"
 
@@ -47,6 +60,7 @@ class Session:
         self.catalogs = catalogs
         self.batch = batch
         self.modules = ModuleManager()
+        self.jobs: list[SubmittedJob] = []
 
     # Settings.
 
@@ -165,7 +179,10 @@ class Session:
         plan = optimize(plan)
         self._check_sink(sink, plan, ".".join(full))
         keys = tuple(plan.schema.names.index(k) for k in entry.primary_key)
-        return n.Sink(plan.schema, plan, full, sink, keys)
+        drop = self.config.get("table.exec.sink.not-null-enforcer", "ERROR").upper() == "DROP"
+        return n.Sink(
+            plan.schema, plan, full, enforced(sink, query, sink_schema(entry), drop), keys
+        )
 
     def _check_sink(self, sink: TableSink, plan: n.Node, name: str) -> None:
         check_append_only(plan)
@@ -175,6 +192,7 @@ class Session:
                 f"Table sink '{name}' doesn't support consuming update and delete changes which "
                 f"is produced by node {type(culprit).__name__}("
                 f"{', '.join(culprit.schema.names)})"
+                + (f": {sink.refusal}" if sink.refusal else "")
             )
 
     def fitted(
@@ -233,8 +251,9 @@ class Session:
         sink = stream.sink_to(CollectSink(collect_id)).name("Sink: Collect")
         sink.set_parallelism(1) if _is_single(plan) else None
         collector = self.env._collectors[collect_id]
-        master = self.env._submit(self._job_name("collect"))
-        client = JobClient(master)
+        name = self._job_name("collect")
+        master = self.env._submit(name)
+        client = self._submitted(JobClient(master), name)
 
         def rows() -> Iterator[tuple[int, Sequence[Any]]]:
             return rows_of_stream(iter(collector), changelog)
@@ -264,11 +283,16 @@ class Session:
             translator.translate(plan)
             names.append(".".join(plan.table))
         job = "insert-into_" + ",".join(names)
-        client = JobClient(self.env._submit(self._job_name(job)))
+        name = self._job_name(job)
+        client = self._submitted(JobClient(self.env._submit(name)), name)
         result = TableResult.of_job(client, names, _waiter(client))
         if self.config.get("table.dml-sync", "false") == "true":
             result.wait()
         return result
+
+    def _submitted(self, client: JobClient, name: str) -> JobClient:
+        self.jobs.append(SubmittedJob(client, name, time.time_ns() // 1_000_000))
+        return client
 
     def _job_name(self, default: str) -> str:
         return self.config.get("pipeline.name", default)

@@ -21,6 +21,7 @@ from headrace.table.catalog_statements import (
     partition_names,
     show_create_catalog,
 )
+from headrace.table.jobs import show_jobs
 from headrace.table.session import Session
 from headrace.table.table_plan import declared_schema
 from headrace.table.table_result import TableResult
@@ -133,6 +134,7 @@ _SHOWS: dict[str, Callable[[Session, s.Show], TableResult]] = {
     "CREATE TABLE": _create,
     "CREATE VIEW": _create,
     "CREATE CATALOG": show_create_catalog,
+    "JOBS": show_jobs,
     "PARTITIONS": _names("partition name", partition_names),
     "MODELS": _names("model name", _models),
     "PROCEDURES": _names("procedure name", lambda x, _: []),

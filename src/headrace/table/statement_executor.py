@@ -190,6 +190,11 @@ class StatementExecutor:
             configuration.remove_config(key)
         return TableResult.ok()
 
+    def _jobstatement(self, statement: s.JobStatement, text: str) -> TableResult:
+        from headrace.table.jobs import stop_job
+
+        return stop_job(self.session, statement)
+
     def _analyzetable(self, statement: s.AnalyzeTable, text: str) -> TableResult:
         if self.catalogs.find_table(statement.path) is None:
             raise SqlError(f"Table {'.'.join(statement.path)} not found")

@@ -14,6 +14,7 @@ _FORMATS = {
     "json": "headrace.sql.formats.json",
     "csv": "headrace.sql.formats.csv",
     "raw": "headrace.sql.formats.raw",
+    "avro": "headrace.sql.formats.avro",
 }
 
 
@@ -43,8 +44,8 @@ class Encoder(ABC):
     """Makes messages of rows. Picklable."""
 
     @abstractmethod
-    def encode(self, rows: list[tuple[Any, ...]]) -> list[str]:
-        """One message for each row, without a line end."""
+    def encode(self, rows: list[tuple[Any, ...]]) -> list[Any]:
+        """One message for each row: text without a line end, or bytes."""
 
 
 def _module(name: str) -> Any:

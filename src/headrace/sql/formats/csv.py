@@ -53,7 +53,7 @@ class CsvDecoder(Decoder):
         self._ignore = options.flag("ignore-parse-errors")
         self._null = options.values.get("null-literal")
         inner = options.text("array-element-delimiter", ";")
-        self._readers = [_reader(f.data_type, inner) for f in row_type.fields]
+        self._readers = [cell_reader(f.data_type, inner) for f in row_type.fields]
 
     def __reduce__(self) -> Any:
         return CsvDecoder, self._arguments
@@ -109,11 +109,12 @@ def _delimiter(options: FormatOptions) -> str:
     return text.encode().decode("unicode_escape")
 
 
-def _reader(type_: DataType, inner: str) -> Callable[[str], Any]:
+def cell_reader(type_: DataType, inner: str = ";") -> Callable[[str], Any]:
+    """Makes values of a type of text."""
     if isinstance(type_, t.CharType | t.VarCharType):
         return str
     if isinstance(type_, t.ArrayType):
-        element = _reader(type_.element_type, inner)
+        element = cell_reader(type_.element_type, inner)
         return lambda v: tuple(element(x) for x in v.split(inner)) if v else None
     parse = _parser(type_)
 

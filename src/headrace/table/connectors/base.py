@@ -23,6 +23,8 @@ _FACTORIES: dict[str, str] = {
     "print": "headrace.table.connectors.printing:PrintFactory",
     "blackhole": "headrace.table.connectors.blackhole:BlackHoleFactory",
     "filesystem": "headrace.table.connectors.filesystem:FileSystemFactory",
+    "jdbc": "headrace.table.connectors.jdbc:JdbcFactory",
+    "kafka": "headrace.table.connectors.kafka:KafkaFactory",
 }
 
 
@@ -144,6 +146,9 @@ class TableSink(ABC):
 
     #: Whether it takes Arrow batches of internal values as well as rows.
     takes_columns = False
+
+    #: Why it takes no updates, if there is more to say than that it does not.
+    refusal = ""
 
     @abstractmethod
     def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:

@@ -1,27 +1,50 @@
-"""The filesystem connector: files of JSON, CSV, raw lines or Parquet, in directories."""
+"""The filesystem connector: files of lines, or of Parquet and Avro, below a directory."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from headrace.common.errors import SqlError
+from headrace.common.option_types import MEMORY
+from headrace.common.serialization import BulkWriterFactory
 from headrace.common.serialization import Encoder as TextEncoder
 from headrace.common.watermark_strategy import WatermarkStrategy
-from headrace.datastream.connectors.file_system import FileSink, FileSource, StreamFormat
+from headrace.datastream.connectors.file_system import (
+    BucketAssigner,
+    BulkFormat,
+    FileFormat,
+    FileSink,
+    FileSource,
+    RollingPolicy,
+    StreamFormat,
+)
 from headrace.datastream.connectors.spark_query import ParquetFiles
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.expressions import Schema
-from headrace.sql.formats.base import FormatOptions, decoder_for, encoder_for, option_keys
+from headrace.sql.formats.base import decoder_for, encoder_for
 from headrace.sql.specs import DecodeSpec, EncodeSpec
+from headrace.sql.types import DataType, RowType
+from headrace.sql.values import row_to_external
 from headrace.table.connectors.base import TableContext, TableFactory, TableSink, TableSource
+from headrace.table.connectors.file_partitions import (
+    DataWriters,
+    PartitionBuckets,
+    RowEncoder,
+    TableFileSink,
+)
+from headrace.table.connectors.file_rows import FileLayout, RowFiles, file_layout
+from headrace.table.connectors.format_options import format_options
 from headrace.table.connectors.streams import with_operator
 
 __all__ = ["FileSystemFactory"]
+
+_BULK = ("parquet", "avro")
 
 
 class FileSystemFactory(TableFactory):
@@ -33,46 +56,102 @@ class FileSystemFactory(TableFactory):
         """Reads all files under `path`, once or, with `source.monitor-interval`, for ever."""
         path, format_ = self._common(context)
         interval = context.duration("source.monitor-interval")
-        if context.partition_keys or context.metadata:
-            raise SqlError(
-                "partitions and metadata columns of the filesystem connector are not supported yet"
-            )
+        layout = file_layout(context)
+        _known_sink_options(context)
         if format_ == "parquet":
             context.check_all_used()
-            return _ParquetTable(path, context.schema)
-        options = _format_options(context, format_)
+            if layout.data_alone:
+                return _ParquetTable(path, context.schema)
+            return _FileTable(path, RowFiles(_parquet(layout.data_type), None, layout), interval)
+        options = format_options(context, format_)
         context.check_all_used()
-        decoder = decoder_for(format_, context.schema.row_type, options)
-        return _TextTable(path, decoder, interval)
+        if format_ == "avro":
+            rows = RowFiles(_avro_files(layout.data_type), _AvroRows(layout.data_type), layout)
+            return _FileTable(path, rows, interval)
+        decoder = decoder_for(format_, layout.data_type, options)
+        if layout.data_alone:
+            return _TextTable(path, decoder, interval)
+        lines = StreamFormat.text_line_format()
+        return _FileTable(path, RowFiles(lines, decoder, layout), interval)
 
     def create_sink(self, context: TableContext, overwrite: bool = False) -> TableSink:
-        """Writes files into the directory `path`."""
+        """Writes files into the directory `path`, and those of partitions below it."""
         path, format_ = self._common(context)
-        if context.partition_keys:
-            raise SqlError("partitions of the filesystem connector are not supported yet")
-        for key in ("sink.rolling-policy.file-size", "sink.rolling-policy.rollover-interval"):
-            context.option(key)
-        if format_ == "parquet":
-            context.check_all_used()
-            return _ParquetSink(path, context.schema, overwrite)
-        options = _format_options(context, format_)
+        if context.metadata:
+            raise SqlError(f"the metadata columns of {context.name} can be read only: VIRTUAL")
+        layout = file_layout(context)
+        rolling, success_file, check_ms = _sink_options(context, layout)
+        context.option("source.monitor-interval")
+        options = None if format_ == "parquet" else format_options(context, format_)
         context.check_all_used()
-        encoder = encoder_for(format_, context.schema.row_type, options)
-        return _TextSink(path, encoder, overwrite)
+        buckets = BucketAssigner.base_path_bucket_assigner()
+        if layout.partitions:
+            buckets = PartitionBuckets(
+                tuple(context.schema.names.index(n) for n in context.partition_keys),
+                context.partition_keys,
+                tuple(
+                    context.schema[context.schema.names.index(n)].type
+                    for n in context.partition_keys
+                ),
+                layout.default_name,
+            )
+        writers: Any = None
+        encoder: Any = None
+        if format_ in _BULK:
+            writers = _bulk_writers(format_, layout)
+        else:
+            assert options is not None
+            encoder = encoder_for(format_, layout.data_type, options)
+        settings = _SinkSettings(path, buckets, rolling, success_file, check_ms, overwrite)
+        columns = format_ == "parquet" and not layout.partitions
+        return _FileTableSink(settings, layout, encoder, writers, columns)
 
     def _common(self, context: TableContext) -> tuple[str, str]:
         return local_path(context.required("path")), context.required("format")
 
 
-def _format_options(context: TableContext, name: str) -> FormatOptions:
-    for key in option_keys(name):
-        context.option(f"{name}.{key}")
-    values = {
-        key: context.options[f"{name}.{key}"]
-        for key in option_keys(name)
-        if f"{name}.{key}" in context.options
-    }
-    return FormatOptions(values, context.zone)
+def _known_sink_options(context: TableContext) -> None:
+    """A table that is read may have options of a sink."""
+    for key in context.options:
+        if key.startswith("sink."):
+            context.option(key)
+
+
+def _sink_options(context: TableContext, layout: FileLayout) -> tuple[RollingPolicy, str, int]:
+    """When files are finished, the file that marks a partition, and how often to look."""
+
+    def millis(key: str, default: int) -> int:
+        found = context.duration(key)
+        return default if found is None else int(found.total_seconds() * 1000)
+
+    size_key = "sink.rolling-policy.file-size"
+    size = context.option(size_key)
+    rolling = RollingPolicy.default_rolling_policy(
+        128 * 1024 * 1024 if size is None else MEMORY.parse(size_key, size),
+        millis("sink.rolling-policy.rollover-interval", 30 * 60_000),
+        millis("sink.rolling-policy.inactivity-interval", 30 * 60_000),
+    )
+    check_ms = millis("sink.rolling-policy.check-interval", 60_000)
+    context.option("sink.parallelism")
+    trigger = context.option("sink.partition-commit.trigger", "process-time")
+    delay = millis("sink.partition-commit.delay", 0)
+    if trigger != "process-time" or delay:
+        raise SqlError(
+            f"table {context.name}: partitions are committed with their files, "
+            "'sink.partition-commit.trigger' = 'process-time' without a delay; other triggers are "
+            "not supported yet"
+        )
+    name = context.option("sink.partition-commit.success-file.name") or "_SUCCESS"
+    policies = [
+        p.strip() for p in (context.option("sink.partition-commit.policy.kind") or "").split(",")
+    ]
+    unknown = [p for p in policies if p and p != "success-file"]
+    if unknown:
+        raise SqlError(
+            f"table {context.name}: the partition commit policy '{unknown[0]}' is not supported; "
+            "there is 'success-file'"
+        )
+    return rolling, name if "success-file" in policies and layout.partitions else "", check_ms
 
 
 def local_path(path: str) -> str:
@@ -88,6 +167,73 @@ def clear(path: str) -> None:
             file.unlink()
 
 
+def _parquet(row_type: RowType) -> BulkFormat:
+    from headrace.table.connectors.parquet_rows import ParquetRows
+
+    return ParquetRows(tuple(row_type.names), tuple(row_type.field_types()))
+
+
+def _avro_files(row_type: RowType) -> FileFormat:
+    from headrace.datastream.formats.avro import AvroInputFormat, AvroSchema
+    from headrace.sql.formats.avro import avro_schema
+
+    return AvroInputFormat("", AvroSchema.parse_string(json.dumps(avro_schema(row_type))))
+
+
+class _AvroRows:
+    """Makes rows of Avro's records."""
+
+    def __init__(self, row_type: RowType) -> None:
+        from headrace.sql.formats.avro import from_avro
+
+        self._row_type = row_type
+        self._convert = from_avro(row_type)
+
+    def __reduce__(self) -> Any:
+        return _AvroRows, (self._row_type,)
+
+    def decode(self, records: list[Any]) -> list[Any]:
+        return [self._convert(r) for r in records]
+
+
+def _bulk_writers(format_: str, layout: FileLayout) -> BulkWriterFactory:
+    factory: BulkWriterFactory
+    if format_ == "parquet":
+        from headrace.datastream.formats.parquet import ParquetBulkWriters
+
+        factory = ParquetBulkWriters.for_row_type(layout.data_type)
+    else:
+        from headrace.datastream.formats.avro import AvroBulkWriters, AvroSchema
+        from headrace.sql.formats.avro import avro_schema
+
+        schema = AvroSchema.parse_string(json.dumps(avro_schema(layout.data_type)))
+        factory = AvroBulkWriters.for_generic_record(schema)
+    return DataWriters(factory, _Records(format_, layout.data, layout.data_type))
+
+
+class _Records:
+    """Makes what a bulk format writes of rows, without their partition columns."""
+
+    def __init__(self, format_: str, columns: tuple[int, ...], row_type: RowType) -> None:
+        from headrace.common.types import row_of
+
+        self._arguments = (format_, columns, row_type)
+        self._columns = columns
+        types: list[DataType] = row_type.field_types()
+        external, names = row_to_external(types), row_type.names
+        self._convert: Any = lambda row: row_of(external(row), names)
+        if format_ == "avro":
+            from headrace.sql.formats.avro import to_avro
+
+            self._convert = to_avro(row_type)
+
+    def __reduce__(self) -> Any:
+        return _Records, self._arguments
+
+    def __call__(self, row: Any) -> Any:
+        return self._convert([row[c] for c in self._columns])
+
+
 @dataclass
 class _TextTable(TableSource):
     path: str
@@ -99,15 +245,9 @@ class _TextTable(TableSource):
         return self.interval is None
 
     def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
-        builder = FileSource.for_record_stream_format(StreamFormat.text_line_format(), self.path)
-        if self.interval is not None:
-            from headrace.common.time import Duration
-
-            millis = int(self.interval.total_seconds() * 1000)
-            builder.monitor_continuously(Duration.of_millis(millis))
-        source = builder.build()
-        lines = env.from_source(source, WatermarkStrategy.no_watermarks(), "Source: filesystem")
-        return with_operator(lines, "Decode", DecodeSpec(self.decoder))
+        lines = StreamFormat.text_line_format()
+        stream = _files(env, FileSource.for_record_stream_format(lines, self.path), self.interval)
+        return with_operator(stream, "Decode", DecodeSpec(self.decoder))
 
 
 @dataclass
@@ -116,11 +256,9 @@ class _ParquetTable(TableSource):
     schema: Schema
 
     def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
-        from headrace.table.connectors.parquet_rows import ParquetRows
-
-        format_ = ParquetRows(tuple(self.schema.names), tuple(self.schema.types))
-        source = FileSource.for_bulk_file_format(format_, self.path).build()
-        return env.from_source(source, WatermarkStrategy.no_watermarks(), "Source: filesystem")
+        return _files(
+            env, FileSource.for_bulk_file_format(_parquet(self.schema.row_type), self.path)
+        )
 
     def spark_scan(self, columns: Sequence[int]) -> ParquetFiles | None:
         from headrace.table.connectors.parquet_scan import parquet_scan
@@ -129,45 +267,80 @@ class _ParquetTable(TableSource):
 
 
 @dataclass
-class _TextSink(TableSink):
-    path: str
-    encoder: Any
-    overwrite: bool
+class _FileTable(TableSource):
+    """Files of any format, with columns of their paths and of themselves."""
 
-    def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:
-        if self.overwrite:
-            clear(self.path)
-        lines = with_operator(stream, "Encode", EncodeSpec(self.encoder))
-        sink = FileSink.for_row_format(self.path, TextEncoder.simple_string_encoder()).build()
-        return lines.sink_to(sink).name("Sink: filesystem")
+    path: str
+    format: RowFiles
+    interval: Any
+
+    @property
+    def bounded(self) -> bool:
+        return self.interval is None
+
+    def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
+        return _files(env, FileSource.for_bulk_file_format(self.format, self.path), self.interval)
+
+
+def _files(env: StreamExecutionEnvironment, builder: Any, interval: Any = None) -> DataStream[Any]:
+    if interval is not None:
+        from headrace.common.time import Duration
+
+        builder.monitor_continuously(Duration.of_millis(int(interval.total_seconds() * 1000)))
+    no_watermarks = WatermarkStrategy.no_watermarks()
+    return env.from_source(builder.build(), no_watermarks, "Source: filesystem")
 
 
 @dataclass
-class _ParquetSink(TableSink):
+class _SinkSettings:
     path: str
-    schema: Schema
+    buckets: BucketAssigner
+    rolling: RollingPolicy
+    success_file: str
+    check_ms: int
     overwrite: bool
 
-    takes_columns = True
+
+@dataclass
+class _FileTableSink(TableSink):
+    settings: _SinkSettings
+    layout: FileLayout
+    encoder: Any
+    writers: BulkWriterFactory | None
+    takes_columns: bool = False
 
     def attach_columns(self, stream: DataStream[Any], schema: Schema) -> Any:
         from headrace.table.connectors.parquet_columns import ParquetColumns
 
-        if self.overwrite:
-            clear(self.path)
-        writer = ParquetColumns(self.schema.row_type)
-        return stream.sink_to(FileSink.for_bulk_format(self.path, writer).build()).name(
-            "Sink: filesystem"
-        )
+        if self.settings.overwrite:
+            clear(self.settings.path)
+        writers = ParquetColumns(self.layout.data_type)
+        return self._sink(stream, FileSink.for_bulk_format(self.settings.path, writers))
 
     def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:
-        from headrace.datastream.formats.parquet import ParquetBulkWriters
-        from headrace.table.connectors.streams import external_rows
+        settings = self.settings
+        if settings.overwrite:
+            clear(settings.path)
+        rows = stream
+        builder: Any
+        if self.writers is not None:
+            builder = FileSink.for_bulk_format(settings.path, self.writers)
+        elif self.layout.partitions:
+            lines = RowEncoder(self.encoder, self.layout.data)
+            builder = FileSink.for_row_format(settings.path, lines)
+        else:
+            rows = with_operator(stream, "Encode", EncodeSpec(self.encoder))
+            builder = FileSink.for_row_format(settings.path, TextEncoder.simple_string_encoder())
+        if self.writers is None:
+            builder.with_rolling_policy(settings.rolling)
+        return self._sink(rows, builder)
 
-        if self.overwrite:
-            clear(self.path)
-        rows = external_rows(stream, self.schema, changelog=False)
-        writer = ParquetBulkWriters.for_row_type(self.schema.row_type)
-        return rows.sink_to(FileSink.for_bulk_format(self.path, writer).build()).name(
-            "Sink: filesystem"
-        )
+    def _sink(self, rows: DataStream[Any], builder: Any) -> Any:
+        settings = self.settings
+        builder.with_bucket_assigner(settings.buckets)
+        builder.with_bucket_check_interval(settings.check_ms)
+        sink = builder.build()
+        if settings.success_file:
+            parts = {f.name: getattr(sink, f.name) for f in fields(sink)}
+            sink = TableFileSink(**parts, success_file=settings.success_file)
+        return rows.sink_to(sink).name("Sink: filesystem")

@@ -98,7 +98,7 @@ def column_converter(type_: DataType) -> Callable[[Any], list[Any]]:
     if isinstance(type_, simple | t.CharType | t.VarCharType):
         return plain
     convert = to_internal(type_)
-    return lambda column: [convert(v) for v in column.to_pylist()]
+    return lambda column: [convert(v) for v in column.to_pylist(maps_as_pydicts="strict")]
 
 
 def _micros(column: Any) -> Any:

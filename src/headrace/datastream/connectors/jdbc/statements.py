@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.datastream.connectors.jdbc.options import JdbcConnectionOptions
 
-__all__ = ["count_placeholders", "translate_placeholders", "upsert_statement"]
+__all__ = ["count_placeholders", "quoted_name", "translate_placeholders", "upsert_statement"]
 
 # What may contain a question mark that is no placeholder comes before the question mark itself.
 _TOKEN = re.compile(
@@ -51,6 +51,11 @@ def translate_placeholders(sql: str, placeholder: Callable[[int], str] | None = 
     return _TOKEN.sub(replace, sql)
 
 
+def quoted_name(options: JdbcConnectionOptions, name: str) -> str:
+    """A name as the database's dialect quotes it."""
+    return f'"{name}"' if options.url.product == "postgresql" else f"`{name}`"
+
+
 def upsert_statement(
     options: JdbcConnectionOptions, table: str, columns: Sequence[str], keys: Sequence[str]
 ) -> str:
@@ -72,7 +77,7 @@ def upsert_statement(
     postgresql = options.url.product == "postgresql"
 
     def quoted(name: str) -> str:
-        return f'"{name}"' if postgresql else f"`{name}`"
+        return quoted_name(options, name)
 
     full_name = ".".join(map(quoted, table.split(".")))
     names, values = ", ".join(map(quoted, columns)), ", ".join("?" * len(columns))

@@ -4,15 +4,39 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.base import SinkWriter, WriterContext
+from headrace.datastream.connectors.jdbc.database import Database
+from headrace.datastream.connectors.jdbc.options import (
+    JdbcConnectionOptions,
+    JdbcExecutionOptions,
+)
 
-if TYPE_CHECKING:
-    from headrace.datastream.connectors.jdbc.sink import JdbcSink
+__all__ = ["BatchTarget", "BatchWriter"]
 
-__all__ = ["BatchWriter"]
+
+class BatchTarget(Protocol):
+    """What a writer asks of its sink."""
+
+    @property
+    def sql(self) -> str: ...
+
+    @property
+    def connection_options(self) -> JdbcConnectionOptions: ...
+
+    @property
+    def execution_options(self) -> JdbcExecutionOptions: ...
+
+    @property
+    def made_at(self) -> str: ...
+
+    def database(self) -> Database: ...
+
+    def require_valid(self, connection: Any, database: Database) -> None: ...
+
+    def parameters(self, values: Sequence[Any]) -> list[Any]: ...
 
 
 class BatchWriter(SinkWriter):
@@ -24,7 +48,7 @@ class BatchWriter(SinkWriter):
 
     def __init__(
         self,
-        sink: JdbcSink,
+        sink: BatchTarget,
         context: WriterContext,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -60,7 +84,7 @@ class BatchWriter(SinkWriter):
         while True:
             try:
                 with self._connection.cursor() as cursor:
-                    cursor.executemany(self._sql, batch)
+                    self._execute(cursor, batch)
                 self._connection.commit()
                 return
             except Exception as error:
@@ -73,6 +97,9 @@ class BatchWriter(SinkWriter):
                 self._tell(f"a batch of {len(batch)} records is written again: {_one_line(error)}")
                 if lost:
                     self._connection = self._database.connect(self._tell, self._sleep)
+
+    def _execute(self, cursor: Any, batch: list[Any]) -> None:
+        cursor.executemany(self._sql, batch)
 
     def _failure(self, error: Exception, records: int) -> HeadraceError:
         return HeadraceError(

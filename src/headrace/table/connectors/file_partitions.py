@@ -1,0 +1,114 @@
+"""Writes rows into directories by the values of partition columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import quote
+
+from headrace.common.serialization import BulkWriter, BulkWriterFactory, Encoder
+from headrace.datastream.connectors.base import Committer, WriterContext
+from headrace.datastream.connectors.file_system import BucketAssigner, FileSink
+from headrace.sql.text import sql_text
+from headrace.sql.types import DataType
+
+__all__ = ["DataWriters", "PartitionBuckets", "RowEncoder", "TableFileSink"]
+
+# What may stand in a directory's name as it is.
+_PLAIN = " -_.,;@!$&()+~"
+
+
+@dataclass(frozen=True)
+class PartitionBuckets(BucketAssigner):
+    """`key=value/...` of the partition columns."""
+
+    columns: tuple[int, ...]
+    names: tuple[str, ...]
+    types: tuple[DataType, ...]
+    default_name: str
+
+    def get_bucket_id(self, element: Any, context: BucketAssigner.Context) -> str:
+        """The directory of a row."""
+        parts = []
+        for column, name, type_ in zip(self.columns, self.names, self.types, strict=True):
+            value = element[column]
+            text = self.default_name if value is None else sql_text(type_)(value)
+            parts.append(f"{quote(name, safe=_PLAIN)}={quote(text, safe=_PLAIN)}")
+        return "/".join(parts)
+
+
+@dataclass(frozen=True)
+class RowEncoder(Encoder):
+    """A line for each row, without its partition columns."""
+
+    encoder: Any
+    columns: tuple[int, ...]
+
+    def encode(self, element: Any, stream: BinaryIO) -> None:
+        """Writes one row."""
+        [line] = self.encoder.encode([tuple([element[c] for c in self.columns])])
+        stream.write(line.encode() + b"\n")
+
+
+@dataclass(frozen=True)
+class DataWriters(BulkWriterFactory):
+    """Writers of a bulk format that see rows without their partition columns.
+
+    Attributes:
+        factory: The format's.
+        convert: Makes the format's records of rows.
+    """
+
+    factory: BulkWriterFactory
+    convert: Any
+
+    def create(self, stream: BinaryIO) -> BulkWriter:
+        """Makes the writer of one file."""
+        return _DataWriter(self.factory.create(stream), self.convert)
+
+
+class _DataWriter(BulkWriter):
+    def __init__(self, writer: BulkWriter, convert: Any) -> None:
+        self._writer = writer
+        self._convert = convert
+
+    def add_element(self, element: Any) -> None:
+        self._writer.add_element(self._convert(element))
+
+    def add_elements(self, elements: Sequence[Any]) -> None:
+        self._writer.add_elements([self._convert(e) for e in elements])
+
+    def flush(self) -> None:
+        self._writer.flush()
+
+    def finish(self) -> None:
+        self._writer.finish()
+
+
+@dataclass(frozen=True)
+class TableFileSink(FileSink):
+    """A file sink that marks partitions whose files are there with an empty file."""
+
+    success_file: str = ""
+
+    def create_committer(self, context: WriterContext) -> Committer:
+        """Called in each subtask."""
+        committer = super().create_committer(context)
+        return _MarkingCommitter(committer, self.success_file) if self.success_file else committer
+
+
+class _MarkingCommitter(Committer):
+    def __init__(self, committer: Committer, name: str) -> None:
+        self._committer = committer
+        self._name = name
+
+    def commit(self, committables: list[Any]) -> None:
+        self._committer.commit(committables)
+        for directory in {os.path.dirname(c.final_path) for c in committables}:
+            Path(directory, self._name).touch()
+
+    def close(self) -> None:
+        self._committer.close()

@@ -1,0 +1,164 @@
+"""Files as tables of SQL: partitions, metadata columns, formats, and what NOT NULL asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.common.errors import HeadraceError, SqlError
+from tests.sql.sessions import LocalSession
+
+COLUMNS = "id INT, name STRING, `day` DATE, hour INT"
+
+
+def session_with(
+    path: Path, format_: str, options: str = "", columns: str = COLUMNS
+) -> LocalSession:
+    session = LocalSession(parallelism=2)
+    partitioned = "PARTITIONED BY (`day`, hour)" if "hour" in columns else ""
+    session.execute(
+        f"CREATE TABLE t ({columns}) {partitioned} "
+        f"WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = '{format_}' {options})"
+    )
+    return session
+
+
+def rows(session: LocalSession, query: str = "SELECT * FROM t") -> list[Any]:
+    return sorted((tuple(r) for _, r in session.query(query).rows), key=str)
+
+
+INSERT = (
+    "INSERT INTO t VALUES (1, 'a', DATE '2024-02-29', 7), (2, 'b c', DATE '2024-02-29', 8), "
+    "(3, CAST(NULL AS STRING), DATE '2024-03-01', CAST(NULL AS INT))"
+)
+WRITTEN = [(1, "a", 19782, 7), (2, "b c", 19782, 8), (3, None, 19783, None)]
+
+
+@pytest.mark.parametrize("format_", ["json", "csv", "parquet", "avro"])
+def test_partitions_are_directories(tmp_path: Path, format_: str) -> None:
+    options = ", 'csv.null-literal' = 'null'" if format_ == "csv" else ""
+    session = session_with(tmp_path, format_, options)
+    session.insert(INSERT)
+    directories = sorted(str(d.relative_to(tmp_path)) for d in tmp_path.glob("*/*"))
+    assert directories == [
+        "day=2024-02-29/hour=7",
+        "day=2024-02-29/hour=8",
+        "day=2024-03-01/hour=__DEFAULT_PARTITION__",
+    ]
+    assert rows(session) == WRITTEN
+    assert rows(session, "SELECT id FROM t WHERE hour = 8") == [(2,)]
+
+
+def test_lines_do_not_repeat_the_partition(tmp_path: Path) -> None:
+    session_with(tmp_path, "json").insert(INSERT)
+    [file] = (tmp_path / "day=2024-02-29" / "hour=7").iterdir()
+    assert file.read_text() == '{"id":1,"name":"a"}\n'
+
+
+def test_a_static_partition_is_named_by_the_statement(tmp_path: Path) -> None:
+    session = session_with(tmp_path, "csv")
+    session.insert(
+        "INSERT INTO t PARTITION (`day` = DATE '2024-01-01', hour = 1) SELECT 1, 'x/y=z %'"
+    )
+    session.insert("INSERT INTO t (id, `day`, hour) VALUES (2, DATE '2024-01-01', 2)")
+    assert rows(session) == [(1, "x/y=z %", 19723, 1), (2, "", 19723, 2)]
+
+
+def test_values_of_partitions_may_have_any_characters(tmp_path: Path) -> None:
+    session = LocalSession()
+    session.execute(
+        "CREATE TABLE t (a INT, p STRING) PARTITIONED BY (p) WITH ('connector' = 'filesystem', "
+        f"'path' = '{tmp_path}', 'format' = 'json')"
+    )
+    session.insert("INSERT INTO t VALUES (1, 'x/y=z %'), (2, '..'), (3, 'ä')")
+    assert rows(session) == [(1, "x/y=z %"), (2, ".."), (3, "ä")]
+
+
+def test_a_partition_is_marked_when_its_files_are_there(tmp_path: Path) -> None:
+    options = ", 'sink.partition-commit.policy.kind' = 'success-file'"
+    session = session_with(tmp_path, "json", options)
+    session.insert(INSERT)
+    assert len(list(tmp_path.glob("*/*/_SUCCESS"))) == 3
+    assert rows(session) == WRITTEN
+
+
+def test_without_partitions_files_are_in_the_directory_itself(tmp_path: Path) -> None:
+    session = session_with(tmp_path, "csv", columns="id INT, name STRING")
+    session.insert("INSERT INTO t VALUES (1, 'a')")
+    assert [f.read_text() for f in tmp_path.iterdir()] == ["1,a\n"]
+
+
+def test_a_file_says_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_text('{"id": 1}\n{"id": 2}\n')
+    (tmp_path / "two.json").write_text('{"id": 3}')
+    columns = (
+        "id INT, `file.path` STRING NOT NULL METADATA, f STRING METADATA FROM 'file.name', "
+        "s BIGINT METADATA FROM 'file.size', "
+        "m TIMESTAMP_LTZ(3) METADATA FROM 'file.modification-time'"
+    )
+    session = session_with(tmp_path, "json", columns=columns)
+    found = rows(session, "SELECT id, f, s, `file.path` FROM t")
+    one, two = str(tmp_path / "one.json"), str(tmp_path / "two.json")
+    assert found == [(1, "one.json", 20, one), (2, "one.json", 20, one), (3, "two.json", 9, two)]
+    modified = int((tmp_path / "two.json").stat().st_mtime * 1000) * 1000
+    assert rows(session, "SELECT m FROM t WHERE id = 3") == [(modified,)]
+
+
+@pytest.mark.parametrize("format_", ["json", "parquet", "avro"])
+def test_formats_keep_all_types(tmp_path: Path, format_: str) -> None:
+    columns = (
+        "a TINYINT, b BIGINT NOT NULL, c DOUBLE, d DECIMAL(10, 2), e BOOLEAN, f BYTES, g DATE, "
+        "i TIMESTAMP(3), j TIMESTAMP(6), k ARRAY<INT>, l MAP<STRING, INT>, "
+        "m ROW<x INT, y STRING>"
+    )
+    session = session_with(tmp_path, format_, columns=columns)
+    row = (
+        "CAST(1 AS TINYINT), CAST(2 AS BIGINT), 2.5E0, CAST(3.25 AS DECIMAL(10, 2)), TRUE, x'00ff',"
+        " DATE '1969-12-31', TIMESTAMP '2024-02-29 01:02:03.456', "
+        "TIMESTAMP '1969-12-31 23:59:59.000001', ARRAY[1, CAST(NULL AS INT)], MAP['k', 1], "
+        "CAST(ROW(1, 'y') AS ROW<x INT, y STRING>)"
+    )
+    session.insert(f"INSERT INTO t SELECT {row}")
+    written = [tuple(r) for _, r in LocalSession().query(f"SELECT {row}").rows]
+    assert rows(session) == written
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "statement", "message"),
+    [
+        ("x STRING METADATA FROM 'file.nam'", "", "SELECT * FROM t", "did you mean 'file.name'"),
+        ("x STRING METADATA FROM 'file.name'", "", "INSERT INTO t VALUES ('a')", "VIRTUAL"),
+        (
+            COLUMNS,
+            ", 'sink.partition-commit.trigger' = 'partition-time'",
+            INSERT,
+            "not supported yet",
+        ),
+        (COLUMNS, ", 'sink.partition-commit.policy.kind' = 'metastore'", INSERT, "success-file"),
+        (COLUMNS, ", 'jsn.ignore-parse-errors' = 'true'", "SELECT * FROM t", "did you mean"),
+    ],
+)
+def test_what_cannot_be_is_refused_when_it_is_planned(
+    tmp_path: Path, columns: str, options: str, statement: str, message: str
+) -> None:
+    session = session_with(tmp_path, "json", options, columns)
+    with pytest.raises(SqlError) as error:
+        session.executor.execute(f"EXPLAIN {statement}")
+    assert message in str(error.value)
+
+
+class TestNotNull:
+    INSERT = "INSERT INTO t SELECT NULLIF(x, 2), 'n' FROM (VALUES (1), (2), (3)) AS v(x)"
+
+    def test_null_fails_where_it_must_not_be(self, tmp_path: Path) -> None:
+        session = session_with(tmp_path, "json", columns="id INT NOT NULL, name STRING")
+        with pytest.raises(HeadraceError, match="Column 'id' is NOT NULL, however, a null value"):
+            session.insert(self.INSERT)
+
+    def test_or_such_rows_are_dropped(self, tmp_path: Path) -> None:
+        session = session_with(tmp_path, "json", columns="id INT NOT NULL, name STRING")
+        session.execute("SET 'table.exec.sink.not-null-enforcer' = 'DROP'")
+        session.insert(self.INSERT)
+        assert rows(session) == [(1, "n"), (3, "n")]
