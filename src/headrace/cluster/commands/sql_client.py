@@ -1,0 +1,81 @@
+"""`headrace sql-client`: SQL from a terminal, a file or the command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from headrace.cluster.errors import UsageError
+from headrace.cluster.exit_codes import ExitCode
+from headrace.cluster.program_options import add_settings, settings_of
+
+NAME = "sql-client"
+USAGE = "[options]"
+SUMMARY = "run SQL statements: at a prompt, of a file (-f), or of the command line (-e)"
+EPILOG = """\
+At the prompt: Tab completes, the arrow keys go through earlier statements, Enter runs a statement
+that ends with a semicolon. Jobs run inside of the client and end with it; -f and -e wait for them.
+
+examples:
+  headrace sql-client                              a prompt
+  headrace sql-client -i tables.sql                the same, after the statements of a file
+  headrace sql-client -f report.sql                the statements of a file
+  headrace sql-client -e "SHOW FUNCTIONS;"         one statement
+  headrace sql-client -D execution.checkpointing.interval=10s -f pipeline.sql"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    add_settings(parser)
+    parser.add_argument("-i", "--init", metavar="FILE", help="run these statements first")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("-f", "--file", metavar="FILE", help="run the statements of a file, then end")
+    what.add_argument("-e", "--execute", metavar="SQL", help="run these statements, then end")
+    parser.add_argument("--history", metavar="FILE", help="keep statements here")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run statements."""
+    from headrace.cluster.sql_client.prompt import history_file, interact
+    from headrace.cluster.sql_client.session import ClientSession
+    from headrace.table import EnvironmentSettings, TableEnvironment
+
+    script = options.execute if options.file is None else _text(options.file)
+    first = "" if options.init is None else _text(options.init)
+    if script is None and not sys.stdin.isatty():
+        script = sys.stdin.read()
+    builder = EnvironmentSettings.new_instance().with_configuration(settings_of(options))
+    client = ClientSession(TableEnvironment.create(builder.build()), interactive=script is None)
+    try:
+        if not _run_all(client, first):
+            return ExitCode.FAILED
+        if script is None:
+            interact(client, Path(options.history) if options.history else history_file())
+            return ExitCode.OK
+        fine = _run_all(client, script) and client.wait_for_jobs()
+        return ExitCode.OK if fine else ExitCode.FAILED
+    finally:
+        client.close()
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _run_all(client: object, script: str) -> bool:
+    """Run a script up to its first error; each statement is shown before it runs."""
+    from headrace.cluster.sql_client.session import ClientSession
+    from headrace.cluster.sql_client.splitting import split_statements
+
+    assert isinstance(client, ClientSession)
+    for statement in split_statements(script):
+        print(f"headrace SQL> {statement.strip()}")
+        if not client.run(statement):
+            return False
+        if client.finished:
+            break
+    return True

@@ -1,0 +1,188 @@
+"""The client in a real terminal: typed statements, keys, and what the screen shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pexpect
+import pytest
+
+WAIT_S = 150
+PROMPT = "headrace SQL> "
+
+
+class Terminal:
+    """A client that a test types into."""
+
+    def __init__(self, history: Path, *arguments: str) -> None:
+        environment = {
+            **os.environ,
+            "TERM": "xterm",
+            "PROMPT_TOOLKIT_NO_CPR": "1",
+            "COLUMNS": "120",
+            "LINES": "40",
+        }
+        command = [
+            "-m",
+            "headrace.cluster.cli",
+            "sql-client",
+            "--history",
+            str(history),
+            *arguments,
+        ]
+        self.child = pexpect.spawn(
+            sys.executable, command, env=environment, timeout=WAIT_S, encoding="utf-8"
+        )
+        self.child.setwinsize(40, 120)
+
+    def expect(self, text: str) -> str:
+        """Wait for a text; what came before it, without the terminal's own codes."""
+        self.child.expect_exact(text)
+        return plain(self.child.before)
+
+    def type(self, text: str) -> None:
+        self.child.send(text)
+
+    def run(self, statement: str) -> None:
+        self.child.send(statement + "\r")
+
+    def close(self) -> None:
+        self.child.close(force=True)
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r", "", text)
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "history"
+
+
+@pytest.fixture
+def terminal(history: Path, tmp_path: Path) -> Iterator[Terminal]:
+    init = tmp_path / "init.sql"
+    init.write_text("CREATE TABLE clicks (price INT) WITH ('connector' = 'datagen');")
+    opened = Terminal(history, "-i", str(init))
+    try:
+        opened.expect("HELP; shows the commands")
+        yield opened
+    finally:
+        opened.close()
+
+
+def test_statements_errors_keys_and_history(terminal: Terminal, history: Path) -> None:
+    terminal.run("SHOW TABLES;")
+    terminal.expect("1 row in set")
+    # A statement goes over several lines until its semicolon.
+    terminal.run("SELECT prise")
+    terminal.run("FROM clicks;")
+    terminal.expect("did you mean 'price'?")
+    shown = terminal.expect("^^^^^")
+    assert "SELECT prise" in shown
+    terminal.run("SET 'sql-client.execution.result-mode' = 'tabel';")
+    terminal.expect("is one of tableau, table, changelog")
+    # Tab completes a name that is the only one.
+    terminal.type("DESCRIBE cli\t")
+    terminal.expect("cks")
+    terminal.run(";")
+    terminal.expect("price")
+    terminal.expect("1 row in set")
+    # The arrow key brings the last statement back.
+    terminal.type("\x1b[A")
+    terminal.expect("DESCRIBE clicks;")
+    terminal.run("")
+    terminal.expect("1 row in set")
+    # Ctrl-C gives up what was typed.
+    terminal.type("SELECT nonsense \x03")
+    terminal.run("HELP;")
+    terminal.expect("STOP JOB 'id'")
+    terminal.run("QUIT;")
+    terminal.child.expect(pexpect.EOF)
+    terminal.close()
+    assert terminal.child.exitstatus == 0
+    assert "+DESCRIBE clicks;" in history.read_text()
+
+
+@pytest.mark.spark
+def test_queries_in_all_result_modes_and_a_job_that_is_stopped(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    counting = (
+        "CREATE TABLE n (id BIGINT) WITH ('connector' = 'datagen', 'number-of-rows' = '30', "
+        "'rows-per-second' = '1000', 'fields.id.kind' = 'sequence', 'fields.id.start' = '0', "
+        "'fields.id.end' = '29');"
+    )
+    terminal.run(counting)
+    terminal.expect("[INFO] Execute statement succeeded.")
+    terminal.run("SELECT COUNT(*) AS total FROM (VALUES (1), (2)) AS v(a);")
+    terminal.expect("| op |")
+    terminal.expect("in set")
+    # The live table shows what is left after all changes.
+    terminal.run("SET 'sql-client.execution.result-mode' = 'table';")
+    terminal.expect("[INFO] Execute statement succeeded.")
+    terminal.run("SELECT id / 10 AS tens, COUNT(*) AS c FROM n GROUP BY id / 10;")
+    terminal.expect("SQL Query Result (Table)")
+    terminal.expect("3 rows   ended")
+    terminal.type("q")
+    terminal.expect(PROMPT)
+    terminal.run("SET 'sql-client.execution.result-mode' = 'changelog';")
+    terminal.expect("[INFO] Execute statement succeeded.")
+    terminal.run("SELECT price FROM clicks;")
+    terminal.expect("SQL Query Result (Changelog)")
+    terminal.expect("+I")
+    terminal.type("Q")
+    terminal.expect("[INFO] Result retrieval cancelled.")
+    # A job goes on beside the prompt until it is stopped with a savepoint.
+    terminal.run("CREATE TABLE s (price INT) WITH ('connector' = 'blackhole');")
+    terminal.expect("[INFO] Execute statement succeeded.")
+    terminal.run(f"SET 'execution.checkpointing.savepoint-dir' = '{tmp_path}';")
+    terminal.expect("[INFO] Execute statement succeeded.")
+    terminal.run("INSERT INTO s SELECT price FROM clicks;")
+    terminal.expect("Job ID: ")
+    terminal.child.expect(r"[0-9a-f]{32}")
+    job = terminal.child.after
+    terminal.run("SHOW JOBS;")
+    terminal.expect("insert-into_default_catalog.default_database.s")
+    terminal.run(f"STOP JOB '{job}' WITH SAVEPOINT;")
+    terminal.expect("savepoint path")
+    terminal.expect(str(tmp_path))
+    terminal.expect("1 row in set")
+    terminal.run("QUIT;")
+    terminal.child.expect(pexpect.EOF)
+
+
+def test_a_file_runs_up_to_its_first_error(tmp_path: Path) -> None:
+    script = tmp_path / "script.sql"
+    script.write_text("SHOW DATABASES;\nSELECT * FROM nowhere;\nSHOW CATALOGS;\n")
+    output, status = pexpect.run(
+        f"{sys.executable} -m headrace.cluster.cli sql-client -f {script}",
+        withexitstatus=True,
+        timeout=WAIT_S,
+        encoding="utf-8",
+    )
+    assert "default_database" in output
+    assert "[ERROR] Could not execute SQL statement." in output
+    assert "'nowhere' not found" in output
+    assert "catalog name" not in output
+    assert status == 1
+
+
+def test_without_the_library_the_line_to_install_it_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "prompt_toolkit.py").write_text("raise ImportError('not here')")
+    path = os.environ.get("PYTHONPATH", "")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{path}")
+    output, status = pexpect.run(
+        f"{sys.executable} -m headrace.cluster.cli sql-client",
+        withexitstatus=True,
+        timeout=WAIT_S,
+        encoding="utf-8",
+    )
+    assert "pip install 'headrace[sql-client]'" in " ".join(output.split())
+    assert status == 2
