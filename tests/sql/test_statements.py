@@ -142,3 +142,30 @@ def test_a_query_sees_the_watermark_and_the_database() -> None:
     assert rows == [(1, None, "default_database"), (2, True, "default_database")]
     with pytest.raises(SqlError, match="single rowtime attribute"):
         session.query("SELECT CURRENT_WATERMARK(id) FROM orders")
+
+
+@pytest.mark.parametrize(
+    ("statement", "message", "position"),
+    [
+        ("EXPLAIN INSERT INTO snk SELECT 1", "did you mean 'sink'?", (1, 21)),
+        ("EXPLAIN INSERT INTO sink (a, c)\nSELECT 1, 2", "Unknown target column 'c'", (1, 30)),
+        ("EXPLAIN INSERT INTO sink SELECT 'x'", "do not match", (1, 21)),
+        ("DROP TABLE\n  snk", "does not exist, did you mean 'sink'?", (2, 3)),
+        ("DESCRIBE snk", "did you mean 'sink'?", (1, 10)),
+        ("USE CATALOG nowhere", "[nowhere] does not exist", (1, 13)),
+        ("ALTER TABLE sink DROP zz", "the column `zz` doesn't exist", (1, 23)),
+        ("CREATE TABLE x (a INT, WATERMARK FOR b AS b) WITH ('k' = 'v')", "'b' is not", (1, 38)),
+        ("SELECT 'abc", "this does not end", (1, 8)),
+        ("SELECT 1 /* abc", "this does not end", (1, 10)),
+    ],
+)
+def test_errors_of_all_statements_show_the_place(
+    statement: str, message: str, position: tuple[int, int]
+) -> None:
+    session = LocalSession()
+    session.execute("CREATE TABLE sink (a INT) WITH ('connector' = 'blackhole')")
+    with pytest.raises(SqlError) as error:
+        session.execute(statement)
+    assert message in str(error.value)
+    assert error.value.position == position
+    assert "^" in str(error.value)

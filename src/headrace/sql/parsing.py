@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sqlglot.errors import ParseError, TokenError
@@ -16,6 +17,7 @@ from headrace.sql.syntax import Node, Span
 from headrace.sql.types import DataType
 
 __all__ = [
+    "located",
     "parse_expression",
     "parse_statement",
     "parse_statements",
@@ -68,7 +70,9 @@ def _tokens(text: str) -> list[Any]:
     try:
         return list(Flink().tokenize(text))
     except TokenError as error:
-        raise SqlError(f"the text cannot be read: {str(error).splitlines()[0]}") from None
+        span = _unterminated(text)
+        reason = "this does not end" if span else str(error).splitlines()[0]
+        raise underlined(f"the text cannot be read: {reason}", text, span) from None
 
 
 def _chunks(text: str) -> list[list[Any]]:
@@ -141,6 +145,42 @@ def _translated(error: ParseError, text: str) -> SqlError:
     shown = lines[line - 1] if line <= len(lines) else ""
     mark = " " * start + "^" * max(len(highlight.splitlines()[0]), 1)
     return SqlError(f"{message}\n    {shown}\n    {mark}", (line, start + 1))
+
+
+# A name in a message, in quotes of any kind.
+_QUOTED = re.compile(r"'([^'\n]+)'|`([^`\n]+)`|\[([^\]\n]+)\]")
+
+
+def located(error: SqlError, text: str) -> None:
+    """Gives an error the place of the first name of its message that the text has."""
+    if error.position is not None or not text:
+        return
+    message = str(error)
+    for match in _QUOTED.finditer(message):
+        name = next(g for g in match.groups() if g).split(".")[-1].strip("`")
+        found = re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text)
+        if found is None:
+            found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
+        if found is not None:
+            shown = underlined(message, text, (found.start(), found.end() - 1))
+            error.args, error.position = shown.args, shown.position
+            return
+
+
+def _unterminated(text: str) -> Span | None:
+    """The quote or comment that does not end."""
+    position = 0
+    while position < len(text):
+        for pattern in (r"'(?:[^']|'')*'", r"`[^`]*`", r"--[^\n]*", r"/\*.*?\*/"):
+            match = re.compile(pattern, re.DOTALL).match(text, position)
+            if match is not None:
+                position = match.end()
+                break
+        else:
+            if text[position] in "'`" or text.startswith("/*", position):
+                return (position, position)
+            position += 1
+    return None
 
 
 def underlined(message: str, text: str, span: Span | None) -> SqlError:

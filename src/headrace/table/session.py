@@ -166,7 +166,7 @@ class Session:
         if entry is None or entry.is_view:
             from headrace.sql.binder.context import suggestion
 
-            hint = suggestion(path[-1], self.catalogs.list_tables())
+            hint = suggestion(path[-1], self.catalogs.near(self.catalogs.full_path(path)))
             raise SqlError(
                 f"Cannot find table '{'.'.join(self.catalogs.full_path(path))}' in any of the "
                 f"catalogs{hint}"

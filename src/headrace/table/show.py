@@ -157,7 +157,7 @@ def _describe_function(session: Session, statement: s.Describe) -> TableResult:
         near = builtin_registry().nearest(statement.path[-1])
         hint = f", did you mean {near}?" if near else ""
         name = quoted(statement.path)
-        raise SqlError(f"Function with the identifier '{name}' doesn't exist.{hint}")
+        raise SqlError(f"Function with the identifier '{name}' doesn't exist{hint or '.'}")
     return TableResult.of_rows(["info name", "info value"], rows)
 
 
@@ -181,8 +181,10 @@ def describe_rows(session: Session, path: tuple[str, ...]) -> list[tuple[Any, ..
     """Name, type, nullable, key, extras, watermark and comment of each column."""
     entry = session.catalogs.find_table(path)
     if entry is None:
-        full = ".".join(session.catalogs.full_path(path))
-        raise SqlError(f"Tables or views with the identifier '{full}' doesn't exist.")
+        full = session.catalogs.full_path(path)
+        hint = suggestion(full[2], session.catalogs.near(full))
+        name = ".".join(full)
+        raise SqlError(f"Tables or views with the identifier '{name}' doesn't exist{hint or '.'}")
     if entry.is_view:
         plan = session.find_table(path, {})
         assert plan is not None

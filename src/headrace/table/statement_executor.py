@@ -8,7 +8,7 @@ from typing import Any
 from headrace.common.errors import SqlError
 from headrace.sql import statements as s
 from headrace.sql.catalog import TableEntry
-from headrace.sql.parsing import parse_statement
+from headrace.sql.parsing import located, parse_statement
 from headrace.table.session import Session
 from headrace.table.table_result import TableResult
 
@@ -31,11 +31,15 @@ class StatementExecutor:
         method: Callable[[Any, str], TableResult] | None = getattr(
             self, f"_{type(statement).__name__.lower()}", None
         )
-        if method is None:
-            from headrace.table.show import show_statement
+        try:
+            if method is None:
+                from headrace.table.show import show_statement
 
-            return show_statement(self.session, statement, text)
-        return method(statement, text)
+                return show_statement(self.session, statement, text)
+            return method(statement, text)
+        except SqlError as error:
+            located(error, text)
+            raise
 
     # Queries and inserts.
 

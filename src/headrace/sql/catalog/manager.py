@@ -172,15 +172,16 @@ class CatalogManager:
         if entry is None or entry.is_view != view:
             if if_exists:
                 return False
-            hint = suggestion(full[2], self._near(full))
-            raise SqlError(f"{kind} with identifier '{'.'.join(full)}' does not exist.{hint}")
+            hint = suggestion(full[2], self.near(full))
+            raise SqlError(f"{kind} with identifier '{'.'.join(full)}' does not exist{hint or '.'}")
         if temporary:
             del self.temporary_tables[full]
         else:
             self.catalog(full[0]).drop_table(full[1], full[2], False)
         return True
 
-    def _near(self, full: TablePath) -> list[str]:
+    def near(self, full: TablePath) -> list[str]:
+        """Names beside one that was not found, for suggestions."""
         catalog = self.find_catalog(full[0])
         if catalog is None or not catalog.database_exists(full[1]):
             return []
@@ -193,7 +194,7 @@ class CatalogManager:
             catalog, database = self.database_path(path)
         if not self.catalog(catalog).database_exists(database):
             hint = suggestion(database, self.catalog(catalog).list_databases())
-            raise SqlError(f"Database '{catalog}'.'{database}' doesn't exist.{hint}")
+            raise SqlError(f"Database '{catalog}'.'{database}' doesn't exist{hint or '.'}")
         names = set(self.catalog(catalog).list_tables(database))
         names |= {t for c, d, t in self.temporary_tables if (c, d) == (catalog, database)}
         return sorted(names)

@@ -49,7 +49,7 @@ class CatalogRegistry:
         found = self._stores.get(name)
         if found is None:
             hint = suggestion(name, self._stores)
-            raise CatalogException(f"A catalog with name [{name}] does not exist.{hint}")
+            raise CatalogException(f"A catalog with name [{name}] does not exist{hint or '.'}")
         return found
 
     def definition(self, name: str) -> CatalogDefinition | None:
@@ -81,7 +81,7 @@ class CatalogRegistry:
             if if_exists:
                 return
             hint = suggestion(name, self._stores)
-            raise CatalogException(f"Catalog {name} does not exist.{hint}")
+            raise CatalogException(f"Catalog {name} does not exist{hint or '.'}")
         del self._stores[name]
         del self._definitions[name]
 
