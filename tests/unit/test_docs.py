@@ -16,6 +16,7 @@ TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG
 # Pages whose Python blocks are run, here or under tests/jobs.
 RUN = {
     "README.md",
+    "docs/catalogs.md",
     "docs/exactly-once.md",
     "docs/files.md",
     "docs/metrics.md",
@@ -50,7 +51,8 @@ def test_python_blocks_compile(text: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["files.md", "metrics.md", "state-evolution.md", "testing.md", "windows.md"]
+    "page",
+    ["catalogs.md", "files.md", "metrics.md", "state-evolution.md", "testing.md", "windows.md"],
 )
 def test_pages_that_need_no_spark_show_what_they_print(page: str, tmp_path: Path) -> None:
     check_page(DOCS / page, tmp_path)
