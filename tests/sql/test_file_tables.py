@@ -137,6 +137,13 @@ def test_formats_keep_all_types(tmp_path: Path, format_: str) -> None:
             "not supported yet",
         ),
         (COLUMNS, ", 'sink.partition-commit.policy.kind' = 'metastore'", INSERT, "success-file"),
+        (
+            COLUMNS,
+            ", 'json.timestamp-format.standard' = 'ISO'",
+            "SELECT * FROM t",
+            "Supported values are [SQL, ISO-8601]",
+        ),
+        (COLUMNS, ", 'json.ignore-parse-errors' = 'yes'", "SELECT * FROM t", "[true, false]"),
         (COLUMNS, ", 'jsn.ignore-parse-errors' = 'true'", "SELECT * FROM t", "did you mean"),
     ],
 )

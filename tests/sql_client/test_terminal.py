@@ -11,7 +11,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-WAIT_S = 150
+WAIT_S = 200
 PROMPT = "headrace SQL> "
 
 
@@ -109,6 +109,7 @@ def test_statements_errors_keys_and_history(terminal: Terminal, history: Path) -
 
 
 @pytest.mark.spark
+@pytest.mark.timeout(900)
 def test_queries_in_all_result_modes_and_a_job_that_is_stopped(
     terminal: Terminal, tmp_path: Path
 ) -> None:

@@ -29,7 +29,16 @@ class FormatOptions:
         return self.values.get(key, default)
 
     def flag(self, key: str) -> bool:
-        return self.values.get(key, "false").lower() == "true"
+        return self.choice(key, "false", ("true", "false")) == "true"
+
+    def choice(self, key: str, default: str, values: tuple[str, ...]) -> str:
+        """An option that has one of some values, in capitals or not."""
+        given = self.values.get(key, default)
+        for value in values:
+            if value.lower() == given.lower():
+                return value
+        known = ", ".join(values)
+        raise SqlError(f"Unsupported value '{given}' for {key}. Supported values are [{known}].")
 
 
 class Decoder(ABC):

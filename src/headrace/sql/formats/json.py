@@ -40,6 +40,11 @@ def encoder(row_type: RowType, options: FormatOptions) -> Encoder:
     return JsonEncoder(row_type, options)
 
 
+def _is_iso(options: FormatOptions) -> bool:
+    standards = ("SQL", "ISO-8601")
+    return options.choice("timestamp-format.standard", "SQL", standards) == "ISO-8601"
+
+
 class JsonDecoder(Decoder):
     """Fields by name; those that are missing are NULL."""
 
@@ -49,7 +54,7 @@ class JsonDecoder(Decoder):
         self._fail_on_missing = options.flag("fail-on-missing-field")
         if self._ignore and self._fail_on_missing:
             raise SqlError("fail-on-missing-field and ignore-parse-errors shouldn't both be true.")
-        iso = options.text("timestamp-format.standard", "SQL").upper() == "ISO-8601"
+        iso = _is_iso(options)
         self._fields = [
             (f.name, _reader(f.data_type, iso), f.data_type.is_nullable) for f in row_type.fields
         ]
@@ -184,7 +189,7 @@ class JsonEncoder(Encoder):
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
         self._arguments = (row_type, options)
         self._skip_null = options.flag("encode.ignore-null-fields")
-        iso = options.text("timestamp-format.standard", "SQL").upper() == "ISO-8601"
+        iso = _is_iso(options)
         self._fields = [(f.name, _writer(f.data_type, iso)) for f in row_type.fields]
 
     def __reduce__(self) -> Any:
