@@ -12,7 +12,6 @@ import pexpect
 import pytest
 
 WAIT_S = 200
-PROMPT = "headrace SQL> "
 
 
 class Terminal:
@@ -106,55 +105,6 @@ def test_statements_errors_keys_and_history(terminal: Terminal, history: Path) -
     terminal.close()
     assert terminal.child.exitstatus == 0
     assert "+DESCRIBE clicks;" in history.read_text()
-
-
-@pytest.mark.spark
-@pytest.mark.timeout(900)
-def test_queries_in_all_result_modes_and_a_job_that_is_stopped(
-    terminal: Terminal, tmp_path: Path
-) -> None:
-    counting = (
-        "CREATE TABLE n (id BIGINT) WITH ('connector' = 'datagen', 'number-of-rows' = '30', "
-        "'rows-per-second' = '1000', 'fields.id.kind' = 'sequence', 'fields.id.start' = '0', "
-        "'fields.id.end' = '29');"
-    )
-    terminal.run(counting)
-    terminal.expect("[INFO] Execute statement succeeded.")
-    terminal.run("SELECT COUNT(*) AS total FROM (VALUES (1), (2)) AS v(a);")
-    terminal.expect("| op |")
-    terminal.expect("in set")
-    # The live table shows what is left after all changes.
-    terminal.run("SET 'sql-client.execution.result-mode' = 'table';")
-    terminal.expect("[INFO] Execute statement succeeded.")
-    terminal.run("SELECT id / 10 AS tens, COUNT(*) AS c FROM n GROUP BY id / 10;")
-    terminal.expect("SQL Query Result (Table)")
-    terminal.expect("3 rows   ended")
-    terminal.type("q")
-    terminal.expect(PROMPT)
-    terminal.run("SET 'sql-client.execution.result-mode' = 'changelog';")
-    terminal.expect("[INFO] Execute statement succeeded.")
-    terminal.run("SELECT price FROM clicks;")
-    terminal.expect("SQL Query Result (Changelog)")
-    terminal.expect("+I")
-    terminal.type("Q")
-    terminal.expect("[INFO] Result retrieval cancelled.")
-    # A job goes on beside the prompt until it is stopped with a savepoint.
-    terminal.run("CREATE TABLE s (price INT) WITH ('connector' = 'blackhole');")
-    terminal.expect("[INFO] Execute statement succeeded.")
-    terminal.run(f"SET 'execution.checkpointing.savepoint-dir' = '{tmp_path}';")
-    terminal.expect("[INFO] Execute statement succeeded.")
-    terminal.run("INSERT INTO s SELECT price FROM clicks;")
-    terminal.expect("Job ID: ")
-    terminal.child.expect(r"[0-9a-f]{32}")
-    job = terminal.child.after
-    terminal.run("SHOW JOBS;")
-    terminal.expect("insert-into_default_catalog.default_database.s")
-    terminal.run(f"STOP JOB '{job}' WITH SAVEPOINT;")
-    terminal.expect("savepoint path")
-    terminal.expect(str(tmp_path))
-    terminal.expect("1 row in set")
-    terminal.run("QUIT;")
-    terminal.child.expect(pexpect.EOF)
 
 
 def test_a_file_runs_up_to_its_first_error(tmp_path: Path) -> None:
