@@ -14,6 +14,9 @@ from tests.dashboard.conftest import JobManager, Visitor
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, LocatorAssertions, Page
 
+# The first test of all may have to install a browser, or the packages of the build.
+pytestmark = pytest.mark.timeout(900)
+
 Visit = Callable[..., Visitor]
 ACCESSIBILITY = (Path(__file__).parent / "accessibility.js").read_text()
 

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+# The first test of all may have to install a browser, or the packages of the build.
+pytestmark = pytest.mark.timeout(900)
+
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "dashboard"
 BUILT = ROOT / "src/headrace/cluster/dashboard"

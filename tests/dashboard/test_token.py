@@ -10,6 +10,9 @@ import pytest
 
 from tests.dashboard.conftest import Visitor
 
+# The first test of all may have to install a browser, or the packages of the build.
+pytestmark = pytest.mark.timeout(900)
+
 TOKEN = "correct horse"
 FIRST_PAGE = ("/config", "/overview", "/jobs/overview")
 
