@@ -30,16 +30,27 @@ export function JobManagerPage({ tab = "config", file }: { tab: string | undefin
   );
 }
 
+const VERSIONS = ["version", "python", "spark", "platform"] as const;
+
 function Configuration() {
   const settings = useResource<Setting[]>("/jobmanager/config", 0);
+  const environment = useResource<Record<string, unknown>>("/jobmanager/environment", 0);
+  const versions = VERSIONS.map((key) => ({ key, value: String(environment.data?.[key] ?? "") }));
   return (
-    <Panel title="Configuration">
-      {settings.data ? (
-        <Settings caption="Settings of the JobManager" settings={settings.data} />
-      ) : (
-        <Pending error={settings.error} what="the configuration" />
+    <>
+      <Panel title="Configuration">
+        {settings.data ? (
+          <Settings caption="Settings of the JobManager" settings={settings.data} />
+        ) : (
+          <Pending error={settings.error} what="the configuration" />
+        )}
+      </Panel>
+      {environment.data && (
+        <Panel title="Versions">
+          <Settings caption="Versions" settings={versions.filter((v) => v.value)} />
+        </Panel>
       )}
-    </Panel>
+    </>
   );
 }
 
