@@ -11,7 +11,7 @@ export SPARK_LOCAL_IP ?= 127.0.0.1
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-quick kafka postgresql lint format types bench docs coverage-page clean java dashboard dashboard-test
+.PHONY: help setup demo test test-quick kafka postgresql mariadb lint format types bench docs coverage-page clean java dashboard dashboard-test
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -43,10 +43,13 @@ test: $(VENV)/.stamp-dev java ## Run every test, those that start Spark and kill
 test-quick: $(VENV)/.stamp-dev ## Run the tests that need no Spark
 	$(BIN)/python -m pytest $(wildcard tests/unit tests/property)
 
-kafka: $(VENV)/.stamp-dev java ## Run a Kafka broker on loopback until Ctrl+C, with its address printed
-	@$(BIN)/python -m tools.kafka_broker
+kafka: $(VENV)/.stamp-dev java ## Run a Kafka broker on loopback until Ctrl+C, with its address printed; TOPICS="a b" to create
+	@$(BIN)/python -m tools.kafka_broker --topics $(TOPICS)
 
 postgresql: $(VENV)/.stamp-dev ## Run a PostgreSQL server on loopback until Ctrl+C, with its address printed
+	@$(BIN)/python -m tools.database_server $@
+
+mariadb: $(VENV)/.stamp-dev ## Run a MariaDB server on loopback until Ctrl+C, with its address printed
 	@$(BIN)/python -m tools.database_server $@
 
 lint: $(VENV)/.stamp-dev ## Check style and formatting

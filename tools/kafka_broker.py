@@ -1,6 +1,7 @@
 """A real Kafka broker for tests and benchmarks: one node in KRaft mode, on loopback only.
 
-    python -m tools.kafka_broker            run a broker until Ctrl+C, and print its address
+    python -m tools.kafka_broker --topics lines counts
+                                            run a broker until Ctrl+C, and print its address
 
 Its jars are artifacts of the Apache Kafka project, resolved once by Maven (as it is configured on
 the machine) into ``${XDG_CACHE_HOME:-~/.cache}/headrace``. Ports are chosen by the system; the
@@ -275,17 +276,32 @@ def _free_ports(count: int) -> list[int]:
         return [opened.getsockname()[1] for opened in sockets]
 
 
+def create_topics(servers: str, names: list[str], partitions: int = 2) -> None:
+    """Create topics, for somebody who tries something."""
+    if not names:
+        return
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    created = AdminClient({"bootstrap.servers": servers}).create_topics(
+        [NewTopic(name, partitions, 1) for name in names]
+    )
+    for future in created.values():
+        future.result(_START_S)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--fetch", action="store_true", help="only fetch the jars")
+    parser.add_argument("--topics", nargs="*", default=[], help="topics to create")
     options = parser.parse_args()
     try:
         if options.fetch:
             print(broker_jars())
             return 0
         with running_broker() as broker:
+            create_topics(broker.bootstrap_servers, options.topics)
             print(f"bootstrap.servers={broker.bootstrap_servers}  (Ctrl+C ends it)", flush=True)
             with contextlib.suppress(KeyboardInterrupt):
                 signal.pause()
