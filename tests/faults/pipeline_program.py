@@ -34,6 +34,7 @@ from headrace.datastream.connectors.kafka import (
     KafkaRecordSerializationSchema,
     KafkaSink,
     KafkaSource,
+    KafkaTopicPartition,
 )
 from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
 from headrace.datastream.state import ValueStateDescriptor
@@ -41,6 +42,7 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from tests.faults.counting_on_spark import announce
 
 KEYS = 100
+PARTITIONS = 4
 ROW = Types.ROW([Types.INT(), Types.INT(), Types.INT()])
 
 
@@ -59,6 +61,7 @@ class Pipeline:
     user: str
     password: str
     table: str
+    records: int
     epoch_records: int
 
 
@@ -100,7 +103,7 @@ def build(pipeline: Pipeline) -> StreamExecutionEnvironment:
         .set_topics(pipeline.source_topic)
         .set_group_id("pipeline")
         .set_starting_offsets(KafkaOffsetsInitializer.earliest())
-        .set_bounded(KafkaOffsetsInitializer.latest())
+        .set_bounded(KafkaOffsetsInitializer.offsets(ends_of(pipeline)))
         .set_value_only_deserializer(SimpleStringSchema())
         .build()
     )
@@ -127,6 +130,14 @@ def build(pipeline: Pipeline) -> StreamExecutionEnvironment:
     rows = counted.map(lambda text: Row(*map(int, text.split(","))), ROW).uid("rows")
     rows.add_sink(to_table(pipeline)).uid("to-table")
     return env
+
+
+def ends_of(pipeline: Pipeline) -> dict[KafkaTopicPartition, int]:
+    """Where each partition ends: number n is in partition n modulo their number."""
+    return {
+        KafkaTopicPartition(pipeline.source_topic, p): len(range(p, pipeline.records, PARTITIONS))
+        for p in range(PARTITIONS)
+    }
 
 
 def to_table(pipeline: Pipeline) -> JdbcSink:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 
 from headrace.common.configuration import Configuration
-from headrace.common.job_status import JobStatus
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
@@ -28,6 +26,7 @@ from headrace.datastream.state import (
     ValueStateDescriptor,
 )
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from tests.jobs.progress import wait_until_read
 
 RECORDS, KEYS, PER_SECOND = 5_000, 7, 1_250
 FACTORS = MapStateDescriptor("factors", Types.INT(), Types.INT())
@@ -39,6 +38,8 @@ def environment(parallelism: int = 2, **more: str) -> StreamExecutionEnvironment
     settings = {
         "spark.master": "local[2]",
         "execution.epoch.target": "200 ms",
+        # However slow the machine is, there are checkpoints between the first and the last record.
+        "execution.epoch.max-records": "250",
         "execution.checkpointing.interval": "300 ms",
         "restart-strategy.type": "fixed-delay",
         "restart-strategy.fixed-delay.attempts": "2",
@@ -49,8 +50,8 @@ def environment(parallelism: int = 2, **more: str) -> StreamExecutionEnvironment
     return env.set_parallelism(parallelism)
 
 
-def numbers(env: StreamExecutionEnvironment) -> Any:
-    source = DataGeneratorSource(int, RECORDS, RateLimiterStrategy.per_second(PER_SECOND))
+def numbers(env: StreamExecutionEnvironment, per_second: int = PER_SECOND) -> Any:
+    source = DataGeneratorSource(int, RECORDS, RateLimiterStrategy.per_second(per_second))
     stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
     return stream.uid("numbers")
 
@@ -151,11 +152,10 @@ def test_operator_state_after_a_restart(tmp_path: Path) -> None:
 def savepoint(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Of a job with parallelism 2 that was stopped halfway."""
     env = environment()
-    numbers(env).rebalance().process(Numbering()).uid("numbering").add_sink(lambda value: None)
+    slow = numbers(env, per_second=200).rebalance().process(Numbering()).uid("numbering")
+    slow.add_sink(lambda value: None)
     client = env.execute_async()
-    while client.get_job_status().result() is not JobStatus.RUNNING:
-        time.sleep(0.05)
-    time.sleep(1)
+    wait_until_read(client, 200)
     directory = tmp_path_factory.mktemp("savepoints")
     path: str = client.stop_with_savepoint(False, str(directory)).result()
     client.get_job_execution_result().result()
@@ -167,7 +167,8 @@ def test_operator_state_at_another_parallelism(savepoint: str, parallelism: int)
     env = environment(parallelism, **{"execution.state-recovery.path": savepoint})
     # The sink had no uid, and has no state.
     env.get_configuration().set_string("execution.state-recovery.ignore-unclaimed-state", "true")
-    stream = numbers(env).rebalance().process(Numbering()).uid("numbering")
+    fast = numbers(env, per_second=100_000)
+    stream = fast.rebalance().process(Numbering()).uid("numbering")
     with stream.execute_and_collect() as results:
         found = sorted(results)
     last = {}

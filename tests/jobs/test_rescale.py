@@ -84,7 +84,12 @@ class Watching(JobListener):
 
 
 def test_no_record_is_lost_or_read_twice(tmp_path: Path) -> None:
-    settings = {"spark.master": "local[2]", "execution.epoch.target": "200 ms"}
+    settings = {
+        "spark.master": "local[2]",
+        "execution.epoch.target": "200 ms",
+        # However slow the machine is, there are epochs left when it is rescaled.
+        "execution.epoch.max-records": "150",
+    }
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
     env.set_parallelism(2)
     source = DataGeneratorSource(lambda i: i, RECORDS, RateLimiterStrategy.per_second(PER_SECOND))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,9 @@ from headrace.datastream.data_stream import DataStream
 from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from tests.jobs.progress import wait_until_read
 
-RECORDS, KEYS, PER_SECOND = 6_000, 7, 2_000
+RECORDS, KEYS = 6_000, 7
 
 
 class Counting(KeyedProcessFunction[int, int, tuple[int, int]]):
@@ -38,14 +38,18 @@ class Counting(KeyedProcessFunction[int, int, tuple[int, int]]):
 
 
 def counting(
-    parallelism: int, restore: Path | str | None = None, uid: str = "counting", **more: str
+    parallelism: int,
+    restore: Path | str | None = None,
+    uid: str = "counting",
+    per_second: int = 100_000,
+    **more: str,
 ) -> tuple[StreamExecutionEnvironment, DataStream[Any]]:
     settings = {"spark.master": "local[2]", "execution.epoch.target": "300 ms", **more}
     if restore is not None:
         settings["execution.state-recovery.path"] = str(restore)
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
     env.set_parallelism(parallelism)
-    source = DataGeneratorSource(lambda i: i, RECORDS, RateLimiterStrategy.per_second(PER_SECOND))
+    source = DataGeneratorSource(lambda i: i, RECORDS, RateLimiterStrategy.per_second(per_second))
     stream = (
         env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
         .uid("numbers")
@@ -64,12 +68,10 @@ def expected() -> list[tuple[int, int]]:
 def savepoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The savepoint of a job that was stopped halfway."""
     directory = tmp_path_factory.mktemp("savepoints")
-    env, stream = counting(2)
+    env, stream = counting(2, per_second=200)
     stream.print()
     client = env.execute_async("counting")
-    while client.get_job_status().result() is not JobStatus.RUNNING:
-        time.sleep(0.05)
-    time.sleep(0.8)
+    wait_until_read(client, 100)
     path = Path(client.stop_with_savepoint(False, str(directory)).result())
     assert client.get_job_status().result() is JobStatus.FINISHED
     return path
@@ -138,7 +140,7 @@ def test_a_path_without_a_savepoint_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_savepoint_needs_a_place(savepoint: Path) -> None:
-    env, stream = counting(2)
+    env, stream = counting(2, per_second=200)
     stream.print()
     client = env.execute_async()
     with pytest.raises(CheckpointError, match="where should the savepoint go"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 
 from headrace.common.configuration import Configuration
-from headrace.common.job_status import JobStatus
 from headrace.common.time import Time
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
@@ -30,6 +28,7 @@ from headrace.datastream.state import (
 from headrace.datastream.state_backend import EmbeddedRocksDBStateBackend
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.datastream.window import EventTimeSessionWindows
+from tests.jobs.progress import wait_until_read
 
 RECORDS, KEYS, PER_SECOND = 6_000, 500, 2_500
 # A small part of the keys, so that most accesses go to the database.
@@ -103,7 +102,14 @@ class Stumble(MapFunction, CheckpointListener):
 
 
 def environment(backend: str, parallelism: int = 2, **more: str) -> StreamExecutionEnvironment:
-    settings = {"spark.master": "local[2]", "execution.epoch.target": "300 ms", **CACHE, **more}
+    settings = {
+        "spark.master": "local[2]",
+        "execution.epoch.target": "300 ms",
+        # However slow the machine is, there are checkpoints between the first and the last record.
+        "execution.epoch.max-records": "300",
+        **CACHE,
+        **more,
+    }
     configuration = Configuration.from_dict(settings)
     if backend == "rocksdb":
         EmbeddedRocksDBStateBackend().apply_to(configuration)
@@ -111,8 +117,10 @@ def environment(backend: str, parallelism: int = 2, **more: str) -> StreamExecut
     return env.set_parallelism(parallelism)
 
 
-def all_kinds(env: StreamExecutionEnvironment, marker: Path | None = None) -> Any:
-    source = DataGeneratorSource(int, RECORDS, RateLimiterStrategy.per_second(PER_SECOND))
+def all_kinds(
+    env: StreamExecutionEnvironment, marker: Path | None = None, per_second: int = PER_SECOND
+) -> Any:
+    source = DataGeneratorSource(int, RECORDS, RateLimiterStrategy.per_second(per_second))
     stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
     if marker is not None:
         stream = stream.map(Stumble(marker)).uid("stumble")
@@ -170,11 +178,9 @@ def test_a_savepoint_of_one_backend_is_restored_by_the_other(
     before: str, after: str, tmp_path: Path
 ) -> None:
     env = environment(before)
-    all_kinds(env).print()
+    all_kinds(env, per_second=300).print()
     client = env.execute_async()
-    while client.get_job_status().result() is not JobStatus.RUNNING:
-        time.sleep(0.05)
-    time.sleep(1)
+    wait_until_read(client, 300)
     savepoint = client.stop_with_savepoint(False, str(tmp_path)).result()
     env = environment(after, 3, **{"execution.state-recovery.path": savepoint})
     assert collected(all_kinds(env)) == expected()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 
 from headrace.common import Configuration, Row, Types
 from headrace.common.errors import CheckpointError, FunctionTypeError, StateError
-from headrace.common.job_status import JobStatus
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
@@ -40,6 +38,7 @@ from headrace.state_processor import (
     SavepointWriter,
     StateBootstrapFunction,
 )
+from tests.jobs.progress import wait_until_read
 
 USERS = [(f"user-{n}", n, ["a", "b"][: n % 3]) for n in range(40)]
 
@@ -270,9 +269,7 @@ class TestReading:
         visits = stream.map(Remember()).uid("map").key_by(lambda visit: visit[0]).process(Visits())
         visits.uid("visits").sink_to(DiscardingSink())
         client = env.execute_async("visits")
-        while client.get_job_status().result() is not JobStatus.RUNNING:
-            time.sleep(0.05)
-        time.sleep(0.6)
+        wait_until_read(client, 100)
         path = client.stop_with_savepoint(False, str(tmp_path)).result()
         reader = SavepointReader.read(path)
         seen = [r.value for r in reader.read_union_state("map", "seen").collect()]

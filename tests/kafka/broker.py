@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -14,6 +14,14 @@ from tools.kafka_broker import KafkaBroker
 
 _numbers = itertools.count(1)
 LIMIT_S = 60.0
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait for what a broker or another thread does in its own time."""
+    deadline = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)
 
 
 class Kafka:
@@ -59,8 +67,8 @@ class Kafka:
             producer.produce(topic, data, partition=partition, **fields)
         assert producer.flush(LIMIT_S) == 0
 
-    def fill(self, topic: str, count: int) -> None:
-        """Write the numbers up to a count, spread over the partitions."""
+    def fill(self, topic: str, start: int, end: int) -> None:
+        """Write the numbers of a range, spread over the partitions."""
         producer = Producer(
             {
                 "bootstrap.servers": self.servers,
@@ -69,7 +77,7 @@ class Kafka:
             }
         )
         partitions = len(self._partitions(topic))
-        for number in range(count):
+        for number in range(start, end):
             producer.produce(topic, str(number).encode(), None, number % partitions)
         assert producer.flush(LIMIT_S) == 0
 

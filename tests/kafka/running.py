@@ -9,6 +9,7 @@ from typing import Any
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.graph.job_graph import build_job_graph
+from headrace.runtime.batch import MIN_TIMESTAMP
 from headrace.testing.in_process import _collected
 from headrace.testing.runner import MiniRunner
 
@@ -62,6 +63,6 @@ class Running:
 
     @property
     def watermark(self) -> int:
-        """That of the source."""
-        [report] = [r for r in self._runner.reports.values() if r.source]
-        return report.operators[0].watermark
+        """That of the source; the lowest before the first epoch."""
+        reports = [r for r in self._runner.reports.values() if r.source]
+        return reports[0].operators[0].watermark if reports else MIN_TIMESTAMP

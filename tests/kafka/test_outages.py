@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.base import DeliveryGuarantee, RetriableCommitError
 from headrace.datastream.connectors.kafka import KafkaSource
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-from tests.kafka.broker import Kafka
+from tests.kafka.broker import Kafka, wait_until
 from tests.kafka.running import Running
 from tests.kafka.test_transactions import Context, Sinks
 
@@ -43,21 +43,26 @@ def test_writers_wait_for_brokers(absent: Kafka) -> None:
     exact.writer.write(["exact"], None)
     plain.writer.write(["plain"], None)
     absent.broker.stop()
-    with started_later(absent):
+    with started_when(absent, lambda: said(exact.lines, AWAY)):
         committables = exact.writer.prepare_commit(1, False)
+    absent.broker.stop()
+    plain.writer.write(["more"], None)
+    with started_when(absent, lambda: said(plain.lines, AWAY)):
         plain.writer.prepare_commit(1, False)
     for lines in (exact.lines, plain.lines):
-        assert any("cannot be reached and is waited for" in line for line in lines)
-        assert "is there again" in lines[-1]
+        wait_until(lambda lines=lines: said(lines, "is there again"))
     # A reader of committed records may have to wait behind the open transaction.
-    assert "plain" in absent.values(sinks.topic, "read_uncommitted")
+    assert {"plain", "more"} <= set(absent.values(sinks.topic, "read_uncommitted"))
     absent.broker.stop()
-    with started_later(absent):
+    refused: list[RetriableCommitError] = []
+    with started_when(absent, lambda: bool(refused)):
         while True:
-            with contextlib.suppress(RetriableCommitError):
+            try:
                 exact.committer.commit(committables)
                 break
-    sinks.assert_visible("exact", "plain")
+            except RetriableCommitError as error:
+                refused.append(error)
+    sinks.assert_visible("exact", "more", "plain")
     plain.writer.close()
     sinks.close()
 
@@ -73,10 +78,22 @@ class KafkaWriterOf:
         self.writer.open()
 
 
+AWAY = "cannot be reached and is waited for"
+
+
+def said(lines: list[str], words: str) -> bool:
+    return any(words in line for line in lines)
+
+
 @contextlib.contextmanager
-def started_later(kafka: Kafka) -> Iterator[None]:
-    """Start the broker while the block waits for it."""
-    starting = threading.Timer(2.0, kafka.broker.start)
+def started_when(kafka: Kafka, condition: Callable[[], bool]) -> Iterator[None]:
+    """Start the broker when the block has noticed that it is away."""
+
+    def start() -> None:
+        wait_until(condition)
+        kafka.broker.start()
+
+    starting = threading.Thread(target=start)
     starting.start()
     yield
     starting.join()
@@ -97,8 +114,7 @@ def test_a_reader_waits_for_brokers_and_for_topics(
     env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
     stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "kafka")
     with Running(env, stream) as job:
-        job.run(1.0)
-        assert "cannot be reached and is waited for" in caplog.text
+        job.run_until(lambda: AWAY in caplog.text)
         starting = threading.Thread(target=absent.broker.start)
         starting.start()
         job.run_until(lambda: not starting.is_alive())

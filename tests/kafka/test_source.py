@@ -23,7 +23,7 @@ from headrace.datastream.functions import ProcessFunction
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
-from tests.kafka.broker import Kafka
+from tests.kafka.broker import Kafka, wait_until
 from tests.kafka.running import Running, now_ms
 from tests.unit.datastream.connectors.reading import opened
 
@@ -169,16 +169,17 @@ def test_a_partition_without_records_holds_the_watermark_back_until_it_is_idle(
     kafka.write(topic, [0, 1], 0, timestamp=50)
     strategy = WatermarkStrategy.for_monotonous_timestamps()
 
-    def watermark_after(strategy: WatermarkStrategy, seconds: float) -> int:
+    def running(strategy: WatermarkStrategy) -> Running:
         env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
         env.get_config().set_auto_watermark_interval(1)
-        env.from_source(builder(kafka, topic).build(), strategy, "kafka").print()
-        with Running(env) as job:
-            job.run(seconds)
-            return job.watermark
+        return Running(env, env.from_source(builder(kafka, topic).build(), strategy, "kafka"))
 
-    assert watermark_after(strategy, 1.0) < 0
-    assert watermark_after(strategy.with_idleness(Duration.of_millis(200)), 1.5) == 49
+    with running(strategy) as job:
+        job.run_until(lambda: len(job.rows) == 2)
+        job.run(0.5)
+        assert job.watermark < 0
+    with running(strategy.with_idleness(Duration.of_millis(200))) as job:
+        job.run_until(lambda: job.watermark == 49)
 
 
 def test_positions_are_exact_wherever_the_job_is_restored(kafka: Kafka) -> None:
@@ -223,15 +224,14 @@ def test_offsets_are_committed_to_the_group_when_a_checkpoint_is_complete(kafka:
     reader.on_checkpoint(1)
     assert kafka.committed("commits", topic) < 0
     reader.on_checkpoint_complete(1)
-    while kafka.committed("commits", topic) != taken:
-        pass
+    wait_until(lambda: kafka.committed("commits", topic) == taken)
     while not reader.exhausted:
         reader.poll(1000)
     reader.on_checkpoint(2)
     reader.on_checkpoint(3)
     reader.on_checkpoint_complete(3)
     reader.close()
-    assert kafka.committed("commits", topic) == 10
+    wait_until(lambda: kafka.committed("commits", topic) == 10)
     assert kafka.committed("commits", topic, 1) < 0
 
 

@@ -98,7 +98,7 @@ class Sinks:
 
     def assert_visible(self, *values: str) -> None:
         """A commit is answered before all can see it, so it may take a moment."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while self.visible() != list(values) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert self.visible() == list(values)
