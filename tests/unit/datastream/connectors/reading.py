@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
+from collections.abc import Callable
 from typing import Any
 
 from headrace.datastream.connectors.base import ReadBatch, Source, SourceReader
@@ -73,13 +74,13 @@ def resumed(
     return other
 
 
-def drain(reader: SourceReader, max_records: int = 10_000, timeout_s: float = 10) -> list[Any]:
+def drain(reader: SourceReader, max_records: int = 10_000, timeout_s: float = 60) -> list[Any]:
     """All values until the reader is exhausted."""
     return [v for batch in batches(reader, max_records, timeout_s) for v in batch.values]
 
 
 def batches(
-    reader: SourceReader, max_records: int = 10_000, timeout_s: float = 10
+    reader: SourceReader, max_records: int = 10_000, timeout_s: float = 60
 ) -> list[ReadBatch]:
     read: list[ReadBatch] = []
     deadline = time.monotonic() + timeout_s
@@ -92,6 +93,14 @@ def batches(
         else:
             assert time.monotonic() < deadline, f"the reader did not end; read {len(read)} batches"
             time.sleep(0.002)
+
+
+def wait_until(condition: Callable[[], bool], timeout_s: float = 60) -> None:
+    """Wait for what a thread does in its own time."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.002)
 
 
 def read_all(source: Source, parallelism: int = 1) -> list[list[Any]]:

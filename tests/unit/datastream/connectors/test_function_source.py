@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-import time
 import traceback
 from typing import Any
 
@@ -23,6 +22,7 @@ from tests.unit.datastream.connectors.reading import (
     drain,
     opened,
     resumed,
+    wait_until,
 )
 
 
@@ -143,7 +143,7 @@ def test_an_error_of_run_comes_after_the_records_before_it_and_shows_the_users_l
         raise ValueError("boom")
 
     reader = opened(FunctionSource(FromBody(body)))
-    time.sleep(0.05)
+    wait_until(lambda: not reader.running)
     batch = reader.poll(10)
     assert batch is not None
     assert batch.values == [1]
@@ -154,24 +154,25 @@ def test_an_error_of_run_comes_after_the_records_before_it_and_shows_the_users_l
 
 
 def test_the_coordinator_is_woken_once_until_the_buffer_was_found_empty() -> None:
-    go = threading.Event()
+    filled, go = threading.Event(), threading.Event()
 
     def body(ctx: Any) -> None:
         for i in range(100):
             ctx.collect(i)
+        filled.set()
         go.wait()
         ctx.collect("late")
 
     context = FakeReaderContext()
     reader = opened(FunctionSource(FromBody(body)), context)
-    time.sleep(0.05)
+    filled.wait()
     assert context.wake_ups == 1
     reader.poll(1000)
     assert context.wake_ups == 1
     assert reader.poll(1000) is None
     go.set()
     assert drain(reader) == ["late"]
-    assert context.wake_ups >= 2
+    wait_until(lambda: context.wake_ups >= 2)
 
 
 def test_the_end_wakes_the_coordinator_too() -> None:
@@ -182,7 +183,7 @@ def test_the_end_wakes_the_coordinator_too() -> None:
     assert context.wake_ups == 0
     go.set()
     drain(reader)
-    assert context.wake_ups == 1
+    wait_until(lambda: context.wake_ups == 1)
 
 
 def test_close_cancels_a_function_that_waits() -> None:
@@ -213,8 +214,7 @@ def test_a_full_buffer_makes_the_thread_wait() -> None:
     buffer = RecordBuffer("s", lambda: None, capacity=10)
     thread = threading.Thread(target=lambda: [buffer.put(i) for i in range(25)], daemon=True)
     thread.start()
-    time.sleep(0.05)
-    assert [len(b.values) for b in buffer.contents()] == [10]
+    wait_until(lambda: [len(b.values) for b in buffer.contents()] == [10])
     read: list[int] = []
     while len(read) < 25:
         batch = buffer.take(7)
@@ -231,7 +231,6 @@ def test_a_checkpoint_has_the_state_and_what_was_not_read_yet(size: int) -> None
     """With the larger size the thread stands at a full buffer, in the lock, when it is taken."""
     source = FunctionSource(Counter(size))
     reader = opened(source)
-    time.sleep(0.05)
     read: list[int] = []
     while len(read) < 200:
         batch = reader.poll(70)
@@ -239,5 +238,5 @@ def test_a_checkpoint_has_the_state_and_what_was_not_read_yet(size: int) -> None
     other = FunctionSource(Counter(size))
     resumed_reader = resumed(other, reader)
     reader.close()
-    read += drain(resumed_reader, timeout_s=30)
+    read += drain(resumed_reader)
     assert read == list(range(size))
