@@ -21,13 +21,13 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.spark.batches import BatchCommitter
 
 ROW = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
-RECORDS, PER_SECOND = 2_000, 1_000
+RECORDS, PER_SECOND = 1_200, 1_000
 
 
-def environment(checkpoints: str | None = "10 ms") -> StreamExecutionEnvironment:
+def environment(checkpoints: str | None = "300 ms") -> StreamExecutionEnvironment:
     configuration = Configuration()
     # However slow the machine is, the records do not fit into fewer than three epochs.
-    configuration.set_string("execution.epoch.max-records", "400")
+    configuration.set_string("execution.epoch.max-records", "200")
     if checkpoints is not None:
         configuration.set_string("execution.checkpointing.interval", checkpoints)
         configuration.set_string("restart-strategy.type", "fixed-delay")

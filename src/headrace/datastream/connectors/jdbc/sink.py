@@ -123,7 +123,8 @@ class JdbcSink(Sink):
         if wrong is not None:
             raise HeadraceError(
                 f"{self.connection_options.url} cannot execute the statement of the JDBC sink made "
-                f"at {self.made_at}: {wrong}; the statement is: {self.sql}"
+                f"at {self.made_at}: {wrong}; correct the statement, or give the database the "
+                f"table and the columns that it names; the statement is: {self.sql}"
             )
 
     def parameters(self, values: Sequence[Any]) -> list[Any]:

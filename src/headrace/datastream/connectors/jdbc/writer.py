@@ -104,8 +104,9 @@ class BatchWriter(SinkWriter):
     def _failure(self, error: Exception, records: int) -> HeadraceError:
         return HeadraceError(
             f"{self._sink.connection_options.url} refused a batch of {records} records: "
-            f"{_one_line(error)}; the JDBC sink was made at {self._sink.made_at} with the "
-            f"statement: {self._sink.sql}"
+            f"{_one_line(error)}; filter or change such records before the sink, or let the table "
+            f"take them; the JDBC sink was made at {self._sink.made_at} with the statement: "
+            f"{self._sink.sql}"
         )
 
     def close(self) -> None:
