@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-_START_S = 60.0
+_START_S = 180.0
 BUCKET = "checkpoints"
 
 

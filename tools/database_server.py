@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     import psycopg
     import pymysql
 
-_START_S = 60.0
-_STOP_S = 20.0
+_START_S = 180.0
+_STOP_S = 60.0
 
 # The shell ends the server when its standard input does, that is when our process has ended.
 _GUARD = '"$@" </dev/null >>"$LOG" 2>&1 & echo $!; read -r _; kill -9 $! 2>/dev/null'

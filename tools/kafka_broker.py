@@ -33,8 +33,8 @@ KAFKA_VERSION = "4.1.0"
 SCALA_VERSION = "2.13"
 LOG4J_VERSION = "2.24.3"
 
-_START_S = 60.0
-_STOP_S = 15.0
+_START_S = 180.0
+_STOP_S = 60.0
 
 _POM = f"""\
 <project>
@@ -282,9 +282,9 @@ def create_topics(servers: str, names: list[str], partitions: int = 2) -> None:
         return
     from confluent_kafka.admin import AdminClient, NewTopic
 
-    created = AdminClient({"bootstrap.servers": servers}).create_topics(
-        [NewTopic(name, partitions, 1) for name in names]
-    )
+    # It must outlive what it has promised.
+    admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+    created = admin.create_topics([NewTopic(name, partitions, 1) for name in names])
     for future in created.values():
         future.result(_START_S)
 

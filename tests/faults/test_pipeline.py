@@ -26,6 +26,7 @@ from tests.faults.test_recovery import latest_checkpoint
 from tests.jdbc.test_tables import Table
 from tests.kafka.broker import Kafka
 from tools.database_server import PostgreSqlServer
+from tools.processes import alive
 
 PROGRAM = Path(__file__).with_name("pipeline_program.py")
 LONG = bool(os.environ.get("HEADRACE_LONG_FAULTS"))
@@ -35,8 +36,9 @@ SHARE = RECORDS // (KILLS + 1)
 EACH = ("slot", "executor", "driver")
 MORE = (*("slot", "executor", "slot") * 5, "driver")
 EPOCH_RECORDS = 10_000 if LONG else 1_000
+UNHARMED_S = 20.0
 SELECT = "SELECT number, key, count FROM {}"
-LIMIT_S = 3_600 if LONG else 600
+LIMIT_S = 7_200 if LONG else 1_800
 
 pytestmark = [pytest.mark.timeout(LIMIT_S), pytest.mark.slow]
 
@@ -69,11 +71,14 @@ class Chaos:
 
     def kill(self, whom: str) -> None:
         """Kill one of a kind some time after it has begun to work."""
-        self.write(self._written + SHARE)
+        self.write(SHARE * (1 + sum(self.kills.values())))
         driver, *slots = self._next_attempt()
         time.sleep(self._random.uniform(0.2, 3.0))
         executors = descendants_of(driver, b"CoarseGrainedExecutorBackend")
-        victims = {"slot": slots, "executor": executors, "driver": [driver]}[whom]
+        of_kind = {"slot": slots, "executor": executors, "driver": [driver]}[whom]
+        victims = [pid for pid in of_kind if alive(pid)]
+        if not victims:
+            return
         os.kill(self._random.choice(victims), signal.SIGKILL)
         self.kills[whom] += 1
         if whom == "driver":
@@ -82,12 +87,21 @@ class Chaos:
             self.start()
 
     def _next_attempt(self) -> list[int]:
-        """Wait for an attempt that has not been hit; its driver and slots."""
-        while len(lines := self.job.lines("attempt")) <= self._attempts:
+        """The driver and the slots of the attempt that follows the last kill.
+
+        An executor that is killed between two Spark jobs is replaced, and the attempt goes on with
+        its slots: then it is hit again after a while.
+        """
+        unharmed_at = time.monotonic() + UNHARMED_S
+        while True:
+            lines = self.job.lines("attempt")
+            driver, *slots = [int(word) for line in lines[-1:] for word in line.split()[1:]] or [0]
+            unharmed = slots and time.monotonic() > unharmed_at and all(map(alive, slots))
+            if len(lines) > self._attempts or unharmed:
+                self._attempts = len(lines)
+                return [driver, *slots]
             assert self.job.process.poll() is None, self.log()
             time.sleep(0.05)
-        self._attempts = len(lines)
-        return [int(word) for word in lines[-1].split()[1:]]
 
     def write(self, until: int) -> None:
         """Write the numbers up to one to the source's topic."""
@@ -97,7 +111,8 @@ class Chaos:
     def finish(self) -> None:
         self.write(RECORDS)
         while not self.job.lines("done"):
-            assert self.job.process.poll() is None, self.log()
+            ended = self.job.process.poll() is not None
+            assert not ended or self.job.lines("done"), self.log()
             time.sleep(0.2)
 
     def log(self) -> str:

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from tools.kafka_broker import KafkaBroker
 
 _numbers = itertools.count(1)
-LIMIT_S = 60.0
+LIMIT_S = 120.0
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
