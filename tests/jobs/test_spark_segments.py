@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -16,7 +17,8 @@ from headrace.common.types import RowKind
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors import spark_query
 from headrace.sql.values import row_to_external
-from headrace.table import StreamTableEnvironment
+from headrace.table import DataTypes, StreamTableEnvironment
+from headrace.table.udf import udf
 from tests.sql.sessions import LocalSession
 
 ROWS = 600
@@ -145,3 +147,45 @@ def test_columns_go_into_files_without_rows(tables: str, tmp_path: Path) -> None
         written[segments] = pq.read_table(path).sort_by("id")
     assert written[True].num_rows
     assert written[True].equals(written[False])
+
+
+class FailsOnce:
+    """Raises at one row unless a file is there, and makes the file."""
+
+    def __init__(self, marker: Path, at: int) -> None:
+        self.marker = str(marker)
+        self.at = at
+
+    def __call__(self, number: int) -> int:
+        if number == self.at and not Path(self.marker).exists():
+            Path(self.marker).touch()
+            raise RuntimeError("once")
+        return number
+
+
+def test_a_failed_job_goes_on_from_its_checkpoint(
+    tables: str, small_epochs: None, tmp_path: Path
+) -> None:
+    t_env = environment(tables)
+    for key, value in {
+        "execution.checkpointing.interval": "1 ms",
+        "execution.checkpointing.dir": f"file://{tmp_path}/checkpoints",
+        "restart-strategy.type": "fixed-delay",
+        "restart-strategy.fixed-delay.attempts": "3",
+        "restart-strategy.fixed-delay.delay": "10 ms",
+    }.items():
+        t_env.get_config().set(key, value)
+    marker = tmp_path / "failed"
+    last = ROWS * FILES - 1
+    t_env.create_temporary_function(
+        "fails_once", udf(FailsOnce(marker, last), result_type=DataTypes.BIGINT())
+    )
+    t_env.execute_sql(
+        "CREATE TABLE out (id BIGINT) WITH ('connector' = 'filesystem', "
+        f"'path' = '{tmp_path}/out', 'format' = 'json')"
+    )
+    t_env.execute_sql("INSERT INTO out SELECT fails_once(id) FROM t WHERE id >= 0").wait()
+    assert marker.exists()
+    files = [f for f in (tmp_path / "out").rglob("*") if f.is_file() and f.name[0] != "."]
+    lines = [line for file in files for line in file.read_text().splitlines()]
+    assert sorted(json.loads(x)["id"] for x in lines) == list(range(last + 1))
