@@ -82,7 +82,7 @@ NOTES = {
     "LEAD": "batch mode only, as in Flink",
     "NTILE": "batch mode only, as in Flink",
     "PERCENT_RANK": "batch mode only, as in Flink",
-    "CUME_DIST": "batch mode only, as in Flink",
+    "CUME_DIST": "batch mode only; equal rows have equal values, which Flink 2.3 gives one by one",
     "APPROX_COUNT_DISTINCT": "exact",
 }
 

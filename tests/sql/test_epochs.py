@@ -71,3 +71,19 @@ def test_every_change_of_a_group_is_seen_if_wanted() -> None:
     session.session.config.set("table.exec.mini-batch.enabled", "false")
     rows = session.query("SELECT COUNT(*) FROM people WHERE age > 30").rows
     assert [(k, r[0]) for k, r in rows] == [(0, 1), (1, 1), (2, 2), (1, 2), (2, 3)]
+
+
+def test_places_of_rows_in_batch_mode() -> None:
+    query = (
+        "SELECT id, NTILE(2) OVER (ORDER BY id), PERCENT_RANK() OVER (ORDER BY qty DESC), "
+        "CUME_DIST() OVER (ORDER BY price), RANK() OVER (ORDER BY price), DENSE_RANK() OVER (ORDER "
+        "BY price) FROM orders WHERE id < 6"
+    )
+    result = with_tables(batch=True).query(query, epoch_records=1)
+    assert sorted(tuple(row) for _, row in result.rows) == [
+        (1, 1, 0.5, 0.8, 4, 4),
+        (2, 1, 0.75, 0.4, 2, 2),
+        (3, 1, 1.0, 1.0, 5, 5),
+        (4, 2, 0.0, 0.2, 1, 1),
+        (5, 2, 0.25, 0.6, 3, 3),
+    ]
