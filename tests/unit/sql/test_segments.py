@@ -169,6 +169,11 @@ def test_rows_that_need_watermarks_get_them_from_headrace(session: Session) -> N
     assert len(only(session, insert).nodes) == 4
 
 
+def test_files_that_are_watched_are_read_by_headrace(session: Session) -> None:
+    query = "SELECT id FROM t /*+ OPTIONS('source.monitor-interval' = '1 s') */"
+    assert segments(session, query) == []
+
+
 def test_datagen_is_made_in_spark(session: Session) -> None:
     scan = only(session, "SELECT id, x FROM gen").scan
     assert scan.count == 10

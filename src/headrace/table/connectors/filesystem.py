@@ -60,7 +60,7 @@ class FileSystemFactory(TableFactory):
         _known_sink_options(context)
         if format_ == "parquet":
             context.check_all_used()
-            if layout.data_alone:
+            if layout.data_alone and interval is None:
                 return _ParquetTable(path, context.schema)
             return _FileTable(path, RowFiles(_parquet(layout.data_type), None, layout), interval)
         options = format_options(context, format_)
