@@ -23,7 +23,7 @@ function kindOf(name: string): Pick<Segment, "kind" | "level"> {
 export function scaleOf(epochs: readonly Epoch[], targetMs: number): number {
   const sorted = epochs.map((e) => e.duration).sort((a, b) => a - b);
   const most = sorted.at(-1) ?? 0;
-  const usual = sorted[Math.floor(sorted.length * 0.95)] ?? most;
+  const usual = sorted[Math.floor((sorted.length - 1) * 0.9)] ?? most;
   return Math.max(targetMs > 0 ? Math.min(targetMs, most * 1.5) : 0, Math.min(most, usual * 1.6), 1);
 }
 
