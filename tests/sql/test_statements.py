@@ -53,6 +53,7 @@ def test_a_script_has_several_statements_and_a_statement_set_is_one() -> None:
         ("SELECT\n  foo FROM (VALUES (1)) AS t(fob)", "did you mean 'fob'?", (2, 3)),
         ("SELECT uper('a')", "did you mean UPPER?", (1, 8)),
         ("SELECT 'a' + 1", "Cannot apply 'PLUS'", (1, 8)),
+        ("SELECT id, FROM orders", "Expecting something after the comma", (1, 10)),
         ("SELECT * FROM ordrs", "did you mean 'orders'?", (1, 15)),
         ("SELECT a FROM (VALUES (1, 2)) AS t(a, b) GROUP BY b", "not being grouped", (1, 8)),
         ("SELECT a FROM (VALUES (1)) AS t(a) WHERE a", "must be a condition", (1, 42)),

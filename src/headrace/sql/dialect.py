@@ -88,6 +88,21 @@ class FlinkParser(JsonSyntax, parser.Parser):
         k: v for k, v in parser.Parser.COLUMN_OPERATORS.items() if k == TokenType.DOT
     }
 
+    def _parse_csv(self, parse_method: Any, sep: Any = TokenType.COMMA) -> list[Any]:
+        """A list; sqlglot would overlook that something is missing after a comma."""
+        begun = False
+
+        def element() -> Any:
+            nonlocal begun
+            comma = self._prev if begun else None
+            begun = True
+            found = parse_method()
+            if found is None and comma is not None:
+                self.raise_error("Expecting something after the comma", comma)
+            return found
+
+        return list(super()._parse_csv(element, sep))
+
     # Arguments of functions.
 
     def _parse_lambda(self, alias: bool = False) -> Any:
