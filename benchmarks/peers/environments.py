@@ -86,12 +86,19 @@ def _run(command: list[str], settings: dict[str, str], timeout_s: float) -> str:
     return done.stdout
 
 
+def _for_pyflink(python: Path) -> dict[str, str]:
+    """Its workers are processes, as on a cluster (in the client by default), of plain `python`."""
+    return {
+        "PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}",
+        "_python_worker_execution_mode": "process",
+    }
+
+
 def pyflink_keyed_count(
     python: Path, records: int, keys: int, checkpoint_ms: int | None = None
 ) -> dict[str, Any]:
     """PyFlink's steady rate of the keyed count in process mode."""
-    # Its workers are started as plain `python`.
-    settings = {"PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    settings = _for_pyflink(python)
     command = [str(python), "pyflink_count.py", str(records), str(keys)]
     if checkpoint_ms is not None:
         command.append(str(checkpoint_ms))
@@ -101,7 +108,7 @@ def pyflink_keyed_count(
 
 def pyflink_recovery(python: Path, rounds: int) -> dict[str, Any]:
     """Seconds from the kill of a Python worker to the first result after it, and of the start."""
-    settings = {"PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    settings = _for_pyflink(python)
     with tempfile.TemporaryDirectory(prefix="headrace-recovery-") as directory:
         command = [str(python), "pyflink_recovery.py", str(rounds), directory]
         found: dict[str, Any] = json.loads(_run(command, settings, 900).splitlines()[-1])
@@ -110,7 +117,7 @@ def pyflink_recovery(python: Path, rounds: int) -> dict[str, Any]:
 
 def pyflink_kafka(python: Path, jar: Path, servers: str, source: str, target: str) -> None:
     """The keyed count from topic to topic, to its end."""
-    settings = {"PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    settings = _for_pyflink(python)
     command = [str(python), "pyflink_kafka.py", str(jar), servers, source, target]
     _run(command, settings, 900)
 
@@ -141,7 +148,7 @@ def _bytewax(python: Path, flow: str, records: int, keys: int, processes: int) -
 
 def pyflink_windows(python: Path, records: int, keys: int) -> float:
     """PyFlink's steady rate of the tumbling average in process mode."""
-    settings = {"PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    settings = _for_pyflink(python)
     command = [str(python), "pyflink_window.py", str(records), str(keys)]
     return float(json.loads(_run(command, settings, 900).splitlines()[-1])["rate"])
 

@@ -2,7 +2,7 @@
 
     python pyflink_count.py RECORDS KEYS [CHECKPOINT_MS]
 
-Runs in the peer's environment. Process mode and every other setting are PyFlink's defaults. The
+Runs in the peer's environment, with worker processes; other settings are PyFlink's defaults. The
 function notes the time at every hundredth record, so that neither the start of the cluster nor
 that of the Python workers counts.
 """

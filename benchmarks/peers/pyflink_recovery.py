@@ -96,8 +96,6 @@ class Results:
 
 def main():
     rounds, directory = int(sys.argv[1]), sys.argv[2]
-    # On one machine the functions would otherwise run in this very process.
-    os.environ["_python_worker_execution_mode"] = "process"  # noqa: SIM112
     config = Configuration()
     config.set_string("execution.checkpointing.interval", "500 ms")
     config.set_string("execution.checkpointing.dir", f"file://{directory}")
