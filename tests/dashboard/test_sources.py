@@ -24,7 +24,8 @@ def modules() -> Path:
         pytest.skip("there is no npm; the sources of the dashboard need Node.js to be tested")
     stamp = SOURCES / "node_modules/.package-lock.json"
     if not stamp.exists():
-        done = _run("npm", "ci", "--no-progress")
+        # `npm ci` would want all platforms in the lock file, which names no registry.
+        done = _run("npm", "install", "--no-progress")
         if done.returncode != 0:
             pytest.skip(f"npm cannot install the packages: {done.stderr.strip()[-300:]}")
     return SOURCES / "node_modules"
