@@ -14,6 +14,8 @@ pytestmark = pytest.mark.timeout(900)
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "dashboard"
 BUILT = ROOT / "src/headrace/cluster/dashboard"
+OUR_MISTAKES = ("EUSAGE", "ERESOLVE", "EINTEGRITY", "EJSONPARSE")
+"""Errors of npm that are due to the files of this repository, not to what can be reached."""
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +28,7 @@ def modules() -> Path:
     if not stamp.exists():
         # `npm ci` would want all platforms in the lock file, which names no registry.
         done = _run("npm", "install", "--no-progress")
+        assert not any(code in done.stderr for code in OUR_MISTAKES), done.stderr
         if done.returncode != 0:
             pytest.skip(f"npm cannot install the packages: {done.stderr.strip()[-300:]}")
     return SOURCES / "node_modules"
