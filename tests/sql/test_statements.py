@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.common import Configuration
 from headrace.common.errors import SqlError
 from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement, parse_statements
 from headrace.sql.plan import nodes as n
 from headrace.sql.types import TimestampType
+from headrace.table import EnvironmentSettings, TableEnvironment
 from tests.sql.sessions import LocalSession, with_tables
 
 
@@ -170,3 +172,24 @@ def test_errors_of_all_statements_show_the_place(
     assert message in str(error.value)
     assert error.value.position == position
     assert "^" in str(error.value)
+
+
+def test_reset_brings_back_what_the_session_began_with() -> None:
+    given = Configuration().set_string("parallelism.default", "3")
+    settings = EnvironmentSettings.new_instance().with_configuration(given).build()
+    t_env = TableEnvironment.create(settings)
+
+    def get(key: str) -> str:
+        return t_env.get_config().get(key, "none")
+
+    t_env.execute_sql("SET 'parallelism.default' = '1'")
+    t_env.execute_sql("SET 'table.exec.state.ttl' = '1 h'")
+    t_env.execute_sql("SET 'execution.runtime-mode' = 'batch'")
+    assert t_env._session.batch
+    t_env.execute_sql("RESET 'execution.runtime-mode'")
+    assert not t_env._session.batch
+    assert get("parallelism.default") == "1"
+    t_env.execute_sql("RESET")
+    assert (get("parallelism.default"), get("table.exec.state.ttl")) == ("3", "none")
+    with pytest.raises(SqlError, match="is streaming or batch, not 'fast'"):
+        t_env.execute_sql("SET 'execution.runtime-mode' = 'fast'")

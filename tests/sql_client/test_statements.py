@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.cluster.sql_client.candidates import candidates
 from headrace.cluster.sql_client.live_table import RowsSoFar
-from headrace.cluster.sql_client.prompt import candidates
-from headrace.cluster.sql_client.session import ClientSession
 from headrace.cluster.sql_client.splitting import is_complete, split_statements
 from headrace.table import EnvironmentSettings, TableEnvironment
 
@@ -46,10 +45,9 @@ def test_enter_runs_what_is_complete(text: str, complete: bool) -> None:
 def test_names_and_keywords_are_offered() -> None:
     environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     environment.execute_sql("CREATE TABLE orders (o_price INT) WITH ('connector' = 'datagen')")
-    client = ClientSession(environment, interactive=False)
 
     def offered(before: str) -> list[str]:
-        return [text for text, _ in candidates(client, before)]
+        return [text for text, _ in candidates(environment._session, before)]
 
     assert offered("SELECT * FROM or")[0] == "orders"
     assert "o_price" in offered("SELECT o_")

@@ -22,7 +22,7 @@ def show_jobs(session: Session, statement: s.Show) -> TableResult:
             job.client.get_job_status().result().name,
             job.started_ms * 1000,
         )
-        for job in session.jobs
+        for job in session.known_jobs()
     ]
     types = [string_type(), string_type(), string_type(), DataTypes.TIMESTAMP_LTZ(3)]
     return TableResult.of_rows(["job id", "job name", "status", "start time"], rows, types=types)
@@ -30,7 +30,7 @@ def show_jobs(session: Session, statement: s.Show) -> TableResult:
 
 def stop_job(session: Session, statement: s.JobStatement) -> TableResult:
     """Ends a job, with a savepoint if it is wanted."""
-    known = {str(job.client.get_job_id()): job.client for job in session.jobs}
+    known = {str(job.client.get_job_id()): job.client for job in session.known_jobs()}
     client = known.get(statement.job_id or "")
     if client is None:
         hint = suggestion(statement.job_id or "", known)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.common.configuration import Configuration
 from headrace.common.errors import SqlError
 from headrace.common.job_client import JobClient
 from headrace.datastream.connectors.print_sink import CollectSink
@@ -43,6 +44,7 @@ class SubmittedJob:
 
 
 _ASYNC = "table.exec.async-scalar"
+_MODE = "execution.runtime-mode"
 
 
 class Session:
@@ -61,8 +63,31 @@ class Session:
         self.batch = batch
         self.modules = ModuleManager()
         self.jobs: list[SubmittedJob] = []
+        self.known_jobs: Callable[[], Sequence[SubmittedJob]] = lambda: self.jobs
+        """Those that SHOW JOBS lists and STOP JOB ends."""
+        self._first = (Configuration(config.get_configuration()), batch)
 
     # Settings.
+
+    def set_option(self, key: str, value: str) -> None:
+        """Makes a setting, as SET does."""
+        if key == _MODE:
+            if value.lower() not in ("streaming", "batch"):
+                raise SqlError(f"'{key}' is streaming or batch, not '{value}'")
+            self.batch = value.lower() == "batch"
+        self.config.set(key, value)
+
+    def reset_option(self, key: str | None) -> None:
+        """Takes back one setting, or all: they are as when the session began."""
+        configuration = self.config.get_configuration()
+        first, batch = self._first
+        known = first.to_dict()
+        for name in [key] if key is not None else [*configuration.key_set(), *known]:
+            configuration.remove_config(name)
+            if name in known:
+                configuration.set_string(name, known[name])
+        if key in (None, _MODE):
+            self.batch = batch
 
     @property
     def zone(self) -> str:

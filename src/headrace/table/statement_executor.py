@@ -185,13 +185,11 @@ class StatementExecutor:
         if statement.key is None:
             settings = sorted(self.session.config.to_map().items())
             return TableResult.of_rows(["key", "value"], settings)
-        self.session.config.set(statement.key, statement.value or "")
+        self.session.set_option(statement.key, statement.value or "")
         return TableResult.ok()
 
     def _resetoption(self, statement: s.ResetOption, text: str) -> TableResult:
-        configuration = self.session.config.get_configuration()
-        for key in [statement.key] if statement.key else list(configuration.key_set()):
-            configuration.remove_config(key)
+        self.session.reset_option(statement.key)
         return TableResult.ok()
 
     def _jobstatement(self, statement: s.JobStatement, text: str) -> TableResult:

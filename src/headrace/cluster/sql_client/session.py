@@ -1,13 +1,14 @@
-"""Runs statements one after the other and shows what comes of them, as Flink's client does."""
+"""The client that runs statements in its own process."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from headrace.cluster.sql_client.candidates import candidates
+from headrace.cluster.sql_client.client import Client
 from headrace.cluster.sql_client.live_table import LiveTable, RowsSoFar
-from headrace.common.errors import HeadraceError, SqlError
-from headrace.datastream.execution_mode import RuntimeExecutionMode
+from headrace.common.errors import SqlError
 from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement
 from headrace.table.result_kind import ResultKind
@@ -16,35 +17,13 @@ if TYPE_CHECKING:
     from headrace.table.table_environment import TableEnvironment
     from headrace.table.table_result import TableResult
 
-__all__ = ["HELP", "ClientSession"]
-
-HELP = """\
-The following commands are available:
-
-HELP;                         Shows this text.
-QUIT; EXIT;                   Leaves the client; jobs that it started end with it.
-CLEAR;                        Clears the screen.
-SET; SET 'key' = 'value';     Shows all settings, or makes one.
-RESET; RESET 'key';           Takes back all settings, or one.
-SHOW JOBS;                    Lists the jobs of this session.
-STOP JOB 'id' [WITH SAVEPOINT] [WITH DRAIN];   Ends a job.
-SELECT ...; VALUES ...;       Runs a query and shows its rows.
-INSERT INTO ...;              Starts a job that writes.
-BEGIN STATEMENT SET; INSERT ...; END;          Starts several as one job.
-EXPLAIN ...;                  Shows how a statement will run.
-CREATE, ALTER, DROP, SHOW, DESCRIBE, USE ...;  Work with tables, views, databases and more.
-
-Settings of the client:
-'sql-client.execution.result-mode'   table (live, whole screen), changelog, or tableau (default)
-'execution.runtime-mode'             streaming (default) or batch
-'execution.state-recovery.path'      the savepoint that the next INSERT starts from
-"""
+__all__ = ["ClientSession"]
 
 _MODES = ("tableau", "table", "changelog")
 _MODE_KEY = "sql-client.execution.result-mode"
 
 
-class ClientSession:
+class ClientSession(Client):
     """Statements of one client.
 
     Args:
@@ -53,39 +32,20 @@ class ClientSession:
     """
 
     def __init__(self, environment: TableEnvironment, interactive: bool) -> None:
+        super().__init__()
         self.environment = environment
         self.session = environment._session
         self._interactive = interactive
-        self.finished = False
 
-    def run(self, text: str) -> bool:
-        """Run one statement; False if it failed, which is shown."""
-        try:
-            self._run(text)
-        except KeyboardInterrupt:
-            print("\n[INFO] Cancelled.")
-        except HeadraceError as error:
-            print(f"[ERROR] Could not execute SQL statement. Reason:\n{error}\n")
-            return False
-        finally:
-            sys.stdout.flush()
-        return True
+    def candidates(self, before: str) -> Iterator[tuple[str, int]]:
+        """What may stand at the cursor, and how many characters before it are replaced."""
+        return candidates(self.session, before)
 
-    def _run(self, text: str) -> None:
-        command = text.strip().rstrip(";").strip().upper()
-        if command in ("QUIT", "EXIT"):
-            self.finished = True
-        elif command == "HELP":
-            print(HELP)
-        elif command == "CLEAR":
-            print("\x1b[H\x1b[2J", end="")
-        elif command:
-            self._statement(text)
-
-    def _statement(self, text: str) -> None:
+    def statement(self, text: str) -> None:
+        """Run a statement and show its result."""
         statement = parse_statement(text)
-        if isinstance(statement, s.SetOption) and statement.key is not None:
-            self._check_setting(statement.key, statement.value or "")
+        if isinstance(statement, s.SetOption) and statement.key == _MODE_KEY:
+            _check_mode(statement.value or "")
         executor = self.environment._executor
         if isinstance(statement, s.Insert | s.StatementSetBlock):
             print("[INFO] Submitting SQL update statement to the cluster...")
@@ -99,15 +59,6 @@ class ClientSession:
         else:
             self._show(result)
         print()
-
-    def _check_setting(self, key: str, value: str) -> None:
-        if key == _MODE_KEY and value.lower() not in _MODES:
-            raise SqlError(f"'{key}' is one of {', '.join(_MODES)}, not '{value}'")
-        if key == "execution.runtime-mode":
-            if value.lower() not in ("streaming", "batch"):
-                raise SqlError(f"'{key}' is streaming or batch, not '{value}'")
-            self.session.batch = value.lower() == "batch"
-            self.session.env.set_runtime_mode(RuntimeExecutionMode[value.upper()])
 
     def _submitted(self, result: TableResult) -> None:
         client = result.get_job_client()
@@ -148,3 +99,8 @@ class ClientSession:
             if not job.client.get_job_status().result().is_terminal_state():
                 print(f"[INFO] Job {job.client.get_job_id()} ends with the client.")
                 job.client.cancel().result()
+
+
+def _check_mode(value: str) -> None:
+    if value.lower() not in _MODES:
+        raise SqlError(f"'{_MODE_KEY}' is one of {', '.join(_MODES)}, not '{value}'")
