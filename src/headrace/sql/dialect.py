@@ -15,6 +15,7 @@ from sqlglot.tokenizer_core import TokenType
 from headrace.sql import types as t
 from headrace.sql.data_types import DataTypes
 from headrace.sql.json_syntax import JsonSyntax
+from headrace.sql.match_syntax import MatchSyntax
 from headrace.sql.types import DataType
 
 __all__ = ["Flink", "FlinkParser", "NamedArgument", "TableArgument", "TypeNode"]
@@ -53,11 +54,12 @@ class FlinkTokenizer(tokens.Tokenizer):
     HEX_STRINGS: ClassVar[list[Any]] = [("x'", "'"), ("X'", "'")]
     COMMANDS: ClassVar[set[Any]] = set()
     KEYWORDS: ClassVar[dict[str, Any]] = {
-        k: v for k, v in tokens.Tokenizer.KEYWORDS.items() if k not in _PLAIN_WORDS
+        **{k: v for k, v in tokens.Tokenizer.KEYWORDS.items() if k not in _PLAIN_WORDS},
+        "MATCH_RECOGNIZE": TokenType.MATCH_RECOGNIZE,
     }
 
 
-class FlinkParser(JsonSyntax, parser.Parser):
+class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
     """Reads queries and expressions."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
@@ -84,6 +86,11 @@ class FlinkParser(JsonSyntax, parser.Parser):
         "JSON_ARRAY": lambda self: self.parse_json_array("JSON_ARRAY"),
         "JSON_ARRAYAGG": lambda self: self.parse_json_array("JSON_ARRAYAGG"),
     }
+    QUERY_MODIFIER_PARSERS: ClassVar[dict[Any, Any]] = {
+        k: v
+        for k, v in parser.Parser.QUERY_MODIFIER_PARSERS.items()
+        if k != TokenType.MATCH_RECOGNIZE
+    }
     COLUMN_OPERATORS: ClassVar[dict[Any, Any]] = {
         k: v for k, v in parser.Parser.COLUMN_OPERATORS.items() if k == TokenType.DOT
     }
@@ -102,6 +109,10 @@ class FlinkParser(JsonSyntax, parser.Parser):
             return found
 
         return list(super()._parse_csv(element, sep))
+
+    def _parse_table(self, *args: Any, **kwargs: Any) -> Any:
+        table = super()._parse_table(*args, **kwargs)
+        return self.parse_match(table) if self._match(TokenType.MATCH_RECOGNIZE) else table
 
     # Arguments of functions.
 

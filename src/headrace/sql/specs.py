@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from headrace.graph.specs import OperatorSpec
 from headrace.sql.codegen.aggregates import AggregateCode
 from headrace.sql.codegen.code import GeneratedCode
+from headrace.sql.patterns import PatternVariable, Reference
 
 _PACKAGE = "headrace.sql.operators"
 
@@ -199,6 +200,38 @@ class OverSpec(OperatorSpec):
 
     kind: ClassVar[str] = "OverAggregate"
     operator: ClassVar[str] = f"{_PACKAGE}.over:OverOperator"
+
+
+@dataclass(frozen=True)
+class MatchValues:
+    """Code over values of the rows of a match; `aggregates` stand where references have calls."""
+
+    references: tuple[Reference, ...]
+    aggregates: tuple[AggregateCode | None, ...]
+    code: GeneratedCode
+
+
+@dataclass(frozen=True)
+class MatchSpec(OperatorSpec):
+    """MATCH_RECOGNIZE; see `plan.match.Match`. Conditions keep rows, `measures` makes new ones."""
+
+    partition: tuple[int, ...]
+    order: tuple[tuple[int, bool, bool], ...]
+    event_time: bool
+    pattern: tuple[PatternVariable, ...]
+    conditions: tuple[MatchValues | None, ...]
+    measures: MatchValues
+    skip: str
+    skip_to: int | None
+    within_ms: int | None
+
+    kind: ClassVar[str] = "Match"
+    operator: ClassVar[str] = f"{_PACKAGE}.match:MatchOperator"
+
+    @property
+    def time(self) -> int:
+        """The column that orders rows."""
+        return self.order[0][0]
 
 
 @dataclass(frozen=True)

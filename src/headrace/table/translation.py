@@ -7,7 +7,7 @@ which streams are changelogs, so a stream of inserts costs nothing extra.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 from operator import itemgetter
 from typing import Any
@@ -42,6 +42,7 @@ from headrace.sql.expressions import (
 from headrace.sql.functions import builtin_registry
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
+from headrace.sql.plan.match import Match, MatchExpressions
 from headrace.sql.segments.planning import Segment, SegmentSettings, find_segments
 from headrace.sql.type_rules import is_timestamp
 from headrace.sql.types import IntType, RowField, RowType
@@ -335,6 +336,37 @@ class StreamTranslator:
         keyed = self.keyed(self.translate(node.input), node.partition)
         spec = specs.OverSpec(code, key.index, time is TimeAttribute.ROWTIME, node.rows, node.start)
         return self.operator("OverAggregate", [keyed], spec, not node.partition)
+
+    def _match(self, node: Match) -> Transformation:
+        time = node.input.schema[node.order[0].index].time
+        spec = specs.MatchSpec(
+            node.partition,
+            sort_order(node.order),
+            time is not TimeAttribute.PROCTIME,
+            node.pattern,
+            tuple(None if c is None else self._condition_code(c) for c in node.conditions),
+            self._match_values(
+                node.measures, calc_code((), node.measures.expressions, zone=self.settings.zone)
+            ),
+            node.skip,
+            node.skip_to,
+            node.within_ms,
+        )
+        keyed = self.keyed(self.translate(node.input), node.partition)
+        return self.operator("Match", [keyed], spec, not node.partition)
+
+    def _condition_code(self, condition: MatchExpressions) -> specs.MatchValues:
+        code = calc_code(condition.expressions, None, zone=self.settings.zone)
+        return self._match_values(condition, code)
+
+    def _match_values(self, values: MatchExpressions, code: GeneratedCode) -> specs.MatchValues:
+        check_supported([r.call for r in values.references if r.call is not None])
+        aggregates = tuple(
+            None if r.call is None else aggregate_code([r.call], False, self.settings.zone)
+            for r in values.references
+        )
+        plain = tuple(replace(r, call=None) for r in values.references)
+        return specs.MatchValues(plain, aggregates, code)
 
     def _sorted_over(self, node: n.OverAggregate) -> Transformation:
         """Batch mode has all rows, and so any order and frame."""

@@ -11,3 +11,7 @@ CREATE TABLE ticks (
 ) WITH ('connector' = 'filesystem', 'path' = '{data}/ticks.csv', 'format' = 'csv');
 CREATE VIEW cheap (item, total) AS SELECT item, price * COALESCE(qty, 1) FROM orders WHERE price < 10;
 CREATE VIEW sums AS SELECT item, window_time AS wt, SUM(price) AS s FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(et), INTERVAL '5' SECOND)) GROUP BY item, window_start, window_end, window_time;
+CREATE TABLE ticker (
+  symbol STRING, id INT, price INT, ts STRING, et AS TO_TIMESTAMP(ts), pt AS PROCTIME(),
+  WATERMARK FOR et AS et - INTERVAL '2' SECOND
+) WITH ('connector' = 'filesystem', 'path' = '{data}/ticker.csv', 'format' = 'csv');

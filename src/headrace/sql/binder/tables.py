@@ -16,6 +16,7 @@ from headrace.sql.ddl_parser import hint_options
 from headrace.sql.dialect import NamedArgument, TableArgument
 from headrace.sql.expressions import Expression, Field, Schema, TimeAttribute
 from headrace.sql.from_ast import expression_node, span_of
+from headrace.sql.match_syntax import MatchRecognize
 from headrace.sql.plan import nodes as n
 
 if TYPE_CHECKING:
@@ -75,6 +76,10 @@ class TableBinder:
             plan = self.queries.bind(tree.this)
         elif isinstance(tree, exp.Values):
             plan = self.queries._values(tree)
+        elif isinstance(tree, MatchRecognize):
+            from headrace.sql.binder.match import bind_match
+
+            plan = bind_match(self.context, self._relation(tree.this)[0], tree)
         elif isinstance(tree.this, exp.Anonymous) and not isinstance(tree, exp.Lateral):
             plan = self._function(tree.this)
         elif isinstance(tree, exp.Lateral | exp.Unnest):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headrace.common.errors import SqlError
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.match import Match
 
 __all__ = ["check_append_only", "is_append_only", "mode_text"]
 
@@ -29,6 +30,7 @@ _NEEDS_INSERTS = (
     n.OverAggregate,
     n.WindowTable,
     n.Deduplicate,
+    Match,
 )
 
 

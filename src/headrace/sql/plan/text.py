@@ -8,6 +8,7 @@ from headrace.sql.expression_text import expression_text
 from headrace.sql.expressions import AggregateCall, SortKey
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
+from headrace.sql.plan.match import Match
 
 __all__ = ["plan_text"]
 
@@ -117,6 +118,12 @@ def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
             f"orderBy=[{_order(node.order, names)}]",
             f"frame=[{frame} {start} PRECEDING{_frame_end(node.end)}]",
             f"select=[{_calls(node.calls, names)}]",
+        ]
+    if isinstance(node, Match):
+        return [
+            f"partitionBy=[{_names(names, node.partition)}]",
+            f"orderBy=[{_order(node.order, names)}]",
+            *node.texts(names),
         ]
     if isinstance(node, n.Rank):
         return [

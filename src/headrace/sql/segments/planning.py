@@ -15,6 +15,7 @@ from typing import Any
 from headrace.sql import types as t
 from headrace.sql.expressions import Expression, Field, columns_used
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.match import Match
 from headrace.sql.segments.aggregates import LocalPlace, local_places
 from headrace.sql.segments.expressions import (
     UnsupportedBySparkError,
@@ -134,6 +135,7 @@ _ON_TIME = (
     n.Deduplicate,
     n.Rank,
     n.Sort,
+    Match,
 )
 _STEPS = (n.Project, n.Filter, n.WatermarkAssigner)
 
