@@ -106,7 +106,7 @@ class MatchOperator(InTimeOrderOperator):
             heappush(self._due, (partial.since + self._spec.within_ms, self._number, key))
 
     def advance_time(self, until: int, out: list[tuple[Any, ...]]) -> None:
-        keys = {}
+        keys: dict[Any, None] = {}
         while self._due and self._due[0][0] <= until:
             keys[heappop(self._due)[2]] = None
         for key in keys:
