@@ -43,6 +43,8 @@ QUERIES = [
     "born > DATE '2024-01-03' FROM t WHERE d > 10.5 OR k > 2",
     "SELECT k, COUNT(*), COUNT(v), SUM(v), AVG(v), MIN(v), MAX(ts) FROM t GROUP BY k",
     "SELECT s, k, SUM(v) FILTER (WHERE v > 0), COUNT(*) FILTER (WHERE flag) FROM t GROUP BY s, k",
+    "SELECT k, SUM(price), AVG(price) FILTER (WHERE flag), MIN(price), MAX(price), MIN(s), MAX(s) "
+    "FROM t GROUP BY k",
     "SELECT COUNT(*), SUM(id), COUNT(id) FROM t WHERE id IS NOT NULL",
     "SELECT k, COUNT(DISTINCT s), SUM(price) FROM t WHERE v > 0 GROUP BY k HAVING COUNT(*) > 2",
     f"SELECT window_start, window_end, k, COUNT(*), SUM(v) FROM {TUMBLE} "
@@ -51,6 +53,8 @@ QUERIES = [
     "GROUP BY window_start, window_end",
     "SELECT k, SESSION_START(ts, INTERVAL '2' SECOND), SUM(v) FROM t "
     "GROUP BY k, SESSION(ts, INTERVAL '2' SECOND)",
+    f"SELECT id, s, window_end, n FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, "
+    f"window_end, flag ORDER BY v DESC, s, id) AS n FROM {TUMBLE} WHERE k > 1) WHERE n <= 3",
     "SELECT id, x, y, b FROM gen WHERE x <> 4",
     "SELECT x, COUNT(*), MIN(b), MAX(id) FROM gen GROUP BY x",
 ]

@@ -27,5 +27,9 @@ SELECT window_start, window_end, MAX(price), SUM(qty) FROM TABLE(HOP(TABLE t, DE
 -- spark: SELECT unix_micros(window.start), unix_micros(window.end), MAX(price), SUM(qty) FROM t GROUP BY window(et, '10 seconds', '5 seconds')
 SELECT item, window_start, window_end, SUM(price), COUNT(DISTINCT qty) FROM TABLE(SESSION(TABLE t PARTITION BY item, DESCRIPTOR(et), INTERVAL '5' SECOND)) GROUP BY item, window_start, window_end;
 -- spark: SELECT item, unix_micros(session_window.start), unix_micros(session_window.end), SUM(price), COUNT(DISTINCT qty) FROM t GROUP BY session_window(et, '5 seconds'), item
+SELECT item, window_start, window_end, SUM(price), COUNT(*), MAX(qty) FROM TABLE(SESSION(TABLE t PARTITION BY item, DESCRIPTOR(et), INTERVAL '5' SECOND)) GROUP BY item, window_start, window_end;
+-- spark: SELECT item, unix_micros(session_window.start), unix_micros(session_window.end), SUM(price), COUNT(*), MAX(qty) FROM t GROUP BY session_window(et, '5 seconds'), item
+SELECT id, rn FROM (SELECT id, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY price DESC, id) AS rn FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(et), INTERVAL '10' SECOND))) WHERE rn <= 2;
+-- spark: SELECT id, rn FROM (SELECT id, ROW_NUMBER() OVER (PARTITION BY window(et, '10 seconds') ORDER BY price DESC NULLS LAST, id) AS rn FROM t) WHERE rn <= 2
 SELECT id, SUM(price) OVER (PARTITION BY item ORDER BY et ROWS BETWEEN 2 PRECEDING AND CURRENT ROW), COUNT(*) OVER (PARTITION BY item ORDER BY et ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM t;
 SELECT id, MAX(price) OVER (PARTITION BY item ORDER BY et RANGE BETWEEN INTERVAL '10' SECOND PRECEDING AND CURRENT ROW), SUM(qty) OVER (PARTITION BY item ORDER BY et RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM t;

@@ -136,19 +136,35 @@ class SegmentAggregateSpec(OperatorSpec):
         empty: What stands for NULL in each place of an accumulator.
         windows: Whether the column after the key is the end of a slice, and the last column
             the watermark of the rows.
+        gap: That of sessions; then two more columns with the first and the last time of the rows
+            are before the watermark, and parts of sessions come out.
     """
 
     keys: int
     empty: tuple[Any, ...]
     windows: bool = False
+    gap: int | None = None
 
     kind: ClassVar[str] = "SegmentAggregate"
     operator: ClassVar[str] = f"{_PACKAGE}.segment_aggregate:SegmentAggregateOperator"
 
 
 @dataclass(frozen=True)
+class LocalSessionAggregateSpec(OperatorSpec):
+    """The part of an aggregate of sessions before the exchange: parts of sessions come out."""
+
+    code: AggregateCode
+    key: tuple[int, ...]
+    gap: int
+    time: int
+
+    kind: ClassVar[str] = "LocalSessionAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.local_session:LocalSessionAggregateOperator"
+
+
+@dataclass(frozen=True)
 class SessionAggregateSpec(OperatorSpec):
-    """Aggregates of session windows."""
+    """Aggregates of session windows; with `merges` parts of sessions come in, rather than rows."""
 
     code: AggregateCode
     keys: int
@@ -157,6 +173,7 @@ class SessionAggregateSpec(OperatorSpec):
     properties: tuple[str, ...]
     event_time: bool = True
     zone: str | None = None
+    merges: bool = False
 
     kind: ClassVar[str] = "SessionAggregate"
     operator: ClassVar[str] = f"{_PACKAGE}.session_aggregate:SessionAggregateOperator"
@@ -290,6 +307,48 @@ class WindowRankSpec(OperatorSpec):
 
     kind: ClassVar[str] = "WindowRank"
     operator: ClassVar[str] = f"{_PACKAGE}.rank:WindowRankOperator"
+
+
+@dataclass(frozen=True)
+class LocalRankSpec(OperatorSpec):
+    """The part of Top-N before the exchange, over rows that are only added.
+
+    Attributes:
+        key: Columns that rows are ranked within.
+        order: Column, descending, nulls first.
+        end: How many rows of a key are wanted.
+        window_end: The column with the end of a row's window, if the ranking is within windows.
+    """
+
+    key: tuple[int, ...]
+    order: tuple[tuple[int, bool, bool], ...]
+    end: int
+    window_end: int | None = None
+
+    kind: ClassVar[str] = "LocalRank"
+    operator: ClassVar[str] = f"{_PACKAGE}.local_rank:LocalRankOperator"
+
+
+@dataclass(frozen=True)
+class SegmentRankSpec(OperatorSpec):
+    """The same for columns of Spark's JVM, behind which there is one with the watermark.
+
+    Attributes:
+        rank: What is done with rows.
+        width: How many columns a row has.
+        positions: Where the columns of a batch belong.
+        groups: Columns of a batch that rows are ranked within.
+        order: Columns of a batch, descending, nulls first.
+    """
+
+    rank: LocalRankSpec
+    width: int
+    positions: tuple[int, ...]
+    groups: tuple[int, ...]
+    order: tuple[tuple[int, bool, bool], ...]
+
+    kind: ClassVar[str] = "SegmentRank"
+    operator: ClassVar[str] = f"{_PACKAGE}.local_rank:SegmentRankOperator"
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.sql import types as t
 from headrace.sql.segments.columns import RowsOfColumns, arrow_schema, whole_batch
 from headrace.sql.segments.expressions import column_name, storage
-from headrace.sql.segments.planning import Segment, Where
-from headrace.sql.specs import SegmentAggregateSpec
+from headrace.sql.segments.planning import LocalPhase, LocalRank, Segment, Where
+from headrace.sql.specs import LocalRankSpec, SegmentAggregateSpec, SegmentRankSpec
 from headrace.sql.types import DataType
 from headrace.table.connectors.streams import with_operator
 
-__all__ = ["segment_accumulators", "segment_columns", "segment_rows"]
+__all__ = ["segment_accumulators", "segment_columns", "segment_ranked", "segment_rows"]
 
 
 def segment_rows(env: StreamExecutionEnvironment, segment: Segment, width: int) -> DataStream[Any]:
@@ -33,7 +33,7 @@ def segment_columns(env: StreamExecutionEnvironment, segment: Segment) -> DataSt
 def segment_accumulators(env: StreamExecutionEnvironment, segment: Segment) -> DataStream[Any]:
     """Keys with accumulators, and with the ends of slices where there are windows."""
     local = segment.local
-    assert local is not None
+    assert isinstance(local, LocalPhase)
     windows = local.slice_end is not None
     big = t.BigIntType()
     keys = tuple(map(column_name, local.keys))
@@ -47,7 +47,31 @@ def segment_accumulators(env: StreamExecutionEnvironment, segment: Segment) -> D
         types.append(big)
     query = _query(segment, (), types, GroupBy(keys, tuple(texts)))
     source = SparkQuerySource(query, arrow_schema(types), whole_batch)
-    spec = SegmentAggregateSpec(len(local.keys), tuple(p.empty for p in local.places), windows)
+    places = local.places if local.gap is None else local.places[:-2]
+    empty = tuple(place.empty for place in places)
+    spec = SegmentAggregateSpec(len(local.keys), empty, windows, local.gap)
+    return with_operator(_read(env, source), spec.kind, spec)
+
+
+def segment_ranked(
+    env: StreamExecutionEnvironment, segment: Segment, width: int, rank: LocalRankSpec
+) -> DataStream[Any]:
+    """The first rows of each key; only few of those that Spark reads become rows at all."""
+    local = segment.local
+    assert isinstance(local, LocalRank)
+    columns = segment.columns
+    types = [segment.nodes[-1].schema[i].type for i in columns]
+    types.append(t.BigIntType())
+    outputs = (*map(column_name, columns), local.watermark)
+    source = SparkQuerySource(_query(segment, outputs, types), arrow_schema(types), whole_batch)
+    place = {column: i for i, column in enumerate(columns)}
+    spec = SegmentRankSpec(
+        rank,
+        width,
+        columns,
+        tuple(place[k] for k in rank.key),
+        tuple((place[i], descending, nulls) for i, descending, nulls in rank.order),
+    )
     return with_operator(_read(env, source), spec.kind, spec)
 
 

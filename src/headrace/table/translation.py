@@ -27,7 +27,12 @@ from headrace.graph.transformation import (
 )
 from headrace.sql import specs
 from headrace.sql.binder.aggregation import NUMBERING
-from headrace.sql.codegen.aggregates import SUPPORTED, SUPPORTED_OVER, aggregate_code
+from headrace.sql.codegen.aggregates import (
+    SUPPORTED,
+    SUPPORTED_OVER,
+    AggregateCode,
+    aggregate_code,
+)
 from headrace.sql.codegen.calc import calc_code, value_code
 from headrace.sql.codegen.code import GeneratedCode
 from headrace.sql.expressions import (
@@ -46,7 +51,12 @@ from headrace.sql.plan.match import Match, MatchExpressions
 from headrace.sql.segments.planning import Segment, SegmentSettings, find_segments
 from headrace.sql.type_rules import is_timestamp
 from headrace.sql.types import IntType, RowField, RowType
-from headrace.table.segments import segment_accumulators, segment_columns, segment_rows
+from headrace.table.segments import (
+    segment_accumulators,
+    segment_columns,
+    segment_ranked,
+    segment_rows,
+)
 
 __all__ = ["StreamTranslator", "TranslationSettings"]
 
@@ -277,26 +287,13 @@ class StreamTranslator:
                     f"session windows are merged, but one of {names} cannot be; define merge() of "
                     "the aggregate function"
                 )
-            keyed = self.keyed(self.translate(node.input), node.group)
-            session = specs.SessionAggregateSpec(
-                code,
-                len(node.group),
-                window.size,
-                window.time,
-                node.properties,
-                window.event_time,
-                self.settings.zone if window.zoned else None,
-            )
-            return self.operator("SessionAggregate", [keyed], session, single)
+            return self._session(node, code)
         slices = self._slices(window)
-        merges = (
-            code.mergeable
-            and self.settings.two_phase
-            and node.attached is None
-            and window.event_time
-        )
+        merges = code.mergeable and self.settings.two_phase and node.attached is None
         if merges:
-            local = specs.LocalWindowAggregateSpec(code, node.group, slices, window.time)
+            local: OperatorSpec = specs.LocalAggregateSpec(code, node.group)
+            if window.event_time:
+                local = specs.LocalWindowAggregateSpec(code, node.group, slices, window.time)
             keyed = self._merged(node, local)
         else:
             keyed = self.keyed(self.translate(node.input), node.group)
@@ -311,6 +308,28 @@ class StreamTranslator:
             node.attached,
         )
         return self.operator("WindowAggregate", [keyed], spec, single)
+
+    def _session(self, node: n.WindowAggregate, code: AggregateCode) -> Transformation:
+        window, group = node.window, node.group
+        merges = code.mergeable and self.settings.two_phase
+        if merges:
+            local: OperatorSpec = specs.LocalAggregateSpec(code, group)
+            if window.event_time:
+                local = specs.LocalSessionAggregateSpec(code, group, window.size, window.time)
+            keyed = self._merged(node, local)
+        else:
+            keyed = self.keyed(self.translate(node.input), group)
+        spec = specs.SessionAggregateSpec(
+            code,
+            len(group),
+            window.size,
+            window.time,
+            node.properties,
+            window.event_time,
+            self.settings.zone if window.zoned else None,
+            merges,
+        )
+        return self.operator("SessionAggregate", [keyed], spec, not group)
 
     def _rowwindowaggregate(self, node: n.RowWindowAggregate) -> Transformation:
         check_supported(node.calls)
@@ -389,9 +408,9 @@ class StreamTranslator:
         return self.operator("OverAggregate", [keyed], spec, not node.partition)
 
     def _rank(self, node: n.Rank) -> Transformation:
-        keyed = self.keyed(self.translate(node.input), node.partition)
         order = sort_order(node.order)
         single = not node.partition
+        keyed = self.keyed(self._best(node, order), node.partition)
         if node.window is not None:
             window = specs.WindowRankSpec(
                 order, node.start, node.end, node.numbered, node.window[1]
@@ -408,6 +427,20 @@ class StreamTranslator:
             self.settings.state_ttl_ms,
         )
         return self.operator("Rank", [keyed], spec, single)
+
+    def _best(self, node: n.Rank, order: tuple[tuple[int, bool, bool], ...]) -> Transformation:
+        """Rows that may be among the first ones, as far as one sender knows."""
+        end = None if node.window is None else node.window[1]
+        local = specs.LocalRankSpec(node.partition, order, node.end, end)
+        segment = self._segments.get(id(node))
+        if segment is not None:
+            width = len(node.input.schema)
+            return segment_ranked(self.env, segment, width, local)._transformation
+        upstream = self.translate(node.input)
+        grows = node.function == "ROW_NUMBER" and not self.changelog(node.input)
+        if not grows or not self.settings.two_phase:
+            return upstream
+        return self.operator(local.kind, [upstream], local)
 
     def _deduplicate(self, node: n.Deduplicate) -> Transformation:
         keyed = self.keyed(self.translate(node.input), node.keys)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,12 +13,21 @@ import pytest
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.sql import statements as s
+from headrace.sql.operators.local_rank import SegmentRankOperator
 from headrace.sql.operators.segment_aggregate import SegmentAggregateOperator
 from headrace.sql.parsing import parse_statement
 from headrace.sql.rules import optimize
-from headrace.sql.segments.columns import RowsOfColumns
-from headrace.sql.segments.planning import Segment, SegmentSettings, Select, Where, find_segments
-from headrace.sql.specs import SegmentAggregateSpec
+from headrace.sql.segments.columns import RowsOfColumns, values_of
+from headrace.sql.segments.planning import (
+    LocalPhase,
+    LocalRank,
+    Segment,
+    SegmentSettings,
+    Select,
+    Where,
+    find_segments,
+)
+from headrace.sql.specs import LocalRankSpec, SegmentAggregateSpec, SegmentRankSpec
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.explain import explain_statement
 from headrace.table.session import Session
@@ -122,11 +133,22 @@ def test_what_differs_between_flink_and_spark_stays_here(session: Session, expre
 def test_the_local_phase_has_the_places_of_an_accumulator(session: Session) -> None:
     text = "SELECT k, COUNT(*), SUM(id), AVG(d), MAX(ts) FILTER (WHERE k > 1) FROM t GROUP BY k"
     found = only(session, text)
-    assert found.local is not None
+    assert isinstance(found.local, LocalPhase)
     texts = [place.text for place in found.local.places]
     assert texts == [
         *("count(1)", "count(1)", "sum(c1)", "count(c1)", "sum(c2)", "count(c2)"),
         "max(c3) FILTER (WHERE c4)",
+    ]
+
+
+def test_sums_of_decimals_are_longer_in_spark(session: Session) -> None:
+    found = only(session, "SELECT k, AVG(dec), MIN(s) FROM t GROUP BY k")
+    assert isinstance(found.local, LocalPhase)
+    places = [(place.text, place.type.sql_text()) for place in found.local.places[1:]]
+    assert places == [
+        ("sum(c1)", "DECIMAL(20, 2)"),
+        ("count(c1)", "BIGINT"),
+        ("min(c2)", "STRING"),
     ]
 
 
@@ -142,6 +164,7 @@ def test_rows_that_are_only_counted_have_one_column(session: Session) -> None:
         "SELECT k, COUNT(DISTINCT id) FROM t GROUP BY k",
         "SELECT k, LISTAGG(s) FROM t GROUP BY k",
         "SELECT k, MAX(d) FROM t GROUP BY k",
+        "SELECT k, SUM(CAST(dec AS DECIMAL(30, 2))) FROM t GROUP BY k",
         "SELECT d, COUNT(*) FROM t GROUP BY d",
         "SELECT UPPER(s), COUNT(*) FROM t GROUP BY UPPER(s)",
     ],
@@ -156,10 +179,57 @@ WINDOW = "TABLE(TUMBLE(TABLE timed, DESCRIPTOR(ts), INTERVAL '10' SECOND))"
 def test_windows_are_sliced_in_spark_with_their_watermark(session: Session) -> None:
     text = f"SELECT window_start, k, COUNT(*) FROM {WINDOW} GROUP BY window_start, window_end, k"
     found = only(session, text)
-    assert found.local is not None
+    assert isinstance(found.local, LocalPhase)
     assert found.local.watermark == "watermark"
     assert "pmod" in str(found.local.slice_end)
     assert any(isinstance(x, Where) and "assert_true" in x.text for x in found.steps)
+
+
+def test_sessions_are_sliced_by_their_gap_with_the_times_of_a_part(session: Session) -> None:
+    found = only(
+        session, "SELECT k, COUNT(*) FROM timed GROUP BY k, SESSION(ts, INTERVAL '5' SECOND)"
+    )
+    assert isinstance(found.local, LocalPhase)
+    assert found.local.gap == 5000
+    assert "5000L" in str(found.local.slice_end)
+    assert [place.text[:4] for place in found.local.places[-2:]] == ["min(", "max("]
+
+
+def test_windows_of_processing_time_need_no_column_of_it(session: Session) -> None:
+    StatementExecutor(session).execute("CREATE TABLE now (p AS PROCTIME()) LIKE t")
+    found = only(session, "SELECT k, COUNT(*) FROM now GROUP BY k, TUMBLE(p, INTERVAL '5' SECOND)")
+    assert isinstance(found.local, LocalPhase)
+    assert found.local.slice_end is None
+    assert [name for name, _ in found.scan.columns] == ["k"]
+
+
+BEST = (
+    "SELECT id, s FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY {0} ORDER BY {1}) AS n "
+    "FROM {2}) WHERE n <= 2"
+)
+
+
+def test_windows_are_ranked_before_there_are_rows(session: Session) -> None:
+    best = BEST.format("window_start, window_end, k", "id DESC", WINDOW)
+    found = only(session, best)
+    assert isinstance(found.local, LocalRank)
+    assert [name for name, _ in found.scan.columns] == ["id", "k", "s", "ts"]
+    assert found.columns == (0, 1, 3, 6, 7)
+    assert selected(found)["watermark"] == "watermark"
+
+
+@pytest.mark.parametrize(
+    ("keys", "order", "rows"),
+    [
+        ("window_start, window_end", "d", WINDOW),  # NaN has no place.
+        ("window_start, window_end", "id", WINDOW.replace("TUMBLE", "HOP").replace("10", "5")),
+        ("k", "id", WINDOW),
+    ],
+)
+def test_other_rankings_get_rows(session: Session, keys: str, order: str, rows: str) -> None:
+    if "HOP" in rows:
+        rows = rows.replace("SECOND)", "SECOND, INTERVAL '10' SECOND)")
+    assert only(session, BEST.format(keys, order, rows)).local is None
 
 
 def test_rows_that_need_watermarks_get_them_from_headrace(session: Session) -> None:
@@ -211,6 +281,27 @@ def test_rows_have_none_where_nothing_is_needed() -> None:
     assert rows == [("x", None, 1, None), ("y", None, None, None)]
 
 
+def test_slices_of_columns_become_lists() -> None:
+    for kind in (pa.int8(), pa.int64(), pa.float32(), pa.float64()):
+        column = pa.array([1, 2, 3, 4], pa.int8()).cast(kind)
+        assert values_of(column.slice(1, 2)) == [2, 3]
+        assert values_of(column.slice(4)) == []
+
+
+def test_columns_become_lists_without_pandas() -> None:
+    """It takes longer to import than many queries take."""
+    program = (
+        "import sys, pyarrow as pa\n"
+        "from headrace.sql.segments import columns, ranking\n"
+        "column = columns.column_of_numbers(memoryview(b'abcdefgh').cast('q'))\n"
+        "batch = pa.RecordBatch.from_arrays([column], ['a'])\n"
+        "assert ranking.first_of_groups(batch, [0], [(0, True, True)], 1).to_pylist() == [0]\n"
+        "assert len(columns.values_of(column)) == 1\n"
+        "assert 'pandas' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 class Collected:
     """An output that keeps what it gets."""
 
@@ -256,6 +347,30 @@ def test_the_watermark_moves_when_the_epoch_ends() -> None:
     assert out.marks == [5000]
     made.process_watermark(MAX_TIMESTAMP)
     assert out.marks == [5000, MAX_TIMESTAMP]
+
+
+def test_parts_of_sessions_have_a_start_and_an_end() -> None:
+    made, out = operator(SegmentAggregateSpec(1, (0,), windows=True, gap=5))
+    columns = {"k": [1], "slice": [10], "n": [3], "from": [6], "to": [9], "w": [7_000]}
+    made.process_batch(Batch([pa.record_batch(columns)]))
+    made.end_epoch()
+    assert out.rows == [(1, 6, 14, [3])]
+    assert out.marks == [7]
+
+
+def test_only_the_first_rows_of_columns_become_rows() -> None:
+    rank = LocalRankSpec((3,), ((1, True, False),), 1, window_end=3)
+    made = SegmentRankOperator(SegmentRankSpec(rank, 4, (0, 1, 3), (2,), ((1, True, False),)))
+    out = Collected()
+    made.output = out  # type: ignore[assignment]
+    for ids, values in (([1, 2, 3], [5, 7, 9]), ([4, 5, 6], [7, 7, 10])):
+        ends = [10_000, 10_000, 20_000]
+        columns = {"id": ids, "v": values, "end": ends, "watermark": [3_000, 4_000, None]}
+        made.process_batch(Batch([pa.record_batch(columns)]))
+    assert out.rows == []
+    made.process_watermark(MAX_TIMESTAMP)
+    assert out.rows == [(2, 7, None, 10_000), (6, 10, None, 20_000)]
+    assert out.marks == [4, MAX_TIMESTAMP]
 
 
 def test_a_function_in_python_gets_its_rows_from_spark(session: Session) -> None:

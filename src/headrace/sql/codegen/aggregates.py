@@ -34,6 +34,8 @@ class AggregateCode:
     Attributes:
         add: `run(keys, rows, accumulators, load)` adds a batch; `load(key)` makes what is missing.
         merge: `run(a, b)` adds accumulator b to a.
+        merge_all: `run(accumulators, pairs, load)` does so for pairs of key and accumulator;
+            `load(key, b)` makes what is missing, unless it is `b` itself.
         create: `run()` gives an empty accumulator, whose first place counts rows.
         value: `run(a)` gives the results as a tuple.
         mergeable: Whether rows are best aggregated before the exchange already.
@@ -43,6 +45,7 @@ class AggregateCode:
 
     add: GeneratedCode
     merge: GeneratedCode
+    merge_all: GeneratedCode
     create: GeneratedCode
     value: GeneratedCode
     mergeable: bool
@@ -55,7 +58,7 @@ def aggregate_code(
 ) -> AggregateCode:
     """Code for some aggregates; `changelog` says whether rows may be taken back."""
     calls = [_for_slots(c, zone) for c in calls]
-    add, merge, create, value = (CodeWriter(zone) for _ in range(4))
+    add, merge, merge_all, create, value = (CodeWriter(zone) for _ in range(5))
     # One layout, with references written to the function that needs them.
     layout = [_place(add, calls, changelog), _place(value, calls, changelog)]
     merging = _place(merge, calls, changelog)
@@ -69,13 +72,26 @@ def aggregate_code(
     combinable = all(r.merge is not None for r in merging)
     mergeable = combinable and not any(c.distinct for c in calls)
     with merge.block("def run(a, b):"):
-        merge.line("a[0] += b[0]")
-        for recipe in merging:
-            for line in recipe.merge or ():
-                merge.line(line)
+        _write_merge(merge, merging)
+    with (
+        merge_all.block("def run(accumulators, pairs, load):"),
+        merge_all.block("for k, b in pairs:"),
+    ):
+        merge_all.line("a = accumulators.get(k)")
+        with merge_all.block("if a is None:"):
+            merge_all.line("a = accumulators[k] = load(k, b)")
+            merge_all.line("if a is b: continue")
+        _write_merge(merge_all, _place(merge_all, calls, changelog))
     functions = tuple(c.function for c in calls if _is_user(c))
-    codes = (add.finish(), merge.finish(), create.finish(), value.finish())
+    codes = (add.finish(), merge.finish(), merge_all.finish(), create.finish(), value.finish())
     return AggregateCode(*codes, mergeable, functions, combinable)
+
+
+def _write_merge(writer: CodeWriter, recipes: Sequence[Recipe]) -> None:
+    writer.line("a[0] += b[0]")
+    for recipe in recipes:
+        for line in recipe.merge or ():
+            writer.line(line)
 
 
 def _is_user(call: AggregateCall) -> bool:

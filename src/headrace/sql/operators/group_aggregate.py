@@ -65,7 +65,7 @@ class GroupAggregateOperator(NetChangeOperator):
         self.final_only = spec.final_only
         self._add = spec.code.add.load()
         self._create = spec.code.create.load()
-        self._merge = spec.code.merge.load()
+        self._merge_all = spec.code.merge_all.load()
         self._value = spec.code.value.load()
         self._state: Any
         # Of this epoch: accumulators that were touched, and the results that they had before.
@@ -91,22 +91,13 @@ class GroupAggregateOperator(NetChangeOperator):
         assert batch.keys is not None
         try:
             if self._spec.merges:
-                self._merge_all(batch)
+                self._merge_all(self._touched, batch.values, lambda key, other: self._load(key))
             elif self._spec.every_change:
                 self._one_by_one(batch)
             else:
                 self._add(batch.keys, batch.values, self._touched, self._load)
         except Exception as error:
             raise self.failed(error, where="aggregates") from error
-
-    def _merge_all(self, batch: Batch) -> None:
-        touched, merge = self._touched, self._merge
-        assert batch.keys is not None
-        for key, (_, other) in zip(batch.keys, batch.values, strict=True):
-            accumulator = touched.get(key)
-            if accumulator is None:
-                accumulator = touched[key] = self._load(key)
-            merge(accumulator, other)
 
     def _one_by_one(self, batch: Batch) -> None:
         assert batch.keys is not None

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import total_ordering
+from operator import itemgetter
 from typing import Any
+
+Order = tuple[tuple[int, bool, bool], ...]
+"""Column, descending, nulls first."""
 
 
 @total_ordering
@@ -38,9 +42,26 @@ def _part(index: int, descending: bool, nulls_first: bool) -> Callable[[Any], An
     return part
 
 
-def sort_key(order: tuple[tuple[int, bool, bool], ...]) -> Callable[[Any], Any]:
+def sort_key(order: Order) -> Callable[[Any], Any]:
     """A key for `sorted`."""
     parts = [_part(*o) for o in order]
     if len(parts) == 1:
         return parts[0]
     return lambda row: tuple([p(row) for p in parts])
+
+
+def keep_first(rows: list[Any], order: Order, count: int) -> None:
+    """Sort in place, and drop all rows but the first ones; equal rows stay as they were.
+
+    One pass for each column, the last one first, so that nothing but the values is compared.
+    """
+    for index, descending, nulls_first in reversed(order):
+        value = itemgetter(index)
+        present = [r for r in rows if r[index] is not None]
+        if len(present) == len(rows):
+            rows.sort(key=value, reverse=descending)
+            continue
+        present.sort(key=value, reverse=descending)
+        nulls = [r for r in rows if r[index] is None]
+        rows[:] = nulls + present if nulls_first else present + nulls
+    del rows[count:]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bisect import insort
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 from headrace.runtime.batch import Batch
@@ -14,10 +16,18 @@ from headrace.sql.operators.base import (
     NetChangeOperator,
     RowOperator,
 )
-from headrace.sql.operators.ordering import sort_key
+from headrace.sql.operators.ordering import keep_first, sort_key
 from headrace.sql.specs import RankSpec, WindowRankSpec
 
 _STATE = "rows"
+
+
+def by_key(keys: Iterable[Any], rows: Iterable[Any]) -> dict[Any, list[Any]]:
+    """The rows of each key, in their order."""
+    found: defaultdict[Any, list[Any]] = defaultdict(list)
+    for key, row in zip(keys, rows, strict=True):
+        found[key].append(row)
+    return found
 
 
 class RankOperator(NetChangeOperator):
@@ -41,21 +51,31 @@ class RankOperator(NetChangeOperator):
     def process_batch(self, batch: Batch) -> None:
         self.records_in += len(batch.values)
         assert batch.keys is not None
-        spec, order = self._spec, self._key
-        bounded = not spec.changelog and spec.function == "ROW_NUMBER"
-        for key, row in zip(batch.keys, batch.values, strict=True):
+        if self._spec.changelog:
+            self._change(batch.keys, batch.values)
+            return
+        spec = self._spec
+        for key, new in by_key(batch.keys, batch.values).items():
             rows = self._touched.get(key)
             if rows is None:
                 rows = self._load(key)
-            if spec.changelog:
-                kind, row = row[-1], row[:-1]
-                if kind & 1:
-                    if row in rows:
-                        rows.remove(row)
-                    continue
-            insort(rows, row, key=order)
-            if bounded and len(rows) > spec.end:
-                rows.pop()
+            if spec.function == "ROW_NUMBER":
+                rows += new
+                keep_first(rows, spec.order, spec.end)
+                continue
+            for row in new:
+                insort(rows, row, key=self._key)
+
+    def _change(self, keys: list[Any], changes: list[Any]) -> None:
+        for key, (*values, kind) in zip(keys, changes, strict=True):
+            rows = self._touched.get(key)
+            if rows is None:
+                rows = self._load(key)
+            row = tuple(values)
+            if not kind & 1:
+                insort(rows, row, key=self._key)
+            elif row in rows:
+                rows.remove(row)
 
     def _load(self, key: Any) -> list[Any]:
         self.cell.key = key
@@ -141,7 +161,6 @@ class WindowRankOperator(RowOperator):
     def __init__(self, spec: WindowRankSpec) -> None:
         super().__init__()
         self._spec = spec
-        self._key = sort_key(spec.order)
         self._windows: dict[int, dict[Any, list[Any]]] = {}
         self._state: Any
         self._saved: set[tuple[Any, int]] = set()
@@ -159,15 +178,15 @@ class WindowRankOperator(RowOperator):
     def process_batch(self, batch: Batch) -> None:
         self.records_in += len(batch.values)
         assert batch.keys is not None
-        column, most = self._spec.window_end, self._spec.end
-        for key, row in zip(batch.keys, batch.values, strict=True):
-            end = row[column] // 1000
+        spec = self._spec
+        for key, new in by_key(batch.keys, batch.values).items():
+            # The window is part of the key.
+            end = new[0][spec.window_end] // 1000
             if end - 1 <= self.watermark:
                 continue
             rows = self._windows.setdefault(end, {}).setdefault(key, [])
-            insort(rows, row, key=self._key)
-            if len(rows) > most:
-                rows.pop()
+            rows += new
+            keep_first(rows, spec.order, spec.end)
 
     def process_watermark(self, timestamp: int) -> None:
         if timestamp <= self.watermark:

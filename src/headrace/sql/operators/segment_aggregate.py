@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class SegmentAggregateOperator(RowOperator):
-    """Emits `(key, accumulator)`, or `(key, slice, accumulator)`, as local phases do.
+    """Emits what local phases do: keys and accumulators, with slices, or with starts and ends.
 
     The groups of a partition come in no order, so the watermark moves at the end of the epoch.
     """
@@ -30,26 +30,24 @@ class SegmentAggregateOperator(RowOperator):
             self.emit_rows(self._accumulators(columns))
 
     def _accumulators(self, batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
-        columns = batch.columns
-        count = self._spec.keys
-        keys = _keys([values_of(c) for c in columns[:count]], batch.num_rows)
-        if self._spec.windows:
-            slices, *columns, marks = columns[count:]
+        spec, columns = self._spec, batch.columns
+        keys = _keys([values_of(c) for c in columns[: spec.keys]], batch.num_rows)
+        heads: list[list[Any]] = [keys]
+        columns = columns[spec.keys :]
+        if spec.windows:
+            slices, *columns, marks = columns
             found = [m for m in (self._reached, *values_of(marks)) if m is not None]
             self._reached = max(found, default=None)
-        else:
-            columns = columns[count:]
-        places = map(_filled, columns, self._spec.empty)
+            if spec.gap is None:
+                heads.append(values_of(slices))
+            else:
+                *columns, firsts, lasts = columns
+                ends = [last + spec.gap for last in values_of(lasts)]
+                heads += [values_of(firsts), ends]
+        places = zip(*map(_filled, columns, spec.empty), strict=True)
         # Without keys Spark counts the rows of an empty partition as well.
-        groups = zip(keys, zip(*places, strict=True), strict=True)
-        if not self._spec.windows:
-            return [(key, list(places)) for key, places in groups if places[0]]
-        ends = values_of(slices)
-        return [
-            (key, end, list(places))
-            for (key, places), end in zip(groups, ends, strict=True)
-            if places[0]
-        ]
+        accumulators = map(list, places)
+        return [row for row in zip(*heads, accumulators, strict=True) if row[-1][0]]
 
     def process_watermark(self, timestamp: int) -> None:
         """The source has none of its own; its last one is the end of all."""

@@ -6,6 +6,7 @@ here by their end first and by key second; they go to the state backend when a s
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from itertools import compress, repeat
 from operator import itemgetter
@@ -31,6 +32,10 @@ def by_pane(panes: list[int], keys: list[Any], rows: list[Any]) -> Iterable[tupl
     for pane in distinct:
         mine = [p == pane for p in panes]
         yield pane, compress(keys, mine), compress(rows, mine)
+
+
+def _itself(key: Any, accumulator: list[Any]) -> list[Any]:
+    return accumulator
 
 
 class LocalWindowAggregateOperator(RowOperator):
@@ -90,7 +95,7 @@ class WindowAggregateOperator(RowOperator):
         self._slices = SliceAssigner(spec.slices)
         self._add = spec.code.add.load()
         self._create = spec.code.create.load()
-        self._merge = spec.code.merge.load()
+        self._merge_all = spec.code.merge_all.load()
         self._value = spec.code.value.load()
         # Without merging, each row goes into every window that it is in.
         self._shared = spec.code.mergeable or spec.slices.kind == "TUMBLE"
@@ -136,8 +141,7 @@ class WindowAggregateOperator(RowOperator):
         if spec.event_time:
             millis = self._slices.local_millis([r[spec.time] for r in rows])
         else:
-            now = self._slices.local_millis([self.context.clock() * 1000])
-            millis = list(repeat(now[0], len(rows)))
+            return list(repeat(self._current(), len(rows)))
         return self._slices.slice_ends(millis)
 
     def _take_rows(self, batch: Batch) -> None:
@@ -165,17 +169,21 @@ class WindowAggregateOperator(RowOperator):
         return [w for w in windows if not self._is_over(w)]
 
     def _take_accumulators(self, values: list[Any]) -> None:
-        panes = self._panes
+        if not self._spec.event_time:
+            self._merge_all(self._panes.setdefault(self._current(), {}), values, _itself)
+            return
+        by_pane: defaultdict[int, list[Any]] = defaultdict(list)
         for key, pane, other in values:
+            by_pane[pane].append((key, other))
+        for pane, pairs in by_pane.items():
             if self._is_over(self._slices.last_window(pane)):
-                self._count_late(other[0])
+                self._count_late(sum(other[0] for _, other in pairs))
                 continue
-            held = panes.setdefault(pane, {})
-            accumulator = held.get(key)
-            if accumulator is None:
-                held[key] = other
-            else:
-                self._merge(accumulator, other)
+            self._merge_all(self._panes.setdefault(pane, {}), pairs, _itself)
+
+    def _current(self) -> int:
+        """The slice of this moment."""
+        return self._slices.slice_ends(self._slices.local_millis([self.context.clock() * 1000]))[0]
 
     def _is_over(self, window_end: int) -> bool:
         if not self._spec.event_time:
@@ -255,13 +263,17 @@ class WindowAggregateOperator(RowOperator):
         """Accumulators of a window by key: of its slices, merged."""
         if self._spec.slices.kind == "TUMBLE" or not self._shared or self._spec.attached:
             return self._panes.get(end, {})
+        # Most keys are in one slice alone, whose accumulators may be shown, but not added to.
         merged: dict[Any, list[Any]] = {}
+        fresh: dict[Any, list[Any]] = {}
+        create = self._create
         for pane in self._slices.slices_of(end):
-            for key, accumulator in self._panes.get(pane, {}).items():
-                target = merged.get(key)
-                if target is None:
-                    target = merged[key] = self._create()
-                self._merge(target, accumulator)
+            held = self._panes.get(pane, {})
+            both = merged.keys() & held.keys()
+            shown = [(key, merged[key]) for key in both if key not in fresh]
+            self._merge_all(fresh, shown, lambda key, other: create())
+            self._merge_all(fresh, [(key, held[key]) for key in both], _itself)
+            merged = {**held, **merged, **fresh}
         return merged
 
     def _drop(self, pane: int) -> None:
@@ -283,8 +295,14 @@ class WindowAggregateOperator(RowOperator):
         self.forget_key()
 
     def snapshot(self) -> dict[str, Any]:
-        return {**super().snapshot(), "starts": dict(self._starts)}
+        return {
+            **super().snapshot(),
+            "starts": dict(self._starts),
+            "fired_until": self._fired_until,
+        }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         super().restore(snapshot)
         self._starts.update(snapshot.get("starts", {}))
+        # Windows of processing time that were emitted are not emitted again.
+        self._fired_until = snapshot.get("fired_until")

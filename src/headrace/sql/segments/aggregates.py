@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from headrace.sql import types as t
 from headrace.sql.expressions import AggregateCall
 from headrace.sql.segments.expressions import UnsupportedBySparkError, column_name, storage
-from headrace.sql.type_rules import is_timestamp
+from headrace.sql.type_rules import is_character, is_timestamp
 from headrace.sql.types import DataType
 
 __all__ = ["LocalPlace", "local_places"]
@@ -31,6 +32,10 @@ class LocalPlace:
 
 
 _BIG = t.BigIntType()
+_COMPARED = t.IntegralType | t.DateType | t.DecimalType
+# Spark makes a sum longer than what is added, so that no number of rows is too much for it.
+_SUM_DIGITS = 10
+_MOST_DIGITS = 38
 
 
 def local_places(calls: Sequence[AggregateCall]) -> list[LocalPlace]:
@@ -60,8 +65,8 @@ def _places(call: AggregateCall) -> list[LocalPlace]:
     if name in ("SUM", "SUM0", "$SUM0", "AVG"):
         return [_sum(columns, chosen, type_), count]
     if name in ("MIN", "MAX"):
-        if not isinstance(type_, t.IntegralType | t.DateType) and not is_timestamp(type_):
-            # NaN is the greatest number for Spark, and texts it would have to sort.
+        if not isinstance(type_, _COMPARED) and not is_timestamp(type_) and not is_character(type_):
+            # NaN is the greatest number for Spark.
             raise UnsupportedBySparkError(f"{name} of {type_.sql_text()}")
         storage(type_)
         return [LocalPlace(f"{name.lower()}({columns}){chosen}", type_)]
@@ -73,4 +78,7 @@ def _sum(column: str, chosen: str, type_: DataType) -> LocalPlace:
         return LocalPlace(f"sum({column}){chosen}", _BIG, 0)
     if isinstance(type_, t.DoubleType):
         return LocalPlace(f"sum({column}){chosen}", type_, 0.0)
+    if isinstance(type_, t.DecimalType) and type_.precision + _SUM_DIGITS <= _MOST_DIGITS:
+        kind = t.DecimalType(type_.precision + _SUM_DIGITS, type_.scale)
+        return LocalPlace(f"sum({column}){chosen}", kind, Decimal(0))
     raise UnsupportedBySparkError(f"SUM of {type_.sql_text()}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import gcd
 from typing import Any
 
 from headrace.sql import types as t
@@ -24,10 +23,18 @@ from headrace.sql.segments.expressions import (
     spark_text,
     storage,
 )
+from headrace.sql.segments.ranking import check_rankable
+from headrace.sql.segments.windows import (
+    is_utc,
+    session_places,
+    slice_end_text,
+    window_column_texts,
+)
 from headrace.sql.type_rules import is_character, is_timestamp
 
 __all__ = [
     "LocalPhase",
+    "LocalRank",
     "Segment",
     "SegmentSettings",
     "Select",
@@ -64,6 +71,7 @@ class LocalPhase:
         slice_end: The end of a row's slice in milliseconds, if there are windows.
         places: The places of the accumulator.
         watermark: The column of the watermark that a row stands for, in microseconds.
+        gap: That of sessions in milliseconds; the last two places are the first and last time.
     """
 
     keys: tuple[int, ...]
@@ -71,6 +79,18 @@ class LocalPhase:
     places: tuple[LocalPlace, ...]
     slice_end: str | None = None
     watermark: str | None = None
+    gap: int | None = None
+
+
+@dataclass(frozen=True)
+class LocalRank:
+    """A ranking within windows before the exchange, on the columns that come out.
+
+    Attributes:
+        watermark: The column of the watermark that a row stands for, in microseconds.
+    """
+
+    watermark: str
 
 
 @dataclass(frozen=True)
@@ -82,14 +102,14 @@ class Segment:
         steps: What it does with the rows, in order.
         columns: Which columns of the node come out; the others are not needed.
         nodes: The nodes it stands for, the lowest first.
-        local: The local phase of the aggregate above, if it is part of the segment.
+        local: The local phase of the aggregate or ranking above, if it belongs to the segment.
     """
 
     scan: Any
     steps: tuple[Where | Select, ...]
     columns: tuple[int, ...]
     nodes: tuple[n.Node, ...]
-    local: LocalPhase | None = None
+    local: LocalPhase | LocalRank | None = None
 
 
 @dataclass(frozen=True)
@@ -122,7 +142,7 @@ def segment_places(segments: Mapping[int, Segment]) -> dict[int, str]:
     places: dict[int, str] = {}
     for top, segment in segments.items():
         places |= dict.fromkeys(map(id, segment.nodes), "Spark's JVM")
-        if segment.local is not None:
+        if isinstance(segment.local, LocalPhase):
             places[top] = "local phase in Spark's JVM, then headrace operator"
     return places
 
@@ -155,6 +175,8 @@ class _Finder:
         """
         if isinstance(node, n.Aggregate | n.WindowAggregate) and self._aggregated(node):
             return
+        if isinstance(node, n.Rank) and self._ranked(node, needed):
+            return
         if isinstance(node, (n.Scan, *_STEPS)):
             chain = _chain(node)
             if chain is not None:
@@ -168,7 +190,6 @@ class _Finder:
         chain = _chain(node.input)
         if chain is None or not self._settings.two_phase:
             return False
-        window = node.window if isinstance(node, n.WindowAggregate) else None
         if isinstance(node, n.WindowAggregate) and not self._sliced(node):
             return False
         needed = _needed_below(node, None)
@@ -177,26 +198,46 @@ class _Finder:
             if steps.compile() < len(chain):
                 return False
             _check_keys(node)
-            local = LocalPhase(
-                node.group,
-                tuple(node.input.schema[i] for i in node.group),
-                tuple(local_places(node.calls)),
-                None if window is None else slice_end_text(window),
-                None if window is None else _WATERMARK,
-            )
+            local = _local_phase(node)
         except UnsupportedBySparkError:
             return False
-        if window is not None and (not steps.has_watermark or self._settings.marks_when_idle):
+        if local.watermark is not None and not self._has_marks(steps):
             return False
         self._found[id(node)] = steps.segment(len(chain), local)
         return True
 
     def _sliced(self, node: n.WindowAggregate) -> bool:
-        """Whether rows go into slices by their event time on a clock that Spark has."""
-        window = node.window
-        if node.attached is not None or not window.event_time or window.kind == "SESSION":
+        """Whether rows go into slices by a clock that Spark has, or that it need not have."""
+        return node.attached is None and (
+            node.window.kind == "SESSION" or self._on_spark_clock(node.window)
+        )
+
+    def _on_spark_clock(self, window: n.Window) -> bool:
+        return not window.event_time or not window.zoned or is_utc(self._settings.zone)
+
+    def _has_marks(self, steps: _Steps) -> bool:
+        return steps.has_watermark and not self._settings.marks_when_idle
+
+    def _ranked(self, node: n.Rank, needed: frozenset[int] | None) -> bool:
+        """Whether columns can be ranked, before there are any rows."""
+        chain = _chain(node.input, (*_STEPS, n.WindowTable))
+        if chain is None or not self._settings.two_phase:
             return False
-        return not window.zoned or self._settings.zone in ("UTC", "Etc/UTC", "Z")
+        if node.window is None or node.function != "ROW_NUMBER":
+            return False
+        windows = [x.window for x in chain if isinstance(x, n.WindowTable)]
+        if not all(map(self._on_spark_clock, windows)):
+            return False
+        steps = _Steps(chain, _needed_below(node, needed))
+        used = {*node.partition, *(k.index for k in node.order)}
+        try:
+            check_rankable([node.input.schema[i].type for i in sorted(used)])
+        except UnsupportedBySparkError:
+            return False
+        if steps.compile() < len(chain) or not self._has_marks(steps):
+            return False
+        self._found[id(node)] = steps.segment(len(chain), LocalRank(_WATERMARK))
+        return True
 
     def _rows(self, chain: list[n.Node], timely: bool, needed: frozenset[int] | None) -> None:
         steps = _Steps(chain, needed)
@@ -211,10 +252,21 @@ class _Finder:
             self._found[id(chain[count - 1])] = steps.segment(count)
 
 
-def _chain(node: n.Node) -> list[n.Node] | None:
+def _local_phase(node: n.Aggregate | n.WindowAggregate) -> LocalPhase:
+    fields = tuple(node.input.schema[i] for i in node.group)
+    places = tuple(local_places(node.calls))
+    if isinstance(node, n.Aggregate) or not node.window.event_time:
+        return LocalPhase(node.group, fields, places)
+    window, gap = node.window, None
+    if window.kind == "SESSION":
+        places, gap = (*places, *session_places(window)), window.size
+    return LocalPhase(node.group, fields, places, slice_end_text(window), _WATERMARK, gap)
+
+
+def _chain(node: n.Node, steps: tuple[type[Any], ...] = _STEPS) -> list[n.Node] | None:
     """A table that Spark can read and what is done with its rows, the table first."""
     chain: list[n.Node] = []
-    while isinstance(node, _STEPS):
+    while isinstance(node, steps):
         chain.append(node)
         node = node.input
     if not isinstance(node, n.Scan) or not hasattr(node.source, "spark_scan"):
@@ -237,8 +289,15 @@ def _needed_below(node: n.Node, needed: frozenset[int] | None) -> frozenset[int]
         used = {*node.group, *(i for c in node.calls for i in c.args)}
         used |= {c.filter for c in node.calls if c.filter is not None}
         if isinstance(node, n.WindowAggregate):
-            used |= {node.window.time, *(node.attached or ())}
+            used |= {node.window.time} if node.window.event_time else set()
+            used |= {*(node.attached or ())}
         return frozenset(used)
+    if isinstance(node, n.WindowTable | n.Rank) and needed is not None:
+        width = len(node.input.schema)
+        used = {i for i in needed if i < width}
+        if isinstance(node, n.WindowTable):
+            return frozenset({*used, node.window.time})
+        return frozenset({*used, *node.partition, *(k.index for k in node.order)})
     return None
 
 
@@ -292,7 +351,15 @@ class _Steps:
             return (Select(tuple(texts)),) if texts else ()
         if isinstance(node, n.WatermarkAssigner):
             return self._assigned(node, needed)
+        if isinstance(node, n.WindowTable):
+            return (self._windowed(node, needed),)
         return ()
+
+    def _windowed(self, node: n.WindowTable, needed: Sequence[int]) -> Select:
+        first = len(node.input.schema)
+        texts = dict(enumerate(window_column_texts(node.window), first))
+        columns = [(column_name(i), texts.get(i, column_name(i))) for i in needed]
+        return Select((*columns, *[(_WATERMARK, _WATERMARK)] * self.has_watermark))
 
     def _assigned(
         self, node: n.WatermarkAssigner, needed: Sequence[int]
@@ -307,7 +374,7 @@ class _Steps:
         present = f"assert_true({time} IS NOT NULL, {quoted(_NULL_TIME)}) IS NULL"
         return (Where(present), Select(tuple(texts)))
 
-    def segment(self, count: int, local: LocalPhase | None = None) -> Segment:
+    def segment(self, count: int, local: LocalPhase | LocalRank | None = None) -> Segment:
         """The segment of the first nodes."""
         steps = tuple(step for some in self._steps[:count] for step in some)
         nodes = tuple(self._chain[:count])
@@ -328,12 +395,3 @@ def _check_keys(node: n.Aggregate | n.WindowAggregate) -> None:
         keys = [below.expressions[k] for k in node.group]
         if len(set(keys)) < len(keys) or any(not columns_used(k) for k in keys):
             raise UnsupportedBySparkError("a constant key, or one key twice")
-
-
-def slice_end_text(window: n.Window) -> str:
-    """The end of a row's slice, in milliseconds."""
-    slide = window.slide or window.size
-    step = gcd(window.size, slide) if window.kind == "HOP" else slide
-    time = column_name(window.time)
-    millis = f"(({time} - pmod({time}, 1000L)) div 1000L)"
-    return f"({millis} - pmod({millis} - {window.offset}L, {step}L) + {step}L)"

@@ -1,0 +1,107 @@
+"""The part of Top-N before the exchange: rows that have better ones beside them stay behind."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from headrace.runtime.batch import MAX_TIMESTAMP, Batch
+from headrace.sql.operators.base import RowOperator
+from headrace.sql.operators.ordering import keep_first
+from headrace.sql.operators.rank import by_key
+from headrace.sql.segments.columns import RowsOfColumns
+from headrace.sql.segments.ranking import first_of_groups
+from headrace.sql.specs import LocalRankSpec, SegmentRankSpec
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MOST_LOCAL = 200_000
+
+
+class LocalRankOperator(RowOperator):
+    """Keeps the first rows of each key; emits them when the epoch, or one of the windows, ends."""
+
+    def __init__(self, spec: LocalRankSpec) -> None:
+        super().__init__()
+        self._spec = spec
+        self._key = itemgetter(*spec.key) if spec.key else None
+        self._rows: dict[Any, list[Any]] = {}
+        self._held = 0
+        # The end of the first window among the rows, in microseconds.
+        self._first_end: int | None = None
+
+    def process_batch(self, batch: Batch) -> None:
+        self.records_in += len(batch.values)
+        self.take(batch.values)
+
+    def take(self, rows: list[Any]) -> None:
+        """Add rows to those that are kept."""
+        spec = self._spec
+        keys = [()] * len(rows) if self._key is None else map(self._key, rows)
+        for key, new in by_key(keys, rows).items():
+            held = self._rows.get(key)
+            before = 0 if held is None else len(held)
+            if held is None:
+                held = self._rows[key] = new
+                if spec.window_end is not None:
+                    self._reaches(new[0][spec.window_end])
+            else:
+                held += new
+            if len(held) > spec.end:
+                keep_first(held, spec.order, spec.end)
+            self._held += len(held) - before
+        if self._held > _MOST_LOCAL:
+            self.flush()
+
+    def _reaches(self, window_end: int) -> None:
+        if self._first_end is None or window_end < self._first_end:
+            self._first_end = window_end
+
+    def process_watermark(self, timestamp: int) -> None:
+        if self._first_end is not None and self._first_end // 1000 - 1 <= timestamp:
+            self.flush()
+        super().process_watermark(timestamp)
+
+    def end_epoch(self) -> None:
+        self.flush()
+
+    def finish(self) -> None:
+        self.flush()
+
+    def flush(self) -> None:
+        """Emit everything."""
+        rows = [row for held in self._rows.values() for row in held]
+        self._rows = {}
+        self._held = 0
+        self._first_end = None
+        self.emit_rows(rows)
+
+
+class SegmentRankOperator(LocalRankOperator):
+    """The same on columns that come from Spark's JVM; the last one is the watermark of a row."""
+
+    def __init__(self, spec: SegmentRankSpec) -> None:
+        super().__init__(spec.rank)
+        self._columns = spec
+        self._to_rows = RowsOfColumns(spec.width, spec.positions)
+
+    def process_batch(self, batch: Batch) -> None:
+        for columns in batch.values:
+            self.records_in += columns.num_rows
+            self._take_columns(columns)
+
+    def _take_columns(self, columns: pa.RecordBatch) -> None:
+        import pyarrow.compute as pc
+
+        reached = pc.max(columns.column(columns.num_columns - 1)).as_py()
+        columns = columns.select(list(range(columns.num_columns - 1)))
+        chosen = first_of_groups(columns, self._columns.groups, self._columns.order, self._spec.end)
+        self.take(self._to_rows(columns.take(chosen)))
+        if reached is not None:
+            super().process_watermark(reached // 1000)
+
+    def process_watermark(self, timestamp: int) -> None:
+        """The source has none of its own; its last one is the end of all."""
+        if timestamp == MAX_TIMESTAMP:
+            super().process_watermark(timestamp)

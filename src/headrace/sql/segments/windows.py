@@ -1,0 +1,51 @@
+"""Windows in Spark's SQL: the slice that a row is in, and the columns of its window."""
+
+from __future__ import annotations
+
+from math import gcd
+
+from headrace.sql.plan import nodes as n
+from headrace.sql.segments.aggregates import LocalPlace
+from headrace.sql.segments.expressions import UnsupportedBySparkError, column_name
+from headrace.sql.types import BigIntType
+
+__all__ = ["is_utc", "session_places", "slice_end_text", "window_column_texts"]
+
+
+def is_utc(zone: str) -> bool:
+    """Whether the clock of a zone is the one that Spark has."""
+    return zone in ("UTC", "Etc/UTC", "Z")
+
+
+def slice_end_text(window: n.Window) -> str:
+    """The end of a row's slice, in milliseconds.
+
+    Rows of a slice are less than the gap of a session apart, so they are in the same one.
+    """
+    slide = window.slide or window.size
+    step = gcd(window.size, slide) if window.kind == "HOP" else slide
+    millis = _millis(window)
+    return f"({millis} - pmod({millis} - {window.offset}L, {step}L) + {step}L)"
+
+
+def _millis(window: n.Window) -> str:
+    time = column_name(window.time)
+    return f"(({time} - pmod({time}, 1000L)) div 1000L)"
+
+
+def session_places(window: n.Window) -> list[LocalPlace]:
+    """The first and the last time of some rows, in milliseconds."""
+    millis = _millis(window)
+    return [LocalPlace(f"{name}({millis})", BigIntType()) for name in ("min", "max")]
+
+
+def window_column_texts(window: n.Window) -> tuple[str, str, str]:
+    """window_start, window_end and window_time of a row, in microseconds.
+
+    Raises:
+        UnsupportedBySparkError: A row may be in several windows.
+    """
+    if window.kind != "TUMBLE" or not window.event_time:
+        raise UnsupportedBySparkError(f"rows of {window.kind}")
+    end = slice_end_text(window)
+    return f"({end} - {window.size}L) * 1000L", f"{end} * 1000L", f"({end} - 1L) * 1000L"
