@@ -105,6 +105,7 @@ def small_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few partitions in an epoch, so that there are several epochs."""
     monkeypatch.setattr(spark_query, "_FIRST_BYTES", 1)
     monkeypatch.setattr(spark_query, "_FIRST_ROWS", 1)
+    monkeypatch.setattr(spark_query, "_ROWS", 1000)
     monkeypatch.setattr(spark_query, "_MIB", 4096)
 
 

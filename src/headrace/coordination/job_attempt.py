@@ -60,6 +60,7 @@ class SlotEnvironment:
     preload: tuple[str, ...] = ()
     first_python_path: tuple[str, ...] = ()
     working_directory: str | None = None
+    modules: tuple[str, ...] = ()
 
 
 class JobAttempt:
@@ -156,6 +157,7 @@ class JobAttempt:
                 self._environment.preload,
                 first_python_path=self._environment.first_python_path,
                 working_directory=self._environment.working_directory,
+                modules=self._environment.modules,
             )
             for slot in range(slots)
         ]

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -47,7 +48,7 @@ from headrace.graph.ids import CheckpointId, EpochId, SubtaskIndex
 from headrace.graph.job_graph import JobGraph
 from headrace.graph.physical_graph import build_physical_graph
 from headrace.runtime import messages as m
-from headrace.runtime.deployment import JobSettings, deployment_of
+from headrace.runtime.deployment import JobSettings, deployment_of, library_modules
 from headrace.runtime.epoch import EpochPlan, EpochReport
 from headrace.runtime.local_copies import LocalCopies
 from headrace.runtime.slot_protocol import now_ms
@@ -304,7 +305,7 @@ class JobMaster:
             self._incarnation,
             self.physical,
             self._carrier,
-            self._options.slots,
+            replace(self._options.slots, modules=library_modules(self.job_graph)),
             partial(self._on_output, self._incarnation),
             self._on_snapshot,
             self._on_committed,
@@ -367,8 +368,9 @@ class JobMaster:
 
     def _deploy(self, attempt: JobAttempt, restore: CompletedCheckpoint | None) -> None:
         self.execution.move_all(ExecutionState.SCHEDULED, ExecutionState.DEPLOYING)
-        self._sources = SourceCoordinator(self.job_graph)
-        self._alignment = WatermarkAligner(self.job_graph)
+        if attempt.incarnation > 1:
+            self._sources = SourceCoordinator(self.job_graph)
+            self._alignment = WatermarkAligner(self.job_graph)
         files: dict[str, list[list[str]]] = {}
         if restore is not None:
             files = restore.files_for(self.job_graph, self._options.allow_unmatched_state)

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 
 from headrace.common.errors import HeadraceError
 from headrace.runtime.slot_protocol import SlotLaunch
@@ -87,6 +88,22 @@ def slot_zygote() -> SlotZygote:
                 atexit.register(_close)
             _zygote = SlotZygote()
         return _zygote
+
+
+@contextlib.contextmanager
+def zygote_for(launch: SlotLaunch) -> Iterator[SlotZygote]:
+    """The zygote to copy a slot from: a fresh one if the job brings packages of its own.
+
+    The one that is there may have imported others of the same names.
+    """
+    if not launch.first_python_path:
+        yield slot_zygote()
+        return
+    own = SlotZygote()
+    try:
+        yield own
+    finally:
+        own.close()
 
 
 def _close() -> None:

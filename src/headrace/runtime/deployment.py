@@ -14,6 +14,7 @@ from headrace.graph.ids import NodeId, OperatorId, SlotId, VertexId
 from headrace.graph.job_graph import ChainedOperator, JobEdge, JobGraph, JobVertex
 from headrace.graph.partitioning import Partitioning
 from headrace.graph.physical_graph import Location, Partition, PhysicalGraph
+from headrace.graph.specs import SourceSpec
 from headrace.runtime.local_copies import LocalCopies
 from headrace.runtime.state.factory import StateBackendSettings
 from headrace.runtime.storage import Storages
@@ -196,6 +197,16 @@ def _main_classes() -> bytes:
                 # A class that cannot travel is only a problem if a record is made of it.
                 continue
     return pickle.dumps(classes, 5)
+
+
+def library_modules(job_graph: JobGraph) -> tuple[str, ...]:
+    """What slots import besides the runtime, as far as the graph tells; nothing of users."""
+    specs = [operator.spec for vertex in job_graph.vertices for operator in vertex.operators]
+    sources = [spec.source for spec in specs if isinstance(spec, SourceSpec)]
+    found = {type(x).__module__ for x in (*specs, *sources)}
+    found |= {spec.operator.partition(":")[0] for spec in specs}
+    ours = sorted(module for module in found if module.startswith("headrace."))
+    return (*ours, "pyarrow") if any(s.fed_by_spark for s in sources) else tuple(ours)
 
 
 def install_main_classes(packed: bytes) -> None:

@@ -36,6 +36,8 @@ class SlotLaunch:
     """Names of Spark's files for paths of the driver's host that are copied to the others."""
     own_directory: bool = False
     """Whether `socket_dir` is the slot's alone, which it then removes at its end."""
+    modules: tuple[str, ...] = ()
+    """What the slot is going to import: the process that it is copied from may have done it."""
 
     @property
     def log_path(self) -> str:
@@ -50,7 +52,7 @@ class SlotLaunch:
         fields = json.loads(text)
         address = fields["control_address"]
         fields["control_address"] = address if isinstance(address, str) else tuple(address)
-        for name in ("python_path", "preload", "first_python_path"):
+        for name in ("python_path", "preload", "first_python_path", "modules"):
             fields[name] = tuple(fields[name])
         return SlotLaunch(**fields)
 

@@ -3,18 +3,21 @@
 Importing the runtime takes longer than anything else in the start of a slot, so the driver of a
 local job starts one process early that has imported it and then copies itself for each slot. It
 reads one launch per line from the socket that is its standard input, answers with the process id
-of the slot, and ends with its driver.
+of the slot, and ends with its driver. What the slots of a job import besides is imported here
+first, once for all slots of this and of later jobs.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import os
 import select
 import signal
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from headrace.runtime import slot
 from headrace.runtime.slot_protocol import SlotLaunch
@@ -27,14 +30,30 @@ def main() -> None:
     """Entry point of the process: fork until the driver is gone."""
     # The kernel forgets ended slots at once; nobody asks how they ended.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    # What is there now is shared with all slots: the collector need not touch, and so copy, it.
-    gc.collect()
-    gc.freeze()
+    _share()
     for line in _lines():
+        launch = SlotLaunch.from_json(line)
+        _import(launch.modules)
         child = os.fork()
         if child == 0:
-            _become_slot(SlotLaunch.from_json(line))
+            _become_slot(launch)
         os.write(_CONNECTION, b"%d\n" % child)
+
+
+def _share() -> None:
+    """What is there now all slots have: the collector need not touch, and so copy, it."""
+    gc.collect()
+    gc.freeze()
+
+
+def _import(modules: Iterable[str]) -> None:
+    missing = [module for module in modules if module not in sys.modules]
+    for module in missing:
+        # The slot says it, if it really needs a module that is not there.
+        with contextlib.suppress(Exception):
+            importlib.import_module(module)
+    if missing:
+        _share()
 
 
 def _lines() -> Iterator[str]:

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 
 from headrace.common.errors import HeadraceError
 from headrace.coordination.carrier import EpochRun, PartitionRun
-from headrace.coordination.slot_zygote import slot_zygote
+from headrace.coordination.slot_zygote import zygote_for
 from headrace.runtime.slot_protocol import SlotLaunch
 from headrace.spark.feeds import fed_partitions, payloads_of, spark_failure
 from headrace.spark.placement import drawn_to, is_cluster, locations_of, wait_for_executors
@@ -52,8 +52,9 @@ class SparkCarrier:
         if is_this_process(self._context.master or ""):
             # Driver and executor are one: a Spark job would only find this machine.
             java = getattr(self._context._gateway, "proc", None)
-            for launch in launches:
-                slot_zygote().fork(replace(launch, executor_pid=java and java.pid))
+            with zygote_for(launches[0]) as zygote:
+                for launch in launches:
+                    zygote.fork(replace(launch, executor_pid=java and java.pid))
             return
         wait_for_executors(self._context, len(launches))
         self._name_jobs("start slots")

@@ -47,6 +47,10 @@ class DataFrameFeed(Feed):
         return int(self._planned().getNumPartitions())
 
     def payloads(self, parts: Sequence[int]) -> Any:
+        return self.pruned(parts).coalesce(1, False)
+
+    def pruned(self, parts: Sequence[int]) -> Any:
+        """A JavaRDD of some partitions alone, in their order."""
         jvm = self._frame.sparkSession._jvm
         assert jvm is not None
         wanted = jvm.java.util.ArrayList()
@@ -55,7 +59,7 @@ class DataFrameFeed(Feed):
         # A Scala set is a function that says what is in it.
         chosen = jvm.PythonUtils.toSeq(wanted).toSet()
         pruned = jvm.org.apache.spark.rdd.PartitionPruningRDD.create(self._planned(), chosen)
-        return pruned.toJavaRDD().coalesce(1, False)
+        return pruned.toJavaRDD()
 
     def _planned(self) -> Any:
         if self._batches is None:

@@ -8,21 +8,18 @@ which aggregate is read from the plan above it, since Spark computes equal aggre
 from __future__ import annotations
 
 import contextlib
+import secrets
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
 
 from headrace.common.errors import HeadraceError
-from headrace.datastream.connectors.spark_query import (
-    ParquetFiles,
-    RowNumbers,
-    SparkQuery,
-    names_of,
-)
+from headrace.datastream.connectors.spark_query import RowNumbers, SparkQuery
 from headrace.spark.feeds import DataFrameFeed, arrow_batches, spark_failure
 from headrace.spark.session import get_or_create_session
 
@@ -49,27 +46,23 @@ class QueryFeed(DataFrameFeed):
     def __init__(self, query: SparkQuery, inputs: dict[str, Any]) -> None:
         self._query = query
         self._inputs = inputs
-        self._session = get_or_create_session({}).newSession()
-        for key, value in _SETTINGS.items():
-            self._session.conf.set(key, value)
+        self._session = _session_with(inputs.get("bytes"))
         try:
-            frame = self._described()
+            frame = _described(self._session, query, inputs)
         except (PySparkException, Py4JError) as error:
             raise _refused(error) from None
         super().__init__(frame)
         self._order: list[int] | None = None
+        self._planning: Future[Any] = Future()
+        # While the slots of the job start.
+        threading.Thread(target=self._plan_ahead, name="headrace-plan", daemon=True).start()
 
     def payloads(self, parts: Sequence[int]) -> Any:
         """In the order of the files: watermarks follow their times."""
         order = self._in_order()
-        jvm: Any = self._session._jvm
-        pruning = jvm.org.apache.spark.rdd.PartitionPruningRDD
         united: Any = None
-        for part in parts:
-            only = jvm.java.util.ArrayList()
-            only.add(order[part])
-            chosen = jvm.PythonUtils.toSeq(only).toSet()
-            piece = pruning.create(self._planned(), chosen).toJavaRDD()
+        for run in _ascending([order[part] for part in parts]):
+            piece = self.pruned(run)
             united = piece if united is None else united.union(piece)
         return united.coalesce(1, False)
 
@@ -83,42 +76,38 @@ class QueryFeed(DataFrameFeed):
             self._order = self._order or list(range(self.partitions))
         return self._order
 
-    def _described(self) -> DataFrame:
-        query = self._query
-        frame = _table(self._session, query.table, self._inputs)
-        for step in query.steps:
-            if isinstance(step, str):
-                frame = frame.where(step)
-            else:
-                frame = frame.selectExpr(*names_of(step))
-        group = query.group_by
-        if group is None:
-            typed = zip(query.outputs, query.types, strict=True)
-            return frame.selectExpr(*(f"CAST({text} AS {kind})" for text, kind in typed))
-        typed = zip(group.keys, query.types, strict=False)
-        casts = [f"CAST({key} AS {kind})" for key, kind in typed]
-        keys = [f.expr(key).alias(f"k{i}") for i, key in enumerate(casts)]
-        found = [f.expr(text).alias(f"a{i}") for i, text in enumerate(group.aggregates)]
-        return frame.groupBy(*keys).agg(*found)
-
     def _planned(self) -> Any:
-        if self._batches is None:
-            try:
-                self._batches = self._plan()
-            except (PySparkException, Py4JError) as error:
-                raise _refused(error) from None
-        return self._batches
+        return self._planning.result()
+
+    def _plan_ahead(self) -> None:
+        try:
+            self._planning.set_result(self._plan())
+        except (PySparkException, Py4JError) as error:
+            self._planning.set_exception(_refused(error))
+        except BaseException as error:
+            self._planning.set_exception(error)
 
     def _plan(self) -> Any:
         if self._query.group_by is None:
             return arrow_batches(self._frame)
         local = _local_phase(self._session, self._frame._jdf)
-        nulls = [f"CAST(NULL AS {kind}) AS o{i}" for i, kind in enumerate(self._query.types)]
-        shape = self._session.range(0).selectExpr(*nulls)
-        found = [attribute.dataType().simpleString() for attribute in _items(local.output())]
-        if found != [field.dataType.simpleString() for field in shape.schema]:
-            raise HeadraceError(f"Spark plans the columns {found}, not {shape.schema}")
-        return shape._jdf.toArrowBatchRdd(local)
+        planned = [attribute.dataType().sql() for attribute in _items(local.output())]
+        wanted = [kind.replace(" ", "") for kind in self._query.types]
+        fields = self._frame._jdf.schema().fields()
+        if not planned == wanted == [field.dataType().sql() for field in fields]:
+            raise HeadraceError(f"Spark plans the columns {planned}, not {wanted}")
+        return self._frame._jdf.toArrowBatchRdd(local)
+
+
+def _ascending(numbers: Sequence[int]) -> list[list[int]]:
+    """Numbers in pieces, each of which goes up: an RDD keeps the order of its partitions."""
+    pieces: list[list[int]] = []
+    for number in numbers:
+        if pieces and pieces[-1][-1] < number:
+            pieces[-1].append(number)
+        else:
+            pieces.append([number])
+    return pieces
 
 
 def _refused(error: Exception) -> HeadraceError:
@@ -128,19 +117,64 @@ def _refused(error: Exception) -> HeadraceError:
     )
 
 
-def _table(
-    session: SparkSession, table: ParquetFiles | RowNumbers, inputs: dict[str, Any]
-) -> DataFrame:
-    if isinstance(table, RowNumbers):
-        numbers = session.range(0, table.count, 1, inputs["partitions"])
-        return numbers.selectExpr(*names_of(table.texts))
-    # Opening a file counts as much as a whole partition, so no partition has two.
-    for setting in ("maxPartitionBytes", "openCostInBytes"):
-        session.conf.set(f"spark.sql.files.{setting}", str(inputs["bytes"]))
-    ddl = ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in table.columns)
+_sessions: dict[tuple[int, int | None], SparkSession] = {}
+
+
+def _session_with(partition_bytes: int | None) -> SparkSession:
+    """A session with the settings of queries, and with partitions of files of that size.
+
+    Sessions are kept, since it takes a while to make one; sizes are few.
+    """
+    base = get_or_create_session({})
+    key = (id(base.sparkContext), partition_bytes)
+    session = _sessions.get(key)
+    if session is None:
+        session = base.newSession()
+        settings = dict(_SETTINGS)
+        if partition_bytes is not None:
+            # Opening a file counts as much as a whole partition, so no partition has two.
+            for name in ("maxPartitionBytes", "openCostInBytes"):
+                settings[f"spark.sql.files.{name}"] = str(partition_bytes)
+        for name, value in settings.items():
+            session.conf.set(name, value)
+        _sessions[key] = session
+    return session
+
+
+def _described(session: SparkSession, query: SparkQuery, inputs: dict[str, Any]) -> DataFrame:
+    """The query as one text, so that Spark analyses it once."""
+    if isinstance(query.table, RowNumbers):
+        rows = f"range(0, {query.table.count}, 1, {inputs['partitions']})"
+        return session.sql(_text(query, rows))
+    ddl = ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in query.table.columns)
     reader = session.read.schema(ddl).option("__globPaths__", "false")
     frame = reader.parquet(*(f"file:{file}" for file in inputs["files"]))
-    return frame.selectExpr(*names_of(table.texts))
+    name = f"headrace_{secrets.token_hex(8)}"
+    frame.createTempView(name)
+    try:
+        return session.sql(_text(query, name))
+    finally:
+        session.catalog.dropTempView(name)
+
+
+def _text(query: SparkQuery, rows: str) -> str:
+    text = f"SELECT {_columns(query.table.texts)} FROM {rows}"
+    for step in query.steps:
+        if isinstance(step, str):
+            text = f"SELECT * FROM ({text}) WHERE {step}"
+        else:
+            text = f"SELECT {_columns(step)} FROM ({text})"
+    group = query.group_by
+    outputs = query.outputs if group is None else group.keys
+    typed = zip(outputs, query.types, strict=False)
+    casts = [f"CAST({output} AS {kind})" for output, kind in typed]
+    chosen = [*casts, *(group.aggregates if group is not None else ())]
+    text = f"SELECT {_columns([(f'o{i}', x) for i, x in enumerate(chosen)])} FROM ({text})"
+    return f"{text} GROUP BY {', '.join(casts)}" if group is not None and casts else text
+
+
+def _columns(texts: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{text} AS {name}" for name, text in texts)
 
 
 def _pieces(rdd: Any) -> list[tuple[str, int]]:

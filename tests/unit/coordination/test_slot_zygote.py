@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from headrace.coordination.control import ControlServer
-from headrace.coordination.slot_zygote import SlotZygote, slot_zygote
+from headrace.coordination.slot_zygote import SlotZygote, slot_zygote, zygote_for
 from headrace.runtime import messages as m
 from headrace.runtime.slot_protocol import SlotLaunch
 
@@ -106,6 +106,30 @@ def test_a_slot_that_cannot_start_says_why(zygote: SlotZygote, coordinator: Coor
     wait_until_gone(zygote.fork(launch))
     assert "ModuleNotFoundError" in Path(launch.log_path).read_text()
     assert zygote.alive
+
+
+def test_what_slots_import_is_imported_once_for_all_of_them(
+    zygote: SlotZygote, coordinator: Coordinator
+) -> None:
+    # A module that is not there is the slot's problem, if it needs it.
+    modules = ("no_such_module_anywhere", "pyarrow")
+    for slot in range(2):
+        zygote.fork(coordinator.launch(slot, modules=modules))
+        coordinator.hello()
+    mapped = Path(f"/proc/{zygote.pid}/maps").read_text()
+    assert "pyarrow" in mapped
+
+
+def test_a_job_with_packages_of_its_own_gets_a_fresh_zygote(coordinator: Coordinator) -> None:
+    with zygote_for(coordinator.launch(0)) as shared:
+        assert shared is slot_zygote()
+    assert shared.alive
+    with zygote_for(coordinator.launch(0, first_python_path=("/packages",))) as own:
+        assert own is not shared
+        pid = own.fork(coordinator.launch(0, first_python_path=("/packages",)))
+        assert coordinator.hello().pid == pid
+    wait_until_gone(own.pid)
+    assert Path(f"/proc/{pid}").exists(), "slots stay"
 
 
 def test_the_zygote_ends_when_it_is_let_go(zygote: SlotZygote) -> None:

@@ -8,7 +8,7 @@ were given out.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ __all__ = ["GroupBy", "ParquetFiles", "RowNumbers", "SparkQuery", "SparkQuerySou
 _MIB = 1 << 20
 _FIRST_BYTES = 64 * _MIB
 _FIRST_ROWS = 4_000_000
+_ROWS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,8 @@ class ParquetFiles:
         files = list(files_under(os.path.abspath(self.path)))
         size = sum(map(os.path.getsize, files))
         # Enough partitions that all subtasks have something to do.
-        each = max(_MIB, min(16 * _MIB, -(-size // (4 * parallelism))))
-        return {"files": files, "bytes": each}
+        each = -(-size // (4 * parallelism * _MIB))
+        return {"files": files, "bytes": max(1, min(16, each)) * _MIB}
 
     def first_parts(self, inputs: dict[str, Any]) -> int:
         """How many partitions a subtask gets in the first epoch."""
@@ -68,9 +69,9 @@ class RowNumbers:
     texts: tuple[tuple[str, str], ...]
 
     def cut(self, parallelism: int) -> dict[str, Any]:
-        """What is read: how many partitions there are."""
-        each = max(1, min(500_000, -(-self.count // (4 * parallelism))))
-        return {"partitions": max(1, -(-self.count // each)), "rows": self.count}
+        """What is read: how many partitions there are, as many for each subtask."""
+        rounds = max(1, -(-self.count // (_ROWS * parallelism)))
+        return {"partitions": rounds * parallelism, "rows": self.count}
 
     def first_parts(self, inputs: dict[str, Any]) -> int:
         """How many partitions a subtask gets in the first epoch."""
@@ -153,8 +154,3 @@ class _QueryEnumerator(PartitionsEnumerator):
         # Files that have come since then are not part of what is being read.
         self._cut(snapshot["inputs"])
         super().restore(snapshot)
-
-
-def names_of(texts: Sequence[tuple[str, str]]) -> list[str]:
-    """Columns as `SELECT` takes them."""
-    return [f"{text} AS {name}" for name, text in texts]

@@ -69,6 +69,6 @@ def test_a_restored_job_reads_the_files_it_began_with(
 
 
 def test_numbers_are_cut_for_all_subtasks() -> None:
-    cut = RowNumbers(3_000_000, ()).cut(2)
-    assert cut == {"partitions": 8, "rows": 3_000_000}
-    assert RowNumbers(3, ()).cut(2)["partitions"] == 3
+    assert RowNumbers(3_000_000, ()).cut(2) == {"partitions": 4, "rows": 3_000_000}
+    assert RowNumbers(3, ()).cut(2)["partitions"] == 2
+    assert RowNumbers(0, ()).cut(1)["partitions"] == 1
