@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.sql.plan.text import plan_text
 from tests.sql.sessions import with_tables
 
 ITEMS = "SELECT item, COUNT(*) AS n FROM orders GROUP BY item"
@@ -87,3 +88,26 @@ def test_places_of_rows_in_batch_mode() -> None:
         (4, 2, 0.0, 0.2, 1, 1),
         (5, 2, 0.25, 0.6, 3, 3),
     ]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT item, COUNT(DISTINCT price), SUM(DISTINCT price), MIN(qty), MAX(id), COUNT(*) "
+        "FROM orders GROUP BY item",
+        "SELECT COUNT(DISTINCT item) FILTER (WHERE price > 3), COUNT(item), SUM(qty) FROM orders",
+        f"SELECT COUNT(DISTINCT n), SUM(n), MIN(n) FROM ({ITEMS})",
+        "SELECT COUNT(DISTINCT et), SUM(price) FROM orders WHERE price > 1000",
+    ],
+)
+def test_splitting_distinct_aggregates_changes_nothing(query: str) -> None:
+    expected = sorted(with_tables().query(query).materialized(), key=str)
+    options = {
+        "table.optimizer.distinct-agg.split.enabled": "true",
+        "table.optimizer.distinct-agg.split.bucket-num": "3",
+    }
+    for parallelism, records, restores in ((1, 100, ()), (3, 2, ()), (2, 1, (2, 5))):
+        session = with_tables(parallelism=parallelism, options=options)
+        assert "$bucket" in plan_text(session.plan(query))
+        result = session.query(query, epoch_records=records, restore_after=restores)
+        assert sorted(result.materialized(), key=str) == expected

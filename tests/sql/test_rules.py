@@ -20,6 +20,7 @@ from tests.sql.sessions import HERE, with_tables
 
 NAMES = sorted({name for name, _ in RULES})
 FOLDER = HERE / "rules"
+OPTIONS = {"table.optimizer.distinct-agg.split.enabled": "true"}
 
 
 @udf(result_type="INT", func_type="pandas")
@@ -29,7 +30,7 @@ def vectorized(values: Any) -> Any:
 
 def plans(name: str, query: str) -> tuple[str, str]:
     """The plan as the rule gets it, and as it leaves it."""
-    session = with_tables()
+    session = with_tables(options=OPTIONS)
     register_function(session.session, ("vectorized",), vectorized, system=True)
     statement = parse_statement(query)
     assert isinstance(statement, s.Query)

@@ -44,6 +44,7 @@ class SubmittedJob:
 
 
 _ASYNC = "table.exec.async-scalar"
+_SPLIT = "table.optimizer.distinct-agg.split"
 _MODE = "execution.runtime-mode"
 
 
@@ -133,7 +134,13 @@ class Session:
             zone=self.zone,
             batch=self.batch,
             database=self.catalogs.current_database or "",
+            distinct_buckets=self._distinct_buckets(),
         )
+
+    def _distinct_buckets(self) -> int:
+        if self.batch or self.config.get(f"{_SPLIT}.enabled", "false").lower() != "true":
+            return 0
+        return int(self.config.get(f"{_SPLIT}.bucket-num", "1024"))
 
     # Plans.
 

@@ -287,7 +287,13 @@ class Aggregation:
         if self.rows is not None:
             schema = Schema((*fields, *results))
             return n.RowWindowAggregate(schema, plan, keys, tuple(calls), *self.rows)
-        return n.Aggregate(Schema((*fields, *results)), plan, keys, tuple(calls))
+        return n.Aggregate(
+            Schema((*fields, *results)),
+            plan,
+            keys,
+            tuple(calls),
+            distinct_buckets=self.context.distinct_buckets,
+        )
 
     def _expanded(self, plan: n.Node, keys: tuple[int, ...]) -> n.Node:
         assert self.sets is not None

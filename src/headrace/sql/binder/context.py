@@ -35,6 +35,7 @@ class BindingContext:
         zone: The session's time zone.
         batch: Whether the statement runs in batch mode.
         database: The current database.
+        distinct_buckets: Into how many parts DISTINCT aggregates are split; 0: not at all.
     """
 
     text: str = ""
@@ -45,6 +46,7 @@ class BindingContext:
     zone: str = "UTC"
     batch: bool = False
     database: str = ""
+    distinct_buckets: int = 0
     registry: Registry = field(default_factory=builtin_registry)
 
     def error(self, message: str, span: Span | None = None) -> SqlError:

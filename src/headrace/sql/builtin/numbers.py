@@ -5,11 +5,19 @@ from __future__ import annotations
 import math
 import random
 import uuid as _uuid
+import zlib
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from typing import Any
 
 _NAN = float("nan")
+
+
+def bucket(value: Any, buckets: int) -> int:
+    """The part that a value belongs to, the same in every process."""
+    if isinstance(value, str):
+        value = zlib.crc32(value.encode())
+    return 0 if value is None else hash(value) % buckets
 
 
 def _guarded(function: Callable[..., float]) -> Callable[..., float]:

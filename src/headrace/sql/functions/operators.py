@@ -91,6 +91,7 @@ FUNCTIONS = [
     scalar("AND", "bool, bool+", "boolean", strict=True),
     scalar("OR", "bool, bool+", "boolean", strict=True),
     scalar("NOT", "bool", "boolean", "not {0}"),
+    scalar("$BUCKET", "any, int", "int!", "numbers:bucket", strict=False),
     scalar("IS_NULL", "any", "boolean!", "{0} is None", strict=False),
     scalar("IS_NOT_NULL", "any", "boolean!", "{0} is not None", strict=False),
     scalar("IS_TRUE", "bool", "boolean!", "{0} is True", strict=False),

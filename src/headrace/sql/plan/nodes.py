@@ -110,11 +110,15 @@ class WatermarkAssigner(_OneInput):
 
 @dataclass(frozen=True)
 class Aggregate(_OneInput):
-    """One row for each combination of group columns: those columns, then the results."""
+    """One row for each combination of group columns: those columns, then the results.
+
+    With `distinct_buckets` the rule `split_distinct` may make two levels of it.
+    """
 
     group: tuple[int, ...]
     calls: tuple[AggregateCall, ...]
     state_ttl_ms: int | None = None
+    distinct_buckets: int = 0
 
 
 @dataclass(frozen=True)

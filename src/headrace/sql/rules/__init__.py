@@ -8,6 +8,7 @@ from headrace.sql.plan.nodes import Node
 from headrace.sql.rules.merge_projections import merge_projections
 from headrace.sql.rules.rank_filter import rank_filter
 from headrace.sql.rules.split_batched import split_batched
+from headrace.sql.rules.split_distinct import split_distinct
 from headrace.sql.rules.window_aggregate import window_aggregate
 
 __all__ = ["RULES", "Rule", "optimize"]
@@ -18,6 +19,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("merge_projections", merge_projections),
     ("rank_filter", rank_filter),
     ("window_aggregate", window_aggregate),
+    ("split_distinct", split_distinct),
     ("merge_projections", merge_projections),
     ("split_batched", split_batched),
 )
