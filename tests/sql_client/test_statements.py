@@ -36,6 +36,8 @@ def test_a_statement_set_is_one_statement() -> None:
         ("SELECT 1; SELECT", False),
         ("SELECT /* ;", False),
         ("", True),
+        ("quit", True),
+        ("quit now", False),
     ],
 )
 def test_enter_runs_what_is_complete(text: str, complete: bool) -> None:

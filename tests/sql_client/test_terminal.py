@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,50 +10,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-WAIT_S = 200
-
-
-class Terminal:
-    """A client that a test types into."""
-
-    def __init__(self, history: Path, *arguments: str) -> None:
-        environment = {
-            **os.environ,
-            "TERM": "xterm",
-            "PROMPT_TOOLKIT_NO_CPR": "1",
-            "COLUMNS": "120",
-            "LINES": "40",
-        }
-        command = [
-            "-m",
-            "headrace.cluster.cli",
-            "sql-client",
-            "--history",
-            str(history),
-            *arguments,
-        ]
-        self.child = pexpect.spawn(
-            sys.executable, command, env=environment, timeout=WAIT_S, encoding="utf-8"
-        )
-        self.child.setwinsize(40, 120)
-
-    def expect(self, text: str) -> str:
-        """Wait for a text; what came before it, without the terminal's own codes."""
-        self.child.expect_exact(text)
-        return plain(self.child.before)
-
-    def type(self, text: str) -> None:
-        self.child.send(text)
-
-    def run(self, statement: str) -> None:
-        self.child.send(statement + "\r")
-
-    def close(self) -> None:
-        self.child.close(force=True)
-
-
-def plain(text: str) -> str:
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r", "", text)
+from tests.sql_client.terminal import WAIT_S, Terminal
 
 
 @pytest.fixture
@@ -85,6 +41,8 @@ def test_statements_errors_keys_and_history(terminal: Terminal, history: Path) -
     assert "SELECT prise" in shown
     terminal.run("SET 'sql-client.execution.result-mode' = 'tabel';")
     terminal.expect("is one of tableau, table, changelog")
+    terminal.run("SET 'parallelism.default' = 'many';")
+    terminal.expect("'parallelism.default' cannot have the value 'many'")
     # Tab completes a name that is the only one.
     terminal.type("DESCRIBE cli\t")
     terminal.expect("cks")
@@ -101,9 +59,7 @@ def test_statements_errors_keys_and_history(terminal: Terminal, history: Path) -
     terminal.run("HELP;")
     terminal.expect("STOP JOB 'id'")
     terminal.run("QUIT;")
-    terminal.child.expect(pexpect.EOF)
-    terminal.close()
-    assert terminal.child.exitstatus == 0
+    assert terminal.ended() == 0
     assert "+DESCRIBE clicks;" in history.read_text()
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.configuration import Configuration
+from headrace.common import options
 from headrace.common.errors import SqlError
 from headrace.common.job_client import JobClient
 from headrace.datastream.connectors.print_sink import CollectSink
@@ -76,6 +77,9 @@ class Session:
             if value.lower() not in ("streaming", "batch"):
                 raise SqlError(f"'{key}' is streaming or batch, not '{value}'")
             self.batch = value.lower() == "batch"
+        known = options.OPTIONS.get(key)
+        if known is not None:
+            known.type.parse(key, value)
         self.config.set(key, value)
 
     def reset_option(self, key: str | None) -> None:

@@ -6,6 +6,9 @@ import re
 
 __all__ = ["is_complete", "split_statements"]
 
+# Nothing can follow these, so they need no semicolon.
+_ALONE = ("CLEAR", "EXIT", "HELP", "QUIT")
+
 # Text, names and comments that do not end go on to the end.
 _TOKEN = re.compile(
     r"""
@@ -62,7 +65,7 @@ def is_complete(text: str) -> bool:
     """Whether a text that is being typed can be run: it ends with a semicolon of its own."""
     pieces, rest = _pieces(text)
     if not pieces:
-        return not text.strip()
+        return not text.strip() or text.strip().upper() in _ALONE
     if _bare(rest):
         return False
     if _SET.match(_bare(text)):
