@@ -23,6 +23,18 @@ FOLDER = HERE / "rules"
 OPTIONS = {"table.optimizer.distinct-agg.split.enabled": "true"}
 
 
+KAFKA = (
+    "WITH ('connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'nowhere:1', "
+    "'format' = 'json')"
+)
+TOPICS = (
+    "CREATE TABLE clicks (id INT, ts TIMESTAMP(3), "
+    f"WATERMARK FOR ts AS ts - INTERVAL '5' SECOND) {KAFKA}",
+    "CREATE TABLE views (id INT, millis BIGINT, ts AS TO_TIMESTAMP_LTZ(millis, 3), "
+    f"WATERMARK FOR ts AS ts - INTERVAL '1' SECOND) {KAFKA}",
+)
+
+
 @udf(result_type="INT", func_type="pandas")
 def vectorized(values: Any) -> Any:
     return values
@@ -32,6 +44,8 @@ def plans(name: str, query: str) -> tuple[str, str]:
     """The plan as the rule gets it, and as it leaves it."""
     session = with_tables(options=OPTIONS)
     register_function(session.session, ("vectorized",), vectorized, system=True)
+    for statement in TOPICS:
+        session.execute(statement)
     statement = parse_statement(query)
     assert isinstance(statement, s.Query)
     plan = session.session.query_plan(statement.tree, query)

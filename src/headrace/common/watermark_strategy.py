@@ -17,6 +17,7 @@ from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.time import Duration, Time, to_millis
 
 __all__ = [
+    "BatchWatermarkGenerator",
     "BoundedOutOfOrdernessWatermarks",
     "NoWatermarksGenerator",
     "TimestampAssigner",
@@ -88,6 +89,18 @@ class WatermarkGenerator(ABC):
     @abstractmethod
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         """Called every `pipeline.auto-watermark-interval`, and at the end of each epoch."""
+
+
+class BatchWatermarkGenerator(WatermarkGenerator):
+    """Looks at many records at once. It makes watermarks of records, not of their timestamps."""
+
+    @abstractmethod
+    def on_records(self, records: Sequence[Any], output: WatermarkOutput) -> None:
+        """Called with some records, after they were passed on. May emit a watermark."""
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        """One record is a few records."""
+        self.on_records([event], output)
 
 
 class NoWatermarksGenerator(WatermarkGenerator):

@@ -7,6 +7,7 @@ from itertools import repeat
 from typing import Any
 
 from headrace.common.watermark_strategy import (
+    BatchWatermarkGenerator,
     BoundedOutOfOrdernessWatermarks,
     NoWatermarksGenerator,
     Watermark,
@@ -35,6 +36,9 @@ class WatermarkTracker:
         self._by_batch = isinstance(
             self._generator, NoWatermarksGenerator | BoundedOutOfOrdernessWatermarks
         )
+        self._of_records: BatchWatermarkGenerator | None = None
+        if isinstance(self._generator, BatchWatermarkGenerator):
+            self._of_records = self._generator
         self._silent = isinstance(self._generator, NoWatermarksGenerator) or interval_ms <= 0
         self._clock = clock
         self._interval_ms = interval_ms
@@ -55,6 +59,10 @@ class WatermarkTracker:
         self._news = True
         if self.idle and self._idle_timeout_ms is not None:
             self.mark_active()
+        if self._of_records is not None:
+            emit_batch(batch)
+            self._of_records.on_records(batch.values, self)
+            return
         if not self._by_batch:
             self._record_by_record(batch, emit_batch)
             return
@@ -134,7 +142,8 @@ class WatermarkTracker:
     def wake_up_at(self) -> int | None:
         """When `process_time` has something to do although no record comes."""
         times = []
-        if not self._silent and (self._news or not self._by_batch):
+        steady = self._by_batch or self._of_records is not None
+        if not self._silent and (self._news or not steady):
             times.append(self._next_emit_ms)
         if self._idle_timeout_ms is not None and not (self.idle or self.held):
             times.append(self._last_record_ms + self._idle_timeout_ms)

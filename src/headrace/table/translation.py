@@ -45,6 +45,7 @@ from headrace.sql.expressions import (
     TimeAttribute,
 )
 from headrace.sql.functions import builtin_registry
+from headrace.sql.operators.row_watermarks import RowWatermarks
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.match import Match, MatchExpressions
@@ -165,7 +166,16 @@ class StreamTranslator:
     # Nodes.
 
     def _scan(self, node: n.Scan) -> Transformation:
-        stream: DataStream[Any] = node.source.build(self.env)
+        stream: DataStream[Any]
+        if node.watermark is None:
+            stream = node.source.build(self.env)
+        else:
+            marks = RowWatermarks(
+                value_code(node.watermark, self.settings.zone),
+                node.source.watermark_options.emit_every,
+            )
+            strategy = node.source.watermark_options.strategy(marks, self.settings.idle_timeout_ms)
+            stream = node.source.build_with_watermarks(self.env, strategy)
         return stream._transformation
 
     def _values(self, node: n.Values) -> Transformation:

@@ -63,10 +63,14 @@ class _OneInput(Node):
 
 @dataclass(frozen=True)
 class Scan(Node):
-    """Reads a table; `source` is what a connector made for it, `table` names it."""
+    """Reads a table; `source` is what a connector made for it, `table` names it.
+
+    A `watermark` over the table's columns is made by the source itself, for each of its splits.
+    """
 
     table: tuple[str, ...]
     source: Any
+    watermark: Expression | None = None
 
 
 @dataclass(frozen=True)
@@ -321,11 +325,15 @@ class BatchedCalls(_OneInput):
 
 @dataclass(frozen=True)
 class Sink(_OneInput):
-    """Writes to a table; `target` is what a connector made for it."""
+    """Writes to a table; `target` is what a connector made for it.
+
+    With `materialized` an operator before it keeps the rows of each of its keys.
+    """
 
     table: tuple[str, ...]
     target: Any
     upsert_keys: tuple[int, ...] = ()
+    materialized: bool = False
 
 
 def rewrite_nodes(node: Node, change: Any) -> Node:

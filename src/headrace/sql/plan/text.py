@@ -68,7 +68,10 @@ def _order(keys: Sequence[SortKey], names: Sequence[str]) -> str:
 def _parts(node: n.Node) -> list[str]:
     names = node.inputs[0].schema.names if node.inputs else []
     if isinstance(node, n.Scan):
-        return [f"table=[{'.'.join(node.table)}]", f"fields=[{', '.join(node.schema.names)}]"]
+        parts = [f"table=[{'.'.join(node.table)}]", f"fields=[{', '.join(node.schema.names)}]"]
+        if node.watermark is not None:
+            parts.append(f"watermark=[{expression_text(node.watermark, node.schema.names)}]")
+        return parts
     if isinstance(node, n.Values):
         rows = ", ".join(str(r) for r in node.rows[:_MOST_ROWS])
         more = ", ..." if len(node.rows) > _MOST_ROWS else ""
@@ -151,5 +154,6 @@ def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
         join = "LEFT" if node.outer else "INNER"
         return [f"invocation=[{node.function.name}({arguments})]", f"joinType=[{join}]"]
     if isinstance(node, n.Sink):
-        return [f"table=[{'.'.join(node.table)}]", f"fields=[{', '.join(node.schema.names)}]"]
+        parts = [f"table=[{'.'.join(node.table)}]", f"fields=[{', '.join(node.schema.names)}]"]
+        return [*parts, "upsertMaterialize=[true]"] if node.materialized else parts
     return [f"fields=[{', '.join(node.schema.names)}]"]

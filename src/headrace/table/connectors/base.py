@@ -10,11 +10,13 @@ from datetime import timedelta
 from typing import Any
 
 from headrace.common.errors import SqlError
+from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.spark_query import ParquetFiles, RowNumbers
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.binder.context import suggestion
 from headrace.sql.expressions import Schema
+from headrace.table.connectors.watermark_options import WatermarkOptions
 
 __all__ = ["TableContext", "TableFactory", "TableSink", "TableSource", "find_factory"]
 
@@ -117,6 +119,12 @@ class TableSource(ABC):
     #: Whether rows only ever come; otherwise they end with their kind.
     append_only = True
 
+    #: Whether it makes watermarks by itself, for each of its splits: see `build_with_watermarks`.
+    takes_watermarks = False
+
+    #: What a table that makes watermarks says about them.
+    watermark_options = WatermarkOptions()
+
     @property
     def bounded(self) -> bool:
         """Whether the table comes to an end."""
@@ -125,6 +133,12 @@ class TableSource(ABC):
     @abstractmethod
     def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
         """The stream."""
+
+    def build_with_watermarks(
+        self, env: StreamExecutionEnvironment, strategy: WatermarkStrategy
+    ) -> DataStream[Any]:
+        """The stream with watermarks, where the source takes them."""
+        raise NotImplementedError(f"{type(self).__name__} makes no watermarks")
 
     def describe(self) -> str:
         """What EXPLAIN shows besides the table's name."""

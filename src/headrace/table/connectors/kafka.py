@@ -23,16 +23,15 @@ from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.binder.context import suggestion
 from headrace.sql.expressions import Schema
-from headrace.sql.specs import DecodeSpec
 from headrace.table.connectors.base import TableContext, TableFactory, TableSink, TableSource
 from headrace.table.connectors.kafka_rows import (
     KafkaLayout,
     MessageSchema,
-    RawValueSchema,
+    ValueSchema,
     kafka_layout,
     row_serializer,
 )
-from headrace.table.connectors.streams import with_operator
+from headrace.table.connectors.watermark_options import WatermarkOptions, watermark_options
 
 __all__ = ["KafkaFactory"]
 
@@ -82,9 +81,10 @@ class KafkaFactory(TableFactory):
             builder.set_property("partition.discovery.interval.ms", str(millis))
         context.option("scan.parallelism")
         layout = kafka_layout(context, reading=True)
+        watermarks = watermark_options(context)
         self._sink_options(context)
         context.check_all_used()
-        return _KafkaTable(builder, layout, bounded)
+        return _KafkaTable(builder, layout, bounded, watermarks)
 
     def create_sink(self, context: TableContext, overwrite: bool = False) -> TableSink:
         """Writes messages into a topic."""
@@ -217,19 +217,24 @@ class _KafkaTable(TableSource):
     builder: KafkaSourceBuilder
     layout: KafkaLayout
     is_bounded: bool
+    watermark_options: WatermarkOptions
+
+    takes_watermarks = True
 
     @property
     def bounded(self) -> bool:
         return self.is_bounded
 
     def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
-        no_watermarks, name = WatermarkStrategy.no_watermarks(), "Source: kafka"
-        if self.layout.value_alone:
-            source = self.builder.set_value_only_deserializer(RawValueSchema()).build()
-            messages = env.from_source(source, no_watermarks, name)
-            return with_operator(messages, "Decode", DecodeSpec(self.layout.value.decoder()))
-        source = self.builder.set_deserializer(MessageSchema(self.layout)).build()
-        return env.from_source(source, no_watermarks, name)
+        return self.build_with_watermarks(env, WatermarkStrategy.no_watermarks())
+
+    def build_with_watermarks(
+        self, env: StreamExecutionEnvironment, strategy: WatermarkStrategy
+    ) -> DataStream[Any]:
+        alone = self.layout.value_alone
+        schema = ValueSchema(self.layout.value) if alone else MessageSchema(self.layout)
+        source = self.builder.set_deserializer(schema).build()
+        return env.from_source(source, strategy, "Source: kafka")
 
 
 @dataclass

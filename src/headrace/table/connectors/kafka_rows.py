@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.common.errors import SqlError
-from headrace.common.serialization import DeserializationSchema, SerializationSchema
+from headrace.common.serialization import SerializationSchema
 from headrace.datastream.connectors.kafka import (
     ConsumerRecord,
     HeaderProvider,
@@ -15,6 +15,7 @@ from headrace.datastream.connectors.kafka import (
     KafkaRecordDeserializationSchema,
     KafkaRecordSerializationSchema,
 )
+from headrace.datastream.connectors.kafka.records import ManyValuesSchema
 from headrace.datastream.connectors.kafka.serialization import Messages
 from headrace.sql.binder.context import suggestion
 from headrace.sql.formats.base import (
@@ -28,7 +29,7 @@ from headrace.sql.types import RowField, RowType
 from headrace.table.connectors.base import TableContext
 from headrace.table.connectors.format_options import format_options
 
-__all__ = ["KafkaLayout", "MessageSchema", "RawValueSchema", "kafka_layout", "row_serializer"]
+__all__ = ["KafkaLayout", "MessageSchema", "ValueSchema", "kafka_layout", "row_serializer"]
 
 _METADATA: dict[str, Callable[[ConsumerRecord], Any]] = {
     "topic": lambda r: r.topic,
@@ -144,11 +145,18 @@ def _part(
     return Part(name, options, tuple(columns), RowType(fields, False))
 
 
-class RawValueSchema(DeserializationSchema):
-    """The bytes of a value; a message without one is no row."""
+class ValueSchema(ManyValuesSchema):
+    """Rows of values alone; a message without one is no row."""
 
-    def deserialize(self, message: bytes) -> Any:
-        return message
+    def __init__(self, part: Part) -> None:
+        self._part = part
+
+    def open(self) -> None:
+        self._decoder = self._part.decoder()
+
+    def of_values(self, values: Sequence[bytes | None]) -> list[Any]:
+        there = [v for v in values if v is not None]
+        return self._decoder.decode(there) if there else []
 
 
 class MessageSchema(KafkaRecordDeserializationSchema):

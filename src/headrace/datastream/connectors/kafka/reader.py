@@ -18,6 +18,7 @@ from headrace.datastream.connectors.base import ReadBatch, ReaderContext, Source
 from headrace.datastream.connectors.kafka.client import KafkaError, Outage, confluent
 from headrace.datastream.connectors.kafka.records import (
     KafkaRecordDeserializationSchema,
+    ManyValuesSchema,
     ValueOnlySchema,
     consumer_record,
 )
@@ -249,7 +250,13 @@ class KafkaReader(SourceReader):
         if split.stop is not None and offset >= split.stop:
             self._finish(split)
 
-    def _deserialized(self, messages: list[Any]) -> tuple[list[Any], list[int]]:
+    def _deserialized(self, messages: list[Any]) -> tuple[list[Any], list[int] | None]:
+        if isinstance(self._schema, ManyValuesSchema):
+            try:
+                return self._schema.of_values(list(map(self._message.value, messages))), None
+            except Exception:
+                # Find the message that is wrong.
+                return self._record_by_record(messages)
         timestamps = [m.timestamp()[1] for m in messages]
         if not isinstance(self._schema, ValueOnlySchema):
             return self._record_by_record(messages)

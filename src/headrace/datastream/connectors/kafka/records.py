@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,12 @@ from headrace.common.errors import FunctionTypeError
 from headrace.common.serialization import DeserializationSchema
 from headrace.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 
-__all__ = ["ConsumerRecord", "KafkaRecordDeserializationSchema", "ValueOnlySchema"]
+__all__ = [
+    "ConsumerRecord",
+    "KafkaRecordDeserializationSchema",
+    "ManyValuesSchema",
+    "ValueOnlySchema",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,17 @@ class ValueOnlySchema(KafkaRecordDeserializationSchema):
 
     def get_produced_type(self) -> TypeInformation:
         return self._schema.get_produced_type()
+
+
+class ManyValuesSchema(KafkaRecordDeserializationSchema):
+    """Records of the values of many messages at once, without timestamps."""
+
+    def of_values(self, values: Sequence[bytes | None]) -> list[Any]:
+        """The records of some messages."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement of_values()")
+
+    def deserialize(self, record: ConsumerRecord) -> Iterable[Any]:
+        return self.of_values([record.value])
 
 
 def consumer_record(message: Any) -> ConsumerRecord:

@@ -1,0 +1,68 @@
+"""By which columns the changes of a plan belong together: an update of a row keeps them."""
+
+from __future__ import annotations
+
+from headrace.sql.expressions import Call, Column, Expression
+from headrace.sql.plan import nodes as n
+from headrace.sql.types import IntegralType
+
+__all__ = ["upsert_keys"]
+
+Keys = frozenset[frozenset[int]]
+
+_NONE: Keys = frozenset()
+
+
+def upsert_keys(node: n.Node) -> Keys:
+    """Sets of columns each of which names a row; none if only the whole row does."""
+    if isinstance(node, n.Aggregate):
+        return frozenset({frozenset(range(len(node.group)))})
+    if isinstance(node, n.Deduplicate):
+        return frozenset({frozenset(node.keys)})
+    if isinstance(node, n.SetOperation):
+        return _NONE if node.all else frozenset({frozenset(range(len(node.schema)))})
+    if isinstance(node, n.Project):
+        return _projected(node)
+    if isinstance(node, n.Rank):
+        return _ranked(node)
+    if isinstance(node, n.Limit):
+        first = node.keys and node.fetch == 1
+        return frozenset({frozenset()}) if first else upsert_keys(node.input)
+    if isinstance(node, n.Filter | n.Sort | n.BatchedCalls):
+        return upsert_keys(node.input)
+    return _NONE
+
+
+def _ranked(node: n.Rank) -> Keys:
+    partition = frozenset(node.partition)
+    found = set(upsert_keys(node.input))
+    if node.start == node.end:
+        found.add(partition)
+    elif node.numbered:
+        found.add(partition | {len(node.schema) - 1})
+    return frozenset(found)
+
+
+def _projected(node: n.Project) -> Keys:
+    """Keys whose columns are all still there."""
+    places: dict[int, int] = {}
+    for place, expression in enumerate(node.expressions):
+        column = _kept(expression)
+        if column is not None:
+            places.setdefault(column, place)
+    return frozenset(
+        frozenset(places[c] for c in key)
+        for key in upsert_keys(node.input)
+        if all(c in places for c in key)
+    )
+
+
+def _kept(e: Expression) -> int | None:
+    """The column whose values an expression has, each as one of its own."""
+    if isinstance(e, Column):
+        return e.index
+    if isinstance(e, Call) and getattr(e.function, "name", "") == "CAST":
+        wider = isinstance(e.type, IntegralType) and isinstance(e.args[0].type, IntegralType)
+        if wider and e.type.bits >= e.args[0].type.bits:  # type: ignore[attr-defined]
+            return _kept(e.args[0])
+    return None
