@@ -1,4 +1,4 @@
-"""Tables of a database as sinks of SQL, with a real PostgreSQL."""
+"""Tables of a database in SQL, with a real PostgreSQL."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from tools.database_server import PostgreSqlServer
 pytestmark = pytest.mark.timeout(180)
 
 
-def session_with(table: Table, columns: str, name: str | None = None) -> LocalSession:
+def session_with(
+    table: Table, columns: str, name: str | None = None, more: str = ""
+) -> LocalSession:
     server = table.server
     session = LocalSession(parallelism=2)
     session.execute(
         f"CREATE TABLE t ({columns}) WITH ('connector' = 'jdbc', 'url' = '{server.url}', "
         f"'table-name' = '{name or table.name}', 'username' = '{server.user}', "
-        f"'password' = '{server.password}', 'sink.buffer-flush.max-rows' = '3')"
+        f"'password' = '{server.password}', 'sink.buffer-flush.max-rows' = '3'{more})"
     )
     return session
 
@@ -74,5 +76,89 @@ def test_updates_need_a_primary_key(postgresql: PostgreSqlServer) -> None:
 def test_a_missing_table_is_found_before_the_first_row(postgresql: PostgreSqlServer) -> None:
     table = Table(postgresql, "n BIGINT")
     session = session_with(table, "n BIGINT", "not_there")
-    with pytest.raises(HeadraceError, match="cannot write to table 'not_there'"):
+    with pytest.raises(HeadraceError, match="declaration of table 'not_there'"):
         session.insert("INSERT INTO t VALUES (CAST(1 AS BIGINT))")
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        "",
+        ", 'scan.partition.column' = 'id', 'scan.partition.num' = '3', "
+        "'scan.partition.lower-bound' = '2', 'scan.partition.upper-bound' = '8', "
+        "'scan.fetch-size' = '2'",
+    ],
+)
+def test_rows_are_read(postgresql: PostgreSqlServer, parts: str) -> None:
+    table = Table(
+        postgresql,
+        "id INT, name VARCHAR(9), price NUMERIC(8, 2), day DATE, at TIMESTAMP(3), fine BOOLEAN",
+    )
+    table.execute(
+        f"INSERT INTO {table.name} SELECT i, 'n' || i, i / 2.0, DATE '2024-02-27' + i, "
+        "TIMESTAMP '2024-02-28 23:59:59' + i * INTERVAL '1 second', i % 2 = 0 "
+        "FROM generate_series(0, 10) AS i"
+    )
+    table.execute(f"INSERT INTO {table.name} (id) VALUES (NULL)")
+    session = session_with(
+        table,
+        "id INT, name STRING, price DECIMAL(8, 2), `day` DATE, `at` TIMESTAMP(3), fine BOOLEAN",
+        more=parts,
+    )
+    query = (
+        "SELECT id, name, CAST(price AS STRING), CAST(`day` AS STRING), CAST(`at` AS STRING), fine "
+        "FROM t WHERE id IS NULL OR id < 2 OR id > 9"
+    )
+    rows = sorted((tuple(row) for _, row in session.query(query).rows), key=str)
+    assert rows == [
+        (0, "n0", "0.00", "2024-02-27", "2024-02-28 23:59:59.000", True),
+        (1, "n1", "0.50", "2024-02-28", "2024-02-29 00:00:00.000", False),
+        (10, "n10", "5.00", "2024-03-08", "2024-02-29 00:00:09.000", True),
+        (None, None, None, None, None, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (", 'scan.partition.column' = 'id'", "either all or none"),
+        (
+            ", 'scan.partition.column' = 'idd', 'scan.partition.num' = '3', "
+            "'scan.partition.lower-bound' = '2', 'scan.partition.upper-bound' = '8'",
+            "did you mean 'id'?",
+        ),
+        (
+            ", 'scan.partition.column' = 'id', 'scan.partition.num' = '3', "
+            "'scan.partition.lower-bound' = '9', 'scan.partition.upper-bound' = '8'",
+            "must not be larger",
+        ),
+        (
+            ", 'scan.partition.column' = 'name', 'scan.partition.num' = '3', "
+            "'scan.partition.lower-bound' = '2', 'scan.partition.upper-bound' = '8'",
+            "a number, a date or a timestamp",
+        ),
+    ],
+)
+def test_parts_that_make_no_sense_are_refused(
+    postgresql: PostgreSqlServer, parts: str, message: str
+) -> None:
+    session = session_with(Table(postgresql, "id INT"), "id INT, name STRING", more=parts)
+    with pytest.raises(SqlError) as error:
+        session.plan("SELECT * FROM t")
+    assert message in str(error.value)
+
+
+def test_a_key_that_several_rows_of_a_query_have_keeps_the_last_one(
+    postgresql: PostgreSqlServer,
+) -> None:
+    table = Table(postgresql, "total BIGINT PRIMARY KEY, name VARCHAR(40)")
+    session = session_with(table, "total BIGINT, name STRING, PRIMARY KEY (total) NOT ENFORCED")
+    insert = (
+        "INSERT INTO t SELECT SUM(v), k FROM "
+        "(VALUES ('a', 1), ('b', 1), ('b', 1), ('c', 2), ('c', 3), ('a', 1)) AS x(k, v) GROUP BY k"
+    )
+    [(plan,)] = session.executor.execute(f"EXPLAIN {insert}").collect()
+    assert "upsertMaterialize=[true]" in plan
+    session.insert(insert, epoch_records=1)
+    # a and b have 1, then b has 2, as c has for a while, then a.
+    assert table.rows() == [(2, "a"), (5, "c")]

@@ -469,6 +469,16 @@ class NotNullSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class UpsertMaterializeSpec(OperatorSpec):
+    """The row that counts for each key of a sink."""
+
+    ttl_ms: int = 0
+
+    kind: ClassVar[str] = "SinkMaterializer"
+    operator: ClassVar[str] = f"{_PACKAGE}.upsert_materialize:UpsertMaterializeOperator"
+
+
+@dataclass(frozen=True)
 class EncodeSpec(OperatorSpec):
     """Rows to messages."""
 

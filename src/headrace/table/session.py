@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.common.configuration import Configuration
@@ -18,7 +18,7 @@ from headrace.sql.binder import BindingContext, QueryBinder
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.catalog import CatalogManager, TableEntry
-from headrace.sql.expressions import Field, Literal, Schema
+from headrace.sql.expressions import Expression, Field, Literal, Schema
 from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import check_append_only, is_append_only
@@ -26,6 +26,11 @@ from headrace.sql.rules import optimize
 from headrace.sql.types import NullType
 from headrace.table.connectors.base import TableSink, find_factory
 from headrace.table.connectors.not_null import enforced
+from headrace.table.connectors.upsert_materialize import (
+    UPSERT_MATERIALIZE,
+    materialized,
+    needs_materializing,
+)
 from headrace.table.modules import ModuleManager
 from headrace.table.table_config import TableConfig, duration_ms
 from headrace.table.table_plan import connector_context, positions, scan_plan, sink_schema
@@ -215,10 +220,13 @@ class Session:
         plan = optimize(plan)
         self._check_sink(sink, plan, ".".join(full))
         keys = tuple(plan.schema.names.index(k) for k in entry.primary_key)
+        wanted = self.config.get(UPSERT_MATERIALIZE, "AUTO")
+        several = needs_materializing(sink, plan, keys, wanted) and not self.batch
+        if several:
+            sink = materialized(sink, keys, self.settings().state_ttl_ms)
         drop = self.config.get("table.exec.sink.not-null-enforcer", "ERROR").upper() == "DROP"
-        return n.Sink(
-            plan.schema, plan, full, enforced(sink, query, sink_schema(entry), drop), keys
-        )
+        sink = enforced(sink, query, sink_schema(entry), drop)
+        return n.Sink(plan.schema, plan, full, sink, keys, several)
 
     def _check_sink(self, sink: TableSink, plan: n.Node, name: str) -> None:
         check_append_only(plan)
@@ -258,7 +266,8 @@ class Session:
             expressions[place] = source
         for name, node in partition.items():
             expressions[positions(schema.names, [name], table)[0]] = binder.bind(node)
-        fitted = []
+        fitted: list[Expression] = []
+        trims = self._trims()
         for e, f in zip(expressions, schema, strict=True):
             if not _assignable(e.type, f.type):
                 raise SqlError(
@@ -267,8 +276,17 @@ class Session:
                     f"Query schema: [{_described(query.schema)}]\n"
                     f"Sink schema:  [{_described(schema)}]"
                 )
-            fitted.append(binder.coerce(e, f.type))
+            any_length = not trims and _same_but_length(e.type, f.type)
+            fitted.append(_retyped(e, f.type) if any_length else binder.coerce(e, f.type))
         return n.Project.of(query, fitted, schema.names)
+
+    def _trims(self) -> bool:
+        """Whether text and bytes are cut and padded to the length that a sink declares."""
+        key = "table.exec.sink.type-length-enforcer"
+        wanted = self.config.get(key, "IGNORE").upper()
+        if wanted not in ("IGNORE", "TRIM_PAD"):
+            raise SqlError(f"'{key}' is IGNORE or TRIM_PAD, not '{wanted}'")
+        return wanted == "TRIM_PAD"
 
     # Running.
 
@@ -370,6 +388,19 @@ def _assignable(source: Any, target: Any) -> bool:
     if isinstance(source, t.NumericType) and isinstance(target, t.NumericType):
         return True
     return common_type([source, target]) is not None
+
+
+def _same_but_length(source: Any, target: Any) -> bool:
+    """Whether both are text, or both are bytes."""
+    from headrace.sql import types as t
+
+    text, data = t.CharType | t.VarCharType, t.BinaryType | t.VarBinaryType
+    return any(isinstance(source, x) and isinstance(target, x) for x in (text, data))
+
+
+def _retyped(e: Expression, type_: Any) -> Expression:
+    """The same value; only the type that it is known by changes."""
+    return replace(e, type=type_.with_nullable(e.type.is_nullable), time=None)
 
 
 def _without_time(schema: Schema) -> Schema:

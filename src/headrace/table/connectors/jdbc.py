@@ -1,55 +1,96 @@
-"""The jdbc connector: rows into a table of a database, by key where it has one."""
+"""The jdbc connector: the rows of a table, and rows into one, by key where it has one."""
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.common.errors import SqlError
-from headrace.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.connectors.jdbc import (
+    JdbcConnectionOptions,
+    JdbcExecutionOptions,
+    JdbcSource,
+)
+from headrace.datastream.connectors.jdbc.database import require_driver
+from headrace.datastream.connectors.jdbc.statements import quoted_name, quoted_path
 from headrace.datastream.data_stream import DataStream
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.sql.binder.context import suggestion
 from headrace.sql.expressions import Schema
-from headrace.table.connectors.base import TableContext, TableFactory, TableSink
+from headrace.sql.types import DateType, IntegralType, TimestampType
+from headrace.table.connectors.base import TableContext, TableFactory, TableSink, TableSource
 from headrace.table.connectors.jdbc_changes import ChangeSink
+from headrace.table.connectors.streams import ColumnsOf, internal_rows
 
 __all__ = ["JdbcFactory"]
 
+_SCAN = "scan.partition"
+_OF_SINKS = (
+    "sink.buffer-flush.max-rows",
+    "sink.buffer-flush.interval",
+    "sink.max-retries",
+    "sink.parallelism",
+)
+_OF_SOURCES = (
+    f"{_SCAN}.column",
+    f"{_SCAN}.num",
+    f"{_SCAN}.lower-bound",
+    f"{_SCAN}.upper-bound",
+    "scan.fetch-size",
+    "scan.auto-commit",
+)
+# These concern lookup joins alone.
+_OF_LOOKUPS = (
+    "lookup.cache",
+    "lookup.cache.caching-missing-key",
+    "lookup.cache.max-rows",
+    "lookup.cache.ttl",
+    "lookup.max-retries",
+    "lookup.partial-cache.cache-missing-key",
+    "lookup.partial-cache.expire-after-access",
+    "lookup.partial-cache.expire-after-write",
+    "lookup.partial-cache.max-rows",
+)
+
 
 class JdbcFactory(TableFactory):
-    """`'connector' = 'jdbc'`, as a sink."""
+    """`'connector' = 'jdbc'`."""
 
     name = "jdbc"
 
+    def create_source(self, context: TableContext) -> TableSource:
+        """Reads the rows that are there, in one part or, by a column, in several."""
+        options, table = self._common(context, _OF_SINKS)
+        names = [quoted_name(options, name) for name in context.schema.names]
+        builder = (
+            JdbcSource.builder()
+            .set_connection_options(options)
+            .set_sql(f"SELECT {', '.join(names)} FROM {quoted_path(options, table)}")
+            .set_result_set_fetch_size(context.integer("scan.fetch-size") or 1000)
+        )
+        context.boolean("scan.auto-commit")
+        parts = _parts(context)
+        if parts is not None:
+            builder.set_partition_column(*parts)
+        context.check_all_used()
+        require_driver(options)
+        return _JdbcTable(builder.build(), context.schema, context.zone)
+
     def create_sink(self, context: TableContext, overwrite: bool = False) -> TableSink:
         """Inserts rows, or with a primary key inserts, updates and deletes them."""
-        if context.metadata:
-            raise SqlError(f"the jdbc table {context.name} has no metadata columns")
-        builder = JdbcConnectionOptions.JdbcConnectionOptionsBuilder()
-        builder.with_url(context.required("url"))
-        table = context.required("table-name")
-        driver, user = context.option("driver"), context.option("username")
-        password, wait = (
-            context.option("password"),
-            context.duration("connection.max-retry-timeout"),
-        )
-        if driver is not None:
-            builder.with_driver_name(driver)
-        if user is not None:
-            builder.with_user_name(user)
-        if password is not None:
-            builder.with_password(password)
-        if wait is not None:
-            builder.with_wait_for_server(wait.total_seconds())
+        options, table = self._common(context, _OF_SOURCES)
         execution = (
             JdbcExecutionOptions.builder()
             .with_batch_size(context.integer("sink.buffer-flush.max-rows", 100) or 1)
             .with_max_retries(context.integer("sink.max-retries", 3) or 0)
         )
-        for key in ("sink.buffer-flush.interval", "sink.parallelism", "connection.max-retries"):
+        for key in ("sink.buffer-flush.interval", "sink.parallelism"):
             context.option(key)
         context.check_all_used()
         sink = ChangeSink(
-            builder.build(),
+            options,
             execution.build(),
             table,
             tuple(context.schema.names),
@@ -59,6 +100,93 @@ class JdbcFactory(TableFactory):
         )
         sink.check()
         return _JdbcTableSink(sink, upsert=bool(context.primary_key))
+
+    def _common(
+        self, context: TableContext, others: tuple[str, ...]
+    ) -> tuple[JdbcConnectionOptions, str]:
+        """The database and the table; a table may have options for what it is not used as."""
+        if context.metadata:
+            raise SqlError(f"the jdbc table {context.name} has no metadata columns")
+        for key in ("connection.max-retries", *others, *_OF_LOOKUPS):
+            context.option(key)
+        builder = JdbcConnectionOptions.JdbcConnectionOptionsBuilder()
+        builder.with_url(context.required("url"))
+        table = context.required("table-name")
+        driver, user = context.option("driver"), context.option("username")
+        password = context.option("password")
+        wait = context.duration("connection.max-retry-timeout")
+        if driver is not None:
+            builder.with_driver_name(driver)
+        if user is not None:
+            builder.with_user_name(user)
+        if password is not None:
+            builder.with_password(password)
+        if wait is not None:
+            builder.with_wait_for_server(wait.total_seconds())
+        return builder.build(), table
+
+
+def _parts(context: TableContext) -> tuple[str, int, Any, Any] | None:
+    """The column of `scan.partition.*`, the number of parts and the bounds between them."""
+    column = context.option(f"{_SCAN}.column")
+    count = context.integer(f"{_SCAN}.num")
+    texts = [context.option(f"{_SCAN}.lower-bound"), context.option(f"{_SCAN}.upper-bound")]
+    given = [column, count, *texts]
+    if all(x is None for x in given):
+        return None
+    if column is None or count is None or None in texts:
+        raise SqlError(
+            f"table {context.name}: either all or none of '{_SCAN}.column', '{_SCAN}.num', "
+            f"'{_SCAN}.lower-bound' and '{_SCAN}.upper-bound' must be given"
+        )
+    names = context.schema.names
+    if column not in names:
+        raise SqlError(
+            f"'{_SCAN}.column' names no column of {context.name}: "
+            f"'{column}'{suggestion(column, names)}"
+        )
+    type_ = context.schema[names.index(column)].type
+    lower, upper = (_bound(type_, text or "", context) for text in texts)
+    if lower > upper:
+        raise SqlError(
+            f"'{_SCAN}.lower-bound'='{lower}' must not be larger than "
+            f"'{_SCAN}.upper-bound'='{upper}'."
+        )
+    return column, max(count, 1), lower, upper
+
+
+def _bound(type_: Any, text: str, context: TableContext) -> Any:
+    """A bound as a value of the column: of milliseconds where it has a time, as in Flink."""
+    try:
+        number = int(text)
+    except ValueError:
+        raise SqlError(
+            f"the bounds of '{_SCAN}' of table {context.name} are numbers, not {text!r}; for times "
+            "milliseconds since 1970, for dates days"
+        ) from None
+    epoch = datetime.datetime(1970, 1, 1)
+    if isinstance(type_, TimestampType):
+        return epoch + datetime.timedelta(milliseconds=number)
+    if isinstance(type_, DateType):
+        return epoch.date() + datetime.timedelta(days=number)
+    if isinstance(type_, IntegralType):
+        return number
+    raise SqlError(
+        f"'{_SCAN}.column' of table {context.name} is a number, a date or a timestamp, not "
+        f"{type_.sql_text()}"
+    )
+
+
+@dataclass
+class _JdbcTable(TableSource):
+    source: JdbcSource
+    schema: Schema
+    zone: str
+
+    def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
+        no_watermarks = WatermarkStrategy.no_watermarks()
+        rows = env.from_source(self.source, no_watermarks, "Source: jdbc")
+        return internal_rows(rows, self.schema, False, self.zone)
 
 
 class _JdbcTableSink(TableSink):
@@ -72,13 +200,5 @@ class _JdbcTableSink(TableSink):
         sink = replace(self._sink, changelog=changelog)
         if changelog and sink.keys:
             # All changes of a key have to go through one writer, in their order.
-            stream = stream.key_by(_Key(tuple(schema.names.index(k) for k in sink.keys)))
+            stream = stream.key_by(ColumnsOf(tuple(schema.names.index(k) for k in sink.keys)))
         return stream.sink_to(sink).name("Sink: jdbc")
-
-
-@dataclass(frozen=True)
-class _Key:
-    columns: tuple[int, ...]
-
-    def __call__(self, row: Any) -> Any:
-        return tuple([row[c] for c in self.columns])

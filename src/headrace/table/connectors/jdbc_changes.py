@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.base import Sink, SinkWriter, WriterContext
 from headrace.datastream.connectors.jdbc import (
     JdbcConnectionOptions,
@@ -15,7 +14,7 @@ from headrace.datastream.connectors.jdbc import (
     upsert_statement,
 )
 from headrace.datastream.connectors.jdbc.database import Database, database_of, require_driver
-from headrace.datastream.connectors.jdbc.statements import quoted_name
+from headrace.datastream.connectors.jdbc.statements import quoted_name, quoted_path
 from headrace.datastream.connectors.jdbc.writer import BatchWriter
 from headrace.sql.types import DataType
 from headrace.sql.values import row_to_external
@@ -52,12 +51,12 @@ class ChangeSink(Sink):
         return f"DELETE FROM {self._table()} WHERE {' AND '.join(keys)}"
 
     def _table(self) -> str:
-        return ".".join(quoted_name(self.connection_options, p) for p in self.table.split("."))
+        return quoted_path(self.connection_options, self.table)
 
     @property
     def made_at(self) -> str:
         """For messages: the table."""
-        return f"CREATE TABLE of {self.table}"
+        return f"the declaration of table {self.table!r}"
 
     def check(self) -> None:
         """Find a missing driver when the statement is planned."""
@@ -66,15 +65,6 @@ class ChangeSink(Sink):
     def database(self) -> Database:
         """The database."""
         return database_of(self.connection_options)
-
-    def require_valid(self, connection: Any, database: Database) -> None:
-        """Find a missing table or column before the first row."""
-        wrong = database.check(connection, self.sql)
-        if wrong is not None:
-            raise HeadraceError(
-                f"{self.connection_options.url} cannot write to table {self.table!r} of the jdbc "
-                f"connector: {wrong}; the statement is: {self.sql}"
-            )
 
     def parameters(self, values: Sequence[Any]) -> list[Any]:
         """The rows as the driver takes them, without their kinds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.typeinfo import Types
@@ -11,7 +12,17 @@ from headrace.graph.transformation import OperatorTransformation
 from headrace.sql.expressions import Schema
 from headrace.sql.specs import ExternalRowsSpec, InternalRowsSpec
 
-__all__ = ["external_rows", "internal_rows", "with_operator"]
+__all__ = ["ColumnsOf", "external_rows", "internal_rows", "with_operator"]
+
+
+@dataclass(frozen=True)
+class ColumnsOf:
+    """A key selector: some columns of a row."""
+
+    columns: tuple[int, ...]
+
+    def __call__(self, row: Any) -> tuple[Any, ...]:
+        return tuple([row[c] for c in self.columns])
 
 
 def with_operator(stream: DataStream[Any], name: str, spec: OperatorSpec) -> DataStream[Any]:

@@ -19,6 +19,7 @@ from headrace.datastream.connectors.jdbc.options import (
     JdbcConnectionOptions,
     JdbcExactlyOnceOptions,
 )
+from headrace.datastream.connectors.jdbc.writer import require_valid
 
 if TYPE_CHECKING:
     from headrace.datastream.connectors.jdbc.sink import JdbcSink
@@ -56,7 +57,7 @@ class TransactionWriter(SinkWriter):
 
     def open(self) -> None:
         self._connection = self._database.connect(self._tell)
-        self._sink.require_valid(self._connection, self._database)
+        require_valid(self._sink, self._connection, self._database)
         self._database.require_prepared_transactions(self._connection)
         self._connection.rollback()
         if self._context.subtask == 0:

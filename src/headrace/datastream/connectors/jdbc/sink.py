@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
+from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation
 from headrace.datastream.connectors.base import Committer, Sink, SinkWriter, WriterContext
 from headrace.datastream.connectors.jdbc.database import Database, database_of, require_driver
@@ -116,16 +116,6 @@ class JdbcSink(Sink):
     def database(self) -> Database:
         """The database."""
         return database_of(self.connection_options)
-
-    def require_valid(self, connection: Any, database: Database) -> None:
-        """Find a missing table or column and wrong SQL before the first record."""
-        wrong = database.check(connection, self.sql)
-        if wrong is not None:
-            raise HeadraceError(
-                f"{self.connection_options.url} cannot execute the statement of the JDBC sink made "
-                f"at {self.made_at}: {wrong}; correct the statement, or give the database the "
-                f"table and the columns that it names; the statement is: {self.sql}"
-            )
 
     def parameters(self, values: Sequence[Any]) -> list[Any]:
         """The values of the statement's placeholders for each record."""

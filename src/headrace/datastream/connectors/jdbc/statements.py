@@ -56,6 +56,11 @@ def quoted_name(options: JdbcConnectionOptions, name: str) -> str:
     return f'"{name}"' if options.url.product == "postgresql" else f"`{name}`"
 
 
+def quoted_path(options: JdbcConnectionOptions, table: str) -> str:
+    """The name of a table, with its schema if it has one."""
+    return ".".join(quoted_name(options, part) for part in table.split("."))
+
+
 def upsert_statement(
     options: JdbcConnectionOptions, table: str, columns: Sequence[str], keys: Sequence[str]
 ) -> str:
@@ -79,9 +84,8 @@ def upsert_statement(
     def quoted(name: str) -> str:
         return quoted_name(options, name)
 
-    full_name = ".".join(map(quoted, table.split(".")))
     names, values = ", ".join(map(quoted, columns)), ", ".join("?" * len(columns))
-    insert = f"INSERT INTO {full_name} ({names}) VALUES ({values})"
+    insert = f"INSERT INTO {quoted_path(options, table)} ({names}) VALUES ({values})"
     others = [quoted(c) for c in columns if c not in keys]
     if postgresql:
         target = ", ".join(map(quoted, keys))

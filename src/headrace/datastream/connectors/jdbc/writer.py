@@ -14,7 +14,7 @@ from headrace.datastream.connectors.jdbc.options import (
     JdbcExecutionOptions,
 )
 
-__all__ = ["BatchTarget", "BatchWriter"]
+__all__ = ["BatchTarget", "BatchWriter", "require_valid"]
 
 
 class BatchTarget(Protocol):
@@ -34,9 +34,18 @@ class BatchTarget(Protocol):
 
     def database(self) -> Database: ...
 
-    def require_valid(self, connection: Any, database: Database) -> None: ...
-
     def parameters(self, values: Sequence[Any]) -> list[Any]: ...
+
+
+def require_valid(sink: BatchTarget, connection: Any, database: Database) -> None:
+    """Find a missing table or column and wrong SQL before the first record."""
+    wrong = database.check(connection, sink.sql)
+    if wrong is not None:
+        raise HeadraceError(
+            f"{sink.connection_options.url} cannot execute the statement of the JDBC sink made at "
+            f"{sink.made_at}: {wrong}; correct the statement, or give the database the table and "
+            f"the columns that it names; the statement is: {sink.sql}"
+        )
 
 
 class BatchWriter(SinkWriter):
@@ -62,7 +71,7 @@ class BatchWriter(SinkWriter):
 
     def open(self) -> None:
         self._connection = self._database.connect(self._tell, self._sleep)
-        self._sink.require_valid(self._connection, self._database)
+        require_valid(self._sink, self._connection, self._database)
 
     def _tell(self, text: str) -> None:
         self._context.print_lines([f"JDBC sink: {text}"], to_stderr=True)
