@@ -132,11 +132,21 @@ def test_formats_keep_all_types(tmp_path: Path, format_: str) -> None:
         ("x STRING METADATA FROM 'file.name'", "", "INSERT INTO t VALUES ('a')", "VIRTUAL"),
         (
             COLUMNS,
-            ", 'sink.partition-commit.trigger' = 'partition-time'",
+            ", 'sink.partition-commit.trigger' = 'event-time'",
             INSERT,
-            "not supported yet",
+            "process-time or partition-time",
         ),
-        (COLUMNS, ", 'sink.partition-commit.policy.kind' = 'metastore'", INSERT, "success-file"),
+        (COLUMNS, ", 'sink.partition-commit.policy.kind' = 'metastore'", INSERT, "hive table"),
+        (COLUMNS, ", 'sink.partition-commit.policy.kind' = 'succes'", INSERT, "Unsupported policy"),
+        (COLUMNS, ", 'sink.partition-commit.policy.kind' = 'custom'", INSERT, "policy.class"),
+        (
+            COLUMNS,
+            ", 'sink.partition-commit.policy.kind' = 'custom', "
+            "'sink.partition-commit.policy.class' = 'nowhere:Policy'",
+            INSERT,
+            "'nowhere:Policy' cannot be loaded",
+        ),
+        (COLUMNS, ", 'partition.time-extractor.kind' = 'mine'", INSERT, "default, or custom with"),
         (
             COLUMNS,
             ", 'json.timestamp-format.standard' = 'ISO'",

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from headrace.common.serialization import BulkWriter, BulkWriterFactory, Encoder
-from headrace.datastream.connectors.base import Committer, WriterContext
-from headrace.datastream.connectors.file_system import BucketAssigner, FileSink
+from headrace.datastream.connectors.file_system import BucketAssigner
 from headrace.sql.text import sql_text
 from headrace.sql.types import DataType
 
-__all__ = ["DataWriters", "PartitionBuckets", "RowEncoder", "TableFileSink"]
+__all__ = ["DataWriters", "PartitionBuckets", "RowEncoder"]
 
 # What may stand in a directory's name as it is.
 _PLAIN = " -_.,;@!$&()+~"
@@ -86,29 +83,3 @@ class _DataWriter(BulkWriter):
 
     def finish(self) -> None:
         self._writer.finish()
-
-
-@dataclass(frozen=True)
-class TableFileSink(FileSink):
-    """A file sink that marks partitions whose files are there with an empty file."""
-
-    success_file: str = ""
-
-    def create_committer(self, context: WriterContext) -> Committer:
-        """Called in each subtask."""
-        committer = super().create_committer(context)
-        return _MarkingCommitter(committer, self.success_file) if self.success_file else committer
-
-
-class _MarkingCommitter(Committer):
-    def __init__(self, committer: Committer, name: str) -> None:
-        self._committer = committer
-        self._name = name
-
-    def commit(self, committables: list[Any]) -> None:
-        self._committer.commit(committables)
-        for directory in {os.path.dirname(c.final_path) for c in committables}:
-            Path(directory, self._name).touch()
-
-    def close(self) -> None:
-        self._committer.close()

@@ -17,6 +17,8 @@ from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.file_system import (
     BucketAssigner,
     BulkFormat,
+    FileCompactor,
+    FileCompactStrategy,
     FileFormat,
     FileSink,
     FileSource,
@@ -36,15 +38,21 @@ from headrace.table.connectors.file_partitions import (
     DataWriters,
     PartitionBuckets,
     RowEncoder,
-    TableFileSink,
 )
 from headrace.table.connectors.file_rows import FileLayout, RowFiles, file_layout
 from headrace.table.connectors.format_options import format_options
-from headrace.table.connectors.streams import with_operator
+from headrace.table.connectors.partition_commit import (
+    PartitionCommitSettings,
+    partition_commit_settings,
+)
+from headrace.table.connectors.partition_writer import PartitionedFileSink
+from headrace.table.connectors.streams import ColumnsOf, with_operator
 
 __all__ = ["FileSystemFactory"]
 
 _BULK = ("parquet", "avro")
+# Files that stay small are not kept from their readers for longer.
+_CHECKPOINTS_BEFORE_COMPACTION = 10
 
 
 class FileSystemFactory(TableFactory):
@@ -80,7 +88,11 @@ class FileSystemFactory(TableFactory):
         if context.metadata:
             raise SqlError(f"the metadata columns of {context.name} can be read only: VIRTUAL")
         layout = file_layout(context)
-        rolling, success_file, check_ms = _sink_options(context, layout)
+        rolling, check_ms = _rolling(context)
+        partitions = partition_commit_settings(context)
+        compaction = _compaction(context, format_)
+        shuffled = context.boolean("sink.shuffle-by-partition.enable")
+        context.integer("sink.parallelism")
         context.option("source.monitor-interval")
         options = None if format_ == "parquet" else format_options(context, format_)
         context.check_all_used()
@@ -102,7 +114,12 @@ class FileSystemFactory(TableFactory):
         else:
             assert options is not None
             encoder = encoder_for(format_, layout.data_type, options)
-        settings = _SinkSettings(path, buckets, rolling, success_file, check_ms, overwrite)
+        by_partition: tuple[int, ...] = ()
+        if (partitions.policies and partitions.needs_one_writer) or shuffled:
+            by_partition = tuple(context.schema.names.index(n) for n in context.partition_keys)
+        settings = _SinkSettings(
+            path, buckets, rolling, check_ms, overwrite, partitions, compaction, by_partition
+        )
         columns = format_ == "parquet" and not layout.partitions
         return _FileTableSink(settings, layout, encoder, writers, columns)
 
@@ -113,45 +130,47 @@ class FileSystemFactory(TableFactory):
 def _known_sink_options(context: TableContext) -> None:
     """A table that is read may have options of a sink."""
     for key in context.options:
-        if key.startswith("sink."):
+        if key.startswith(("sink.", "partition.time-extractor.", "auto-compaction", "compaction.")):
             context.option(key)
 
 
-def _sink_options(context: TableContext, layout: FileLayout) -> tuple[RollingPolicy, str, int]:
-    """When files are finished, the file that marks a partition, and how often to look."""
+def _rolling(context: TableContext) -> tuple[RollingPolicy, int]:
+    """When files are finished, and how often to look."""
 
     def millis(key: str, default: int) -> int:
         found = context.duration(key)
         return default if found is None else int(found.total_seconds() * 1000)
 
-    size_key = "sink.rolling-policy.file-size"
-    size = context.option(size_key)
     rolling = RollingPolicy.default_rolling_policy(
-        128 * 1024 * 1024 if size is None else MEMORY.parse(size_key, size),
+        _rolling_size(context),
         millis("sink.rolling-policy.rollover-interval", 30 * 60_000),
         millis("sink.rolling-policy.inactivity-interval", 30 * 60_000),
     )
-    check_ms = millis("sink.rolling-policy.check-interval", 60_000)
-    context.option("sink.parallelism")
-    trigger = context.option("sink.partition-commit.trigger", "process-time")
-    delay = millis("sink.partition-commit.delay", 0)
-    if trigger != "process-time" or delay:
-        raise SqlError(
-            f"table {context.name}: partitions are committed with their files, "
-            "'sink.partition-commit.trigger' = 'process-time' without a delay; other triggers are "
-            "not supported yet"
-        )
-    name = context.option("sink.partition-commit.success-file.name") or "_SUCCESS"
-    policies = [
-        p.strip() for p in (context.option("sink.partition-commit.policy.kind") or "").split(",")
-    ]
-    unknown = [p for p in policies if p and p != "success-file"]
-    if unknown:
-        raise SqlError(
-            f"table {context.name}: the partition commit policy '{unknown[0]}' is not supported; "
-            "there is 'success-file'"
-        )
-    return rolling, name if "success-file" in policies and layout.partitions else "", check_ms
+    return rolling, millis("sink.rolling-policy.check-interval", 60_000)
+
+
+def _rolling_size(context: TableContext) -> int:
+    key = "sink.rolling-policy.file-size"
+    size = context.option(key)
+    return 128 * 1024 * 1024 if size is None else MEMORY.parse(key, size)
+
+
+def _compaction(
+    context: TableContext, format_: str
+) -> tuple[FileCompactStrategy, FileCompactor] | None:
+    """When files are put together, and how."""
+    size = context.option("compaction.file-size")
+    context.option("compaction.parallelism")
+    if not context.boolean("auto-compaction"):
+        return None
+    wanted = _rolling_size(context) if size is None else MEMORY.parse("compaction.file-size", size)
+    strategy = FileCompactStrategy(wanted, _CHECKPOINTS_BEFORE_COMPACTION)
+    if format_ not in _BULK:
+        return strategy, FileCompactor.concat_file_compactor()
+    from headrace.table.connectors import merging_files
+
+    merge = merging_files.parquet if format_ == "parquet" else merging_files.avro
+    return strategy, FileCompactor.record_wise_file_compactor(merge)
 
 
 def local_path(path: str) -> str:
@@ -296,9 +315,11 @@ class _SinkSettings:
     path: str
     buckets: BucketAssigner
     rolling: RollingPolicy
-    success_file: str
     check_ms: int
     overwrite: bool
+    partitions: PartitionCommitSettings
+    compaction: tuple[FileCompactStrategy, FileCompactor] | None
+    by_partition: tuple[int, ...]
 
 
 @dataclass
@@ -322,6 +343,8 @@ class _FileTableSink(TableSink):
         if settings.overwrite:
             clear(settings.path)
         rows = stream
+        if settings.by_partition:
+            rows = stream.key_by(ColumnsOf(settings.by_partition))
         builder: Any
         if self.writers is not None:
             builder = FileSink.for_bulk_format(settings.path, self.writers)
@@ -339,8 +362,10 @@ class _FileTableSink(TableSink):
         settings = self.settings
         builder.with_bucket_assigner(settings.buckets)
         builder.with_bucket_check_interval(settings.check_ms)
+        if settings.compaction is not None:
+            builder.enable_compact(*settings.compaction)
         sink = builder.build()
-        if settings.success_file:
+        if settings.partitions.policies:
             parts = {f.name: getattr(sink, f.name) for f in fields(sink)}
-            sink = TableFileSink(**parts, success_file=settings.success_file)
+            sink = PartitionedFileSink(**parts, partitions=settings.partitions)
         return rows.sink_to(sink).name("Sink: filesystem")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -90,6 +89,7 @@ class CompactingWriter(SinkWriter):
         self._context = context
         self._files: dict[str, list[PendingFile]] = {}
         self._checkpoints = 0
+        self._complete: set[str] = set()
 
     def open(self) -> None:
         for state in self._context.restored_state:
@@ -118,6 +118,11 @@ class CompactingWriter(SinkWriter):
     def flush_at(self, now_ms: int) -> int | None:
         return self._writer.flush_at(now_ms)
 
+    def finish_bucket(self, bucket: str) -> None:
+        """Finish the files of a bucket with the next commit, however small they are."""
+        self._writer.finish_bucket(bucket)
+        self._complete.add(self._writer.directory_of(bucket))
+
     def prepare_commit(self, checkpoint: int, end_of_input: bool) -> list[Any]:
         for file in self._writer.prepare_commit(checkpoint, end_of_input):
             self._files.setdefault(os.path.dirname(file.final_path), []).append(file)
@@ -128,8 +133,10 @@ class CompactingWriter(SinkWriter):
             self._checkpoints = 0
         ready: list[Any] = []
         for directory in list(self._files):
-            if everything or self._large_enough(self._files[directory]):
+            enough = everything or directory in self._complete
+            if enough or self._large_enough(self._files[directory]):
                 ready += self._put_together(self._files.pop(directory))
+        self._complete.clear()
         return ready
 
     def _large_enough(self, files: list[PendingFile]) -> bool:
@@ -145,11 +152,7 @@ class CompactingWriter(SinkWriter):
         final = os.path.join(directory, _PREFIX + name)
         try:
             with open(hidden, "wb") as target:
-                for number, file in enumerate(files):
-                    if number and self._compactor.file_delimiter:
-                        target.write(self._compactor.file_delimiter)
-                    with open(file.hidden_path, "rb") as part:
-                        shutil.copyfileobj(part, target, 1024 * 1024)
+                self._compactor.write([file.hidden_path for file in files], target)
                 target.flush()
                 os.fsync(target.fileno())
         except OSError as error:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from headrace.common.errors import FunctionTypeError, GraphError
 
@@ -69,6 +72,7 @@ class FileCompactor:
 
     kind: str
     file_delimiter: bytes | None = None
+    merge: Callable[[Sequence[str], BinaryIO], None] | None = None
 
     @staticmethod
     def concat_file_compactor(file_delimiter: bytes | None = None) -> FileCompactor:
@@ -76,6 +80,24 @@ class FileCompactor:
         if file_delimiter is not None and not isinstance(file_delimiter, bytes | bytearray):
             raise FunctionTypeError(f"file_delimiter is bytes, not {file_delimiter!r}")
         return FileCompactor("concat", None if file_delimiter is None else bytes(file_delimiter))
+
+    def write(self, files: Sequence[str], target: BinaryIO) -> None:
+        """Write what files have into one."""
+        if self.merge is not None:
+            self.merge(files, target)
+            return
+        for number, file in enumerate(files):
+            if number and self.file_delimiter:
+                target.write(self.file_delimiter)
+            with open(file, "rb") as part:
+                shutil.copyfileobj(part, target, 1024 * 1024)
+
+    @staticmethod
+    def record_wise_file_compactor(
+        merge: Callable[[Sequence[str], BinaryIO], None],
+    ) -> FileCompactor:
+        """By a function that reads files and writes their records into one. Picklable."""
+        return FileCompactor("records", merge=merge)
 
     @staticmethod
     def identical_file_compactor() -> FileCompactor:

@@ -181,7 +181,7 @@ class FileWriter(SinkWriter):
         names = self._settings.output_file
         name = f"{names.part_prefix}-{self._id}-{self._next_number}{names.part_suffix}"
         self._next_number += 1
-        directory, encoder = self._directory(bucket), self._settings.encoder
+        directory, encoder = self.directory_of(bucket), self._settings.encoder
         file = (
             BulkFile(directory, name, bucket, now_ms, encoder, self._workspace)
             if isinstance(encoder, BulkWriterFactory)
@@ -192,7 +192,8 @@ class FileWriter(SinkWriter):
             self._check_at = now_ms + self._settings.check_interval_ms
         return file
 
-    def _directory(self, bucket: str) -> str:
+    def directory_of(self, bucket: str) -> str:
+        """The directory of a bucket."""
         if not isinstance(bucket, str):
             raise TypeMismatchError(f"a bucket id is a str, not {bucket!r}")
         scheme, separator, base = self._settings.base_path.rpartition("://")
@@ -202,6 +203,11 @@ class FileWriter(SinkWriter):
                 f"bucket {bucket!r} is outside of the base path {self._settings.base_path}"
             )
         return scheme + separator + directory
+
+    def finish_bucket(self, bucket: str) -> None:
+        """Finish the file of a bucket with the next commit, whatever the policy says."""
+        if bucket in self._files:
+            self._roll(bucket)
 
     def _roll(self, bucket: str) -> None:
         self._pending.append(self._files.pop(bucket).close())

@@ -1,0 +1,37 @@
+"""Puts small files of formats with a head or a foot together into one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
+
+__all__ = ["avro", "parquet"]
+
+
+def parquet(files: Sequence[str], target: BinaryIO) -> None:
+    """Groups of rows of all files, each as it is."""
+    import pyarrow.parquet as pq
+
+    writer: Any = None
+    for path in files:
+        with pq.ParquetFile(path) as file:
+            if writer is None:
+                writer = pq.ParquetWriter(target, file.schema_arrow, compression="SNAPPY")
+            for group in range(file.num_row_groups):
+                writer.write_table(file.read_row_group(group))
+    writer.close()
+
+
+def avro(files: Sequence[str], target: BinaryIO) -> None:
+    """Records of all files, with the schema of the first."""
+    import fastavro
+
+    with open(files[0], "rb") as first:
+        schema = fastavro.reader(first).writer_schema
+
+    def records() -> Iterator[Any]:
+        for path in files:
+            with open(path, "rb") as file:
+                yield from fastavro.reader(file)
+
+    fastavro.writer(target, schema, records())
