@@ -20,6 +20,7 @@ from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql import syntax as x
 from headrace.sql import types as t
+from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog import TableEntry
 from headrace.sql.data_types import DataTypes
 from headrace.sql.expressions import Field
@@ -106,8 +107,7 @@ def stream_plan(
     whole = not isinstance(own, t.RowType)
     row = own if isinstance(own, t.RowType) else t.RowType([t.RowField("f0", own)])
     if declared is not None and any(c.type is not None for c in declared.columns):
-        stored = [c for c in declared.columns if c.type is not None and not c.metadata]
-        row = t.RowType([t.RowField(c.name, c.type) for c in stored if c.type is not None])
+        row = _declared_row(declared, own)
         whole = whole and not isinstance(own, t.RawType)
     schema = BoundSchema(tuple(Field(f.name, f.data_type) for f in row.fields))
     source = _StreamSource(stream, schema, session.zone, whole, not changelog)
@@ -115,6 +115,21 @@ def stream_plan(
     if declared is not None:
         plan = _declared(session, plan, declared, schema)
     return _named(plan, names) if names else plan
+
+
+def _declared_row(declared: Schema, own: DataType) -> t.RowType:
+    """The stream's fields with declared types; those of a stream without types as declared."""
+    types = {c.name: c.type for c in declared.columns if c.type is not None and not c.metadata}
+    if not isinstance(own, t.RowType):
+        return t.RowType([t.RowField(name, type_) for name, type_ in types.items()])
+    unknown = [name for name in types if name not in own.names]
+    if unknown:
+        raise SqlError(
+            f"Unable to find a field named '{unknown[0]}' in the physical data type derived from "
+            f"the stream for schema declaration{suggestion(unknown[0], own.names)} The fields are: "
+            f"{', '.join(own.names)}"
+        )
+    return t.RowType([t.RowField(f.name, types.get(f.name, f.data_type)) for f in own.fields])
 
 
 def _declared(session: Session, plan: n.Node, declared: Schema, schema: BoundSchema) -> n.Node:

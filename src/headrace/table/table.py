@@ -21,6 +21,7 @@ from headrace.table.window import GroupWindow, OverWindow
 if TYPE_CHECKING:
     from headrace.sql.catalog import TableEntry
     from headrace.table.catalog import ResolvedSchema
+    from headrace.table.expression import Expression
     from headrace.table.table_environment import TableEnvironment
     from headrace.table.table_pipeline import TablePipeline
 
@@ -56,6 +57,19 @@ class Table:
 
     def __str__(self) -> str:
         return self._environment._registered(self)
+
+    def __getattr__(self, name: str) -> Expression:
+        """A column of the table: `table.price` is `col("price")`."""
+        from headrace.table.expressions import col
+
+        # While an object is unpickled or copied, it has no plan yet.
+        names = self._plan.schema.names if "_plan" in self.__dict__ else ()
+        if name not in names:
+            raise AttributeError(
+                f"The current table has no column named '{name}', available columns: "
+                f"[{', '.join(names)}]"
+            )
+        return col(name)
 
     def _binding(self) -> TableBinding:
         return TableBinding(self._environment._session.binding(), self._plan)

@@ -81,7 +81,9 @@ def with_time(scan: n.Node, entry: TableEntry, binding: BindingContext) -> n.Nod
 
 def _columns(scan: n.Node, entry: TableEntry, binding: BindingContext) -> list[Expression] | None:
     """All columns in the declared order; None if they are those of the source."""
-    if all(c.expression is None for c in entry.columns):
+    if [c.name for c in entry.columns if c.expression is None] == list(scan.schema.names) and all(
+        c.expression is None for c in entry.columns
+    ):
         return None
     scope = Scope(binding)
     scope.add(entry_name(scan), scan.schema)

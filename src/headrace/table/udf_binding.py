@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.common.errors import FunctionTypeError, TypeMismatchError
 from headrace.sql.functions import FunctionKind
-from headrace.sql.types import ArrayType, DataType, RowType
+from headrace.sql.types import ArrayType, DataType, NumericType, RowType
 from headrace.sql.values import row_to_external, to_external, to_internal
 
 __all__ = [
@@ -385,6 +385,13 @@ def _frame(values: list[Any], type_: DataType) -> Any:
 
     if isinstance(type_, RowType):
         return pd.DataFrame([list(v) for v in values], columns=type_.names)
+    if isinstance(type_, NumericType):
+        import pyarrow as pa
+
+        from headrace.table.connectors.arrow_types import arrow_type_of
+
+        # FLOAT has 32 bits in a function, too.
+        return pa.array(values, arrow_type_of(type_)).to_pandas()
     return pd.Series(values)
 
 
