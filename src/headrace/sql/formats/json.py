@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -183,14 +184,41 @@ def _container(type_: DataType, iso: bool) -> Convert:
     raise SqlError(f"JSON has no {type_.sql_text()}")
 
 
+@dataclass(frozen=True)
+class _Style:
+    """How values are written.
+
+    Attributes:
+        iso: Timestamps as ISO-8601 has them.
+        decimals: `exact` with all digits of the scale, `plain` without zeros at the end, or
+            `short` with an exponent where that is shorter.
+        null_keys: What becomes of NULL in the keys of a map: `FAIL`, `DROP` or `LITERAL`.
+        null_key: The key in place of NULL.
+    """
+
+    iso: bool = False
+    decimals: str = "short"
+    null_keys: str = "FAIL"
+    null_key: str = "null"
+
+
+def _style(options: FormatOptions) -> _Style:
+    return _Style(
+        _is_iso(options),
+        "plain" if options.flag("encode.decimal-as-plain-number") else "short",
+        options.choice("map-null-key.mode", "FAIL", ("FAIL", "DROP", "LITERAL")),
+        options.text("map-null-key.literal", "null"),
+    )
+
+
 class JsonEncoder(Encoder):
     """Objects with all fields in order."""
 
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
         self._arguments = (row_type, options)
         self._skip_null = options.flag("encode.ignore-null-fields")
-        iso = _is_iso(options)
-        self._fields = [(f.name, _writer(f.data_type, iso)) for f in row_type.fields]
+        style = _style(options)
+        self._fields = [(f.name, _writer(f.data_type, style)) for f in row_type.fields]
 
     def __reduce__(self) -> Any:
         return JsonEncoder, self._arguments
@@ -211,7 +239,7 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _writer(type_: DataType, iso: bool, exact: bool = False) -> Callable[[Any], str]:
+def _writer(type_: DataType, style: _Style) -> Callable[[Any], str]:
     if isinstance(type_, t.BooleanType):
         return lambda v: "true" if v else "false"
     if isinstance(type_, t.FloatType | t.DoubleType):
@@ -221,9 +249,11 @@ def _writer(type_: DataType, iso: bool, exact: bool = False) -> Callable[[Any], 
     if isinstance(type_, t.IntegralType):
         return str
     if isinstance(type_, t.DecimalType):
-        if exact:
+        if style.decimals == "exact":
             return lambda v: f"{v:f}"
-        return lambda v: f"{v.normalize():f}" if v else "0"
+        if style.decimals == "plain":
+            return lambda v: f"{v.normalize():f}" if v else "0"
+        return lambda v: str(v.normalize()) if v else "0"
     if isinstance(type_, t.BinaryType | t.VarBinaryType):
         return lambda v: _quoted(base64.b64encode(v).decode())
     if isinstance(type_, t.DateType):
@@ -231,30 +261,47 @@ def _writer(type_: DataType, iso: bool, exact: bool = False) -> Callable[[Any], 
     if isinstance(type_, t.TimeType):
         return lambda v: _quoted(time_text(v, type_.precision))
     if isinstance(type_, t.TimestampType):
-        between = "T" if iso else " "
+        between = "T" if style.iso else " "
         return lambda v: _quoted(_stamp(v).replace(" ", between))
     if isinstance(type_, t.LocalZonedTimestampType):
-        between = "T" if iso else " "
+        between = "T" if style.iso else " "
         return lambda v: _quoted(_stamp(v).replace(" ", between) + "Z")
     if isinstance(type_, t.RowType):
-        fields = [
-            (json.dumps(f.name), _null_or(_writer(f.data_type, iso, exact))) for f in type_.fields
-        ]
+        fields = [(json.dumps(f.name), _null_or(_writer(f.data_type, style))) for f in type_.fields]
         return lambda v: (
             "{" + ",".join(f"{n}:{w(x)}" for (n, w), x in zip(fields, v, strict=True)) + "}"
         )
     if isinstance(type_, t.ArrayType) and not isinstance(type_, t.MultisetType):
-        element = _null_or(_writer(type_.element_type, iso, exact))
+        element = _null_or(_writer(type_.element_type, style))
         return lambda v: "[" + ",".join(map(element, v)) + "]"
     if isinstance(type_, t.MapType):
-        value = _null_or(_writer(type_.value_type, iso, exact))
-        return lambda v: "{" + ",".join(f"{_quoted(str(k))}:{value(x)}" for k, x in v.items()) + "}"
+        return _map_writer(_null_or(_writer(type_.value_type, style)), style)
     return lambda v: _quoted(str(v))
+
+
+def _map_writer(value: Callable[[Any], str], style: _Style) -> Callable[[Any], str]:
+    def write(entries: dict[Any, Any]) -> str:
+        if None in entries:
+            entries = _without_null_key(entries, style)
+        pairs = [f"{_quoted(str(k))}:{value(x)}" for k, x in entries.items()]
+        return "{" + ",".join(pairs) + "}"
+
+    return write
+
+
+def _without_null_key(entries: dict[Any, Any], style: _Style) -> dict[Any, Any]:
+    if style.null_keys == "FAIL":
+        raise HeadraceError(
+            "JSON format doesn't support to serialize map data with null keys. You can drop null "
+            "key entries or encode null in literals by specifying map-null-key.mode option."
+        )
+    kept = {k: v for k, v in entries.items() if k is not None}
+    return kept if style.null_keys == "DROP" else {**kept, style.null_key: entries[None]}
 
 
 def value_writer(type_: DataType) -> Callable[[Any], str]:
     """Makes JSON of values that are not NULL, as JSON_OBJECT and JSON_STRING do."""
-    return _writer(type_, iso=True, exact=True)
+    return _writer(type_, _Style(iso=True, decimals="exact"))
 
 
 def _null_or(write: Callable[[Any], str]) -> Callable[[Any], str]:
