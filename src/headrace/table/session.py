@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.common.configuration import Configuration
-from headrace.common import options
 from headrace.common.errors import SqlError
 from headrace.common.job_client import JobClient
+from headrace.common.options import OPTIONS
 from headrace.datastream.connectors.print_sink import CollectSink
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql import statements as s
@@ -82,7 +82,7 @@ class Session:
             if value.lower() not in ("streaming", "batch"):
                 raise SqlError(f"'{key}' is streaming or batch, not '{value}'")
             self.batch = value.lower() == "batch"
-        known = options.OPTIONS.get(key)
+        known = OPTIONS.get(key)
         if known is not None:
             known.type.parse(key, value)
         self.config.set(key, value)

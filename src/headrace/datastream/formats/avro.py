@@ -192,23 +192,29 @@ class AvroBulkWriters:
     """Writes Avro files."""
 
     @staticmethod
-    def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
-        """Writes dicts, or rows with the names of the fields, for `FileSink.for_bulk_format`."""
-        return _AvroWriterFactory(_checked(schema, "for_generic_record"))
+    def for_generic_record(schema: AvroSchema, codec: str = "deflate") -> BulkWriterFactory:
+        """Writes dicts, or rows with the names of the fields, for `FileSink.for_bulk_format`.
+
+        Args:
+            schema: Of the records.
+            codec: How blocks are compressed: `null`, `deflate`, `bzip2` or `xz`.
+        """
+        return _AvroWriterFactory(_checked(schema, "for_generic_record"), codec)
 
 
 @dataclass(frozen=True)
 class _AvroWriterFactory(BulkWriterFactory):
     schema: AvroSchema
+    codec: str = "deflate"
 
     def create(self, stream: BinaryIO) -> BulkWriter:
-        return _AvroFileWriter(self.schema, stream)
+        return _AvroFileWriter(self.schema, stream, self.codec)
 
 
 class _AvroFileWriter(BulkWriter):
-    def __init__(self, schema: AvroSchema, stream: BinaryIO) -> None:
+    def __init__(self, schema: AvroSchema, stream: BinaryIO, codec: str) -> None:
         self._schema = schema
-        self._writer = fastavro().write.Writer(stream, schema.parsed, codec="deflate")
+        self._writer = fastavro().write.Writer(stream, schema.parsed, codec=codec)
 
     def add_element(self, element: Any) -> None:
         try:

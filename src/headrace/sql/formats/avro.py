@@ -36,12 +36,24 @@ def fastavro() -> Any:
 
 def decoder(row_type: RowType, options: FormatOptions) -> Decoder:
     """Reads single records, without a schema before them."""
+    _check(options)
     return AvroDecoder(row_type)
 
 
 def encoder(row_type: RowType, options: FormatOptions) -> Encoder:
     """Writes single records, without a schema before them."""
+    _check(options)
     return AvroEncoder(row_type)
+
+
+def avro_codec(options: FormatOptions) -> str:
+    """How blocks of files are compressed."""
+    return options.choice("codec", "deflate", ("null", "deflate", "bzip2", "xz"))
+
+
+def _check(options: FormatOptions) -> None:
+    options.choice("encoding", "binary", ("binary",))
+    options.flag("timestamp_mapping.legacy")
 
 
 def avro_schema(row_type: RowType) -> dict[str, Any]:

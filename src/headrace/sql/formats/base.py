@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from headrace.common.errors import SqlError
@@ -39,6 +40,11 @@ class FormatOptions:
                 return value
         known = ", ".join(values)
         raise SqlError(f"Unsupported value '{given}' for {key}. Supported values are [{known}].")
+
+
+def decimal_text(value: Decimal) -> str:
+    """As Flink writes decimals: `3.2`, `1E+5`, `2.7E-8`."""
+    return str(value.normalize()) if value else "0"
 
 
 class Decoder(ABC):

@@ -12,7 +12,7 @@ from headrace.sql import types as t
 from headrace.sql.builtin.arithmetic import float32
 from headrace.sql.builtin.casts import text_to_boolean, text_to_decimal, text_to_whole
 from headrace.sql.builtin.times import parse_date, parse_time, parse_timestamp
-from headrace.sql.formats.base import Decoder, Encoder, FormatOptions
+from headrace.sql.formats.base import Decoder, Encoder, FormatOptions, decimal_text
 from headrace.sql.text import sql_text
 from headrace.sql.types import DataType, RowType
 
@@ -105,8 +105,14 @@ class CsvDecoder(Decoder):
 
 
 def _delimiter(options: FormatOptions) -> str:
-    text = options.text("field-delimiter", ",")
-    return text.encode().decode("unicode_escape")
+    """A character, or the way one is written in Java's text: a backslash and a letter."""
+    given = options.text("field-delimiter", ",")
+    text = given.encode().decode("unicode_escape") if "\\" in given else given
+    if len(text) != 1:
+        raise SqlError(
+            f"Option 'csv.field-delimiter' must be a string with single character, but was: {given}"
+        )
+    return text
 
 
 def cell_reader(type_: DataType, inner: str = ";") -> Callable[[str], Any]:
@@ -189,6 +195,8 @@ class CsvEncoder(Encoder):
 def _writer(type_: DataType, inner: str) -> Callable[[Any], str]:
     if isinstance(type_, t.BooleanType):
         return lambda v: "true" if v else "false"
+    if isinstance(type_, t.DecimalType):
+        return decimal_text
     if isinstance(type_, t.BinaryType | t.VarBinaryType):
         return lambda v: base64.b64encode(v).decode()
     if isinstance(type_, t.LocalZonedTimestampType):

@@ -13,7 +13,7 @@ from headrace.common.errors import HeadraceError, SqlError
 from headrace.sql import types as t
 from headrace.sql.builtin.arithmetic import fit_decimal, float32
 from headrace.sql.builtin.times import parse_date, parse_time, parse_timestamp
-from headrace.sql.formats.base import Decoder, Encoder, FormatOptions
+from headrace.sql.formats.base import Decoder, Encoder, FormatOptions, decimal_text
 from headrace.sql.text import date_text, time_text, timestamp_text
 from headrace.sql.types import DataType, RowType
 
@@ -190,14 +190,13 @@ class _Style:
 
     Attributes:
         iso: Timestamps as ISO-8601 has them.
-        decimals: `exact` with all digits of the scale, `plain` without zeros at the end, or
-            `short` with an exponent where that is shorter.
+        short_decimals: Without zeros at the end, and with an exponent where that is shorter.
         null_keys: What becomes of NULL in the keys of a map: `FAIL`, `DROP` or `LITERAL`.
         null_key: The key in place of NULL.
     """
 
     iso: bool = False
-    decimals: str = "short"
+    short_decimals: bool = True
     null_keys: str = "FAIL"
     null_key: str = "null"
 
@@ -205,7 +204,7 @@ class _Style:
 def _style(options: FormatOptions) -> _Style:
     return _Style(
         _is_iso(options),
-        "plain" if options.flag("encode.decimal-as-plain-number") else "short",
+        not options.flag("encode.decimal-as-plain-number"),
         options.choice("map-null-key.mode", "FAIL", ("FAIL", "DROP", "LITERAL")),
         options.text("map-null-key.literal", "null"),
     )
@@ -249,11 +248,7 @@ def _writer(type_: DataType, style: _Style) -> Callable[[Any], str]:
     if isinstance(type_, t.IntegralType):
         return str
     if isinstance(type_, t.DecimalType):
-        if style.decimals == "exact":
-            return lambda v: f"{v:f}"
-        if style.decimals == "plain":
-            return lambda v: f"{v.normalize():f}" if v else "0"
-        return lambda v: str(v.normalize()) if v else "0"
+        return decimal_text if style.short_decimals else "{:f}".format
     if isinstance(type_, t.BinaryType | t.VarBinaryType):
         return lambda v: _quoted(base64.b64encode(v).decode())
     if isinstance(type_, t.DateType):
@@ -301,7 +296,7 @@ def _without_null_key(entries: dict[Any, Any], style: _Style) -> dict[Any, Any]:
 
 def value_writer(type_: DataType) -> Callable[[Any], str]:
     """Makes JSON of values that are not NULL, as JSON_OBJECT and JSON_STRING do."""
-    return _writer(type_, _Style(iso=True, decimals="exact"))
+    return _writer(type_, _Style(iso=True, short_decimals=False))
 
 
 def _null_or(write: Callable[[Any], str]) -> Callable[[Any], str]:

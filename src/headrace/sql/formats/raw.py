@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import struct
+from collections.abc import Callable
 from typing import Any
 
 from headrace.common.errors import SqlError
@@ -32,6 +34,21 @@ def _check(row_type: RowType) -> None:
         )
 
 
+def _charset(options: FormatOptions) -> str:
+    name = options.text("charset", "UTF-8")
+    try:
+        codecs.lookup(name)
+    except LookupError:
+        raise SqlError(f"Unsupported 'raw.charset' name: {name}.") from None
+    return name
+
+
+def _order(options: FormatOptions) -> str:
+    """The sign of `struct` for an order of bytes."""
+    orders = ("big-endian", "little-endian")
+    return ">" if options.choice("endianness", "big-endian", orders) == "big-endian" else "<"
+
+
 def decoder(row_type: RowType, options: FormatOptions) -> Decoder:
     """Reads messages."""
     _check(row_type)
@@ -49,8 +66,8 @@ class RawDecoder(Decoder):
 
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
         self._type = row_type.fields[0].data_type
-        self._charset = options.text("charset", "UTF-8")
-        self._order = "<" if options.text("endianness", "big-endian").startswith("l") else ">"
+        self._charset = _charset(options)
+        self._order = _order(options)
 
     def decode(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         code = _NUMBERS.get(type(self._type))
@@ -66,11 +83,22 @@ class RawDecoder(Decoder):
 
 
 class RawEncoder(Encoder):
-    """The text of the only column."""
+    """The bytes of the only column; no message at all of NULL."""
 
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
         self._type = row_type.fields[0].data_type
+        self._charset = _charset(options)
+        self._order = _order(options)
 
-    def encode(self, rows: list[tuple[Any, ...]]) -> list[str]:
-        text = sql_text(self._type)
-        return ["" if r[0] is None else text(r[0]) for r in rows]
+    def encode(self, rows: list[tuple[Any, ...]]) -> list[Any]:
+        write = self._writer()
+        return [None if r[0] is None else write(r[0]) for r in rows]
+
+    def _writer(self) -> Callable[[Any], bytes]:
+        code = _NUMBERS.get(type(self._type))
+        if code is not None:
+            return struct.Struct(self._order + code).pack
+        if isinstance(self._type, t.BinaryType | t.VarBinaryType):
+            return bytes
+        text, charset = sql_text(self._type), self._charset
+        return lambda v: text(v).encode(charset)

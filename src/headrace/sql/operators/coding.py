@@ -7,6 +7,13 @@ from headrace.sql.operators.base import RowOperator
 from headrace.sql.specs import DecodeSpec, EncodeSpec
 
 
+def as_line(message: str | bytes | None) -> str:
+    """A message as a line of a file."""
+    if isinstance(message, str):
+        return message
+    return "" if message is None else message.decode()
+
+
 class DecodeOperator(RowOperator):
     """Rows of text or bytes."""
 
@@ -33,7 +40,7 @@ class EncodeOperator(RowOperator):
     def process_batch(self, batch: Batch) -> None:
         self.records_in += len(batch.values)
         try:
-            lines = self._encoder.encode(batch.values)
+            lines = [as_line(m) for m in self._encoder.encode(batch.values)]
         except Exception as error:
             raise self.failed(error, where="format") from error
         if lines:

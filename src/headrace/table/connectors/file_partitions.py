@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from headrace.common.serialization import BulkWriter, BulkWriterFactory, Encoder
 from headrace.datastream.connectors.file_system import BucketAssigner
+from headrace.sql.operators.coding import as_line
 from headrace.sql.text import sql_text
 from headrace.sql.types import DataType
 
@@ -47,7 +48,7 @@ class RowEncoder(Encoder):
     def encode(self, element: Any, stream: BinaryIO) -> None:
         """Writes one row."""
         [line] = self.encoder.encode([tuple([element[c] for c in self.columns])])
-        stream.write(line.encode() + b"\n")
+        stream.write(as_line(line).encode() + b"\n")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from headrace.common.configuration import Configuration
 from headrace.common.errors import SqlError
 from headrace.common.option_types import MEMORY
 from headrace.common.serialization import BulkWriterFactory
@@ -29,9 +30,10 @@ from headrace.datastream.connectors.spark_query import ParquetFiles
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.expressions import Schema
+from headrace.sql.formats.avro import avro_codec
 from headrace.sql.formats.base import decoder_for, encoder_for
 from headrace.sql.specs import DecodeSpec, EncodeSpec
-from headrace.sql.types import DataType, RowType
+from headrace.sql.types import CharType, DataType, RowType, VarCharType
 from headrace.sql.values import row_to_external
 from headrace.table.connectors.base import TableContext, TableFactory, TableSink, TableSource
 from headrace.table.connectors.file_partitions import (
@@ -66,6 +68,7 @@ class FileSystemFactory(TableFactory):
         interval = context.duration("source.monitor-interval")
         layout = file_layout(context)
         _known_sink_options(context)
+        _parquet_options(context)
         if format_ == "parquet":
             context.check_all_used()
             if layout.data_alone and interval is None:
@@ -87,6 +90,7 @@ class FileSystemFactory(TableFactory):
         path, format_ = self._common(context)
         if context.metadata:
             raise SqlError(f"the metadata columns of {context.name} can be read only: VIRTUAL")
+        compression = _parquet_options(context)
         layout = file_layout(context)
         rolling, check_ms = _rolling(context)
         partitions = partition_commit_settings(context)
@@ -110,7 +114,8 @@ class FileSystemFactory(TableFactory):
         writers: Any = None
         encoder: Any = None
         if format_ in _BULK:
-            writers = _bulk_writers(format_, layout)
+            codec = compression if options is None else avro_codec(options)
+            writers = _bulk_writers(format_, layout, codec)
         else:
             assert options is not None
             encoder = encoder_for(format_, layout.data_type, options)
@@ -121,10 +126,24 @@ class FileSystemFactory(TableFactory):
             path, buckets, rolling, check_ms, overwrite, partitions, compaction, by_partition
         )
         columns = format_ == "parquet" and not layout.partitions
-        return _FileTableSink(settings, layout, encoder, writers, columns)
+        return _FileTableSink(settings, layout, encoder, writers, columns, compression)
 
     def _common(self, context: TableContext) -> tuple[str, str]:
-        return local_path(context.required("path")), context.required("format")
+        path, format_ = local_path(context.required("path")), context.required("format")
+        if format_ == "raw":
+            charset = context.option("raw.charset") or "UTF-8"
+            physical = [f for i, f in enumerate(context.schema) if i not in context.metadata]
+            text = all(
+                isinstance(f.type, CharType | VarCharType)
+                for f in physical
+                if f.name not in context.partition_keys
+            )
+            if charset.upper() not in ("UTF-8", "UTF8") or not text:
+                raise SqlError(
+                    f"table {context.name}: lines of files in the format raw are text: the column "
+                    "is a STRING, and 'raw.charset' is UTF-8"
+                )
+        return path, format_
 
 
 def _known_sink_options(context: TableContext) -> None:
@@ -215,18 +234,33 @@ class _AvroRows:
         return [self._convert(r) for r in records]
 
 
-def _bulk_writers(format_: str, layout: FileLayout) -> BulkWriterFactory:
+def _parquet_options(context: TableContext) -> str:
+    """Reads the options of Parquet; the compression."""
+    if not context.boolean("parquet.utc-timezone", True):
+        raise SqlError(
+            f"'parquet.utc-timezone' of table {context.name}: timestamps of Parquet files are read "
+            "and written as they are, in UTC; 'false' is not supported"
+        )
+    given = (context.option("parquet.compression") or "SNAPPY").upper()
+    known = ("UNCOMPRESSED", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")
+    if given not in known:
+        raise SqlError(f"'parquet.compression' is one of {', '.join(known)}, not '{given}'")
+    return given
+
+
+def _bulk_writers(format_: str, layout: FileLayout, codec: str) -> BulkWriterFactory:
     factory: BulkWriterFactory
     if format_ == "parquet":
         from headrace.datastream.formats.parquet import ParquetBulkWriters
 
-        factory = ParquetBulkWriters.for_row_type(layout.data_type)
+        wanted = Configuration.from_dict({"parquet.compression": codec})
+        factory = ParquetBulkWriters.for_row_type(layout.data_type, wanted)
     else:
         from headrace.datastream.formats.avro import AvroBulkWriters, AvroSchema
         from headrace.sql.formats.avro import avro_schema
 
         schema = AvroSchema.parse_string(json.dumps(avro_schema(layout.data_type)))
-        factory = AvroBulkWriters.for_generic_record(schema)
+        factory = AvroBulkWriters.for_generic_record(schema, codec)
     return DataWriters(factory, _Records(format_, layout.data, layout.data_type))
 
 
@@ -329,13 +363,15 @@ class _FileTableSink(TableSink):
     encoder: Any
     writers: BulkWriterFactory | None
     takes_columns: bool = False
+    compression: str = "SNAPPY"
 
     def attach_columns(self, stream: DataStream[Any], schema: Schema) -> Any:
         from headrace.table.connectors.parquet_columns import ParquetColumns
 
         if self.settings.overwrite:
             clear(self.settings.path)
-        writers = ParquetColumns(self.layout.data_type)
+        wanted = "NONE" if self.compression == "UNCOMPRESSED" else self.compression
+        writers = ParquetColumns(self.layout.data_type, wanted)
         return self._sink(stream, FileSink.for_bulk_format(self.settings.path, writers))
 
     def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:

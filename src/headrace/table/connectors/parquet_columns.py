@@ -20,19 +20,20 @@ class ParquetColumns(BulkWriterFactory):
     """Files with the columns that `ParquetBulkWriters` writes for rows of the same type."""
 
     row_type: RowType
+    compression: str = "SNAPPY"
 
     def create(self, stream: BinaryIO) -> BulkWriter:
-        return _ColumnsWriter(arrow_schema(self.row_type), stream)
+        return _ColumnsWriter(arrow_schema(self.row_type), stream, self.compression)
 
 
 class _ColumnsWriter(BulkWriter):
     """Each batch becomes a group of rows."""
 
-    def __init__(self, schema: pa.Schema, stream: BinaryIO) -> None:
+    def __init__(self, schema: pa.Schema, stream: BinaryIO, compression: str) -> None:
         import pyarrow.parquet as pq
 
         self._schema = schema
-        self._writer = pq.ParquetWriter(stream, schema, compression="SNAPPY")
+        self._writer = pq.ParquetWriter(stream, schema, compression=compression)
 
     def add_element(self, element: Any) -> None:
         import pyarrow as pa

@@ -1,0 +1,158 @@
+"""Options of formats do what Flink says they do, or are refused by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.common.errors import HeadraceError, SqlError
+from headrace.sql.formats.base import FormatOptions, decoder_for, encoder_for
+from headrace.sql.parsing import parse_statement
+from headrace.sql.statements import CreateTable
+from headrace.sql.types import RowField, RowType
+from tests.sql.sessions import LocalSession
+
+
+def row_type(columns: str) -> RowType:
+    statement = parse_statement(f"CREATE TABLE t ({columns}) WITH ('connector' = 'print')")
+    assert isinstance(statement, CreateTable)
+    fields = [RowField(c.name, c.type) for c in statement.columns if c.type is not None]
+    return RowType(fields, False)
+
+
+def written(format_: str, columns: str, values: str, **options: str) -> Any:
+    given = FormatOptions({k.replace("__", ".").replace("_", "-"): v for k, v in options.items()})
+    rows = [tuple(row) for _, row in LocalSession().query(f"SELECT {values}").rows]
+    [message] = encoder_for(format_, row_type(columns), given).encode(rows)
+    return message
+
+
+def read(format_: str, columns: str, *messages: Any, **options: str) -> list[Any]:
+    given = FormatOptions({k.replace("__", ".").replace("_", "-"): v for k, v in options.items()})
+    return decoder_for(format_, row_type(columns), given).decode(list(messages))
+
+
+DECIMALS = "a DECIMAL(20, 10), b DECIMAL(10, 0), c DECIMAL(10, 2), d DECIMAL(38, 18)"
+VALUES = (
+    "CAST(0.000000027 AS DECIMAL(20, 10)), CAST(100000 AS DECIMAL(10, 0)), "
+    "CAST(3.20 AS DECIMAL(10, 2)), CAST(0 AS DECIMAL(38, 18))"
+)
+MAP = "MAP['a', 1, CAST(NULL AS STRING), 2]"
+
+
+def test_decimals_of_json_and_csv() -> None:
+    assert written("json", DECIMALS, VALUES) == '{"a":2.7E-8,"b":1E+5,"c":3.2,"d":0}'
+    assert written("json", DECIMALS, VALUES, encode__decimal_as_plain_number="true") == (
+        '{"a":0.0000000270,"b":100000,"c":3.20,"d":0.000000000000000000}'
+    )
+    assert written("csv", DECIMALS, VALUES) == "2.7E-8,1E+5,3.2,0"
+
+
+def test_null_keys_of_maps_in_json() -> None:
+    column = "m MAP<STRING, INT>"
+    with pytest.raises(HeadraceError, match="null keys"):
+        written("json", column, MAP)
+    assert written("json", column, MAP, map_null_key__mode="drop") == '{"m":{"a":1}}'
+    assert written("json", column, MAP, map_null_key__mode="LITERAL") == '{"m":{"a":1,"null":2}}'
+    other = {"map_null_key__mode": "LITERAL", "map_null_key__literal": "nix"}
+    assert written("json", column, MAP, **other) == '{"m":{"a":1,"nix":2}}'
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "options", "message"),
+    [
+        ("a STRING", "'ä'", {}, "ä".encode()),
+        ("a STRING", "'ä'", {"charset": "ISO-8859-1"}, b"\xe4"),
+        ("a INT", "258", {}, b"\0\0\1\2"),
+        ("a INT", "258", {"endianness": "little-endian"}, b"\2\1\0\0"),
+        ("a BIGINT", "CAST(1 AS BIGINT)", {}, b"\0\0\0\0\0\0\0\1"),
+        ("a DOUBLE", "1.5E0", {}, b"\x3f\xf8\0\0\0\0\0\0"),
+        ("a BOOLEAN", "TRUE", {}, b"\1"),
+        ("a BYTES", "x'00ff'", {}, b"\0\xff"),
+    ],
+)
+def test_raw_messages_are_the_bytes_of_the_value(
+    column: str, value: str, options: dict[str, str], message: bytes
+) -> None:
+    assert written("raw", column, value, **options) == message
+    [(found,)] = read("raw", column, message, **options)
+    [(_, (expected,))] = LocalSession().query(f"SELECT {value}").rows
+    assert found == expected
+
+
+def test_raw_has_no_message_of_null() -> None:
+    assert written("raw", "a STRING", "CAST(NULL AS STRING)") is None
+
+
+@pytest.mark.parametrize(
+    ("format_", "key", "value"),
+    [
+        ("json", "map-null-key.mode", "BOGUS"),
+        ("json", "timestamp-format.standard", "RFC"),
+        ("json", "encode.decimal-as-plain-number", "perhaps"),
+        ("csv", "field-delimiter", ",,"),
+        ("raw", "charset", "nope"),
+        ("raw", "endianness", "middle"),
+        ("avro", "encoding", "json"),
+    ],
+)
+def test_values_that_mean_nothing_are_refused(format_: str, key: str, value: str) -> None:
+    options = FormatOptions({key: value})
+    with pytest.raises(SqlError, match=r"[Uu]nsupported|single character|[Ii]nvalid"):
+        encoder_for(format_, row_type("a STRING"), options)
+
+
+@pytest.mark.parametrize(
+    ("format_", "option", "value"),
+    [
+        ("parquet", "parquet.compression", "ZIP"),
+        ("parquet", "parquet.utc-timezone", "false"),
+        ("parquet", "parquet.block", "1"),
+        ("avro", "avro.codec", "zip"),
+        ("json", "json.pretty", "true"),
+        ("raw", "raw.charset", "ISO-8859-1"),
+    ],
+)
+def test_tables_of_files_refuse_them_too(format_: str, option: str, value: str) -> None:
+    session = LocalSession()
+    session.execute(
+        f"CREATE TABLE t (a STRING) WITH ('connector' = 'filesystem', 'path' = '/nowhere', "
+        f"'format' = '{format_}', '{option}' = '{value}')"
+    )
+    with pytest.raises(SqlError) as error:
+        session.executor.execute("EXPLAIN INSERT INTO t VALUES ('a')")
+    assert option.partition(".")[2] in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("format_", "options"),
+    [
+        ("parquet", {"parquet.compression": "GZIP"}),
+        ("parquet", {"parquet.compression": "UNCOMPRESSED", "parquet.utc-timezone": "true"}),
+        ("avro", {"avro.codec": "xz"}),
+        ("avro", {"avro.codec": "null"}),
+    ],
+)
+def test_files_are_compressed_as_asked(
+    tmp_path: Any, format_: str, options: dict[str, str]
+) -> None:
+    more = "".join(f", '{k}' = '{v}'" for k, v in options.items())
+    session = LocalSession()
+    session.execute(
+        f"CREATE TABLE t (a STRING) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', "
+        f"'format' = '{format_}'{more})"
+    )
+    session.insert("INSERT INTO t VALUES ('x'), ('y')")
+    assert sorted(tuple(r) for _, r in session.query("SELECT * FROM t").rows) == [("x",), ("y",)]
+    [file] = tmp_path.iterdir()
+    if format_ == "parquet":
+        from pyarrow import parquet
+
+        found = parquet.ParquetFile(file).metadata.row_group(0).column(0).compression
+        assert found == options["parquet.compression"]
+    else:
+        import fastavro
+
+        with file.open("rb") as stream:
+            assert fastavro.reader(stream).metadata["avro.codec"] == options["avro.codec"]
