@@ -58,7 +58,7 @@ class Table:
     def __str__(self) -> str:
         return self._environment._registered(self)
 
-    def __getattr__(self, name: str) -> Expression:
+    def __getattr__(self, name: str) -> Expression[Any]:
         """A column of the table: `table.price` is `col("price")`."""
         from headrace.table.expressions import col
 
