@@ -1,4 +1,4 @@
-"""Starts the process of a JobManager and waits until it answers."""
+"""Starts the process of a server of ours and waits until it answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib.util
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from headrace.cluster.errors import UsageError
@@ -14,7 +14,7 @@ from headrace.cluster.exit_codes import ExitCode
 from headrace.cluster.job_manager import running_job_manager
 from headrace.common.errors import HeadraceError
 
-__all__ = ["LOG", "command_of", "start_job_manager"]
+__all__ = ["LOG", "command_of", "require_server_packages", "start_job_manager", "start_process"]
 
 LOG = "job-manager.log"
 _START_S = 180.0
@@ -43,15 +43,39 @@ def start_job_manager(
         UsageError: It cannot be started like this; the reason is in the message.
         HeadraceError: It ended, or did not answer in time.
     """
+    require_server_packages()
+    if running_job_manager(directory) is not None:
+        raise UsageError(f"a JobManager runs in {directory} already")
+
+    def running(pid: int) -> dict[str, object] | None:
+        about = running_job_manager(directory)
+        return about if about is not None and about["pid"] == pid else None
+
+    command = command_of(directory, settings, application=application)
+    return start_process(command, directory / LOG, running, "JobManager")
+
+
+def require_server_packages() -> None:
+    """Say what to install if a package is missing that servers need."""
     for package in ("starlette", "uvicorn", "python_multipart"):
         if importlib.util.find_spec(package) is None:
             raise UsageError(f"{package} is missing: pip install 'headrace[cluster]'")
-    if running_job_manager(directory) is not None:
-        raise UsageError(f"a JobManager runs in {directory} already")
-    path = directory / LOG
+
+
+def start_process(
+    command: list[str], path: Path, running: Callable[[int], dict[str, object] | None], what: str
+) -> dict[str, object]:
+    """Start a server that goes on when this process ends, and wait until it is there.
+
+    Args:
+        command: Its command line.
+        path: Its log.
+        running: What the server of a process says about itself, once it does.
+        what: Its name, for errors.
+    """
     with path.open("w") as log:
         child = subprocess.Popen(
-            command_of(directory, settings, application=application),
+            command,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -59,14 +83,14 @@ def start_job_manager(
         )
     deadline = time.monotonic() + _START_S
     while time.monotonic() < deadline:
-        about = running_job_manager(directory)
-        if about is not None and about["pid"] == child.pid:
+        about = running(child.pid)
+        if about is not None:
             return about
         if child.poll() is not None:
             said = path.read_text()[-_TAIL:].rstrip()
             if child.returncode == ExitCode.USAGE:
                 raise UsageError(said.removeprefix("headrace: "))
-            raise HeadraceError(f"the JobManager ended with code {child.returncode}:\n{said}")
+            raise HeadraceError(f"the {what} ended with code {child.returncode}:\n{said}")
         time.sleep(0.1)
     child.kill()
-    raise HeadraceError(f"the JobManager did not start in time; see {path}")
+    raise HeadraceError(f"the {what} did not start in time; see {path}")

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import argparse
 import fcntl
-import ipaddress
 import json
 import logging
-import os
 import socket
 import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from headrace.cluster.dispatcher import Dispatcher
+from headrace.cluster.door import LARGEST, Door
 from headrace.cluster.executors import Executors
 from headrace.cluster.programs import Programs
 from headrace.common import options
@@ -26,18 +24,13 @@ from headrace.common.option_loading import load_configuration, settings_from_arg
 from headrace.coordination.dependencies import cache_directory
 from headrace.runtime.storage import Storages
 
-if TYPE_CHECKING:
-    from headrace.cluster.rest.guard import GuardSettings
-
 __all__ = ["cluster_directory", "main", "running_job_manager"]
 
 _log = logging.getLogger(__name__)
 
 _ABOUT = "job-manager.json"
-_LARGEST = 100 << 20
 _LOOK_S = 0.5
 _GRACE_S = 3.0
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def cluster_directory(given: str | None = None) -> Path:
@@ -69,17 +62,9 @@ class JobManager:
         self._directory = directory
         self._application = application
         self._configuration = configuration
-        self._host = str(configuration.get(options.REST_BIND_ADDRESS))
-        self._token = os.environ.get("HEADRACE_CLUSTER_TOKEN")
-        settings = configuration.to_dict()
-        self._certificate = settings.get("security.ssl.rest.certificate")
-        self._key = settings.get("security.ssl.rest.key")
-        if not _is_loopback(self._host) and not (self._token and self._certificate and self._key):
-            raise ConfigurationError(
-                f"a JobManager that listens on {self._host} runs programs for everybody who can "
-                "reach it: set HEADRACE_CLUSTER_TOKEN in its environment, and "
-                "security.ssl.rest.certificate and security.ssl.rest.key in its settings"
-            )
+        self._door = Door.of(
+            configuration, "a JobManager", options.REST_BIND_ADDRESS, options.REST_BIND_PORT
+        )
 
     def run(self) -> None:
         """Serve until somebody says otherwise."""
@@ -90,13 +75,13 @@ class JobManager:
             raise ConfigurationError(
                 f"a JobManager runs in {self._directory} already; stop it, or use --dir"
             ) from None
-        listener = self._bind()
+        listener = self._door.bind()
         from headrace.spark import shared
         from headrace.spark.executor_report import executors_of
         from headrace.spark.session import get_or_create_session
 
         session = get_or_create_session(options.spark_properties(self._configuration))
-        programs = Programs(self._directory / "programs", _LARGEST)
+        programs = Programs(self._directory / "programs", LARGEST)
         dispatcher = Dispatcher(
             self._directory,
             programs,
@@ -114,26 +99,6 @@ class JobManager:
             dispatcher.close()
             session.stop()
 
-    def _bind(self) -> socket.socket:
-        ports = str(self._configuration.get(options.REST_BIND_PORT))
-        first, _, last = ports.partition("-")
-        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
-        for port in range(int(first), int(last or first) + 1):
-            listener = socket.socket(family, socket.SOCK_STREAM)
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                listener.bind((self._host, port))
-                # Whoever finds the address may call at once, and waits until we serve.
-                listener.listen(128)
-            except OSError as error:
-                listener.close()
-                reason = error
-                continue
-            return listener
-        raise ConfigurationError(
-            f"port {ports} of {self._host} cannot be used ({reason}); set rest.bind-port"
-        )
-
     def _serve(
         self,
         listener: socket.socket,
@@ -142,8 +107,6 @@ class JobManager:
         executors: Executors,
         slots: int,
     ) -> None:
-        import uvicorn
-
         from headrace.cluster.rest.app import Cluster, create_app
 
         def shut_down() -> None:
@@ -153,34 +116,16 @@ class JobManager:
         cluster = Cluster(
             dispatcher, programs, slots, shown, shut_down, executors, str(self._directory)
         )
-        server = uvicorn.Server(
-            uvicorn.Config(
-                create_app(cluster, self._guard()),
-                log_level="warning",
-                lifespan="off",
-                ssl_certfile=self._certificate,
-                ssl_keyfile=self._key,
-                timeout_graceful_shutdown=5,
-            )
-        )
+        server = self._door.server(lambda guard: create_app(cluster, guard))
         if self._application:
             watch = (dispatcher, shut_down)
             threading.Thread(target=_end_with_jobs, args=watch, daemon=True).start()
-        port = listener.getsockname()[1]
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        address = f"{'https://' if self._certificate else ''}{host}:{port}"
-        about = {"pid": os.getpid(), "host": self._host, "port": port, "address": address}
+        about = self._door.about(listener)
         new = self._directory / f"{_ABOUT}.new"
         new.write_text(json.dumps(about))
         new.replace(self._directory / _ABOUT)
-        _log.info("the JobManager listens on %s:%s", self._host, port)
+        _log.info("the JobManager listens on %s:%s", about["host"], about["port"])
         server.run(sockets=[listener])
-
-    def _guard(self) -> GuardSettings:
-        from headrace.cluster.rest.guard import GuardSettings
-
-        hosts = _LOOPBACK if _is_loopback(self._host) else ()
-        return GuardSettings(hosts, self._token, _LARGEST)
 
 
 def _end_with_jobs(dispatcher: Dispatcher, shut_down: Callable[[], None]) -> None:
@@ -193,15 +138,6 @@ def _end_with_jobs(dispatcher: Dispatcher, shut_down: Callable[[], None]) -> Non
     time.sleep(_GRACE_S)
     _log.info("the job has ended, and so does its JobManager")
     shut_down()
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def main() -> int:
