@@ -21,6 +21,7 @@ RUN = {
     "docs/files.md",
     "docs/metrics.md",
     "docs/spark-tables.md",
+    "docs/sql-gateway.md",
     "docs/sql.md",
     "docs/state-evolution.md",
     "docs/state-processor.md",
@@ -52,7 +53,15 @@ def test_python_blocks_compile(text: Path) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    ["catalogs.md", "files.md", "metrics.md", "state-evolution.md", "testing.md", "windows.md"],
+    [
+        "catalogs.md",
+        "files.md",
+        "metrics.md",
+        "sql-gateway.md",
+        "state-evolution.md",
+        "testing.md",
+        "windows.md",
+    ],
 )
 def test_pages_that_need_no_spark_show_what_they_print(page: str, tmp_path: Path) -> None:
     check_page(DOCS / page, tmp_path)

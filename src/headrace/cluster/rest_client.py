@@ -24,10 +24,23 @@ _REQUEST_S = 60.0
 
 
 class RestClient:
-    """Requests to one JobManager, as `host:port` or a URL."""
+    """Requests to one server.
 
-    def __init__(self, address: str) -> None:
+    Args:
+        address: `host:port` or a URL.
+        server: What it is, for errors.
+        start: The command that starts one.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        server: str = "JobManager",
+        start: str = "headrace start-cluster",
+    ) -> None:
         self.url = address if "://" in address else f"http://{address}"
+        self._server = server
+        self._start = start
         self._token = os.environ.get("HEADRACE_CLUSTER_TOKEN")
 
     def request(
@@ -50,12 +63,11 @@ class RestClient:
                 kind = answer.headers.get_content_type()
                 return json.loads(text) if kind == "application/json" else text
         except urllib.error.HTTPError as error:
-            raise _rebuilt(error) from None
+            raise _rebuilt(error, self._server) from None
         except OSError as error:
             reason = getattr(error, "reason", error)
             raise HeadraceError(
-                f"there is no JobManager at {self.url} ({reason}); `headrace start-cluster` "
-                "starts one"
+                f"there is no {self._server} at {self.url} ({reason}); `{self._start}` starts one"
             ) from None
 
     def upload(self, name: str, content: bytes) -> str:
@@ -174,9 +186,9 @@ def packed(program: Path, more: list[Path]) -> tuple[str, bytes]:
     return f"{program.stem or 'program'}.zip", content.getvalue()
 
 
-def _rebuilt(error: urllib.error.HTTPError) -> HeadraceError:
+def _rebuilt(error: urllib.error.HTTPError, server: str) -> HeadraceError:
     try:
         text = "; ".join(json.loads(error.read())["errors"])
     except (ValueError, KeyError, TypeError):
-        text = f"the JobManager answered {error.code} {error.reason}"
+        text = f"the {server} answered {error.code} {error.reason}"
     return UnknownJobError(text) if error.code == 404 else HeadraceError(text)

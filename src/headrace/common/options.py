@@ -419,6 +419,33 @@ REST_BIND_ADDRESS = _option(
 REST_BIND_PORT = _option(
     "rest.bind-port", STRING, "8081", "Port, or range of ports, on which the REST server listens."
 )
+SQL_GATEWAY_ADDRESS = _option(
+    "sql-gateway.endpoint.rest.address", STRING, "localhost",
+    "Host under which clients find the SQL gateway.",
+)  # fmt: skip
+SQL_GATEWAY_BIND_ADDRESS = _option(
+    "sql-gateway.endpoint.rest.bind-address", STRING, None,
+    "Address on which the SQL gateway listens; the one under which it is found unless set.",
+)  # fmt: skip
+SQL_GATEWAY_PORT = _option(
+    "sql-gateway.endpoint.rest.port", INT, 8083, "Port under which clients find the SQL gateway."
+)
+SQL_GATEWAY_BIND_PORT = _option(
+    "sql-gateway.endpoint.rest.bind-port", STRING, None,
+    "Port, or range of ports, on which the SQL gateway listens; the one under which it is found "
+    "unless set.",
+)  # fmt: skip
+SQL_GATEWAY_IDLE_TIMEOUT = _option(
+    "sql-gateway.session.idle-timeout", DURATION, "10 min",
+    "A session that nobody asks for as long is closed; 0 for never.",
+)  # fmt: skip
+SQL_GATEWAY_CHECK_INTERVAL = _option(
+    "sql-gateway.session.check-interval", DURATION, "1 min",
+    "How often the SQL gateway looks for idle sessions; 0 for never.",
+)  # fmt: skip
+SQL_GATEWAY_MAX_SESSIONS = _option(
+    "sql-gateway.session.max-num", INT, 1_000_000, "Sessions that may be open at the same time."
+)
 METRICS_ENABLED = _option(
     "metrics.enabled", BOOLEAN, True,
     "Whether slots report metrics and samples of keys with every epoch. Counts of records, times "

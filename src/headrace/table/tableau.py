@@ -44,6 +44,8 @@ class Tableau:
         zone: The session's time zone.
         kinds: Whether the first column shows the kind of each row.
         by_type: Widths by type, so that rows can be shown before all are there.
+        most_width: No column is wider.
+        texts: Whether rows hold the texts of their values already.
     """
 
     def __init__(
@@ -53,13 +55,16 @@ class Tableau:
         kinds: bool = True,
         by_type: bool = True,
         most_width: int = _MOST_WIDTH,
+        texts: bool = False,
     ) -> None:
         self._names = schema.names
         self._kinds = kinds
         self._by_type = by_type
         self._most = most_width
-        texts = [sql_text(x, ZoneInfo(zone), printing=True) for x in schema.types]
-        self._texts = [_or_null(x) for x in texts]
+        makers = [
+            str if texts else sql_text(x, ZoneInfo(zone), printing=True) for x in schema.types
+        ]
+        self._texts = [_or_null(x) for x in makers]
         self._types = schema.types
 
     def print(self, rows: Iterable[tuple[int, Sequence[Any]]], write: Callable[[str], Any]) -> int:

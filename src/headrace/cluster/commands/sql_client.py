@@ -5,28 +5,46 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import ExitCode
 from headrace.cluster.program_options import add_settings, settings_of
 
+if TYPE_CHECKING:
+    from headrace.cluster.sql_client.client import Client
+
 NAME = "sql-client"
-USAGE = "[options]"
+USAGE = "[embedded|gateway] [options]"
 SUMMARY = "run SQL statements: at a prompt, of a file (-f), or of the command line (-e)"
 EPILOG = """\
 At the prompt: Tab completes, the arrow keys go through earlier statements, Enter runs a statement
 that ends with a semicolon. Jobs run inside of the client and end with it; -f and -e wait for them.
+With `gateway` statements run in a SQL gateway, and what INSERTs start goes on there.
 
 examples:
   headrace sql-client                              a prompt
   headrace sql-client -i tables.sql                the same, after the statements of a file
   headrace sql-client -f report.sql                the statements of a file
   headrace sql-client -e "SHOW FUNCTIONS;"         one statement
-  headrace sql-client -D execution.checkpointing.interval=10s -f pipeline.sql"""
+  headrace sql-client -D execution.checkpointing.interval=10s -f pipeline.sql
+  headrace sql-client gateway --endpoint localhost:8083 -f pipeline.sql"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
+    parser.add_argument(
+        "mode",
+        nargs="?",
+        choices=("embedded", "gateway"),
+        default="embedded",
+        help="where statements run: in the client (default), or in a SQL gateway",
+    )
+    parser.add_argument(
+        "--endpoint",
+        metavar="HOST:PORT",
+        help="the SQL gateway, as host:port or a URL (default: what the configuration says)",
+    )
     add_settings(parser)
     parser.add_argument("-i", "--init", metavar="FILE", help="run these statements first")
     what = parser.add_mutually_exclusive_group()
@@ -38,15 +56,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run statements."""
     from headrace.cluster.sql_client.prompt import history_file, interact
-    from headrace.cluster.sql_client.session import ClientSession
-    from headrace.table import EnvironmentSettings, TableEnvironment
 
     script = options.execute if options.file is None else _text(options.file)
     first = "" if options.init is None else _text(options.init)
     if script is None and not sys.stdin.isatty():
         script = sys.stdin.read()
-    builder = EnvironmentSettings.new_instance().with_configuration(settings_of(options))
-    client = ClientSession(TableEnvironment.create(builder.build()), interactive=script is None)
+    client = _client(options, interactive=script is None)
     try:
         if not _run_all(client, first):
             return ExitCode.FAILED
@@ -59,6 +74,21 @@ def run(options: argparse.Namespace) -> int:
         client.close()
 
 
+def _client(options: argparse.Namespace, interactive: bool) -> Client:
+    settings = settings_of(options)
+    if options.mode == "gateway":
+        from headrace.cluster.sql_client.gateway import GatewayClient, configured_gateway
+
+        return GatewayClient(options.endpoint or configured_gateway(), settings, interactive)
+    if options.endpoint is not None:
+        raise UsageError("--endpoint is for `headrace sql-client gateway`")
+    from headrace.cluster.sql_client.session import ClientSession
+    from headrace.table import EnvironmentSettings, TableEnvironment
+
+    builder = EnvironmentSettings.new_instance().with_configuration(settings)
+    return ClientSession(TableEnvironment.create(builder.build()), interactive)
+
+
 def _text(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
@@ -66,12 +96,10 @@ def _text(path: str) -> str:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
 
 
-def _run_all(client: object, script: str) -> bool:
+def _run_all(client: Client, script: str) -> bool:
     """Run a script up to its first error; each statement is shown before it runs."""
-    from headrace.cluster.sql_client.session import ClientSession
     from headrace.cluster.sql_client.splitting import split_statements
 
-    assert isinstance(client, ClientSession)
     for statement in split_statements(script):
         print(f"headrace SQL> {statement.strip()}")
         if not client.run(statement):

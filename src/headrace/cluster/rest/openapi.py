@@ -31,7 +31,15 @@ _REFUSALS = {
 }
 
 
-def description_of(described: list[Endpoint]) -> dict[str, Any]:
+_TITLE = "headrace JobManager"
+_ABOUT = (
+    "Flink's REST interface, and what headrace adds to it. All paths are there below `/v1` as well."
+)
+
+
+def description_of(
+    described: list[Endpoint], title: str = _TITLE, about: str = _ABOUT
+) -> dict[str, Any]:
     """The OpenAPI document."""
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in described:
@@ -39,10 +47,9 @@ def description_of(described: list[Endpoint]) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "headrace JobManager",
+            "title": title,
             "version": headrace.__version__,
-            "description": "Flink's REST interface, and what headrace adds to it. "
-            "All paths are there below `/v1` as well.",
+            "description": about,
         },
         "paths": paths,
         "components": {
@@ -128,9 +135,11 @@ td {{ padding-right: 1rem; vertical-align: top }}
 """
 
 
-def endpoints(described: list[Endpoint]) -> list[Endpoint]:
+def endpoints(
+    described: list[Endpoint], title: str = _TITLE, about: str = _ABOUT
+) -> list[Endpoint]:
     """The description and the page."""
-    document = description_of(described)
+    document = description_of(described, title, about)
     page = _page(document)
 
     def answer(request: Request) -> Response:

@@ -6,9 +6,13 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
-from headrace.common.errors import HeadraceError
+from headrace.common.errors import HeadraceError, SqlError
 
-__all__ = ["HELP", "Client"]
+__all__ = ["HELP", "MODE_KEY", "Client", "check_mode"]
+
+MODE_KEY = "sql-client.execution.result-mode"
+
+_MODES = ("tableau", "table", "changelog")
 
 HELP = """\
 The following commands are available:
@@ -59,6 +63,13 @@ class Client(ABC):
     def close(self) -> None:
         """Leave nothing behind."""
 
+    def submitted(self, job_id: str, complete: bool) -> None:
+        """Say that the job of an INSERT was started, and perhaps that it has ended."""
+        print("[INFO] SQL update statement has been successfully submitted to the cluster:")
+        print(f"Job ID: {job_id}\n")
+        if complete:
+            print("[INFO] Complete execution of the SQL update statement.\n")
+
     def run(self, text: str) -> bool:
         """Run one statement; False if it failed, which is shown."""
         try:
@@ -82,3 +93,9 @@ class Client(ABC):
             print("\x1b[H\x1b[2J", end="")
         elif command:
             self.statement(text)
+
+
+def check_mode(value: str) -> None:
+    """Refuse a way to show rows that is not there."""
+    if value.lower() not in _MODES:
+        raise SqlError(f"'{MODE_KEY}' is one of {', '.join(_MODES)}, not '{value}'")

@@ -75,8 +75,10 @@ class RowsSoFar:
 class LiveTable:
     """Shows rows until somebody presses Q."""
 
-    def __init__(self, schema: Schema, zone: str, rows: RowsSoFar, changelog: bool) -> None:
-        self._tableau = Tableau(schema, zone, kinds=changelog, by_type=False)
+    def __init__(
+        self, schema: Schema, zone: str, rows: RowsSoFar, changelog: bool, texts: bool = False
+    ) -> None:
+        self._tableau = Tableau(schema, zone, kinds=changelog, by_type=False, texts=texts)
         self._rows = rows
         self._title = "SQL Query Result (Changelog)" if changelog else "SQL Query Result (Table)"
 

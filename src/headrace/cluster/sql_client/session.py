@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from headrace.cluster.sql_client.candidates import candidates
-from headrace.cluster.sql_client.client import Client
+from headrace.cluster.sql_client.client import MODE_KEY, Client, check_mode
 from headrace.cluster.sql_client.live_table import LiveTable, RowsSoFar
-from headrace.common.errors import SqlError
 from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement
 from headrace.table.result_kind import ResultKind
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from headrace.table.table_result import TableResult
 
 __all__ = ["ClientSession"]
-
-_MODES = ("tableau", "table", "changelog")
-_MODE_KEY = "sql-client.execution.result-mode"
 
 
 class ClientSession(Client):
@@ -44,12 +40,15 @@ class ClientSession(Client):
     def statement(self, text: str) -> None:
         """Run a statement and show its result."""
         statement = parse_statement(text)
-        if isinstance(statement, s.SetOption) and statement.key == _MODE_KEY:
-            _check_mode(statement.value or "")
+        if isinstance(statement, s.SetOption) and statement.key == MODE_KEY:
+            check_mode(statement.value or "")
         executor = self.environment._executor
         if isinstance(statement, s.Insert | s.StatementSetBlock):
             print("[INFO] Submitting SQL update statement to the cluster...")
-            self._submitted(executor.run(statement, text))
+            client = executor.run(statement, text).get_job_client()
+            assert client is not None
+            waited = self.session.config.get("table.dml-sync", "false") == "true"
+            self.submitted(str(client.get_job_id()), waited)
             return
         result = executor.run(statement, text)
         if result.get_result_kind() == ResultKind.SUCCESS:
@@ -60,16 +59,8 @@ class ClientSession(Client):
             self._show(result)
         print()
 
-    def _submitted(self, result: TableResult) -> None:
-        client = result.get_job_client()
-        assert client is not None
-        print("[INFO] SQL update statement has been successfully submitted to the cluster:")
-        print(f"Job ID: {client.get_job_id()}\n")
-        if self.session.config.get("table.dml-sync", "false") == "true":
-            print("[INFO] Complete execution of the SQL update statement.\n")
-
     def _show(self, result: TableResult) -> None:
-        mode = self.session.config.get(_MODE_KEY, "tableau").lower()
+        mode = self.session.config.get(MODE_KEY, "tableau").lower()
         try:
             if mode == "tableau" or not self._interactive:
                 result.print()
@@ -99,8 +90,3 @@ class ClientSession(Client):
             if not job.client.get_job_status().result().is_terminal_state():
                 print(f"[INFO] Job {job.client.get_job_id()} ends with the client.")
                 job.client.cancel().result()
-
-
-def _check_mode(value: str) -> None:
-    if value.lower() not in _MODES:
-        raise SqlError(f"'{_MODE_KEY}' is one of {', '.join(_MODES)}, not '{value}'")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -244,8 +245,10 @@ def _writer(type_: DataType, style: _Style) -> Callable[[Any], str]:
     if isinstance(type_, t.FloatType | t.DoubleType):
         from headrace.sql.text import double_text, float_text
 
-        return double_text if isinstance(type_, t.DoubleType) else float_text
-    if isinstance(type_, t.IntegralType):
+        text = double_text if isinstance(type_, t.DoubleType) else float_text
+        # JSON has no such numbers; Flink writes their names.
+        return lambda v: text(v) if math.isfinite(v) else _quoted(text(v))
+    if isinstance(type_, t.IntegralType | t.YearMonthIntervalType | t.DayTimeIntervalType):
         return str
     if isinstance(type_, t.DecimalType):
         return decimal_text if style.short_decimals else "{:f}".format
@@ -269,6 +272,8 @@ def _writer(type_: DataType, style: _Style) -> Callable[[Any], str]:
     if isinstance(type_, t.ArrayType) and not isinstance(type_, t.MultisetType):
         element = _null_or(_writer(type_.element_type, style))
         return lambda v: "[" + ",".join(map(element, v)) + "]"
+    if isinstance(type_, t.MultisetType):
+        return lambda v: "{" + ",".join(f"{_quoted(str(k))}:{n}" for k, n in v.items()) + "}"
     if isinstance(type_, t.MapType):
         return _map_writer(_null_or(_writer(type_.value_type, style)), style)
     return lambda v: _quoted(str(v))
@@ -294,9 +299,9 @@ def _without_null_key(entries: dict[Any, Any], style: _Style) -> dict[Any, Any]:
     return kept if style.null_keys == "DROP" else {**kept, style.null_key: entries[None]}
 
 
-def value_writer(type_: DataType) -> Callable[[Any], str]:
+def value_writer(type_: DataType, null_keys: str = "FAIL") -> Callable[[Any], str]:
     """Makes JSON of values that are not NULL, as JSON_OBJECT and JSON_STRING do."""
-    return _writer(type_, _Style(iso=True, short_decimals=False))
+    return _writer(type_, _Style(iso=True, short_decimals=False, null_keys=null_keys))
 
 
 def _null_or(write: Callable[[Any], str]) -> Callable[[Any], str]:

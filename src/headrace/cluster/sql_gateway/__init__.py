@@ -1,0 +1,1 @@
+"""The SQL gateway: sessions and statements over Flink's REST interface."""
