@@ -40,6 +40,28 @@ def test_table_totals(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+def test_best_sellers(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [line.split() for line in run_example(capsys, "best_sellers") if "+I" in line]
+    assert [
+        (minute, place, item, sold) for _, _, _, minute, _, place, _, item, _, sold, _ in rows
+    ] == [
+        ("00:00", "1", "apple", "23"),
+        ("00:00", "2", "cherry", "23"),
+        ("00:01", "1", "elderberry", "23"),
+        ("00:01", "2", "apple", "23"),
+        ("00:02", "1", "elderberry", "23"),
+        ("00:02", "2", "apple", "22"),
+    ]
+
+
+def test_price_dips(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_example(capsys, "price_dips") == [
+        "ACME fell from 29 to 27 in 2 steps, then rose to 33",
+        "ACME fell from 31 to 24 in 3 steps, then rose to 25",
+        "LAMP fell from 14 to 6 in 4 steps, then rose to 10",
+    ]
+
+
 def test_threshold_alarm(capsys: pytest.CaptureFixture[str]) -> None:
     lines = run_example(capsys, "threshold_alarm")
     assert [line for line in lines if line.startswith("ALARM> ")] == [

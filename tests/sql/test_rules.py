@@ -12,13 +12,15 @@ import pytest
 
 from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement
+from headrace.sql.plan.nodes import rewrite_nodes
 from headrace.sql.plan.text import plan_text
-from headrace.sql.rules import RULES
+from headrace.sql.rules import PASSES
 from headrace.table.udf import udf
 from headrace.table.user_functions import register_function
 from tests.sql.sessions import HERE, with_tables
 
-NAMES = sorted({name for name, _ in RULES})
+RULES = [rule for rules in PASSES for rule in rules]
+NAMES = sorted({rule.__name__ for rule in RULES})
 FOLDER = HERE / "rules"
 OPTIONS = {"table.optimizer.distinct-agg.split.enabled": "true"}
 
@@ -49,10 +51,10 @@ def plans(name: str, query: str) -> tuple[str, str]:
     statement = parse_statement(query)
     assert isinstance(statement, s.Query)
     plan = session.session.query_plan(statement.tree, query)
-    for known, rule in RULES:
-        if known == name:
-            return plan_text(plan), plan_text(rule(plan))
-        plan = rule(plan)
+    for rule in RULES:
+        before, plan = plan, rewrite_nodes(plan, rule)
+        if rule.__name__ == name:
+            return plan_text(before), plan_text(plan)
     raise AssertionError(name)
 
 

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from headrace.common.errors import FunctionTypeError, SqlError
+from headrace.common import Row, WatermarkStrategy
+from headrace.common.errors import FunctionTypeError, JobExecutionError, SqlError
 from headrace.common.typeinfo import Types
+from headrace.common.watermark_strategy import TimestampAssigner
+from headrace.datastream.functions import ProcessFunction
 from headrace.table import DataTypes, Schema, StreamTableEnvironment, Table, TableDescriptor
 from headrace.table.expressions import (
     CURRENT_ROW,
@@ -195,6 +198,59 @@ def test_streams_become_tables_and_tables_streams(t_env: StreamTableEnvironment)
     grouped = t_env.from_elements([("a", 1)], ["k", "v"]).group_by(col("k")).select(col("v").sum)
     with pytest.raises(SqlError, match="to_changelog_stream"):
         t_env.to_data_stream(grouped)
+
+
+class SecondsOfRecord(TimestampAssigner):
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return int(value[1]) * 1000
+
+
+def timed(key: str = "rowtime", type_: str = "TIMESTAMP_LTZ(3)") -> Schema:
+    """A schema with the timestamps of a stream's records."""
+    columns = Schema.new_builder().column_by_metadata("at", type_, key)
+    return columns.watermark("at", "SOURCE_WATERMARK()").build()
+
+
+def test_timestamps_of_records_are_a_column_with_the_streams_watermarks(
+    t_env: StreamTableEnvironment,
+) -> None:
+    env = t_env._session.env
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+        SecondsOfRecord()
+    )
+    types = Types.ROW_NAMED(["name", "second"], [Types.STRING(), Types.LONG()])
+    records = [Row("a", 1), Row("b", 4), Row("a", 9), Row("a", 12)]
+    stream = env.from_collection(records, types).assign_timestamps_and_watermarks(strategy)
+    t_env.create_temporary_view("visits", stream, timed())
+    fives = t_env.sql_query(
+        "SELECT name, COUNT(*) AS n, MAX(`at`) AS latest, window_time FROM TABLE(TUMBLE(TABLE "
+        "visits, DESCRIPTOR(`at`), INTERVAL '5' SECOND)) "
+        "GROUP BY window_start, window_end, window_time, name"
+    )
+    result = t_env.to_data_stream(fives).process(WithTimestamp())
+    rows = run_in_process(env, {"rows": result}, epoch_records=1)["rows"]
+    assert sorted((name, n, latest.second, time) for name, n, latest, time in rows) == [
+        ("a", 1, 1, 4999),
+        ("a", 1, 9, 9999),
+        ("a", 1, 12, 14999),
+        ("b", 1, 4, 4999),
+    ]
+
+
+class WithTimestamp(ProcessFunction):
+    def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Any:
+        yield value.name, value.n, value.latest, ctx.timestamp()
+
+
+def test_only_timestamps_are_metadata_of_a_stream(t_env: StreamTableEnvironment) -> None:
+    stream = t_env._session.env.from_collection([1], Types.LONG())
+    with pytest.raises(SqlError, match="The only key is 'rowtime'"):
+        t_env.from_data_stream(stream, timed("offset"))
+    with pytest.raises(SqlError, match="'rowtime' is TIMESTAMP_LTZ"):
+        t_env.from_data_stream(stream, timed(type_="INT"))
+    rows = t_env.to_data_stream(t_env.from_data_stream(stream, timed()))
+    with pytest.raises(JobExecutionError, match="the record has no timestamp"):
+        run_in_process(t_env._session.env, {"rows": rows})
 
 
 def test_a_descriptor_makes_a_table(t_env: StreamTableEnvironment) -> None:

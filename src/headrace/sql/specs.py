@@ -504,13 +504,18 @@ class ExternalRowsSpec(OperatorSpec):
 
 @dataclass(frozen=True)
 class InternalRowsSpec(OperatorSpec):
-    """`Row` objects, tuples and the like to internal rows."""
+    """`Row` objects, tuples and the like to internal rows.
+
+    `rowtimes` are columns at the end that have the record's timestamp: True where they show it on
+    the session's clock.
+    """
 
     names: tuple[str, ...]
     types: tuple[Any, ...]
     changelog: bool
     zone: str
     whole: bool = False
+    rowtimes: tuple[bool, ...] = ()
 
     kind: ClassVar[str] = "DataStreamToTable"
     operator: ClassVar[str] = f"{_PACKAGE}.boundary:InternalRowsOperator"

@@ -89,9 +89,13 @@ class _StreamSource(TableSource):
     zone: str
     whole: bool
     append_only: bool = True
+    rowtimes: tuple[bool, ...] = ()
 
     def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
-        return internal_rows(self.stream, self.schema, not self.append_only, self.zone, self.whole)
+        changelog = not self.append_only
+        return internal_rows(
+            self.stream, self.schema, changelog, self.zone, self.whole, self.rowtimes
+        )
 
 
 def stream_plan(
@@ -106,15 +110,44 @@ def stream_plan(
     own = data_type_of(stream.get_type())
     whole = not isinstance(own, t.RowType)
     row = own if isinstance(own, t.RowType) else t.RowType([t.RowField("f0", own)])
-    if declared is not None and any(c.type is not None for c in declared.columns):
+    if declared is not None and _names_fields(declared):
         row = _declared_row(declared, own)
         whole = whole and not isinstance(own, t.RawType)
     schema = BoundSchema(tuple(Field(f.name, f.data_type) for f in row.fields))
-    source = _StreamSource(stream, schema, session.zone, whole, not changelog)
-    plan: n.Node = n.Scan(schema, ("Unregistered_DataStream",), source)
+    times = () if declared is None else _rowtime_fields(declared)
+    local = tuple(isinstance(f.type, t.TimestampType) for f in times)
+    source = _StreamSource(stream, schema, session.zone, whole, not changelog, local)
+    read = BoundSchema((*schema, *times))
+    plan: n.Node = n.Scan(read, ("Unregistered_DataStream",), source)
     if declared is not None:
         plan = _declared(session, plan, declared, schema)
     return _named(plan, names) if names else plan
+
+
+def _names_fields(declared: Schema) -> bool:
+    """Whether a schema says which fields of the stream there are."""
+    return any(c.type is not None and not c.metadata for c in declared.columns)
+
+
+def _rowtime_fields(declared: Schema) -> tuple[Field, ...]:
+    """The columns with the timestamps of records; streams have no other metadata."""
+    found = []
+    for column in declared.columns:
+        if not column.metadata:
+            continue
+        key = column.metadata_key or column.name
+        if key != "rowtime":
+            raise SqlError(
+                f"Invalid metadata key '{key}' in column '{column.name}' of a stream. The only key "
+                "is 'rowtime', the timestamp of a record"
+            )
+        if not isinstance(column.type, t.TimestampType | t.LocalZonedTimestampType):
+            raise SqlError(
+                f"Invalid data type for metadata column '{column.name}': 'rowtime' is "
+                "TIMESTAMP_LTZ(3)"
+            )
+        found.append(Field(column.name, column.type))
+    return tuple(found)
 
 
 def _declared_row(declared: Schema, own: DataType) -> t.RowType:
@@ -137,9 +170,7 @@ def _declared(session: Session, plan: n.Node, declared: Schema, schema: BoundSch
     from headrace.sql.statements import ColumnDefinition
 
     columns = declared.columns
-    if any(c.metadata for c in columns):
-        raise SqlError("metadata columns of streams are not supported yet")
-    if not any(c.type is not None for c in columns):
+    if not _names_fields(declared):
         columns = (*(ColumnDefinition(f.name, f.type) for f in schema), *columns)
     entry = TableEntry(columns, declared.watermark, declared.primary_key)
     return with_time(plan, entry, session.binding())

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from headrace.common.constants import MIN_LONG_VALUE
 from headrace.common.types import Row, RowKind, row_of
 from headrace.runtime.batch import Batch
+from headrace.sql.builtin.times import to_local
 from headrace.sql.operators.base import RowOperator
 from headrace.sql.specs import ExternalRowsSpec, InternalRowsSpec
 from headrace.sql.types import RowField, RowType
@@ -44,7 +46,7 @@ class InternalRowsOperator(RowOperator):
         super().__init__()
         self._spec = spec
         fields = [RowField(n, x) for n, x in zip(spec.names, spec.types, strict=True)]
-        zone = ZoneInfo(spec.zone)
+        self._zone = zone = ZoneInfo(spec.zone)
         self._row = to_internal(RowType(fields, False), zone)
         self._only = to_internal(spec.types[0], zone) if spec.whole else None
 
@@ -53,14 +55,30 @@ class InternalRowsOperator(RowOperator):
         out: list[tuple[Any, ...]] = []
         value: Any = None
         try:
-            for value in batch.values:
-                out.append(self._converted(value))
+            if not self._spec.rowtimes:
+                for value in batch.values:
+                    out.append(self._converted(value))
+            else:
+                stamps = batch.timestamps or [None] * len(batch.values)
+                for value, stamp in zip(batch.values, stamps, strict=True):
+                    out.append(self._converted(value, self._times(stamp)))
         except Exception as error:
             raise self.failed(error, value, where="converting to a row") from error
         self.emit_rows(out)
 
-    def _converted(self, value: Any) -> tuple[Any, ...]:
+    def _times(self, stamp: int | None) -> tuple[int, ...]:
+        """The columns with a record's timestamp."""
+        if stamp is None or stamp <= MIN_LONG_VALUE:
+            raise ValueError(
+                "the record has no timestamp for the metadata column 'rowtime'; call "
+                "assign_timestamps_and_watermarks(...) on the stream"
+            )
+        time = stamp * 1000
+        return tuple([to_local(self._zone, time) if x else time for x in self._spec.rowtimes])
+
+    def _converted(self, value: Any, times: tuple[int, ...] = ()) -> tuple[Any, ...]:
         row: tuple[Any, ...] = (self._only(value),) if self._only is not None else self._row(value)
+        row += times
         if not self._spec.changelog:
             return row
         kind = value.get_row_kind().value if isinstance(value, Row) else 0

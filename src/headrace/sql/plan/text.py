@@ -129,7 +129,9 @@ def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
             *node.texts(names),
         ]
     if isinstance(node, n.Rank):
+        window = [] if node.window is None else [f"window=[{_names(names, node.window)}]"]
         return [
+            *window,
             f"rankType=[{node.function}]",
             f"rankRange=[{node.start}, {node.end}]",
             f"partitionBy=[{_names(names, node.partition)}]",

@@ -1,10 +1,10 @@
-"""Rewrites of plans: one module, one function, one rule. `RULES` is the order they run in."""
+"""Rewrites of plans: one module, one function of a node, one rule. `PASSES` is their order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from headrace.sql.plan.nodes import Node
+from headrace.sql.plan.nodes import Node, rewrite_nodes
 from headrace.sql.rules.merge_projections import merge_projections
 from headrace.sql.rules.push_watermark import push_watermark
 from headrace.sql.rules.rank_filter import rank_filter
@@ -12,23 +12,31 @@ from headrace.sql.rules.split_batched import split_batched
 from headrace.sql.rules.split_distinct import split_distinct
 from headrace.sql.rules.window_aggregate import window_aggregate
 
-__all__ = ["RULES", "Rule", "optimize"]
+__all__ = ["PASSES", "Rule", "optimize"]
 
 Rule = Callable[[Node], Node]
 
-RULES: tuple[tuple[str, Rule], ...] = (
-    ("push_watermark", push_watermark),
-    ("merge_projections", merge_projections),
-    ("rank_filter", rank_filter),
-    ("window_aggregate", window_aggregate),
-    ("split_distinct", split_distinct),
-    ("merge_projections", merge_projections),
-    ("split_batched", split_batched),
+PASSES: tuple[tuple[Rule, ...], ...] = (
+    (push_watermark,),
+    (merge_projections,),
+    # An aggregate may be of the best rows of windows, and these of an aggregate: each node gets
+    # both before those above it.
+    (window_aggregate, rank_filter),
+    (split_distinct,),
+    (merge_projections,),
+    (split_batched,),
 )
+"""Each goes through the plan once, from the leaves up, with all its rules at each node."""
 
 
 def optimize(plan: Node) -> Node:
-    """The plan after all rules."""
-    for _, rule in RULES:
-        plan = rule(plan)
+    """The plan after all passes."""
+    for rules in PASSES:
+        plan = rewrite_nodes(plan, lambda node, rules=rules: _applied(rules, node))
     return plan
+
+
+def _applied(rules: tuple[Rule, ...], node: Node) -> Node:
+    for rule in rules:
+        node = rule(node)
+    return node

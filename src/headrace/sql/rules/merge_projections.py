@@ -6,12 +6,8 @@ from headrace.sql.expressions import Call, Column, Expression, rewrite
 from headrace.sql.plan import nodes as n
 
 
-def merge_projections(plan: n.Node) -> n.Node:
+def merge_projections(node: n.Node) -> n.Node:
     """Fewer steps for a row; expressions that are costly or random stay where they are."""
-    return n.rewrite_nodes(plan, _merged)
-
-
-def _merged(node: n.Node) -> n.Node:
     if isinstance(node, n.Project) and isinstance(node.input, n.Project):
         inner = node.input
         if _may_inline(node.expressions, inner.expressions):
@@ -21,7 +17,7 @@ def _merged(node: n.Node) -> n.Node:
         inner = node.input
         if _may_inline((node.condition,), inner.expressions):
             condition = substitute(node.condition, inner.expressions)
-            below = _merged(n.Filter.of(inner.input, condition))
+            below = merge_projections(n.Filter.of(inner.input, condition))
             return n.Project(inner.schema, below, inner.expressions)
     if isinstance(node, n.Project):
         return _without_identity(node)

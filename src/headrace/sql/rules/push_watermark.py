@@ -8,12 +8,8 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.rules.merge_projections import substitute
 
 
-def push_watermark(plan: n.Node) -> n.Node:
+def push_watermark(node: n.Node) -> n.Node:
     """Otherwise one split that is ahead would make records of the others late."""
-    return n.rewrite_nodes(plan, _pushed)
-
-
-def _pushed(node: n.Node) -> n.Node:
     if not isinstance(node, n.WatermarkAssigner) or node.watermark is None:
         return node
     project = node.input if isinstance(node.input, n.Project) else None

@@ -11,11 +11,6 @@ from headrace.sql.rules.window_columns import window_column
 _FUNCTIONS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
 
 
-def rank_filter(plan: n.Node) -> n.Node:
-    """Filters like `rn <= 3` above OVER."""
-    return n.rewrite_nodes(plan, _rewritten)
-
-
 def _conjuncts(e: Expression) -> Iterator[Expression]:
     if isinstance(e, Call) and getattr(e.function, "name", "") == "AND":
         for a in e.args:
@@ -24,7 +19,8 @@ def _conjuncts(e: Expression) -> Iterator[Expression]:
         yield e
 
 
-def _rewritten(node: n.Node) -> n.Node:
+def rank_filter(node: n.Node) -> n.Node:
+    """Filters like `rn <= 3` above OVER."""
     if not isinstance(node, n.Filter) or not isinstance(node.input, n.OverAggregate):
         return node
     over = node.input

@@ -9,12 +9,8 @@ from headrace.sql.expressions import Call, Column, Expression, Field, Schema, re
 from headrace.sql.plan import nodes as n
 
 
-def split_batched(plan: n.Node) -> n.Node:
+def split_batched(node: n.Node) -> n.Node:
     """Generated code works row by row; calls of batched functions are computed before it."""
-    return n.rewrite_nodes(plan, _split)
-
-
-def _split(node: n.Node) -> n.Node:
     if isinstance(node, n.Project) and any(map(_contains, node.expressions)):
         below, expressions = _lifted(node.input, node.expressions)
         return n.Project(node.schema, below, tuple(expressions))

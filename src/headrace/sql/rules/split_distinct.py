@@ -19,12 +19,8 @@ _OVER_BUCKETS = {"COUNT": "$SUM0", "SUM": "SUM", "MIN": "MIN", "MAX": "MAX"}
 _TYPES = (t.IntegralType, t.DecimalType, t.DateType, t.TimeType, t.BooleanType)
 
 
-def split_distinct(plan: n.Node) -> n.Node:
+def split_distinct(node: n.Node) -> n.Node:
     """Aggregates with `distinct_buckets`, where all their functions can be split."""
-    return n.rewrite_nodes(plan, _split)
-
-
-def _split(node: n.Node) -> n.Node:
     if not isinstance(node, n.Aggregate) or not node.distinct_buckets:
         return node
     value = _distinct_argument(node)

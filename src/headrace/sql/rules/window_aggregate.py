@@ -10,12 +10,8 @@ from headrace.sql.rules.merge_projections import substitute
 from headrace.sql.rules.window_columns import window_column
 
 
-def window_aggregate(plan: n.Node) -> n.Node:
+def window_aggregate(node: n.Node) -> n.Node:
     """Aggregates over windows, directly on rows where that is possible."""
-    return n.rewrite_nodes(plan, _rewritten)
-
-
-def _rewritten(node: n.Node) -> n.Node:
     if not isinstance(node, n.Aggregate):
         return node
     found = {g: window_column(node.input, g) for g in node.group}

@@ -9,7 +9,7 @@ from headrace.common.typeinfo import Types
 from headrace.datastream.data_stream import DataStream
 from headrace.graph.specs import OperatorSpec
 from headrace.graph.transformation import OperatorTransformation
-from headrace.sql.expressions import Schema
+from headrace.sql.expressions import Schema, TimeAttribute
 from headrace.sql.specs import ExternalRowsSpec, InternalRowsSpec
 
 __all__ = ["ColumnsOf", "external_rows", "internal_rows", "with_operator"]
@@ -39,7 +39,7 @@ def external_rows(
     stream: DataStream[Any], schema: Schema, changelog: bool, zone: str = "UTC"
 ) -> DataStream[Any]:
     """`Row` objects of internal rows, with event time if a column has it."""
-    rowtime = next((i for i, f in enumerate(schema) if f.time is not None), None)
+    rowtime = next((i for i, f in enumerate(schema) if f.time is TimeAttribute.ROWTIME), None)
     spec = ExternalRowsSpec(tuple(schema.names), tuple(schema.types), changelog, zone, rowtime)
     return with_operator(stream, "TableToDataStream", spec)
 
@@ -50,7 +50,9 @@ def internal_rows(
     changelog: bool,
     zone: str = "UTC",
     whole: bool = False,
+    rowtimes: tuple[bool, ...] = (),
 ) -> DataStream[Any]:
     """Internal rows of `Row` objects and the like; `whole` if a record is the only column."""
-    spec = InternalRowsSpec(tuple(schema.names), tuple(schema.types), changelog, zone, whole)
+    names, types = tuple(schema.names), tuple(schema.types)
+    spec = InternalRowsSpec(names, types, changelog, zone, whole, rowtimes)
     return with_operator(stream, "DataStreamToTable", spec)
