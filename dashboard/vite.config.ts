@@ -11,6 +11,8 @@ export default defineConfig({
     outDir: "../src/headrace/cluster/dashboard",
     emptyOutDir: true,
     target: "es2022",
+    // The first browsers with light-dark(), of 2023 and 2024.
+    cssTarget: ["chrome123", "firefox120", "safari17.5"],
     modulePreload: false,
     assetsInlineLimit: 0,
     // Names without hashes: the JobManager serves the files with an ETag, and diffs stay readable.

@@ -103,8 +103,9 @@ function PageOf({ route, features }: PageProps) {
   const [section, second] = route.path;
   if (section === "jobs" && second) return <JobPage key={second} job={second} route={route} features={features} />;
   if (section === "submit") return <SubmitPage />;
-  if (section === "executors") return <ExecutorsPage selected={second} />;
-  if (section === "jobmanager") return <JobManagerPage tab={second} file={route.path[2]} />;
+  const [, , third, fourth] = route.path;
+  if (section === "executors") return <ExecutorsPage selected={second} tab={third} file={fourth} />;
+  if (section === "jobmanager") return <JobManagerPage tab={second} file={third} />;
   return <OverviewPage />;
 }
 

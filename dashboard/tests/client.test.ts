@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ApiError, getJson, setToken, token } from "../src/api/client";
+import { ApiError, getJson, getPart, setToken, token } from "../src/api/client";
 import { outcome, rescale, savepoint, upload } from "../src/api/operations";
 
 interface Sent {
@@ -85,9 +85,67 @@ describe("an operation", () => {
     expect(() => outcome({ status: { id: "COMPLETED" }, operation: failed })).toThrow("CheckpointError: no");
   });
 
-  it("uploads a file under its name", async () => {
-    answers.push(json({ filename: "id_job.py" }));
-    expect(await upload(new File(["x"], "job.py"))).toBe("id_job.py");
-    expect((sent[0]?.init.body as FormData).get("file")).toMatchObject({ name: "job.py" });
+});
+
+/** Answers at once, after it told that half of the request is on its way. */
+class FakeRequest {
+  static status = 200;
+  static answer = "";
+  static form: FormData | undefined;
+  static headers: Record<string, string> = {};
+  upload: { onprogress?: (event: object) => void } = {};
+  onload?: () => void;
+  onerror?: () => void;
+  status = 0;
+  statusText = "";
+  responseText = "";
+
+  open() {}
+
+  setRequestHeader(name: string, value: string) {
+    FakeRequest.headers[name] = value;
+  }
+
+  send(form: FormData) {
+    FakeRequest.form = form;
+    this.upload.onprogress?.({ lengthComputable: true, loaded: 1, total: 2 });
+    this.status = FakeRequest.status;
+    this.responseText = FakeRequest.answer;
+    if (this.status) this.onload?.();
+    else this.onerror?.();
+  }
+}
+
+describe("an upload", () => {
+  const file = new File(["x"], "job.py");
+
+  beforeEach(() => {
+    FakeRequest.headers = {};
+    vi.stubGlobal("XMLHttpRequest", FakeRequest);
+  });
+
+  it("sends a file under its name, and tells how far it is", async () => {
+    Object.assign(FakeRequest, { status: 200, answer: '{"filename": "id_job.py"}' });
+    setToken("s3cret");
+    const shares: number[] = [];
+    expect(await upload(file, (share) => shares.push(share))).toBe("id_job.py");
+    expect(FakeRequest.form?.get("file")).toMatchObject({ name: "job.py" });
+    expect(FakeRequest.headers).toEqual({ Authorization: "Bearer s3cret" });
+    expect(shares).toEqual([0.5]);
+  });
+
+  it("fails with the reason", async () => {
+    Object.assign(FakeRequest, { status: 413, answer: '{"errors": ["too large"]}' });
+    await expect(upload(file, () => {})).rejects.toThrow("too large");
+    FakeRequest.status = 0;
+    await expect(upload(file, () => {})).rejects.toThrow("does not answer");
+  });
+});
+
+describe("a part of a log", () => {
+  it("has the size of the whole", async () => {
+    answers.push(new Response("ab\u00e4", { headers: { "Headrace-Log-Size": "90" } }));
+    const part = await getPart("/jobmanager/log", 7, 4);
+    expect([part.bytes.length, part.size, sent[0]?.path]).toEqual([4, 90, "/jobmanager/log?offset=7&limit=4"]);
   });
 });

@@ -176,7 +176,31 @@ def test_watermarks_and_configuration_are_told(visit: Visit, job: str) -> None:
     soon(page.get_by_role("table", name=re.compile("Slots of"))).to_contain_text("Clicks")
 
 
-ROUTES = ("", "submit", "executors", "jobmanager", "jobmanager/logs")
+def test_an_executor_shows_logs_and_threads(visit: Visit, job: str) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.open("executors")
+    page.get_by_role("link", name="Logs").click()
+    soon(page.get_by_role("table", name="Log files")).to_contain_text(f"{job}-slot-")
+    page.get_by_role("link", name=f"{job}-slot-").first.click()
+    soon(page.get_by_role("log")).to_contain_text(re.compile(r"\('\w+', \d+00\)"))
+    page.get_by_role("link", name="Threads").click()
+    slot = page.get_by_text(re.compile("slot 0.*MainThread"))
+    soon(slot.first).to_be_visible()
+    slot.first.click()
+    soon(page.get_by_label(re.compile("^Stack of .*MainThread")).first).to_contain_text("slot.py")
+
+
+ROUTES = (
+    "",
+    "submit",
+    "executors",
+    "executors/driver/logs",
+    "executors/driver/threads",
+    "jobmanager",
+    "jobmanager/logs",
+    "jobmanager/threads",
+)
 JOB_ROUTES = ("", "/checkpoints", "/watermarks", "/exceptions", "/configuration", "/log")
 
 

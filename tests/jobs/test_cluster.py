@@ -32,7 +32,10 @@ from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimi
 env = StreamExecutionEnvironment.get_execution_environment()
 source = DataGeneratorSource(lambda i: i, 10**9, RateLimiterStrategy.per_second(500))
 numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
-counted = numbers.map(words.pair).key_by(lambda p: p[0]).reduce(words.add).uid("count")
+pairs = numbers.map(words.pair)
+counted = pairs.key_by(lambda p: p[0]).reduce(words.add).uid("count")
+pairs.key_by(lambda p: p[0]).as_queryable_state("latest")
+pairs.filter(lambda p: False).print()          # the last operator of the first vertex
 counted.filter(lambda p: p[1] % 500 == 0).map(lambda p: f"{p[0]} has {p[1]}").print()
 env.execute(words.NAME)
 """
@@ -130,7 +133,7 @@ def test_jobs_run_side_by_side_with_code_of_their_own(
     names = {j["jid"]: (j["name"], j["state"]) for j in listed}
     assert [names[job] for job in jobs] == [("first", "RUNNING"), ("second", "RUNNING")]
     job = cluster.get(f"/v1/jobs/{jobs[0]}")
-    vertex = job["vertices"][-1]["id"]
+    vertex = job["vertices"][1]["id"]
     assert cluster.get(f"/jobs/{jobs[0]}/vertices/{vertex}")["subtasks"][0]["status"] == "RUNNING"
     assert len(cluster.get(f"/jobs/{jobs[0]}/plan")["plan"]["nodes"]) == len(job["vertices"])
     assert cluster.get("/overview")["jobs-running"] == 2
@@ -139,16 +142,19 @@ def test_jobs_run_side_by_side_with_code_of_their_own(
 def test_everything_about_a_job_can_be_seen(cluster: RunningCluster, jobs: list[str]) -> None:
     job = f"/jobs/{jobs[0]}"
     about = cluster.get(job)
-    source, count = (v["id"] for v in about["vertices"])
+    source, count = (v["id"] for v in about["vertices"][:2])
     assert about["vertices"][1]["rates"].keys() >= {"records-in", "busy", "max-busy", "watermark"}
     assert about["diagnosis"]["sentence"]
-    assert [n["level"] for n in about["plan"]["nodes"]] == [0, 1]
+    assert [n["level"] for n in about["plan"]["nodes"]] == [0, 1, 1]
     assert about["plan"]["nodes"][1]["operators"][0]["keyed"]
 
     cluster.wait(
         lambda: int(_value(cluster, f"{job}/vertices/{count}/metrics", "0.numRecordsIn")) > 0,
         "no record was counted",
     )
+    first, second = (v["metrics"] for v in cluster.get(job)["vertices"][:2])
+    assert first["write-records"] == first["read-records"] > 0, "to two vertices, counted once"
+    assert (second["write-records"], second["write-bytes"]) == (0, 0), "sinks send nothing on"
     names = {m["id"] for m in cluster.get(f"{job}/vertices/{count}/subtasks/0/metrics")}
     assert names >= {"busyTimeMsPerSecond", "currentInputWatermark", "numRecordsOutPerSecond"}
     (aggregated,) = cluster.get(
@@ -210,11 +216,54 @@ def test_the_cluster_tells_about_itself(cluster: RunningCluster, jobs: list[str]
     assert "GET" in cluster.get("/docs")
 
 
+def test_logs_and_threads_of_slots_are_shown(cluster: RunningCluster, jobs: list[str]) -> None:
+    manager = "/taskmanagers/driver"
+    wanted = [f"{job}-slot-0.log" for job in jobs]
+
+    def listed() -> dict[str, int]:
+        return {log["name"]: log["size"] for log in cluster.get(f"{manager}/logs")["logs"]}
+
+    cluster.wait(lambda: all(listed().get(n, 0) > 0 for n in wanted), "slots have no logs")
+    assert "job-manager.log" in listed()
+    for name, words in zip(wanted, ("first has ", "second has "), strict=True):
+        text = cluster.get(f"{manager}/logs/{name}")
+        lines = [line for line in text.splitlines() if " has " in line]
+        assert lines
+        assert all(words in line for line in lines), "what another slot wrote"
+        assert cluster.get(f"{manager}/logs/{name}?offset=2&limit=5") == text[2:7]
+    assert all(f"==== {name} ====" in cluster.get(f"{manager}/stdout") for name in wanted)
+    assert "listens on" in cluster.get(f"{manager}/log")
+
+    def slots_seen() -> bool:
+        threads = cluster.get(f"{manager}/thread-dump")["threadInfos"]
+        shown = [t["stringifiedThreadInfo"] for t in threads if "MainThread" in t["threadName"]]
+        return len(shown) == len(jobs) and all("headrace/runtime/slot.py" in s for s in shown)
+
+    cluster.wait(slots_seen, "the threads of both slots are not shown")
+    own = cluster.get("/jobmanager/thread-dump")["threadInfos"]
+    assert any("uvicorn" in t["stringifiedThreadInfo"] for t in own)
+
+
+def test_state_is_queried_over_rest(cluster: RunningCluster, jobs: list[str]) -> None:
+    found = cluster.get(f"/jobs/{jobs[0]}/state/latest?key=first")
+    assert found["kind"] == "ValueState"
+    assert found["value"].startswith("('first', ")
+    said = headrace("query", "-m", cluster.address, jobs[0], "latest", "first", "--json")
+    assert json.loads(said)["value"].startswith("('first', ")
+    with pytest.raises(HeadraceError, match="nothing for the key 7"):
+        cluster.get(f"/jobs/{jobs[0]}/state/latest?key=7")
+    with pytest.raises(HeadraceError, match="nothing for the key '7'"):
+        cluster.get(f"/jobs/{jobs[0]}/state/latest?key=7&text=true")
+    headrace("query", "-m", cluster.address, jobs[0], "nothing", "first", code=1)
+
+
 def test_a_job_can_be_looked_into(cluster: RunningCluster, jobs: list[str]) -> None:
-    vertex = f"/jobs/{jobs[0]}/vertices/{cluster.get(f'/jobs/{jobs[0]}')['vertices'][0]['id']}"
-    seen = cluster.get(f"{vertex}/records?limit=5&wait=10")
+    node = cluster.get(f"/jobs/{jobs[0]}")["plan"]["nodes"][0]
+    vertex = f"/jobs/{jobs[0]}/vertices/{node['id']}"
+    records = f"{vertex}/records?operator={node['operators'][1]['id']}"
+    seen = cluster.get(f"{records}&limit=5&wait=10")
     cluster.wait(
-        lambda: bool(cluster.get(f"{vertex}/records?limit=1&wait=10")["records"]),
+        lambda: bool(cluster.get(f"{records}&limit=1&wait=10")["records"]),
         f"no record was seen: {seen}",
     )
 

@@ -36,7 +36,6 @@ export function setToken(value: string): void {
 export interface Call {
   method?: string;
   json?: unknown;
-  form?: FormData;
   signal?: AbortSignal;
 }
 
@@ -50,7 +49,7 @@ async function send(path: string, call: Call): Promise<Response> {
     response = await fetch(path, {
       method: call.method ?? "GET",
       headers,
-      body: call.form ?? (call.json === undefined ? undefined : JSON.stringify(call.json)),
+      body: call.json === undefined ? undefined : JSON.stringify(call.json),
       signal: call.signal,
       cache: "no-store",
     });
@@ -63,22 +62,51 @@ async function send(path: string, call: Call): Promise<Response> {
 }
 
 async function reason(response: Response): Promise<string> {
-  const text = await response.text();
+  return reasonIn(await response.text()) || `${response.status} ${response.statusText}`;
+}
+
+function reasonIn(text: string): string {
   try {
     const errors: unknown = JSON.parse(text).errors;
     if (Array.isArray(errors) && errors.length > 0) return errors.join("\n");
   } catch {
     // Not JSON: say what there is.
   }
-  return text || `${response.status} ${response.statusText}`;
+  return text;
 }
 
 export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await (await send(path, { signal })).json()) as T;
 }
 
-export async function getText(path: string, signal?: AbortSignal): Promise<string> {
-  return (await send(path, { signal })).text();
+export interface Part {
+  bytes: Uint8Array;
+  /** Of the whole. */
+  size: number;
+}
+
+/** A part of a log. */
+export async function getPart(path: string, offset: number, limit: number, signal?: AbortSignal): Promise<Part> {
+  const response = await send(`${path}?offset=${offset}&limit=${limit}`, { signal });
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  return { bytes, size: Number(response.headers.get("Headrace-Log-Size") ?? offset + bytes.length) };
+}
+
+/** Sends a form, and tells how much of it is on its way: a thing that `fetch` does not know. */
+export function sendForm<T>(path: string, form: FormData, onProgress: (share: number) => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const call = new XMLHttpRequest();
+    call.open("POST", path);
+    const secret = token();
+    if (secret) call.setRequestHeader("Authorization", `Bearer ${secret}`);
+    call.upload.onprogress = (event) => event.lengthComputable && onProgress(event.loaded / event.total);
+    call.onerror = () => reject(new ApiError(UNREACHABLE, "the JobManager does not answer, or refuses so large a file"));
+    call.onload = () => {
+      if (call.status >= 200 && call.status < 300) resolve(JSON.parse(call.responseText) as T);
+      else reject(new ApiError(call.status, reasonIn(call.responseText) || `${call.status} ${call.statusText}`));
+    };
+    call.send(form);
+  });
 }
 
 export async function request<T>(path: string, call: Call): Promise<T> {

@@ -1,6 +1,6 @@
 /** What changes something: submit, cancel, and the operations that take a while. */
 
-import { ApiError, getJson, request } from "./client";
+import { ApiError, getJson, request, sendForm } from "./client";
 import type { OperationStatus } from "./types";
 
 const POLL_MS = 500;
@@ -15,11 +15,10 @@ export interface RunOptions {
   settings: Record<string, string>;
 }
 
-export async function upload(file: File): Promise<string> {
+export async function upload(file: File, onProgress: (share: number) => void): Promise<string> {
   const form = new FormData();
   form.append("file", file, file.name);
-  const answer = await request<{ filename: string }>("/programs/upload", { method: "POST", form });
-  return answer.filename;
+  return (await sendForm<{ filename: string }>("/programs/upload", form, onProgress)).filename;
 }
 
 export async function run(program: string, options: RunOptions): Promise<string> {

@@ -323,6 +323,10 @@ export interface LogFiles {
   logs: { name: string; size: number; mtime?: number }[];
 }
 
+export interface ThreadDump {
+  threadInfos: { threadName: string; stringifiedThreadInfo: string }[];
+}
+
 export interface Program {
   id: string;
   name: string;

@@ -1,12 +1,20 @@
-/** Executors of Spark and what their slots do. */
+/** Executors of Spark: what their slots do, write, and are at. */
 
 import { useResource } from "../api/resource";
 import type { AllocatedSlot, TaskManager } from "../api/types";
 import { bytes, count, duration, shortId } from "../logic/format";
 import { href } from "../logic/route";
-import { type Column, Empty, Figure, Panel, Pending, Table } from "../ui/parts";
+import { LogFileList } from "../ui/log-files";
+import { type Column, Empty, Figure, Panel, Pending, Table, Tabs } from "../ui/parts";
+import { ThreadDumpPanel } from "../ui/thread-dump";
 
-export function ExecutorsPage({ selected }: { selected: string | undefined }) {
+interface Props {
+  selected: string | undefined;
+  tab: string | undefined;
+  file: string | undefined;
+}
+
+export function ExecutorsPage({ selected, tab, file }: Props) {
   const managers = useResource<{ taskmanagers: TaskManager[] }>("/taskmanagers");
   const all = managers.data?.taskmanagers ?? [];
   const shown = selected ?? all[0]?.id;
@@ -22,7 +30,7 @@ export function ExecutorsPage({ selected }: { selected: string | undefined }) {
           <Table caption="Executors" columns={COLUMNS} rows={all} keyOf={(m) => m.id} selected={(m) => m.id === shown} />
         </Panel>
       )}
-      {shown && <Executor key={shown} id={shown} />}
+      {shown && <Executor key={shown} id={shown} tab={tab ?? "slots"} file={file} />}
     </>
   );
 }
@@ -69,7 +77,27 @@ const SLOT_COLUMNS: Column<AllocatedSlot>[] = [
   },
 ];
 
-function Executor({ id }: { id: string }) {
+function Executor({ id, tab, file }: { id: string; tab: string; file: string | undefined }) {
+  const path = `/taskmanagers/${encodeURIComponent(id)}`;
+  const tabs = ["Slots", "Logs", "Threads"].map((title) => {
+    const name = title.toLowerCase();
+    return { id: name, title, href: href(["executors", id, name]) };
+  });
+  return (
+    <>
+      <Tabs label={`Executor ${id}`} tabs={tabs} current={tab} />
+      {tab === "logs" ? (
+        <LogFileList path={`${path}/logs`} page={["executors", id, "logs"]} file={file} />
+      ) : tab === "threads" ? (
+        <ThreadDumpPanel path={`${path}/thread-dump`} none="No slot is in use." />
+      ) : (
+        <SlotTable id={id} />
+      )}
+    </>
+  );
+}
+
+function SlotTable({ id }: { id: string }) {
   const manager = useResource<TaskManager>(`/taskmanagers/${encodeURIComponent(id)}`);
   const slots = manager.data?.allocatedSlots ?? [];
   return (

@@ -1,20 +1,17 @@
-/** Configuration and logs of the JobManager. */
+/** Configuration, logs and threads of the JobManager. */
 
 import { useResource } from "../api/resource";
-import type { LogFiles, Setting } from "../api/types";
-import { bytes, timestamp } from "../logic/format";
-import { href } from "../logic/route";
-import { LogView } from "../ui/log-view";
-import { Panel, Pending, Table, Tabs } from "../ui/parts";
+import type { Setting } from "../api/types";
+import { LogFileList } from "../ui/log-files";
+import { Panel, Pending, Tabs } from "../ui/parts";
 import { Settings } from "../ui/settings";
-
-/** Of a long log only the end is read at first. */
-const TAIL_BYTES = 1 << 18;
+import { ThreadDumpPanel } from "../ui/thread-dump";
 
 export function JobManagerPage({ tab = "config", file }: { tab: string | undefined; file: string | undefined }) {
   const tabs = [
     { id: "config", title: "Configuration", href: "#/jobmanager/config" },
     { id: "logs", title: "Logs", href: "#/jobmanager/logs" },
+    { id: "threads", title: "Threads", href: "#/jobmanager/threads" },
   ];
   return (
     <>
@@ -25,7 +22,13 @@ export function JobManagerPage({ tab = "config", file }: { tab: string | undefin
         </a>
       </div>
       <Tabs label="JobManager" tabs={tabs} current={tab} />
-      {tab === "logs" ? <Logs file={file} /> : <Configuration />}
+      {tab === "logs" ? (
+        <LogFileList path="/jobmanager/logs" page={["jobmanager", "logs"]} file={file} />
+      ) : tab === "threads" ? (
+        <ThreadDumpPanel path="/jobmanager/thread-dump" none="It has no threads." />
+      ) : (
+        <Configuration />
+      )}
     </>
   );
 }
@@ -48,44 +51,6 @@ function Configuration() {
       {environment.data && (
         <Panel title="Versions">
           <Settings caption="Versions" settings={versions.filter((v) => v.value)} />
-        </Panel>
-      )}
-    </>
-  );
-}
-
-function Logs({ file }: { file: string | undefined }) {
-  const files = useResource<LogFiles>("/jobmanager/logs", 10_000);
-  const shown = files.data?.logs.find((f) => f.name === file) ?? files.data?.logs[0];
-  if (!files.data)
-    return (
-      <Panel title="Logs">
-        <Pending error={files.error} what="its logs" />
-      </Panel>
-    );
-  return (
-    <>
-      <Panel title="Files">
-        <Table
-          caption="Log files"
-          columns={[
-            { title: "File", wide: true, cell: (f) => <a href={href(["jobmanager", "logs", f.name])}>{f.name}</a> },
-            { title: "Size", number: true, cell: (f) => bytes(f.size) },
-            { title: "Changed", cell: (f) => timestamp(f.mtime) },
-          ]}
-          rows={files.data.logs}
-          keyOf={(f) => f.name}
-          selected={(f) => f.name === shown?.name}
-        />
-      </Panel>
-      {shown && (
-        <Panel title={shown.name}>
-          <LogView
-            key={shown.name}
-            path={`/jobmanager/logs/${encodeURIComponent(shown.name)}`}
-            what={`the log ${shown.name}`}
-            start={Math.max(0, shown.size - TAIL_BYTES)}
-          />
         </Panel>
       )}
     </>

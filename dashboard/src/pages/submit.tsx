@@ -5,7 +5,7 @@ import { deleteProgram, run, type RunOptions, upload } from "../api/operations";
 import { useResource } from "../api/resource";
 import type { Program } from "../api/types";
 import { parseSettings, splitArguments } from "../logic/arguments";
-import { timestamp } from "../logic/format";
+import { percent, timestamp } from "../logic/format";
 import { href, navigate } from "../logic/route";
 import { announced } from "../ui/notices";
 import { type Column, Empty, Panel, Pending, Table } from "../ui/parts";
@@ -15,6 +15,8 @@ export function SubmitPage() {
   const [chosen, setChosen] = useState<Program>();
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
+  /** The share of the file that is on its way; undefined while nothing is uploaded. */
+  const [sent, setSent] = useState<number>();
 
   const submitted = async (event: SubmitEvent) => {
     event.preventDefault();
@@ -24,13 +26,14 @@ export function SubmitPage() {
     try {
       const options = optionsOf(data);
       setBusy(true);
-      const program = chosen?.id ?? (await upload(file as File));
+      const program = chosen?.id ?? (await upload(file as File, setSent));
       const job = await run(program, options);
       navigate(href(["jobs", job]));
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
     } finally {
       setBusy(false);
+      setSent(undefined);
     }
   };
 
@@ -110,6 +113,12 @@ export function SubmitPage() {
             </p>
           )}
           <div class="row end">
+            {sent !== undefined && (
+              <label class="row">
+                {sent < 1 ? `Uploading, ${percent(sent)}` : "Uploaded"}
+                <progress max={1} value={sent} />
+              </label>
+            )}
             <button type="submit" class="primary" disabled={busy}>
               {busy ? "Submitting …" : "Run"}
             </button>

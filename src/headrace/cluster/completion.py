@@ -49,12 +49,17 @@ def _commands(parser: argparse.ArgumentParser) -> list[_Command]:
     ]
 
 
-def _words(command: _Command) -> str:
-    return " ".join([*(o for names, _ in command.options for o in names), *command.words])
+def _option_names(command: _Command) -> str:
+    return " ".join(option for names, _ in command.options for option in names)
+
+
+def _choices(command: _Command) -> str:
+    return " ".join(command.words)
 
 
 def _bash(commands: list[_Command]) -> str:
-    cases = "\n".join(f'        {c.name}) words="{_words(c)}" ;;' for c in commands)
+    options = "\n".join(f'            {c.name}) words="{_option_names(c)}" ;;' for c in commands)
+    choices = "\n".join(f'        {c.name}) words="{_choices(c)}" ;;' for c in commands if c.words)
     names = " ".join(c.name for c in commands)
     return f"""\
 _headrace() {{
@@ -63,50 +68,83 @@ _headrace() {{
         COMPREPLY=($(compgen -W "{names} --help --version" -- "$current"))
         return
     fi
+    if [[ "$current" == -* ]]; then
+        case "${{COMP_WORDS[1]}}" in
+{options}
+        esac
+        COMPREPLY=($(compgen -W "$words" -- "$current"))
+        return
+    fi
     case "${{COMP_WORDS[1]}}" in
-{cases}
+{choices}
+        *) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
     esac
     COMPREPLY=($(compgen -W "$words" -- "$current"))
-    [[ "$current" == -* ]] || COMPREPLY+=($(compgen -f -- "$current"))
 }}
 complete -o filenames -F _headrace headrace"""
 
 
 def _zsh(commands: list[_Command]) -> str:
     listed = "\n".join(f"        {_quoted(f'{c.name}:{c.about}')}" for c in commands)
-    cases = "\n".join(f"        {c.name}) compadd -- {_words(c)} ;;" for c in commands if _words(c))
+    options = "\n".join(f"        {c.name}) offered=({_option_names(c)}) ;;" for c in commands)
+    words = "\n".join(f"        {c.name}) offered=({_choices(c)}) ;;" for c in commands if c.words)
     return f"""\
 #compdef headrace
 _headrace() {{
-    local -a commands
+    local -a commands offered
     commands=(
 {listed}
     )
     if (( CURRENT == 2 )); then
-        _describe command commands
+        if [[ "$PREFIX" == -* ]]; then
+            compadd -- --help --version
+        else
+            _describe command commands
+        fi
+        return
+    fi
+    if [[ "$PREFIX" == -* ]]; then
+        case "$words[2]" in
+{options}
+        esac
+        compadd -- $offered
         return
     fi
     case "$words[2]" in
-{cases}
+{words}
+        *) _files; return ;;
     esac
-    _files
+    compadd -- $offered
 }}
-compdef _headrace headrace"""
+# As a file of fpath it is run at the first key; otherwise it is read by a shell that starts.
+if [[ "$funcstack[1]" == _headrace ]]; then
+    _headrace "$@"
+else
+    compdef _headrace headrace
+fi"""
 
 
 def _fish(commands: list[_Command]) -> str:
-    lines = ["complete -c headrace -f -n __fish_use_subcommand"]
+    lines = [
+        "function __headrace_runs",
+        "    set -l words (commandline -opc)",
+        '    test (count $words) -gt 1; and test "$words[2]" = "$argv[1]"',
+        "end",
+        "complete -c headrace -f -n __fish_use_subcommand",
+        "complete -c headrace -n __fish_use_subcommand -l help -d 'show help'",
+        "complete -c headrace -n __fish_use_subcommand -l version -d 'show the version'",
+    ]
     for command in commands:
         lines.append(
             f"complete -c headrace -n __fish_use_subcommand -a {command.name} "
             f"-d {_quoted(command.about)}"
         )
-        seen = f"-n '__fish_seen_subcommand_from {command.name}'"
+        seen = f"-n '__headrace_runs {command.name}'"
         for names, about in command.options:
             flags = " ".join(_fish_flag(name) for name in names)
             lines.append(f"complete -c headrace {seen} {flags} -d {_quoted(about)}")
         if command.words:
-            lines.append(f"complete -c headrace {seen} -a {_quoted(' '.join(command.words))}")
+            lines.append(f"complete -c headrace {seen} -f -a {_quoted(_choices(command))}")
     return "\n".join(lines)
 
 

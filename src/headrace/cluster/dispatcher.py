@@ -22,6 +22,7 @@ from typing import Any
 
 from headrace.cluster.configured import LOCAL
 from headrace.cluster.empty_job import empty_parts
+from headrace.cluster.log_files import LocalLog
 from headrace.cluster.programs import Programs
 from headrace.common.errors import CheckpointError, UnknownJobError
 from headrace.common.job_status import JobStatus
@@ -29,6 +30,7 @@ from headrace.coordination.control_client import OnProgress, call
 from headrace.coordination.job_overview import NO_TASKS
 from headrace.coordination.job_registry import JobRegistry
 from headrace.coordination.restore_points import checkpoints_in
+from headrace.coordination.slot_logs import log_files, slot_log_directory
 from headrace.runtime.storage import Storages
 
 __all__ = ["Dispatcher", "Submission"]
@@ -171,7 +173,11 @@ class Dispatcher:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=job.directory / "program",
-                env={**self._environment, "HEADRACE_JOB_ID": job.id},
+                env={
+                    **self._environment,
+                    **slot_log_directory(job.directory / "slots"),
+                    "HEADRACE_JOB_ID": job.id,
+                },
                 start_new_session=True,
             )
         _log.info("job %s runs in process %s", job.id, job.process.pid)
@@ -201,9 +207,9 @@ class Dispatcher:
         overview = self._overview_of_process(job, status.name)
         now = int(time.time() * 1000)
         overview |= {"end-time": now, "duration": now - job.submitted_ms}
-        text = (
-            f"the program ended with code {code} before its job did:\n{self.log(job.id)[-_TAIL:]}"
-        )
+        log = self.log_file(job.id)
+        said = b"".join(log.read(max(log.size() - _TAIL, 0), _TAIL)).decode(errors="replace")
+        text = f"the program ended with code {code} before its job did:\n{said}"
         return empty_parts(overview, text, now)
 
     def _forget_old(self) -> None:
@@ -226,11 +232,14 @@ class Dispatcher:
         """A part of what can be told about a job; see `job_details`."""
         return self._ask(self._job(job_id), part)
 
-    def log(self, job_id: str, offset: int = 0) -> str:
+    def log_file(self, job_id: str) -> LocalLog:
         """What the program and the functions of a job wrote."""
-        with (self._job(job_id).directory / "job.log").open("rb") as log:
-            log.seek(offset)
-            return log.read().decode(errors="replace")
+        return LocalLog(f"{job_id}.log", self._job(job_id).directory / "job.log")
+
+    def slot_logs(self, job_id: str, slot: int) -> list[LocalLog]:
+        """What the functions in a slot wrote."""
+        found = log_files(self._job(job_id).directory / "slots", slot)
+        return [LocalLog(f"{job_id}-{path.name}", path) for path in found]
 
     def require(self, job_id: str) -> None:
         """Refuse a job that there is not."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from headrace.cluster.dispatcher import Dispatcher
+from headrace.cluster.log_files import WorkerLog
 
 if TYPE_CHECKING:
     from headrace.spark.executor_report import ExecutorReport
@@ -33,6 +34,7 @@ class Executors:
         self.spark_version = spark_version
         self._lock = threading.Lock()
         self._known: list[dict[str, Any]] = []
+        self._log_urls: dict[str, dict[str, str]] = {}
         self._asked = float("-inf")
 
     def all(self) -> list[dict[str, Any]]:
@@ -47,8 +49,14 @@ class Executors:
         """The executor of that id."""
         return next((m for m in self.all() if m["id"] == name), None)
 
+    def own_logs(self, name: str) -> list[WorkerLog]:
+        """What an executor itself writes, where a worker of Spark shows it."""
+        urls = self._log_urls.get(name, {})
+        return [WorkerLog(n, url) for n, url in sorted(urls.items()) if WorkerLog.served_at(url)]
+
     def _now(self) -> list[dict[str, Any]]:
         executors = self._report()
+        self._log_urls = {e.id: e.log_urls for e in executors}
         slots = self._dispatcher.slots()
         placed: dict[str, list[dict[str, Any]]] = {e.id: [] for e in executors}
         for slot in slots:

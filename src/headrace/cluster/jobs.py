@@ -39,7 +39,7 @@ class Jobs(Protocol):
         """Change the parallelism of a job; its id."""
 
     def query(self, job: str, name: str, key: Any) -> dict[str, Any]:
-        """Read the state of a key."""
+        """Read the state of a key, a literal: its `kind`, and as `text`."""
 
     def diagnosis(self, job: str) -> dict[str, Any]:
         """What limits a running job now."""
@@ -110,7 +110,7 @@ def literal(text: str) -> Any:
     """A Python literal, or the text itself where it is none."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
 
 
@@ -130,6 +130,8 @@ class Progress:
                 f" {progress['subtasks_done']} of {progress['subtasks']} subtasks, "
                 f"{progress['bytes']:,} bytes"
             )
+        elif progress.get("of"):
+            text += f" {progress['bytes'] * 100 // progress['of']} % of {progress['of']:,} bytes"
         self._write(text)
 
     def end(self) -> None:

@@ -11,16 +11,18 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from headrace.common.errors import ConfigurationError, HeadraceError, UnknownJobError
+from headrace.common.errors import ConfigurationError, HeadraceError, StateError, UnknownJobError
 from headrace.coordination.control_client import OnProgress
 
 __all__ = ["RestClient", "RestJobs", "packed"]
 
 _POLL_S = 0.3
 _REQUEST_S = 60.0
+_PIECE = 1 << 16
 
 
 class RestClient:
@@ -50,10 +52,14 @@ class RestClient:
         body: Any = None,
         *,
         content_type: str = "application/json",
+        on_progress: OnProgress = lambda progress: None,
     ) -> Any:
         """The answer to a request: parsed if it is JSON, else text."""
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.url}{path}", data, method=method)
+        request = urllib.request.Request(f"{self.url}{path}", method=method)
+        if data is not None:
+            request.data = _pieces(data, on_progress)
+            request.add_header("Content-Length", str(len(data)))
         request.add_header("Content-Type", content_type)
         if self._token is not None:
             request.add_header("Authorization", f"Bearer {self._token}")
@@ -70,7 +76,9 @@ class RestClient:
                 f"there is no {self._server} at {self.url} ({reason}); `{self._start}` starts one"
             ) from None
 
-    def upload(self, name: str, content: bytes) -> str:
+    def upload(
+        self, name: str, content: bytes, on_progress: OnProgress = lambda progress: None
+    ) -> str:
         """Hand over a program; its id."""
         boundary = secrets.token_hex(16)
         head = (
@@ -83,6 +91,7 @@ class RestClient:
             "/programs/upload",
             body,
             content_type=f"multipart/form-data; boundary={boundary}",
+            on_progress=on_progress,
         )
         program: str = answer["filename"]
         return program
@@ -124,10 +133,14 @@ class RestJobs:
         return job_id
 
     def query(self, job: str, name: str, key: Any) -> dict[str, Any]:
-        raise HeadraceError(
-            "state of jobs in a cluster cannot be queried over REST; ask on the JobManager's host "
-            "with HEADRACE_RUN_DIR set to the `run` directory of the cluster"
-        )
+        query = {"key": key, "text": "true"} if isinstance(key, str) else {"key": repr(key)}
+        path = f"/jobs/{self._id(job)}/state/{urllib.parse.quote(name, safe='')}"
+        try:
+            answer = self._client.request("GET", f"{path}?{urllib.parse.urlencode(query)}")
+        except UnknownJobError as error:
+            # The job is known by now: it has no such state, or nothing for the key.
+            raise StateError(str(error)) from None
+        return {"kind": answer["kind"], "text": answer["value"]}
 
     def diagnosis(self, job: str) -> dict[str, Any]:
         answer: dict[str, Any] = self._client.request("GET", f"/jobs/{job}/diagnosis")
@@ -192,3 +205,10 @@ def _rebuilt(error: urllib.error.HTTPError, server: str) -> HeadraceError:
     except (ValueError, KeyError, TypeError):
         text = f"the {server} answered {error.code} {error.reason}"
     return UnknownJobError(text) if error.code == 404 else HeadraceError(text)
+
+
+def _pieces(data: bytes, on_progress: OnProgress) -> Iterator[bytes]:
+    """The data bit by bit, each of which is told about when it was sent."""
+    for start in range(0, len(data), _PIECE):
+        yield data[start : start + _PIECE]
+        on_progress({"bytes": min(start + _PIECE, len(data)), "of": len(data)})

@@ -14,6 +14,7 @@ from headrace.cluster.configured import LOCAL, configured_job_manager
 from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import ExitCode
 from headrace.cluster.job_manager import cluster_directory, running_job_manager
+from headrace.cluster.jobs import Progress
 from headrace.cluster.program_options import settings_of
 from headrace.cluster.rest_client import RestClient, packed
 from headrace.common.errors import HeadraceError
@@ -80,8 +81,13 @@ def submit(
         settings.pop(name, None)
     more = _shipped(options, settings)
     client = RestClient(address)
+    progress = Progress("uploading")
+    try:
+        program = client.upload(*packed(path, more), progress)
+    finally:
+        progress.end()
     job = client.submit(
-        client.upload(*packed(path, more)),
+        program,
         {
             "entry": path.name if path.suffix == ".py" and more else None,
             "programArgsList": arguments,

@@ -325,6 +325,9 @@ class JobAttempt:
         if isinstance(message, m.StacksSampled):
             self.observations.stacks_sampled(message)
             return
+        if isinstance(message, m.ThreadsDumped):
+            self.observations.threads_dumped(message)
+            return
         if isinstance(message, m.RecordsPeeked):
             self.observations.records_peeked(message)
             return

@@ -80,9 +80,13 @@ def _observed(master: JobMaster, request: dict[str, Any]) -> tuple[Observations,
     vertex = VertexId(request["vertex"])
     if all(v.id != vertex for v in master.job_graph.vertices):
         raise UnknownVertexError(f"the job has no vertex {vertex!r}")
+    return _observations(master), vertex
+
+
+def _observations(master: JobMaster) -> Observations:
     if master.attempt is None or master.status() is not JobStatus.RUNNING:
         raise HeadraceError(f"the job is {master.status().name}: nothing can be seen in it now")
-    return master.attempt.observations, vertex
+    return master.attempt.observations
 
 
 operations: dict[str, Operation] = {
@@ -95,6 +99,7 @@ operations: dict[str, Operation] = {
     "query": _query,
     "flamegraph": _flame_graph,
     "records": _records,
+    "threads": lambda master, _: _observations(master).threads(),
 }
 """What can be asked of a job. A result that is a future is waited for."""
 

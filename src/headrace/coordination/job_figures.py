@@ -168,7 +168,7 @@ class JobFigures:
                 last.busy_ms + report.busy_ms,
                 last.back_pressured_ms + below_ms,
                 report.operators[0].records_in,
-                report.operators[-1].records_out,
+                report.records_sent,
                 last.bytes_in + report.bytes_in,
                 last.bytes_out + report.bytes_out,
             )

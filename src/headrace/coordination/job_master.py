@@ -40,6 +40,7 @@ from headrace.coordination.job_history import JobHistory
 from headrace.coordination.job_options import EpochSummary, JobMasterOptions
 from headrace.coordination.outputs import CollectedOutput, Collector, Terminal
 from headrace.coordination.restore_points import RestorePoints
+from headrace.coordination.slot_logs import SlotLogs
 from headrace.coordination.source_coordinator import SourceCoordinator
 from headrace.coordination.state_queries import QueriedState
 from headrace.coordination.watermark_alignment import WatermarkAligner
@@ -78,6 +79,7 @@ class JobMaster:
         self._carrier = carrier
         self._options = options
         self._terminal = terminal or Terminal()
+        self._slot_logs = SlotLogs.of_environment()
         self._collected = CollectedOutput(
             collectors or {},
             remember=options.checkpoints.retained > 1 or options.restore_path is not None,
@@ -561,6 +563,7 @@ class JobMaster:
     def _on_output(self, incarnation: int, message: m.Printed | m.Collected) -> None:
         if isinstance(message, m.Printed):
             self._terminal.write(message.text, message.to_stderr)
+            self._slot_logs.write(message.slot, message.text)
         else:
             self._collected.put(incarnation, message)
 

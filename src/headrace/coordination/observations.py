@@ -1,4 +1,4 @@
-"""Looks into the slots of an attempt: flame graphs of a vertex, and records of an operator."""
+"""Looks into the slots of an attempt: flame graphs, threads, and records of an operator."""
 
 from __future__ import annotations
 
@@ -39,6 +39,12 @@ class _Sampled:
 
 
 @dataclass
+class _Dumping:
+    missing: set[SlotId]
+    answers: list[m.ThreadsDumped] = field(default_factory=list)
+
+
+@dataclass
 class _Peeking:
     limit: int
     records: list[m.PeekedRecord] = field(default_factory=list)
@@ -57,6 +63,7 @@ class Observations:
         self._numbers = itertools.count(1)
         self._samplings: dict[int, tuple[VertexId, _Sampling]] = {}
         self._sampled: dict[VertexId, _Sampled] = {}
+        self._dumps: dict[int, _Dumping] = {}
         self._peeks: dict[int, _Peeking] = {}
 
     # Flame graphs.
@@ -98,6 +105,38 @@ class Observations:
                 self._sampled[vertex] = _Sampled(
                     time.monotonic(), int(time.time() * 1000), sampling.counts
                 )
+
+    # Threads.
+
+    def threads(self) -> list[dict[str, Any]]:
+        """What the threads of every slot do now; a slot that does not answer is left out."""
+        slots = set().union(*self._slots.values())
+        dumping = _Dumping(set(slots))
+        with self._changed:
+            request = next(self._numbers)
+            self._dumps[request] = dumping
+        for slot in slots:
+            self._send(slot, m.DumpThreads(request))
+        with self._changed:
+            self._changed.wait_for(lambda: not dumping.missing, _LONGEST_WAIT_S)
+            del self._dumps[request]
+        return [
+            {
+                "slot": int(answer.slot),
+                "subtask": answer.subtask,
+                "threads": [{"name": t.name, "text": t.text} for t in answer.threads],
+            }
+            for answer in sorted(dumping.answers, key=lambda a: a.slot)
+        ]
+
+    def threads_dumped(self, answer: m.ThreadsDumped) -> None:
+        """A slot has told what its threads do."""
+        with self._changed:
+            dumping = self._dumps.get(answer.request)
+            if dumping is not None:
+                dumping.missing.discard(answer.slot)
+                dumping.answers.append(answer)
+                self._changed.notify_all()
 
     # Records.
 

@@ -79,7 +79,8 @@ class HotKey:
 class EpochReport:
     """What a subtask did in an epoch.
 
-    Attributes that need a word: `exhausted` says that a source has read all splits that it has,
+    Attributes that need a word: `records_sent` counts what left for other vertices since the job
+    started; `exhausted` says that a source has read all splits that it has,
     `more` that there was more to read when the epoch ended; `metrics` are those of user functions
     by operator id, `latencies` are by source and operator.
     """
@@ -91,6 +92,7 @@ class EpochReport:
     operators: tuple[OperatorReport, ...]
     source: bool
     records_read: int
+    records_sent: int
     bytes_in: int
     bytes_out: int
     busy_ms: float

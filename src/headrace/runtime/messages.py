@@ -8,6 +8,7 @@ from typing import Any
 from headrace.graph.ids import CheckpointId, SlotId, VertexId
 from headrace.runtime.epoch import CheckpointRequest, EpochPlan, EpochReport
 from headrace.runtime.failure import FailureReport
+from headrace.runtime.thread_dump import ThreadStack
 
 Stack = tuple[str, ...]
 """Names of functions from the outermost to the one that runs."""
@@ -84,6 +85,13 @@ class SampleStacks:
     request: int
     vertex: VertexId
     seconds: float
+
+
+@dataclass(frozen=True)
+class DumpThreads:
+    """Tell what all threads do."""
+
+    request: int
 
 
 @dataclass(frozen=True)
@@ -212,6 +220,16 @@ class StacksSampled:
     slot: SlotId
     request: int
     counts: dict[tuple[int, bool, Stack], int]
+
+
+@dataclass(frozen=True)
+class ThreadsDumped:
+    """What all threads of a slot do, and for which subtask its main thread works, if for any."""
+
+    slot: SlotId
+    request: int
+    threads: tuple[ThreadStack, ...]
+    subtask: str | None
 
 
 @dataclass(frozen=True)

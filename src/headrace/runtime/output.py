@@ -24,7 +24,13 @@ _FLUSH_RECORDS = 4096
 
 
 class OperatorOutput:
-    """The output of one operator. Marks go to everybody, records to the main or a side output."""
+    """The output of one operator. Marks go to everybody, records to the main or a side output.
+
+    Attributes:
+        records_out: Records that the operator emitted.
+        records_sent: Those of them that left the subtask. One that goes to several vertices, or to
+            all subtasks of one, counts once, as in Flink.
+    """
 
     def __init__(
         self,
@@ -38,7 +44,10 @@ class OperatorOutput:
         self._everybody = (*self._main, *(r for rs in side.values() for r in rs))
         self._convert = convert
         self._side_converters = side_converters or {}
+        self._sends = _has_exchange(self._main)
+        self._sending_sides = frozenset(t for t, rs in side.items() if _has_exchange(rs))
         self.records_out = 0
+        self.records_sent = 0
 
     def emit(self, batch: Batch) -> None:
         """Records of the main output."""
@@ -49,6 +58,8 @@ class OperatorOutput:
             if not batch.values:
                 return
         self.records_out += len(batch.values)
+        if self._sends:
+            self.records_sent += len(batch.values)
         for receiver in self._main:
             receiver.process_batch(batch)
 
@@ -62,6 +73,8 @@ class OperatorOutput:
             if not batch.values:
                 return
         self.records_out += len(batch.values)
+        if tag_id in self._sending_sides:
+            self.records_sent += len(batch.values)
         for receiver in self._side.get(tag_id, ()):
             receiver.process_batch(batch)
 
@@ -214,3 +227,7 @@ class ExchangeWriter:
         """Send what waits: at the end of the epoch nothing stays behind."""
         for channel in self._channels.values():
             channel.flush()
+
+
+def _has_exchange(receivers: Sequence[Receiver]) -> bool:
+    return any(isinstance(receiver, ExchangeWriter) for receiver in receivers)

@@ -41,6 +41,7 @@ from headrace.runtime.slot_snapshots import SlotSnapshots
 from headrace.runtime.state.factory import StateBackends
 from headrace.runtime.subtask import Subtask
 from headrace.runtime.task_listener import TaskListener
+from headrace.runtime.thread_dump import thread_dump
 from headrace.runtime.wire import MessageSocket
 
 _CANCEL_GRACE_S = 5.0
@@ -204,6 +205,8 @@ class Slot:
                     self._interrupt()
                 elif isinstance(message, m.SampleStacks):
                     self._sampler().start(message)
+                elif isinstance(message, m.DumpThreads):
+                    self._dump_threads(message)
                 else:
                     self._inbox.put(message)
         except (EOFError, OSError):
@@ -214,6 +217,14 @@ class Slot:
         main = threading.main_thread().ident
         assert main is not None
         return StackSampler(self._id, self._control.send, lambda: self._current, main)
+
+    def _dump_threads(self, message: m.DumpThreads) -> None:
+        """Tell at once, also while user code runs and does not return."""
+        key = self._current
+        subtask = self._subtasks.get(key) if key is not None else None
+        working_for = f"{subtask.vertex.name} [{subtask.task.subtask}]" if subtask else None
+        dumped = m.ThreadsDumped(self._id, message.request, thread_dump(), working_for)
+        self._control.send(dumped)
 
     def _interrupt(self) -> None:
         """End also when user code sleeps or loops: first politely, then not."""

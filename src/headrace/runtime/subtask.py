@@ -406,6 +406,7 @@ class Subtask:
             ),
             source=self.vertex.is_source,
             records_read=read,
+            records_sent=sum(o.output.records_sent for o in operators),
             bytes_in=bytes_in,
             bytes_out=self._bytes_out,
             busy_ms=busy_ms,

@@ -42,6 +42,7 @@ class SubtaskFigures:
         self._keys: dict[Any, int] = {}
         self._sampled = 0
         self._next_mark_ms = 0
+        self._latencies: dict[tuple[str, str], dict[str, Any]] = {}
 
     def group(self, operator_id: str, name: str) -> MetricGroup:
         """The metrics of an operator; operators of one name have groups of their own."""
@@ -68,11 +69,14 @@ class SubtaskFigures:
 
     def latencies(self, operators: Iterable[Operator]) -> dict[tuple[str, str], dict[str, Any]]:
         """Histograms of latency by source and operator, if markers are sent."""
-        return {
-            (source, operator.context.operator_id): histogram.snapshot()
-            for operator in operators
-            for source, histogram in operator.latencies.items()
-        }
+        known = self._latencies
+        for operator in operators:
+            for source, histogram in operator.latencies.items():
+                key = (source, operator.context.operator_id)
+                # Most epochs are shorter than the interval of markers: nothing is new then.
+                if key not in known or known[key]["count"] != histogram.get_count():
+                    known[key] = histogram.snapshot()
+        return dict(known)
 
     def send_mark(self, head: Operator, now: int) -> None:
         """Have a source send a latency marker if one is due."""

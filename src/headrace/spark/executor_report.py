@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
@@ -12,7 +13,11 @@ __all__ = ["ExecutorReport", "executors_of"]
 
 @dataclass(frozen=True)
 class ExecutorReport:
-    """An executor: its place, its cores, its memory in bytes, and how many tasks it runs."""
+    """An executor: its place, its cores, its memory in bytes, and how many tasks it runs.
+
+    Attributes:
+        log_urls: Where Spark shows what the executor wrote, by the name of the file.
+    """
 
     id: str
     address: str
@@ -20,6 +25,7 @@ class ExecutorReport:
     max_memory: int
     memory_used: int
     active_tasks: int
+    log_urls: dict[str, str] = field(default_factory=dict)
 
     @property
     def host(self) -> str:
@@ -41,6 +47,7 @@ def executors_of(session: SparkSession) -> list[ExecutorReport]:
                 e.maxMemory(),
                 e.memoryUsed(),
                 e.activeTasks(),
+                _urls(e.executorLogs()),
             )
             for e in known
         ]
@@ -48,3 +55,9 @@ def executors_of(session: SparkSession) -> list[ExecutorReport]:
         return []
     others = [r for r in reports if r.id != "driver"]
     return others or reports
+
+
+def _urls(logs: Any) -> dict[str, str]:
+    entries = logs.toSeq()
+    pairs = [entries.apply(i) for i in range(entries.size())]
+    return {str(pair._1()): str(pair._2()) for pair in pairs}

@@ -57,6 +57,11 @@ _PATIENT_COMPILER = (
 as much processor time as a slot, on the same cores, for code that mostly waits and copies. Queries
 that run in the JVM are not slower for it once they are warm."""
 
+_ON_YARN = {
+    # Its containers have temporary directories whose paths are too long for such a socket.
+    "spark.python.unix.domain.socket.enabled": "false",
+}
+
 
 def get_or_create_session(settings: Mapping[str, str]) -> SparkSession:
     """The active session, or a new one.
@@ -79,6 +84,8 @@ def get_or_create_session(settings: Mapping[str, str]) -> SparkSession:
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         if not is_this_process(master):
             merged |= _ON_A_CLUSTER
+        if master.startswith("yarn"):
+            merged |= _ON_YARN
         merged["spark.driver.extraJavaOptions"] = " ".join(
             [_quiet_logging(), *(_PATIENT_COMPILER if is_this_process(master) else ())]
         )

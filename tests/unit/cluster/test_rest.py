@@ -47,11 +47,27 @@ def test_the_cluster_describes_itself(client: TestClient) -> None:
     assert value == {"id": "numRunningJobs", "value": "0"}
     assert "flink_jobmanager_numRunningJobs" in client.get("/metrics").text
     assert client.get("/jobmanager/log").text == "started\n"
+    (log,) = client.get("/jobmanager/logs").json()["logs"]
+    assert (log["name"], log["size"]) == ("job-manager.log", 8)
+    part = client.get("/jobmanager/logs/job-manager.log?offset=1&limit=3")
+    assert (part.text, part.headers["content-type"]) == ("tar", "text/plain; charset=utf-8")
+    threads = client.get("/jobmanager/thread-dump").json()["threadInfos"]
+    assert any(t["threadName"] == "MainThread" for t in threads)
+    assert all("File " in t["stringifiedThreadInfo"] for t in threads)
     assert client.get("/jobmanager/config").json() == [{"key": "rest.port", "value": "8081"}]
     assert "/jobs/{job}" in client.get("/docs").text
     described = client.get("/openapi.json").json()
     ids = [o["operationId"] for path in described["paths"].values() for o in path.values()]
     assert len(ids) == len(set(ids))
+
+
+def test_a_task_manager_without_slots_has_its_own_log(client: TestClient) -> None:
+    (log,) = client.get("/taskmanagers/driver/logs").json()["logs"]
+    assert log["name"] == "job-manager.log"
+    assert client.get("/taskmanagers/driver/logs/job-manager.log").text == "started\n"
+    assert client.get("/taskmanagers/driver/log?offset=100").text == ""
+    assert client.get("/taskmanagers/driver/stdout").text == ""
+    assert client.get("/taskmanagers/driver/thread-dump").json() == {"threadInfos": []}
 
 
 @pytest.mark.parametrize(
@@ -63,6 +79,11 @@ def test_the_cluster_describes_itself(client: TestClient) -> None:
         f"/jobs/{ENDED}/checkpoints/details/1",
         f"/jobs/{ENDED}/savepoints/none",
         "/taskmanagers/none",
+        "/taskmanagers/none/logs",
+        "/taskmanagers/none/thread-dump",
+        "/taskmanagers/driver/logs/lock",
+        "/taskmanagers/driver/logs/..%2fjob-manager.json",
+        "/taskmanagers/driver/logs/%2fetc%2fpasswd",
         "/nothing",
         "/jobs/",
         "/jobmanager/logs/nothing.log",
@@ -103,6 +124,10 @@ def test_what_is_not_there_is_not_found(client: TestClient, path: str) -> None:
         ("GET", f"/jobs/{ENDED}/epochs?limit=0", b""),
         ("GET", f"/jobs/{ENDED}/epochs?after=nan", b""),
         ("GET", f"/jobs/{ENDED}/log?offset=-1", b""),
+        ("GET", "/jobmanager/log?limit=x", b""),
+        ("GET", f"/jobs/{ENDED}/state/counts", b""),
+        ("GET", f"/jobs/{ENDED}/state/counts?key=%00", b""),
+        ("GET", "/taskmanagers/driver/log?limit=-1", b""),
         ("GET", f"/jobs/{ENDED}/vertices/v/records?wait=100", b""),
         ("GET", f"/jobs/{ENDED}/vertices/v/flamegraph?type=x", b""),
     ],

@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
+import threading
 import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,8 @@ from headrace.cluster.cluster_start import command_of
 from headrace.cluster.configured import configured_job_manager
 from headrace.cluster.errors import UsageError
 from headrace.cluster.jobs import LocalJobs, jobs_of
-from headrace.cluster.rest_client import RestJobs
+from headrace.cluster.rest_client import RestClient, RestJobs
+from headrace.coordination.control_client import OnProgress
 
 
 def parsed(*arguments: str) -> argparse.Namespace:
@@ -59,7 +63,8 @@ class Recorded:
     def __init__(self, address: str) -> None:
         Recorded.uploads = []
 
-    def upload(self, name: str, content: bytes) -> str:
+    def upload(self, name: str, content: bytes, on_progress: OnProgress) -> str:
+        on_progress({})
         self.uploads.append((name, content))
         return "id"
 
@@ -118,3 +123,34 @@ def test_the_command_line_of_a_job_manager(tmp_path: Path, master: str) -> None:
     command = command_of(tmp_path, [f"spark.master={master}"], application=True)
     assert command[1:4] == ["-m", "headrace.cluster.job_manager", str(tmp_path)]
     assert command[4:] == ["-D", f"spark.master={master}", "--application"]
+
+
+class _Taking(BaseHTTPRequestHandler):
+    received = b""
+
+    def do_POST(self) -> None:
+        _Taking.received = self.rfile.read(int(self.headers["Content-Length"]))
+        answer = b'{"filename": "id_job.zip"}'
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
+
+
+def test_an_upload_tells_how_far_it_is() -> None:
+    content = os.urandom(300_000)
+    told: list[dict[str, Any]] = []
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Taking) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        client = RestClient(f"127.0.0.1:{server.server_port}")
+        assert client.upload("job.zip", content, told.append) == "id_job.zip"
+        server.shutdown()
+    assert content in _Taking.received
+    sent = [t["bytes"] for t in told]
+    assert len(sent) > 1
+    assert sent == sorted(sent)
+    assert told[-1] == {"bytes": len(_Taking.received), "of": len(_Taking.received)}

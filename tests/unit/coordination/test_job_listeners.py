@@ -39,6 +39,7 @@ def summary_of(job: JobGraph) -> EpochSummary:
                     operators=operators,
                     source=vertex.is_source,
                     records_read=10,
+                    records_sent=0,
                     bytes_in=0,
                     bytes_out=0,
                     busy_ms=1.0 + subtask,

@@ -78,6 +78,21 @@ class Exchange:
         return [e for f in frames for e in decode_payload(f)]
 
 
+def test_a_record_that_leaves_counts_once_wherever_it_goes() -> None:
+    chained, here, there = Receiver(), Exchange(p.Broadcast(), 2), Exchange(p.Rebalance(), 2)
+    output = OperatorOutput([chained, here.writer, there.writer], {"side": [here.writer]})
+    output.emit(Batch([1, 2, 3]))
+    output.emit_side("side", Batch([4]))
+    output.emit_side("nobody", Batch([5]))
+    assert (output.records_out, output.records_sent) == (5, 4)
+
+    sides = OperatorOutput([chained], {"kept": [chained], "sent": [there.writer]})
+    sides.emit(Batch([1]))
+    sides.emit_side("kept", Batch([2]))
+    sides.emit_side("sent", Batch([3, 4]))
+    assert (sides.records_out, sides.records_sent) == (4, 2)
+
+
 def test_nothing_is_sent_before_the_epoch_ends_but_full_frames() -> None:
     exchange = Exchange(p.Rebalance(), 2)
     exchange.writer.process_batch(Batch([1, 2, 3]))

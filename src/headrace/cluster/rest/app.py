@@ -17,6 +17,7 @@ from headrace.cluster.rest import (
     metrics,
     openapi,
     programs,
+    state,
     task_managers,
     vertices,
 )
@@ -28,12 +29,21 @@ from headrace.common.errors import (
     ConfigurationError,
     HeadraceError,
     UnknownJobError,
+    UnknownKeyError,
+    UnknownStateError,
     UnknownVertexError,
 )
 
 __all__ = ["Cluster", "all_endpoints", "create_app"]
 
-_UNKNOWN = UnknownJobError | UnknownVertexError | UnknownProgramError | UnknownOperationError
+_UNKNOWN = (
+    UnknownJobError,
+    UnknownKeyError,
+    UnknownOperationError,
+    UnknownProgramError,
+    UnknownStateError,
+    UnknownVertexError,
+)
 
 
 def all_endpoints(cluster: Cluster) -> list[Endpoint]:
@@ -43,6 +53,7 @@ def all_endpoints(cluster: Cluster) -> list[Endpoint]:
         *metrics.endpoints(cluster),
         *jobs.endpoints(cluster),
         *checkpoints.endpoints(cluster),
+        *state.endpoints(cluster),
         *vertices.endpoints(cluster),
         *task_managers.endpoints(cluster),
         *programs.endpoints(cluster),

@@ -1,25 +1,25 @@
-"""The cluster itself: overview, configuration, logs of the JobManager, its end."""
+"""The cluster itself: overview, configuration, logs and threads of the JobManager, its end."""
 
 from __future__ import annotations
 
-import os
 import platform
 import time
 from pathlib import Path
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 
 import headrace
-from headrace.cluster.rest.endpoints import TEXT, Cluster, Endpoint, Query
-from headrace.cluster.rest.reading import number_of
+from headrace.cluster.log_files import LocalLog
+from headrace.cluster.rest.endpoints import JOB_MANAGER_LOG, TEXT, Cluster, Endpoint
+from headrace.cluster.rest.logs import PART, list_of_logs, part_of_log
+from headrace.cluster.rest.thread_infos import thread_infos
+from headrace.runtime.thread_dump import thread_dump
 
 __all__ = ["endpoints"]
 
 _ENDED = {"FINISHED": "jobs-finished", "CANCELED": "jobs-cancelled", "FAILED": "jobs-failed"}
-_TAIL = 4 << 20
-_LOG = "job-manager.log"
 _LIST = {"type": "array", "items": {"type": "object"}}
 
 
@@ -79,54 +79,41 @@ class _ClusterPage:
         )
 
     def logs(self, request: Request) -> Response:
-        found = sorted(Path(self._cluster.log_directory).glob("*.log"))
-        return JSONResponse(
-            {
-                "logs": [
-                    {
-                        "name": p.name,
-                        "size": (s := p.stat()).st_size,
-                        "mtime": int(s.st_mtime * 1000),
-                    }
-                    for p in found
-                ]
-            }
-        )
+        return list_of_logs(self._logs())
 
     def log(self, request: Request) -> Response:
-        wanted = request.path_params.get("name", _LOG)
+        wanted = request.path_params.get("name", JOB_MANAGER_LOG)
         # Only what the list shows can be read: a name of a client is never a path.
-        paths = {p.name: p for p in Path(self._cluster.log_directory).glob("*.log")}
-        if wanted not in paths:
+        found = next((log for log in self._logs() if log.name == wanted), None)
+        if found is None:
             raise HTTPException(404, f"there is no log {wanted!r}")
-        return PlainTextResponse(tail(paths[wanted], int(number_of(request, "offset", 0))))
+        return part_of_log(request, found)
+
+    def _logs(self) -> list[LocalLog]:
+        found = sorted(Path(self._cluster.log_directory).glob("*.log"))
+        return [LocalLog(path.name, path) for path in found]
+
+    def threads(self, request: Request) -> Response:
+        return JSONResponse({"threadInfos": thread_infos(thread_dump())})
 
     def shut_down(self, request: Request) -> Response:
         self._cluster.shut_down()
         return JSONResponse({})
 
 
-def tail(path: Path, offset: int, most: int = _TAIL) -> str:
-    """The last bytes of a file, from an offset on."""
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(min(offset, size), size - most))
-        return file.read().decode(errors="replace")
-
-
 def endpoints(cluster: Cluster) -> list[Endpoint]:
     """All about the cluster."""
     page = _ClusterPage(cluster)
-    offset = Query("offset", "skip so many bytes", {"type": "integer", "minimum": 0})
     return [
         Endpoint("/overview", page.overview, "The cluster in a few figures"),
         Endpoint("/config", page.config, "What the dashboard has to know"),
         Endpoint("/jobmanager/config", page.settings, "Settings of the JobManager", schema=_LIST),
         Endpoint("/jobmanager/environment", page.environment, "Versions"),
         Endpoint("/jobmanager/logs", page.logs, "Logs of the JobManager"),
-        Endpoint("/jobmanager/log", page.log, "The log", query=(offset,), answers=TEXT),
-        Endpoint("/jobmanager/stdout", page.log, "The same", query=(offset,), answers=TEXT),
-        Endpoint("/jobmanager/logs/{name}", page.log, "A log", query=(offset,), answers=TEXT),
+        Endpoint("/jobmanager/log", page.log, "The log", query=PART, answers=TEXT),
+        Endpoint("/jobmanager/stdout", page.log, "The same", query=PART, answers=TEXT),
+        Endpoint("/jobmanager/logs/{name}", page.log, "A log", query=PART, answers=TEXT),
+        Endpoint("/jobmanager/thread-dump", page.threads, "What its threads do now"),
         Endpoint(
             "/cluster", page.shut_down, "End the JobManager; jobs go on with the next one", "DELETE"
         ),

@@ -14,11 +14,12 @@ from headrace.cluster.dispatcher import Dispatcher
 from headrace.cluster.executors import Executors
 from headrace.cluster.programs import Programs
 
-__all__ = ["ACCEPTED", "JSON", "TEXT", "Cluster", "Endpoint", "Query"]
+__all__ = ["ACCEPTED", "JOB_MANAGER_LOG", "JSON", "TEXT", "Cluster", "Endpoint", "Query"]
 
 JSON = "application/json"
 TEXT = "text/plain"
 ACCEPTED = 202
+JOB_MANAGER_LOG = "job-manager.log"
 
 Handler = Callable[[Request], Response | Awaitable[Response]]
 

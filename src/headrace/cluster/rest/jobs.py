@@ -7,9 +7,10 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 
 from headrace.cluster.rest.endpoints import ACCEPTED, TEXT, Cluster, Endpoint, Query
+from headrace.cluster.rest.logs import PART, part_of_log
 from headrace.cluster.rest.operations import Operations
 from headrace.cluster.rest.reading import body_of, flag_of, job_of, number_of, text_of
 from headrace.coordination.checkpoint_store import load_checkpoint
@@ -59,8 +60,7 @@ class _Jobs:
         return JSONResponse({"target-ms": 0, "total": 0, **found, "epochs": epochs})
 
     def log(self, request: Request) -> Response:
-        offset = int(number_of(request, "offset", 0))
-        return PlainTextResponse(self._jobs.log(job_of(request), offset))
+        return part_of_log(request, self._jobs.log_file(job_of(request)))
 
     def change(self, request: Request) -> Response:
         mode = request.query_params.get("mode", "cancel")
@@ -154,7 +154,7 @@ def endpoints(cluster: Cluster) -> list[Endpoint]:
             "/jobs/{job}/log",
             jobs.log,
             "What the program and its functions wrote",
-            query=(Query("offset", "skip so many bytes", number),),
+            query=PART,
             answers=TEXT,
         ),
         *_operation(jobs.savepoint, "/jobs/{job}/savepoints", "Take a savepoint", savepoint),

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 
-from headrace.cluster.rest.endpoints import TEXT, Cluster, Endpoint
+from headrace.cluster.log_files import JoinedLogs, LocalLog, Log
+from headrace.cluster.rest.endpoints import JOB_MANAGER_LOG, TEXT, Cluster, Endpoint
+from headrace.cluster.rest.logs import PART, list_of_logs, part_of_log
+from headrace.cluster.rest.thread_infos import thread_infos
+from headrace.common.errors import HeadraceError
+from headrace.runtime.thread_dump import ThreadStack
 
 __all__ = ["endpoints"]
+
+_DRIVER = "driver"
+_OWN_LOG = "stderr"
 
 
 class _TaskManagers:
@@ -25,18 +34,74 @@ class _TaskManagers:
     def one(self, request: Request) -> Response:
         return JSONResponse(self._one(request))
 
+    # Logs.
+
     def logs(self, request: Request) -> Response:
-        slots = self._one(request)["allocatedSlots"]
-        jobs = sorted({slot["jobId"] for slot in slots})
-        return JSONResponse(
-            {"logs": [{"name": f"{job}.log", "size": 0, "mtime": 0} for job in jobs]}
-        )
+        manager = self._one(request)
+        return list_of_logs([*self._own_logs(manager), *self._slot_logs(manager)])
+
+    def named_log(self, request: Request) -> Response:
+        manager, wanted = self._one(request), request.path_params["name"]
+        # Only what the list shows can be read: a name of a client is never a path.
+        known = [*self._own_logs(manager), *self._slot_logs(manager)]
+        found = next((log for log in known if log.name == wanted), None)
+        if found is None:
+            raise HTTPException(404, f"the task manager has no log {wanted!r}")
+        return part_of_log(request, found)
 
     def log(self, request: Request) -> Response:
-        """What slots write goes to the log of their job."""
+        """What the executor itself wrote."""
+        own = {log.name: log for log in self._own_logs(self._one(request))}
+        found = own.get(_OWN_LOG) or own.get(JOB_MANAGER_LOG)
+        if found is None:
+            raise HTTPException(
+                404, "Spark does not show the log of this executor: ask its cluster manager"
+            )
+        return part_of_log(request, found)
+
+    def output(self, request: Request) -> Response:
+        """What functions in its slots wrote."""
+        logs = self._slot_logs(self._one(request))
+        return part_of_log(request, JoinedLogs("stdout", logs))
+
+    def _own_logs(self, manager: dict[str, Any]) -> list[Log]:
+        """Where the driver is the executor, its log is that of the JobManager."""
+        if manager["id"] == _DRIVER:
+            path = Path(self._cluster.log_directory) / JOB_MANAGER_LOG
+            return [LocalLog(JOB_MANAGER_LOG, path)] if path.is_file() else []
+        return [*self._cluster.executors.own_logs(manager["id"])]
+
+    def _slot_logs(self, manager: dict[str, Any]) -> list[Log]:
+        dispatcher = self._cluster.dispatcher
+        return [
+            log
+            for slot in manager["allocatedSlots"]
+            for log in dispatcher.slot_logs(slot["jobId"], slot["index"])
+        ]
+
+    # Threads.
+
+    def threads(self, request: Request) -> Response:
+        """Those of the slots: they are the processes in which user code runs."""
         slots = self._one(request)["allocatedSlots"]
-        jobs = sorted({slot["jobId"] for slot in slots})
-        return PlainTextResponse("".join(self._cluster.dispatcher.log(job) for job in jobs))
+        found: list[dict[str, str]] = []
+        for job in sorted({slot["jobId"] for slot in slots}):
+            here = {slot["index"] for slot in slots if slot["jobId"] == job}
+            found += self._threads_of(job, here)
+        return JSONResponse({"threadInfos": found})
+
+    def _threads_of(self, job: str, slots: set[int]) -> list[dict[str, str]]:
+        try:
+            dumped = self._cluster.dispatcher.perform(job, "threads")
+        except HeadraceError:
+            # It ended or restarts while we ask.
+            return []
+        found: list[dict[str, str]] = []
+        for slot in (d for d in dumped if d["slot"] in slots):
+            doing = f", {slot['subtask']}" if slot["subtask"] else ""
+            threads = [ThreadStack(t["name"], t["text"]) for t in slot["threads"]]
+            found += thread_infos(threads, f"job {job[:8]}, slot {slot['slot']}{doing}: ")
+        return found
 
     def _one(self, request: Request) -> dict[str, Any]:
         name = request.path_params["manager"]
@@ -52,7 +117,11 @@ def endpoints(cluster: Cluster) -> list[Endpoint]:
     return [
         Endpoint("/taskmanagers", managers.all, "Executors and how many slots they have"),
         Endpoint(top, managers.one, "An executor with its slots"),
-        Endpoint(f"{top}/logs", managers.logs, "Logs with what its slots wrote"),
-        Endpoint(f"{top}/log", managers.log, "What its slots wrote", answers=TEXT),
-        Endpoint(f"{top}/stdout", managers.log, "What its slots wrote", answers=TEXT),
+        Endpoint(f"{top}/logs", managers.logs, "Its logs, and those of its slots"),
+        Endpoint(
+            f"{top}/logs/{{name}}", managers.named_log, "One of them", query=PART, answers=TEXT
+        ),
+        Endpoint(f"{top}/log", managers.log, "What it wrote itself", query=PART, answers=TEXT),
+        Endpoint(f"{top}/stdout", managers.output, "What slots wrote", query=PART, answers=TEXT),
+        Endpoint(f"{top}/thread-dump", managers.threads, "What threads of its slots do now"),
     ]
