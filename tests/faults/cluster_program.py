@@ -1,7 +1,7 @@
 """A job on a cluster, for tests: `python cluster_program.py MASTER MODULE`.
 
 It counts with a module that only the driver has, and prints as JSON where the slots were, where the
-tasks of each stage ran, and the result.
+tasks of each stage ran, where the logs of executors are, and the result.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from headrace.datastream.connectors.number_seq import NumberSequenceSource
 from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.spark.carrier import SparkCarrier
+from headrace.spark.executor_report import executors_of
 
 RECORDS = 4_000
 KEYS = 10
@@ -91,6 +92,9 @@ def main() -> None:
     executor.SparkCarrier = WatchedCarrier  # type: ignore[misc]
     with counts.execute_and_collect("on a cluster") as results:
         rows = sorted(results)
+    session = SparkSession.getActiveSession()
+    assert session is not None
+    print("logs", json.dumps([e.log_urls for e in executors_of(session)]), flush=True)
     print("placed", json.dumps({"slots": locations, "stages": stages()}), flush=True)
     print("result", json.dumps(rows), flush=True)
 

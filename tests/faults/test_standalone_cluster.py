@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.cluster.log_files import WorkerLog
 from tests.faults.cluster_program import KEYS, RECORDS
 from tests.faults.counting_runs import CountingRuns
 from tests.faults.processes import Child, assert_gone
@@ -45,6 +46,21 @@ def test_tasks_are_drawn_to_their_slots(cluster: StandaloneCluster, tmp_path: Pa
     drawn = {str(number): executor for number, (_, _, executor) in enumerate(slots)}
     assert len(placed["stages"]) >= 4
     assert all(stage == drawn for stage in placed["stages"])
+    check_executor_logs(json.loads(job.lines("logs")[0].split(" ", 1)[1]))
+
+
+def check_executor_logs(urls: list[dict[str, str]]) -> None:
+    """Workers show what their executors wrote, in parts as a JobManager reads it."""
+    assert [sorted(of_executor) for of_executor in urls] == [["stderr", "stdout"]] * len(HOSTS)
+    for of_executor in urls:
+        assert WorkerLog.served_at(of_executor["stderr"])
+        log = WorkerLog("stderr", of_executor["stderr"])
+        size = log.size()
+        text = b"".join(log.read(0, size))
+        assert len(text) == size
+        assert b"Executor" in text
+        assert b"".join(log.read(7, 20)) == text[7:27]
+        assert b"".join(log.read(size, 20)) == b""
 
 
 @pytest.fixture

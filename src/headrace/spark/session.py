@@ -39,6 +39,10 @@ _ON_A_CLUSTER = {
     # Tasks are to go where their slots are, not where most of their input is.
     "spark.shuffle.reduceLocality.enabled": "false",
 }
+_ON_YARN = {
+    # Its containers have temporary directories whose paths are too long for such a socket.
+    "spark.python.unix.domain.socket.enabled": "false",
+}
 _ON_THIS_MACHINE = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -56,11 +60,6 @@ _PATIENT_COMPILER = (
 """Ten times Java's own thresholds. In a job of three million records its optimising compiler took
 as much processor time as a slot, on the same cores, for code that mostly waits and copies. Queries
 that run in the JVM are not slower for it once they are warm."""
-
-_ON_YARN = {
-    # Its containers have temporary directories whose paths are too long for such a socket.
-    "spark.python.unix.domain.socket.enabled": "false",
-}
 
 
 def get_or_create_session(settings: Mapping[str, str]) -> SparkSession:
