@@ -139,16 +139,19 @@ class JobControl:
         )
         self._registry.put(self._entry)
         threading.Thread(target=self._accept, daemon=True, name="headrace-job-control").start()
-        # The program may be through before the job's thread comes to tell us.
+        # The program may be through before the job's thread comes to tell us, or is done with it:
+        # a job that left nothing behind would be taken for one that failed.
         atexit.register(self.close)
 
     def close(self) -> None:
-        """The job, or the program that runs it, has ended."""
+        """The job, or the program that runs it, has ended; who comes second waits for the first."""
         with self._lock:
-            if self._closed:
-                return
-            self._closed = True
+            if not self._closed:
+                self._closed = True
+                self._close()
         atexit.unregister(self.close)
+
+    def _close(self) -> None:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
