@@ -137,6 +137,8 @@ def test_jobs_run_side_by_side_with_code_of_their_own(
     assert cluster.get(f"/jobs/{jobs[0]}/vertices/{vertex}")["subtasks"][0]["status"] == "RUNNING"
     assert len(cluster.get(f"/jobs/{jobs[0]}/plan")["plan"]["nodes"]) == len(job["vertices"])
     assert cluster.get("/overview")["jobs-running"] == 2
+    assert cluster.get(f"/jobs/{jobs[0]}/status") == {"status": "RUNNING"}
+    assert cluster.get(f"/jobs/{jobs[0]}/execution-result") == {"status": {"id": "IN_PROGRESS"}}
 
 
 def test_everything_about_a_job_can_be_seen(cluster: RunningCluster, jobs: list[str]) -> None:

@@ -25,6 +25,11 @@ def test_a_job_that_has_ended_is_still_told_about(client: TestClient) -> None:
     assert client.get("/overview").json()["jobs-failed"] == 1
     assert client.get(f"/v1{job}").json()["state"] == "FAILED"
     assert client.get(f"{job}/exceptions").json()["root-exception"] == "it broke"
+    assert client.get(f"{job}/status").json() == {"status": "FAILED"}
+    ended = client.get(f"{job}/execution-result").json()
+    assert ended["status"] == {"id": "COMPLETED"}
+    assert ended["job-execution-result"]["application-status"] == "FAILED"
+    assert "it broke" in ended["job-execution-result"]["failure-cause"]["stack-trace"]
     assert client.get(f"{job}/diagnosis").json()["status"] == "critical"
     assert client.get(f"{job}/epochs").json()["epochs"] == []
     assert client.get(f"{job}/checkpoints").json()["counts"]["completed"] == 0

@@ -11,8 +11,9 @@ from starlette.responses import JSONResponse, Response
 
 from headrace.cluster.rest.endpoints import ACCEPTED, TEXT, Cluster, Endpoint, Query
 from headrace.cluster.rest.logs import PART, part_of_log
-from headrace.cluster.rest.operations import Operations
+from headrace.cluster.rest.operations import Operations, failure_cause
 from headrace.cluster.rest.reading import body_of, flag_of, job_of, number_of, text_of
+from headrace.common.errors import JobExecutionError
 from headrace.coordination.checkpoint_store import load_checkpoint
 
 __all__ = ["endpoints"]
@@ -25,6 +26,7 @@ _PARTS = {
     "diagnosis": "What limits the job now, and what to do",
     "accumulators": "Values of accumulators",
 }
+_OUTCOMES = {"FINISHED": "SUCCEEDED", "CANCELED": "CANCELED", "FAILED": "FAILED"}
 _TEXT_OR_NULL = {"type": ["string", "null"]}
 _TRIGGER = {"triggerId": _TEXT_OR_NULL}
 _STARTED = {
@@ -51,6 +53,26 @@ class _Jobs:
             return JSONResponse(self._jobs.details(job_of(request), name))
 
         return answer
+
+    def status(self, request: Request) -> Response:
+        return JSONResponse({"status": self._jobs.details(job_of(request), "overview")["state"]})
+
+    def result(self, request: Request) -> Response:
+        """How a job ended; that it goes on is an answer, too."""
+        job = self._jobs.details(job_of(request), "overview")
+        outcome = _OUTCOMES.get(job["state"])
+        if outcome is None:
+            return JSONResponse({"status": {"id": "IN_PROGRESS"}})
+        found = {
+            "id": job["jid"],
+            "application-status": outcome,
+            "net-runtime": job["duration"],
+            "accumulator-results": {},
+        }
+        if outcome == "FAILED":
+            failure = self._jobs.details(job_of(request), "exceptions")
+            found["failure-cause"] = failure_cause(JobExecutionError(failure["root-exception"]))
+        return JSONResponse({"status": {"id": "COMPLETED"}, "job-execution-result": found})
 
     def epochs(self, request: Request) -> Response:
         limit = int(number_of(request, "limit", 120, least=1, most=1000))
@@ -138,6 +160,8 @@ def endpoints(cluster: Cluster) -> list[Endpoint]:
             (Query("mode", "what to do", {"type": "string", "enum": ["cancel"]}),),
             status=ACCEPTED,
         ),
+        Endpoint("/jobs/{job}/status", jobs.status, "Its state"),
+        Endpoint("/jobs/{job}/execution-result", jobs.result, "How it ended, if it has"),
         *(Endpoint(f"/jobs/{{job}}/{p}", jobs.part(p), about) for p, about in _PARTS.items()),
         Endpoint(
             "/jobs/{job}/epochs",

@@ -12,7 +12,7 @@ from typing import Any
 
 from headrace.common.errors import HeadraceError
 
-__all__ = ["Operations"]
+__all__ = ["Operations", "UnknownOperationError", "failure_cause"]
 
 _KEPT = 1000
 
