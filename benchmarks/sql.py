@@ -138,13 +138,14 @@ def sql(settings: Settings) -> Iterator[Result]:
                 for name, query in sql_queries.QUERIES.items():
                     statement = query.format(table=table)
                     label = f"SQL, {source}: {name}"
-                    yield compared(t_env, flink, label, (statement, rows), None, settings, 1.0)
-            both = [
+                    both = (statement, rows)
+                    yield from compared(t_env, flink, label, both, None, settings, 1.0)
+            mine, theirs = (
                 (sql_queries.UDF_QUERY.format(table=f"files{suffix}"), count)
                 for suffix, count in (("", rows), ("_few", fewer))
-            ]
+            )
             label = "SQL, Parquet: Python scalar function"
-            yield compared(t_env, flink, label, both[0], both[1], settings, 10.0)
+            yield from compared(t_env, flink, label, mine, theirs, settings, 10.0)
 
 
 def compared(
@@ -155,27 +156,41 @@ def compared(
     other: tuple[str, int] | None,
     settings: Settings,
     goal: float | None,
-) -> Result:
-    """Rates of two statements with their numbers of rows; the same one unless said otherwise."""
+) -> Iterator[Result]:
+    """Rates of two statements with their numbers of rows; the same one unless said otherwise.
+
+    Flink's is that of its job, as it reports it. Ours is that of the whole statement first, and
+    then that of the job as we report it: without reading and planning the statement.
+    """
     theirs = other or mine
+    jobs: list[float] = []
 
     def ours() -> float:
-        return mine[1] / timed(lambda: t_env.execute_sql(mine[0]).wait())
+        results: list[Any] = []
+        took = timed(lambda: results.append(_done(t_env.execute_sql(mine[0]))))
+        jobs.append(mine[1] / (results[0].get_net_runtime() / 1000))
+        return mine[1] / took
 
     def flinks() -> float:
         return theirs[1] / flink.seconds(theirs[0])
 
-    fast, slow = alternate(ours, flinks, settings.rounds)
-    return Result(
-        name=name,
-        peer="Flink SQL 2.3" if other is None else "PyFlink 2.3",
-        unit="rows/s",
-        ours=statistics.median(fast),
-        theirs=statistics.median(slow),
-        ratio=middle_ratio(fast, slow),
-        goal=goal,
-        samples={"headrace": fast, "flink": slow, "rows": mine[1]},
-    )
+    whole, slow = alternate(ours, flinks, settings.rounds)
+    for label, fast, bound in ((name, whole, goal), (f"{name}, the job", jobs[1:], None)):
+        yield Result(
+            name=label,
+            peer="Flink SQL 2.3" if other is None else "PyFlink 2.3",
+            unit="rows/s",
+            ours=statistics.median(fast),
+            theirs=statistics.median(slow),
+            ratio=middle_ratio(fast, slow),
+            goal=bound,
+            samples={"headrace": fast, "flink": slow, "rows": mine[1]},
+        )
+
+
+def _done(result: Any) -> Any:
+    result.wait()
+    return result.get_job_client().get_job_execution_result().result()
 
 
 CASES: dict[str, Callable[[Settings], Iterator[Result]]] = {"sql": sql}

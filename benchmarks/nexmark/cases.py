@@ -25,7 +25,7 @@ def nexmark(settings: Settings) -> Iterator[Result]:
         with FlinkSession(python, arguments) as flink:
             for name, query in queries.QUERIES.items():
                 statement = f"INSERT INTO {name} {query}"
-                yield compared(
+                yield from compared(
                     t_env, flink, f"Nexmark {name}", (statement, rows), None, settings, None
                 )
 

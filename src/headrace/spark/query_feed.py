@@ -28,8 +28,11 @@ __all__ = ["QueryFeed"]
 _BATCH_ROWS = 50_000
 _RULES = "org.apache.spark.sql.catalyst.optimizer."
 _SETTINGS = {
-    # A condition that is never true must not leave another plan than others do.
-    "spark.sql.optimizer.excludedRules": f"{_RULES}PruneFilters,{_RULES}PropagateEmptyRelation",
+    # A condition that is never true must not leave another plan than others do, and the local sum
+    # of a small decimal is a decimal.
+    "spark.sql.optimizer.excludedRules": ",".join(
+        _RULES + rule for rule in ("PruneFilters", "PropagateEmptyRelation", "DecimalAggregates")
+    ),
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.ansi.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
