@@ -3,8 +3,9 @@
     python tests/pyflink/record.py /path/to/peer/bin/python [name ...]
 
 The interpreter given must have ``apache-flink`` installed. What a program prints goes to
-``programs/NAME.out`` or, for PyFlink's own examples, to ``golden/NAME.out``; lines whose order is
-not defined are stored sorted, so that a difference means something. Review it before committing.
+``programs/NAME.out`` or, for PyFlink's own examples, to ``golden/FOLDER/NAME.out``; lines whose
+order is not defined are stored sorted, so that a difference means something. Review it before
+committing.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.pyflink.outputs import comparable, comparison
-from tests.pyflink.peer_examples import EXAMPLES
+from tests.pyflink.peer_examples import EXAMPLES, golden_file
 
 HERE = Path(__file__).parent
 
@@ -30,8 +31,8 @@ def wanted(python: Path, names: set[str]) -> dict[Path, tuple[Path, str]]:
     package = subprocess.check_output([str(python), "-c", where], text=True).strip()
     targets = {}
     for name, mode in EXAMPLES.items():
-        program = Path(package, "examples", "datastream", f"{name}.py")
-        targets[program] = HERE / "golden" / f"{program.stem}.out", mode
+        program = Path(package, "examples", f"{name}.py")
+        targets[program] = golden_file(name), mode
     for program in sorted((HERE / "programs").glob("*.py")):
         targets[program] = program.with_suffix(".out"), comparison(program)
     return {program: t for program, t in targets.items() if not names or program.stem in names}
@@ -58,7 +59,7 @@ def main() -> int:
                 print(f"not recorded: {target.stem}\n{result['error']}")
                 continue
             lines = comparable(result["output"], mode)
-            target.parent.mkdir(exist_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
             print(f"{target.relative_to(HERE)}: {len(lines)} lines in {result['seconds']} s")
     for target, _ in targets.values():

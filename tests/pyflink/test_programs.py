@@ -14,7 +14,12 @@ from pathlib import Path
 import pytest
 
 from tests.pyflink.outputs import comparable, comparison
-from tests.pyflink.peer_examples import EXAMPLES, ExamplesUnavailableError, examples_folder
+from tests.pyflink.peer_examples import (
+    EXAMPLES,
+    ExamplesUnavailableError,
+    examples_folder,
+    golden_file,
+)
 
 HERE = Path(__file__).parent
 
@@ -105,6 +110,6 @@ def test_example_of_pyflink_prints_the_same(
 ) -> None:
     result = example_results[name]
     assert not result["error"], result["error"]
-    expected = (HERE / "golden" / f"{Path(name).name}.out").read_text("utf-8")
+    expected = golden_file(name).read_text("utf-8")
     mode = EXAMPLES[name]
     assert comparable(str(result["output"]), mode) == comparable(expected, mode)

@@ -266,3 +266,28 @@ def test_a_descriptor_makes_a_table(t_env: StreamTableEnvironment) -> None:
     t_env.create_temporary_table("numbers", descriptor)
     assert t_env.list_tables() == ["numbers"]
     assert rows_of(t_env, t_env.from_path("numbers")) == [[1], [2], [3], [4]]
+
+
+def test_columns_are_attributes(t_env: StreamTableEnvironment, events: Table) -> None:
+    table = events.where(events.v > 2).select(events.k, events.v + 1)
+    assert rows_of(t_env, table) == [["a", 4], ["a", 5]]
+    with pytest.raises(AttributeError, match="no column named 'w'"):
+        _ = events.w
+
+
+def test_a_schema_may_leave_fields_of_a_stream_out(t_env: StreamTableEnvironment) -> None:
+    env = t_env._session.env
+    row = Types.ROW_NAMED(["at", "name", "n"], [Types.LONG(), Types.STRING(), Types.INT()])
+    stream = env.from_collection([Row(1000, "a", 1), Row(2000, "b", 2)], row)
+    schema = (
+        Schema.new_builder()
+        .column_by_expression("ts", "TO_TIMESTAMP_LTZ(`at`, 3)")
+        .column("n", DataTypes.BIGINT())
+        .build()
+    )
+    table = t_env.from_data_stream(stream, schema)
+    assert table.get_schema().get_field_names() == ["ts", "n"]
+    assert [r[1] for r in rows_of(t_env, table)] == [1, 2]
+    unknown = Schema.new_builder().column("nn", DataTypes.INT()).build()
+    with pytest.raises(SqlError, match="did you mean 'n'"):
+        t_env.from_data_stream(stream, unknown)

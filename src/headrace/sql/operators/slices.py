@@ -53,7 +53,8 @@ class SliceAssigner:
         if self.kind == "CUMULATE":
             start = self.window_start(slice_end)
             return list(range(slice_end, start + self.size + 1, self.slide))
-        first = slice_end + (self.offset - slice_end) % self.slide
+        # Starts are multiples of the slide; ends are, too, only if the size is one.
+        first = slice_end + (self.offset + self.size - slice_end) % self.slide
         return list(range(first, slice_end - self.step + self.size + 1, self.slide))
 
     def slices_of(self, window_end: int) -> Iterable[int]:

@@ -48,7 +48,7 @@ from headrace.table.connectors.partition_commit import (
     partition_commit_settings,
 )
 from headrace.table.connectors.partition_writer import PartitionedFileSink
-from headrace.table.connectors.streams import ColumnsOf, with_operator
+from headrace.table.connectors.streams import by_columns, with_operator
 
 __all__ = ["FileSystemFactory"]
 
@@ -380,7 +380,7 @@ class _FileTableSink(TableSink):
             clear(settings.path)
         rows = stream
         if settings.by_partition:
-            rows = stream.key_by(ColumnsOf(settings.by_partition))
+            rows = by_columns(stream, settings.by_partition)
         builder: Any
         if self.writers is not None:
             builder = FileSink.for_bulk_format(settings.path, self.writers)

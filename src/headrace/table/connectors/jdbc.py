@@ -22,7 +22,7 @@ from headrace.sql.expressions import Schema
 from headrace.sql.types import DateType, IntegralType, TimestampType
 from headrace.table.connectors.base import TableContext, TableFactory, TableSink, TableSource
 from headrace.table.connectors.jdbc_changes import ChangeSink
-from headrace.table.connectors.streams import ColumnsOf, internal_rows
+from headrace.table.connectors.streams import by_columns, internal_rows
 
 __all__ = ["JdbcFactory"]
 
@@ -200,5 +200,5 @@ class _JdbcTableSink(TableSink):
         sink = replace(self._sink, changelog=changelog)
         if changelog and sink.keys:
             # All changes of a key have to go through one writer, in their order.
-            stream = stream.key_by(ColumnsOf(tuple(schema.names.index(k) for k in sink.keys)))
+            stream = by_columns(stream, [schema.names.index(k) for k in sink.keys])
         return stream.sink_to(sink).name("Sink: jdbc")

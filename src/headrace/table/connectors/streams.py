@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.typeinfo import Types
 from headrace.datastream.data_stream import DataStream
+from headrace.graph import partitioning as p
 from headrace.graph.specs import OperatorSpec
-from headrace.graph.transformation import OperatorTransformation
+from headrace.graph.transformation import OperatorTransformation, PartitionTransformation
 from headrace.sql.expressions import Schema, TimeAttribute
 from headrace.sql.specs import ExternalRowsSpec, InternalRowsSpec
 
-__all__ = ["ColumnsOf", "external_rows", "internal_rows", "with_operator"]
+__all__ = ["by_columns", "external_rows", "internal_rows", "with_operator"]
 
 
 @dataclass(frozen=True)
-class ColumnsOf:
-    """A key selector: some columns of a row."""
-
+class _ColumnsOf:
     columns: tuple[int, ...]
 
     def __call__(self, row: Any) -> tuple[Any, ...]:
         return tuple([row[c] for c in self.columns])
+
+
+def by_columns(stream: DataStream[Any], columns: Sequence[int]) -> DataStream[Any]:
+    """Rows with equal columns go to one subtask, in their order.
+
+    Not `key_by`: a sink on a keyed stream goes on from records as they were before.
+    """
+    env = stream.get_execution_environment()
+    keyed = p.Keyed(_ColumnsOf(tuple(columns)))
+    return DataStream(env, PartitionTransformation(env.ids, stream._transformation, keyed))
 
 
 def with_operator(stream: DataStream[Any], name: str, spec: OperatorSpec) -> DataStream[Any]:

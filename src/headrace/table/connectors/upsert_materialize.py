@@ -13,7 +13,7 @@ from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.upsert_keys import upsert_keys
 from headrace.sql.specs import UpsertMaterializeSpec
 from headrace.table.connectors.base import TableSink
-from headrace.table.connectors.streams import ColumnsOf, with_operator
+from headrace.table.connectors.streams import by_columns, with_operator
 
 __all__ = ["UPSERT_MATERIALIZE", "materialized", "needs_materializing"]
 
@@ -57,6 +57,6 @@ class _MaterializingSink(TableSink):
     def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:
         rows = stream
         if changelog:
-            keyed = stream.key_by(ColumnsOf(self._keys))
+            keyed = by_columns(stream, self._keys)
             rows = with_operator(keyed, "SinkMaterializer", self._spec)
         return self._sink.attach(rows, schema, changelog)
