@@ -59,6 +59,21 @@ def test_null_keys_of_maps_in_json() -> None:
     assert written("json", column, MAP, **other) == '{"m":{"a":1,"nix":2}}'
 
 
+def test_rows_and_arrays_of_csv_have_a_delimiter_of_their_own() -> None:
+    columns, row = "a ROW<x INT, y STRING>, b ARRAY<INT>", "ROW(1, 'u'), ARRAY[2, 3]"
+    assert written("csv", columns, row) == "1;u,2;3"
+    assert read("csv", columns, "1;u,2;3") == [((1, "u"), (2, 3))]
+    assert read("csv", columns, "1|u,2|3", array_element_delimiter="|") == [((1, "u"), (2, 3))]
+
+
+def test_a_quote_that_is_not_closed_concerns_its_message_alone() -> None:
+    messages = ['1,"x', '2,"y"', "3,z"]
+    with pytest.raises(HeadraceError, match="Failed to deserialize CSV row"):
+        read("csv", "a INT, b STRING", *messages)
+    kept = read("csv", "a INT, b STRING", *messages, ignore_parse_errors="true")
+    assert kept == [(2, "y"), (3, "z")]
+
+
 @pytest.mark.parametrize(
     ("column", "value", "options", "message"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from headrace.common.errors import HeadraceError, SqlError
@@ -62,24 +62,37 @@ class CsvDecoder(Decoder):
         lines = [m if isinstance(m, str) else bytes(m).decode() for m in messages]
         if self._comments:
             lines = [x for x in lines if not x.startswith("#")]
-        reader = csv.reader(
-            [x for x in lines if x],
+        lines = [x for x in lines if x]
+        special = [c for c in (self._quote, self._escape) if c]
+        if any(c in x for x in lines for c in special):
+            # Each by itself: a quote that is not closed must not take the next message in.
+            cut: Iterator[list[str]] = map(self._cut, lines)
+        else:
+            cut = self._reader(lines)
+        out = []
+        for line in lines:
+            try:
+                out.append(self._row(next(cut)))
+            except Exception as error:
+                if not self._ignore:
+                    raise HeadraceError(
+                        f"Failed to deserialize CSV row {line!r}: {error}; "
+                        "'csv.ignore-parse-errors' = 'true' skips such rows"
+                    ) from error
+        return out
+
+    def _cut(self, line: str) -> list[str]:
+        return next(self._reader([line]))
+
+    def _reader(self, lines: list[str]) -> Iterator[list[str]]:
+        return csv.reader(
+            lines,
             delimiter=self._delimiter,
             quotechar=self._quote,
             quoting=csv.QUOTE_MINIMAL if self._quote else csv.QUOTE_NONE,
             escapechar=self._escape,
+            strict=True,
         )
-        out = []
-        for fields in reader:
-            try:
-                out.append(self._row(fields))
-            except Exception as error:
-                if not self._ignore:
-                    raise HeadraceError(
-                        f"Failed to deserialize CSV row {self._delimiter.join(fields)!r}: {error}; "
-                        "'csv.ignore-parse-errors' = 'true' skips such rows"
-                    ) from error
-        return out
 
     def _row(self, fields: list[str]) -> tuple[Any, ...]:
         if len(fields) != len(self._readers):
@@ -122,6 +135,9 @@ def cell_reader(type_: DataType, inner: str = ";") -> Callable[[str], Any]:
     if isinstance(type_, t.ArrayType):
         element = cell_reader(type_.element_type, inner)
         return lambda v: tuple(element(x) for x in v.split(inner)) if v else None
+    if isinstance(type_, RowType):
+        fields = [cell_reader(f.data_type, inner) for f in type_.fields]
+        return lambda v: tuple(r(x) for r, x in zip(fields, v.split(inner), strict=True))
     parse = _parser(type_)
 
     def read(text: str) -> Any:
@@ -203,6 +219,14 @@ def _writer(type_: DataType, inner: str) -> Callable[[Any], str]:
         text = sql_text(type_)
         return lambda v: text(v) + "Z"
     if isinstance(type_, t.ArrayType):
-        element = _writer(type_.element_type, inner)
+        element = _nullable(_writer(type_.element_type, inner))
         return lambda v: inner.join(map(element, v))
+    if isinstance(type_, RowType):
+        fields = [_nullable(_writer(f.data_type, inner)) for f in type_.fields]
+        return lambda v: inner.join([w(x) for w, x in zip(fields, v, strict=True)])
     return sql_text(type_)
+
+
+def _nullable(write: Callable[[Any], str]) -> Callable[[Any], str]:
+    """Inside of a field NULL is no text at all."""
+    return lambda v: "" if v is None else write(v)
