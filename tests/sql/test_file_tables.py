@@ -189,3 +189,13 @@ def test_text_is_as_long_as_it_is(tmp_path: Path) -> None:
     session.insert("INSERT INTO t VALUES ('Hello', 'World')")
     lines = sorted(f.read_text() for f in tmp_path.iterdir())
     assert lines == ['{"a":"H","b":"Wo"}\n', '{"a":"Hello","b":"World"}\n']
+
+
+def test_a_sink_has_subtasks_of_its_own(tmp_path: Path) -> None:
+    session = session_with(tmp_path, "csv", ", 'sink.parallelism' = '3'", "n INT")
+    session.insert(f"INSERT INTO t VALUES {', '.join(f'({i})' for i in range(30))}")
+    assert len(list(tmp_path.iterdir())) == 3
+    assert rows(session) == sorted([(i,) for i in range(30)], key=str)
+    session = session_with(tmp_path, "csv", ", 'sink.parallelism' = '0'", "n INT")
+    with pytest.raises(SqlError, match="is positive, not 0"):
+        session.insert("INSERT INTO t VALUES (1)")

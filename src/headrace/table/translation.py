@@ -557,6 +557,8 @@ class StreamTranslator:
         else:
             upstream: DataStream[Any] = DataStream(self.env, self.translate(node.input))
             sink = target.attach(upstream, schema, self.changelog(node.input))
+        if target.parallelism is not None:
+            sink.set_parallelism(target.parallelism)
         found: Transformation = sink._transformation
         return found
 

@@ -81,6 +81,13 @@ class TableContext:
         except ValueError:
             raise SqlError(f"option {key!r} of table {self.name} is a number: {value!r}") from None
 
+    def parallelism(self, key: str) -> int | None:
+        """A number of subtasks, if one is given."""
+        value = self.integer(key)
+        if value is not None and value < 1:
+            raise SqlError(f"option {key!r} of table {self.name} is positive, not {value}")
+        return value
+
     def boolean(self, key: str, default: bool = False) -> bool:
         value = self.option(key)
         if value is None:
@@ -160,6 +167,9 @@ class TableSink(ABC):
 
     #: Whether it takes Arrow batches of internal values as well as rows.
     takes_columns = False
+
+    #: Of the sink's own subtasks, if the table says so.
+    parallelism: int | None = None
 
     #: Why it takes no updates, if there is more to say than that it does not.
     refusal = ""

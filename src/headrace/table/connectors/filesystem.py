@@ -96,7 +96,7 @@ class FileSystemFactory(TableFactory):
         partitions = partition_commit_settings(context)
         compaction = _compaction(context, format_)
         shuffled = context.boolean("sink.shuffle-by-partition.enable")
-        context.integer("sink.parallelism")
+        parallelism = context.parallelism("sink.parallelism")
         context.option("source.monitor-interval")
         options = None if format_ == "parquet" else format_options(context, format_)
         context.check_all_used()
@@ -126,7 +126,7 @@ class FileSystemFactory(TableFactory):
             path, buckets, rolling, check_ms, overwrite, partitions, compaction, by_partition
         )
         columns = format_ == "parquet" and not layout.partitions
-        return _FileTableSink(settings, layout, encoder, writers, columns, compression)
+        return _FileTableSink(settings, layout, encoder, writers, columns, compression, parallelism)
 
     def _common(self, context: TableContext) -> tuple[str, str]:
         path, format_ = local_path(context.required("path")), context.required("format")
@@ -364,6 +364,7 @@ class _FileTableSink(TableSink):
     writers: BulkWriterFactory | None
     takes_columns: bool = False
     compression: str = "SNAPPY"
+    parallelism: int | None = None
 
     def attach_columns(self, stream: DataStream[Any], schema: Schema) -> Any:
         from headrace.table.connectors.parquet_columns import ParquetColumns

@@ -86,8 +86,8 @@ class JdbcFactory(TableFactory):
             .with_batch_size(context.integer("sink.buffer-flush.max-rows", 100) or 1)
             .with_max_retries(context.integer("sink.max-retries", 3) or 0)
         )
-        for key in ("sink.buffer-flush.interval", "sink.parallelism"):
-            context.option(key)
+        context.option("sink.buffer-flush.interval")
+        parallelism = context.parallelism("sink.parallelism")
         context.check_all_used()
         sink = ChangeSink(
             options,
@@ -99,7 +99,7 @@ class JdbcFactory(TableFactory):
             context.zone,
         )
         sink.check()
-        return _JdbcTableSink(sink, upsert=bool(context.primary_key))
+        return _JdbcTableSink(sink, bool(context.primary_key), parallelism)
 
     def _common(
         self, context: TableContext, others: tuple[str, ...]
@@ -192,8 +192,9 @@ class _JdbcTable(TableSource):
 class _JdbcTableSink(TableSink):
     refusal = "please declare primary key for sink table when query contains update/delete record."
 
-    def __init__(self, sink: ChangeSink, upsert: bool) -> None:
+    def __init__(self, sink: ChangeSink, upsert: bool, parallelism: int | None) -> None:
         self._sink = sink
+        self.parallelism = parallelism
         self.accepts_updates = self.upsert = upsert
 
     def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:

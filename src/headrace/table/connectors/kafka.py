@@ -79,12 +79,12 @@ class KafkaFactory(TableFactory):
         if interval is not None:
             millis = int(interval.total_seconds() * 1000)
             builder.set_property("partition.discovery.interval.ms", str(millis))
-        context.option("scan.parallelism")
+        parallelism = context.parallelism("scan.parallelism")
         layout = kafka_layout(context, reading=True)
         watermarks = watermark_options(context)
         self._sink_options(context)
         context.check_all_used()
-        return _KafkaTable(builder, layout, bounded, watermarks)
+        return _KafkaTable(builder, layout, bounded, watermarks, parallelism)
 
     def create_sink(self, context: TableContext, overwrite: bool = False) -> TableSink:
         """Writes messages into a topic."""
@@ -117,7 +117,7 @@ class KafkaFactory(TableFactory):
         if prefix is not None:
             builder.set_transactional_id_prefix(prefix)
         builder.set_record_serializer(row_serializer(topic, layout, partitioner))
-        return _KafkaTableSink(builder.build())
+        return _KafkaTableSink(builder.build(), context.parallelism("sink.parallelism"))
 
     def _properties(self, context: TableContext) -> dict[str, str]:
         properties = context.with_prefix("properties.")
@@ -218,6 +218,7 @@ class _KafkaTable(TableSource):
     layout: KafkaLayout
     is_bounded: bool
     watermark_options: WatermarkOptions
+    parallelism: int | None = None
 
     takes_watermarks = True
 
@@ -234,12 +235,14 @@ class _KafkaTable(TableSource):
         alone = self.layout.value_alone
         schema = ValueSchema(self.layout.value) if alone else MessageSchema(self.layout)
         source = self.builder.set_deserializer(schema).build()
-        return env.from_source(source, strategy, "Source: kafka")
+        stream = env.from_source(source, strategy, "Source: kafka")
+        return stream if self.parallelism is None else stream.set_parallelism(self.parallelism)
 
 
 @dataclass
 class _KafkaTableSink(TableSink):
     sink: KafkaSink
+    parallelism: int | None = None
 
     def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:
         return stream.sink_to(self.sink).name("Sink: kafka")

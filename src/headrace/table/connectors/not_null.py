@@ -32,6 +32,7 @@ class _EnforcingSink(TableSink):
         self.accepts_updates = sink.accepts_updates
         self.upsert = sink.upsert
         self.refusal = sink.refusal
+        self.parallelism = sink.parallelism
 
     def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:
         checked = with_operator(stream, "ConstraintEnforcer", self._spec)

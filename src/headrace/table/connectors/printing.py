@@ -28,7 +28,7 @@ class PrintFactory(TableFactory):
         sink = _PrintTable(
             context.option("print-identifier", "") or "",
             context.boolean("standard-error"),
-            context.integer("sink.parallelism"),
+            context.parallelism("sink.parallelism"),
         )
         context.check_all_used()
         return sink
@@ -44,10 +44,7 @@ class _PrintTable(TableSink):
 
     def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:
         sink = RowPrintSink(tuple(schema.types), changelog, self.identifier, self.to_stderr)
-        attached = stream.sink_to(sink).name("Sink: print")
-        if self.parallelism:
-            attached.set_parallelism(self.parallelism)
-        return attached
+        return stream.sink_to(sink).name("Sink: print")
 
 
 @dataclass(frozen=True)

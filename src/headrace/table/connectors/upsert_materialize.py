@@ -53,6 +53,7 @@ class _MaterializingSink(TableSink):
         self.accepts_updates = sink.accepts_updates
         self.upsert = sink.upsert
         self.refusal = sink.refusal
+        self.parallelism = sink.parallelism
 
     def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:
         rows = stream
