@@ -81,9 +81,8 @@ def with_time(scan: n.Node, entry: TableEntry, binding: BindingContext) -> n.Nod
 
 def _columns(scan: n.Node, entry: TableEntry, binding: BindingContext) -> list[Expression] | None:
     """All columns in the declared order; None if they are those of the source."""
-    if [c.name for c in entry.columns if c.expression is None] == list(scan.schema.names) and all(
-        c.expression is None for c in entry.columns
-    ):
+    computed = any(c.expression is not None for c in entry.columns)
+    if not computed and [c.name for c in entry.columns] == list(scan.schema.names):
         return None
     scope = Scope(binding)
     scope.add(entry_name(scan), scan.schema)

@@ -10,6 +10,7 @@ from typing import Any
 
 from headrace.datastream.connectors.base import Committer, SinkWriter, WriterContext
 from headrace.datastream.connectors.file_system import BucketAssigner, FileSink
+from headrace.datastream.connectors.file_system.compacting_writer import InnerContext
 from headrace.datastream.connectors.file_system.enumeration import is_remote
 from headrace.table.connectors.partition_commit import (
     PartitionCommitSettings,
@@ -69,17 +70,6 @@ class _Noting(BucketAssigner):
         return bucket
 
 
-class _FilesAlone:
-    """The context of the inner writer: without the state of the outer one."""
-
-    def __init__(self, context: WriterContext) -> None:
-        self._context = context
-        self.restored_state = [s for s in context.restored_state if not isinstance(s, _Incomplete)]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._context, name)
-
-
 class PartitionWriter(SinkWriter):
     """A file writer that knows which partitions have had rows since they were last committed."""
 
@@ -93,8 +83,7 @@ class PartitionWriter(SinkWriter):
         self._settings = settings
         self._context = context
         self._seen = seen
-        alone: Any = _FilesAlone(context)
-        self._writer: Any = sink.create_writer(alone)
+        self._writer: Any = sink.create_writer(InnerContext(context, _Incomplete))
         self._incomplete: dict[str, int] = {}
 
     def open(self) -> None:

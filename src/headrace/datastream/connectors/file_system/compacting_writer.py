@@ -27,7 +27,7 @@ from headrace.datastream.connectors.file_system.part_file import PendingFile, re
 if TYPE_CHECKING:
     from headrace.runtime.storage import Storages
 
-__all__ = ["CompactedFile", "CompactingWriter", "waits_for_compaction"]
+__all__ = ["CompactedFile", "CompactingWriter", "InnerContext", "waits_for_compaction"]
 
 _HIDDEN = ".compacted-"
 _PREFIX = "compacted-"
@@ -61,12 +61,12 @@ def waits_for_compaction(state: Sequence[Any]) -> bool:
     return any(isinstance(piece, _Waiting) and piece.files for piece in state)
 
 
-class _OwnState:
-    """The context of the inner writer: without the state of the outer one."""
+class InnerContext:
+    """The context of a writer inside of another one: without the state of the outer one."""
 
-    def __init__(self, context: WriterContext) -> None:
+    def __init__(self, context: WriterContext, outer: type) -> None:
         self._context = context
-        self.restored_state = [s for s in context.restored_state if not isinstance(s, _Waiting)]
+        self.restored_state = [s for s in context.restored_state if not isinstance(s, outer)]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._context, name)
@@ -85,7 +85,7 @@ class CompactingWriter(SinkWriter):
         self._base_path = settings.base_path
         self._strategy = strategy
         self._compactor = compactor
-        self._writer = FileWriter(settings, _OwnState(context))
+        self._writer = FileWriter(settings, InnerContext(context, _Waiting))
         self._context = context
         self._files: dict[str, list[PendingFile]] = {}
         self._checkpoints = 0
