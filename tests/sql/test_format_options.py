@@ -74,6 +74,33 @@ def test_a_quote_that_is_not_closed_concerns_its_message_alone() -> None:
     assert kept == [(2, "y"), (3, "z")]
 
 
+@pytest.mark.parametrize("format_", ["csv", "json"])
+def test_fields_that_cannot_be_read_are_null(format_: str) -> None:
+    columns = "a INT, b TIMESTAMP(3), c BOOLEAN"
+    messages = {
+        "csv": ["x,2024-01-01T00:00:00,yes", "1", "2,2024-01-01 00:00:00,true,more"],
+        "json": [
+            '{"a":"x","b":"2024-01-01T00:00:00","c":"yes"}',
+            '{"a":1}',
+            '{"a":2,"b":"2024-01-01 00:00:00","c":true,"d":0}',
+        ],
+    }[format_]
+    new_year = 1_704_067_200_000_000
+    found = read(format_, columns, *messages, ignore_parse_errors="true")
+    assert found == [(None, None, False), (1, None, None), (2, new_year, True)]
+    with pytest.raises(HeadraceError, match="Failed to deserialize"):
+        read(format_, columns, messages[0].replace('"x"', "1").replace("x", "1"))
+
+
+def test_timestamps_of_iso_8601() -> None:
+    iso = {"timestamp_format__standard": "ISO-8601"}
+    columns = "a TIMESTAMP(3), b TIMESTAMP_LTZ(3)"
+    message = '{"a":"2024-01-01T00:00:00.5","b":"2024-01-01T00:00:00Z"}'
+    assert read("json", columns, message, **iso) == [(1_704_067_200_500_000, 1_704_067_200_000_000)]
+    with pytest.raises(HeadraceError, match="Failed to deserialize"):
+        read("json", columns, message)
+
+
 @pytest.mark.parametrize(
     ("column", "value", "options", "message"),
     [

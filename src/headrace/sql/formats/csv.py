@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import csv
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from typing import Any
 
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.sql import types as t
 from headrace.sql.builtin.arithmetic import float32
-from headrace.sql.builtin.casts import text_to_boolean, text_to_decimal, text_to_whole
+from headrace.sql.builtin.casts import text_to_decimal, text_to_whole
 from headrace.sql.builtin.times import parse_date, parse_time, parse_timestamp
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions, decimal_text
 from headrace.sql.text import sql_text
@@ -101,11 +102,11 @@ class CsvDecoder(Decoder):
                     f"Row length mismatch. {len(self._readers)} fields expected but was "
                     f"{len(fields)}."
                 )
-            fields = [*fields, *([""] * len(self._readers))][: len(self._readers)]
+            del fields[len(self._readers) :]
         null, ignore = self._null, self._ignore
         cells: list[Any] = []
-        for read, text in zip(self._readers, fields, strict=True):
-            if text == null:
+        for read, text in zip_longest(self._readers, fields):
+            if text is None or text == null:
                 cells.append(None)
                 continue
             try:
@@ -161,18 +162,23 @@ def _parser(type_: DataType) -> Callable[[str], Any]:
     if isinstance(type_, t.DecimalType):
         return lambda v: text_to_decimal(v, type_.precision, type_.scale)
     if isinstance(type_, t.BooleanType):
-        return text_to_boolean
+        return lambda v: v.strip().lower() == "true"
     if isinstance(type_, t.DateType):
         return parse_date
     if isinstance(type_, t.TimeType):
         return parse_time
     if isinstance(type_, t.TimestampType):
-        return parse_timestamp
+        return _timestamp
     if isinstance(type_, t.LocalZonedTimestampType):
-        return lambda v: parse_timestamp(v.strip().rstrip("Z"))
+        return lambda v: _timestamp(v.strip().rstrip("Z"))
     if isinstance(type_, t.BinaryType | t.VarBinaryType):
         return base64.b64decode
     raise SqlError(f"CSV has no {type_.sql_text()}")
+
+
+def _timestamp(text: str) -> int | None:
+    """A timestamp of SQL, with a blank before the time."""
+    return None if "T" in text else parse_timestamp(text)
 
 
 class CsvEncoder(Encoder):

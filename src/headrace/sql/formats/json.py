@@ -138,9 +138,9 @@ def _reader(type_: DataType, iso: bool) -> Convert:
     if isinstance(type_, t.TimeType):
         return _parsed(parse_time, type_)
     if isinstance(type_, t.TimestampType):
-        return _parsed(lambda v: parse_timestamp(v.replace("T", " ") if iso else v), type_)
+        return _parsed(lambda v: _timestamp(v, iso), type_)
     if isinstance(type_, t.LocalZonedTimestampType):
-        return _parsed(lambda v: parse_timestamp(v.rstrip("Z").replace("T", " ")), type_)
+        return _parsed(lambda v: _timestamp(v.rstrip("Z"), iso), type_)
     return _container(type_, iso)
 
 
@@ -183,6 +183,11 @@ def _container(type_: DataType, iso: bool) -> Convert:
         key, value = _reader(type_.key_type, iso), _or_null(_reader(type_.value_type, iso))
         return lambda v: {key(a): value(b) for a, b in v.items()}
     raise SqlError(f"JSON has no {type_.sql_text()}")
+
+
+def _timestamp(text: str, iso: bool) -> int | None:
+    """A timestamp with what the standard has between date and time: `T` or a blank."""
+    return parse_timestamp(text) if ("T" in text) == iso else None
 
 
 @dataclass(frozen=True)
