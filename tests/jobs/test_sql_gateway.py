@@ -34,6 +34,10 @@ SHOW TABLES;
 SELECT n, n * 1.5 AS more, CAST(NULL AS STRING) AS nothing FROM five;
 SET 'table.dml-sync' = 'true';
 INSERT INTO nowhere SELECT n FROM five;
+BEGIN STATEMENT SET;
+INSERT INTO nowhere SELECT n FROM five;
+INSERT INTO nowhere SELECT n + 1 FROM five;
+END;
 SELECT m FROM five;
 SHOW CATALOGS;
 """
@@ -183,7 +187,7 @@ def check_script(output: str) -> None:
         more = f"{n * 1.5:.1f}"
         assert f"| +I | {n} | {more} | <NULL> |" in lines
     assert "| five |" in lines
-    assert "[INFO] Complete execution of the SQL update statement." in output
+    assert output.count("[INFO] Complete execution of the SQL update statement.") == 2
     assert "Column 'm' not found in any table" in output
     assert "       ^" in output
     assert "default_catalog" not in output

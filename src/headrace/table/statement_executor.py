@@ -9,6 +9,7 @@ from headrace.common.errors import SqlError
 from headrace.sql import statements as s
 from headrace.sql.catalog import TableEntry
 from headrace.sql.parsing import located, parse_statement
+from headrace.sql.plan import nodes as n
 from headrace.table.session import Session
 from headrace.table.table_result import TableResult
 
@@ -21,6 +22,8 @@ class StatementExecutor:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.catalogs = session.catalogs
+        self._kept: list[n.Node] | None = None
+        """INSERTs of a statement set that has begun."""
 
     def execute(self, text: str) -> TableResult:
         """The result of a statement's text."""
@@ -32,6 +35,8 @@ class StatementExecutor:
             self, f"_{type(statement).__name__.lower()}", None
         )
         try:
+            if self._kept is not None:
+                return self._in_statement_set(self._kept, statement, text)
             if method is None:
                 from headrace.table.show import show_statement
 
@@ -52,6 +57,31 @@ class StatementExecutor:
     def _statementsetblock(self, statement: s.StatementSetBlock, text: str) -> TableResult:
         plans = [self.session.insert_plan(i, text) for i in statement.inserts]
         return self.session.run_inserts(plans)
+
+    def _beginstatementset(self, statement: s.BeginStatementSet, text: str) -> TableResult:
+        first = statement.first
+        self._kept = [] if first is None else [self.session.insert_plan(first, text)]
+        return TableResult.ok()
+
+    def _in_statement_set(
+        self, kept: list[n.Node], statement: s.Statement, text: str
+    ) -> TableResult:
+        if isinstance(statement, s.Insert):
+            kept.append(self.session.insert_plan(statement, text))
+            return TableResult.ok()
+        if not isinstance(statement, s.EndStatementSet):
+            raise SqlError(
+                "Only 'INSERT' statement is allowed in Statement Set or use 'END' statement to "
+                "submit Statement Set."
+            )
+        self._kept = None
+        return self.session.run_inserts(kept) if kept else TableResult.ok()
+
+    def _endstatementset(self, statement: s.EndStatementSet, text: str) -> TableResult:
+        raise SqlError(
+            "No Statement Set to submit. 'END' statement should be used after "
+            "'BEGIN STATEMENT SET'."
+        )
 
     def _explain(self, statement: s.Explain, text: str) -> TableResult:
         from headrace.table.explain import explain_statement

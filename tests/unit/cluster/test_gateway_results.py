@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from headrace.cluster.sql_gateway.logical_types import column_type_of, logical_type
+from headrace.cluster.sql_gateway.operation import Operation, OperationStatus, StatementResult
 from headrace.cluster.sql_gateway.result_json import results_json
 from headrace.cluster.sql_gateway.result_pages import ResultPages
 from headrace.common.errors import ConfigurationError
@@ -73,6 +74,49 @@ def test_the_rows_before_an_error_are_handed_out() -> None:
     assert pages.page(0)[0] == [(0, (1,))]
     with pytest.raises(ConfigurationError, match="it broke"):
         all_pages(pages)
+
+
+class Job:
+    """As much of a job's client as an operation needs."""
+
+    cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+def operation_with(job: Job, go_on: threading.Event) -> Operation:
+    """An INSERT that was submitted and waits."""
+    submitted = threading.Event()
+
+    def run(operation: Operation) -> StatementResult:
+        operation.begins()
+        operation.started(job)  # type: ignore[arg-type]
+        submitted.set()
+        go_on.wait(LIMIT_S)
+        return StatementResult(Schema(()), ResultPages(iter([]), lambda: None), "UTC")
+
+    operation = Operation(run)
+    operation.start()
+    assert submitted.wait(LIMIT_S)
+    return operation
+
+
+def test_the_job_of_an_insert_ends_with_it_until_its_id_was_told() -> None:
+    job, go_on = Job(), threading.Event()
+    operation = operation_with(job, go_on)
+    assert operation.cancel() is OperationStatus.CANCELED
+    assert job.cancelled
+    go_on.set()
+    job = Job()
+    operation = operation_with(job, go_on)
+    operation.wait()
+    operation.close()
+    assert operation.status is OperationStatus.CLOSED
+    assert not job.cancelled
+    late = Job()
+    operation.started(late)  # type: ignore[arg-type]
+    assert late.cancelled
 
 
 def micros(*time: int) -> int:

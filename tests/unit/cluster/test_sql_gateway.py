@@ -155,6 +155,24 @@ def test_errors_show_the_place(gateway: Gateway) -> None:
     assert error.splitlines()[-1].strip() == "^^^^^"
     assert gateway.http.get(f"{operation}/status").json() == {"status": "ERROR"}
     assert gateway.http.get(f"{operation}/result/0").status_code == 400
+    (error,) = gateway.first(gateway.execute(session, "SELECT FROM WHERE"))["errors"]
+    assert error.startswith("line 1, column ")
+
+
+def test_a_statement_set_may_come_in_pieces(gateway: Gateway) -> None:
+    session = gateway.open()
+
+    def outcome(statement: str) -> str:
+        page = gateway.first(gateway.execute(session, statement))
+        return str(page["errors"][0] if "errors" in page else page["resultKind"])
+
+    for statement in (TABLE, "CREATE TABLE sink (n INT) WITH ('connector' = 'blackhole')"):
+        assert outcome(statement) == "SUCCESS"
+    assert "No Statement Set to submit" in outcome("END;")
+    assert outcome("BEGIN STATEMENT SET;") == "SUCCESS"
+    assert outcome("INSERT INTO sink SELECT price FROM clicks") == "SUCCESS"
+    assert "Column 'prise' not found" in outcome("INSERT INTO sink SELECT prise FROM clicks")
+    assert "Only 'INSERT' statement is allowed" in outcome("SHOW TABLES")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ class OperationStatus(Enum):
 
 _S = OperationStatus
 _NEXT = {
-    _S.PENDING: {_S.RUNNING, _S.CANCELED, _S.CLOSED, _S.TIMEOUT},
+    _S.PENDING: {_S.RUNNING, _S.ERROR, _S.CANCELED, _S.CLOSED, _S.TIMEOUT},
     _S.RUNNING: {_S.FINISHED, _S.ERROR, _S.CANCELED, _S.CLOSED, _S.TIMEOUT},
     # A query is finished for Flink when its rows can be fetched; it may still be cancelled then.
     _S.FINISHED: {_S.CANCELED, _S.CLOSED, _S.TIMEOUT},
@@ -92,26 +92,28 @@ class Operation:
 
     def begins(self) -> bool:
         """Say that the statement's turn has come; False if nobody waits for it any more."""
-        return self._become(_S.RUNNING)
+        return self._become(_S.RUNNING) is not None
 
     def started(self, job: JobClient) -> None:
-        """Say that the statement has started a job and waits for its end."""
+        """Say that the statement has started a job, which is given up with it."""
         self._job = job
         if self._status is not _S.RUNNING:
             job.cancel()
 
-    def _become(self, status: OperationStatus) -> bool:
+    def _become(self, status: OperationStatus) -> OperationStatus | None:
+        """What it was before; None if it may not become that."""
         with self._lock:
-            if status not in _NEXT[self._status]:
-                return False
+            before = self._status
+            if status not in _NEXT[before]:
+                return None
             self._status = status
-            return True
+            return before
 
     def _work(self) -> None:
         try:
             result = self._run(self)
             self._result = result
-            if not self._become(_S.FINISHED):
+            if self._become(_S.FINISHED) is None:
                 result.pages.close()
         except BaseException as error:
             self._error = error
@@ -163,11 +165,12 @@ class Operation:
         self._end(_S.CLOSED)
 
     def _end(self, status: OperationStatus) -> None:
-        waiting = not self._done.is_set()
-        if not self._become(status):
+        before = self._become(status)
+        if before is None:
             return
         self._timer.cancel()
-        if waiting and self._job is not None:
+        # What an INSERT has started goes on once somebody could know of it.
+        if before is _S.RUNNING and self._job is not None:
             self._job.cancel()
         if self._result is not None:
             self._result.pages.close()

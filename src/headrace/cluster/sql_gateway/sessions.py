@@ -135,8 +135,8 @@ class GatewaySession:
         client = result.get_job_client()
         if client is None or isinstance(statement, s.Query):
             return self._result_of(result)
+        operation.started(client)
         if wait:
-            operation.started(client)
             result.wait()
         return self._submitted(str(client.get_job_id()))
 
