@@ -6,6 +6,9 @@ import pytest
 
 from headrace.common import Configuration
 from headrace.common.errors import SqlError
+from headrace.common.job_client import JobClient
+from headrace.common.job_id import JobID
+from headrace.common.job_status import JobStatus
 from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement, parse_statements
 from headrace.sql.plan import nodes as n
@@ -193,3 +196,26 @@ def test_reset_brings_back_what_the_session_began_with() -> None:
     assert (get("parallelism.default"), get("table.exec.state.ttl")) == ("3", "none")
     with pytest.raises(SqlError, match="is streaming or batch, not 'fast'"):
         t_env.execute_sql("SET 'execution.runtime-mode' = 'fast'")
+
+
+class _Job:
+    """As much of a job as SHOW JOBS needs."""
+
+    def __init__(self, status: JobStatus) -> None:
+        self._status = status
+
+    @property
+    def job_id(self) -> JobID:
+        return JobID()
+
+    def status(self) -> JobStatus:
+        return self._status
+
+
+def test_a_long_session_forgets_jobs_that_have_ended() -> None:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    for status in (JobStatus.RUNNING, JobStatus.FAILED, *[JobStatus.FINISHED] * 150):
+        t_env._session._submitted(JobClient(_Job(status)), status.name)  # type: ignore[arg-type]
+    with t_env.execute_sql("SHOW JOBS").collect() as rows:
+        names = [row[1] for row in rows]
+    assert names == ["RUNNING", "FAILED", *["FINISHED"] * 98]

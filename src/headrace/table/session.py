@@ -10,6 +10,7 @@ from typing import Any
 from headrace.common.configuration import Configuration
 from headrace.common.errors import SqlError
 from headrace.common.job_client import JobClient
+from headrace.common.job_status import JobStatus
 from headrace.common.options import OPTIONS
 from headrace.datastream.connectors.print_sink import CollectSink
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -48,10 +49,16 @@ class SubmittedJob:
     name: str
     started_ms: int
 
+    @property
+    def ended_well(self) -> bool:
+        """Whether it is over and nothing is left to say about it."""
+        return self.client.get_job_status().result() in (JobStatus.FINISHED, JobStatus.CANCELED)
+
 
 _ASYNC = "table.exec.async-scalar"
 _SPLIT = "table.optimizer.distinct-agg.split"
 _MODE = "execution.runtime-mode"
+_KEPT_JOBS = 100
 
 
 class Session:
@@ -345,6 +352,10 @@ class Session:
         return result
 
     def _submitted(self, client: JobClient, name: str) -> JobClient:
+        if len(self.jobs) >= _KEPT_JOBS:
+            # A session of a server may last for months; failed jobs are told about at its end.
+            old = next((job for job in self.jobs if job.ended_well), None)
+            self.jobs = [job for job in self.jobs if job is not old]
         self.jobs.append(SubmittedJob(client, name, time.time_ns() // 1_000_000))
         return client
 
