@@ -6,11 +6,9 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from headrace.common.errors import FunctionTypeError, TypeMismatchError
 from headrace.sql.types import DataType, RowType
-from headrace.sql.values import row_to_external, to_internal
 from headrace.table.udf_binding import FunctionBinding, OpenedFunction
 
 __all__ = ["ArrowFunction", "AsyncFunction", "BatchFunction", "PandasFunction"]
@@ -20,18 +18,6 @@ Rows = list[tuple[Any, ...]]
 
 class BatchFunction(OpenedFunction):
     """A function on internal values that gets all rows of a batch."""
-
-    def __init__(
-        self, binding: FunctionBinding, types: tuple[DataType, ...], result: DataType, zone: str
-    ) -> None:
-        super().__init__(binding, types, zone)
-        self._result = result
-
-    def _prepare(self) -> None:
-        zone = ZoneInfo(self._zone)
-        self._give = row_to_external(self._types, zone)
-        self._take = to_internal(self._result, zone)
-        self._eval = self._call()
 
     @abstractmethod
     def batch(self, rows: Rows) -> list[Any]:
@@ -47,10 +33,6 @@ class BatchFunction(OpenedFunction):
             return [self._take(r) for r in results]
         except TypeMismatchError as error:
             raise TypeMismatchError(f"result of function {name}: {error}") from error
-
-    def __getstate__(self) -> dict[str, Any]:
-        made = ("_give", "_take", "_eval", "_runner")
-        return {k: v for k, v in vars(self).items() if k not in made}
 
 
 class ArrowFunction(BatchFunction):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 from headrace.common.errors import FunctionTypeError
@@ -198,8 +197,11 @@ class UserDefinedFunctionWrapper(FunctionBinding):
         return self
 
 
-def _decorated(make: Callable[[Any], UserDefinedFunctionWrapper], f: Any) -> Any:
-    return make if f is None else make(f)
+def _wrapped(f: Any, *declared: Any) -> Any:
+    """The wrapper of a function; without one, a decorator that makes it."""
+    if f is None:
+        return lambda function: _wrapped(function, *declared)
+    return UserDefinedFunctionWrapper(f, *declared)
 
 
 def udf(
@@ -226,13 +228,7 @@ def udf(
         ... def add_one(i):
         ...     return i + 1
     """
-
-    def make(function: Any) -> UserDefinedFunctionWrapper:
-        return UserDefinedFunctionWrapper(
-            function, input_types, "SCALAR", deterministic, name, func_type, result_type
-        )
-
-    return _decorated(make, f)
+    return _wrapped(f, input_types, "SCALAR", deterministic, name, func_type, result_type)
 
 
 def udtf(
@@ -243,38 +239,7 @@ def udtf(
     name: str | None = None,
 ) -> Any:
     """Make a table function of a Python function or a `TableFunction`."""
-
-    def make(function: Any) -> UserDefinedFunctionWrapper:
-        return UserDefinedFunctionWrapper(
-            function, input_types, "TABLE", deterministic, name, "general", result_types
-        )
-
-    return _decorated(make, f)
-
-
-def _aggregate(
-    kind: str,
-    f: Any,
-    input_types: Any,
-    result_type: Any,
-    accumulator_type: Any,
-    deterministic: bool | None,
-    name: str | None,
-    func_type: str,
-) -> Any:
-    def make(function: Any) -> UserDefinedFunctionWrapper:
-        return UserDefinedFunctionWrapper(
-            function,
-            input_types,
-            kind,
-            deterministic,
-            name,
-            func_type,
-            result_type,
-            accumulator_type,
-        )
-
-    return _decorated(make, f)
+    return _wrapped(f, input_types, "TABLE", deterministic, name, "general", result_types)
 
 
 def udaf(
@@ -287,8 +252,8 @@ def udaf(
     func_type: str = "general",
 ) -> Any:
     """Make an aggregate function of an `AggregateFunction`, or of a function of `pandas.Series`."""
-    given = (input_types, result_type, accumulator_type, deterministic, name, func_type)
-    return _aggregate("AGGREGATE", f, *given)
+    declared = (deterministic, name, func_type, result_type, accumulator_type)
+    return _wrapped(f, input_types, "AGGREGATE", *declared)
 
 
 def udtaf(
@@ -301,8 +266,8 @@ def udtaf(
     func_type: str = "general",
 ) -> Any:
     """Make a table aggregate function of a `TableAggregateFunction`."""
-    given = (input_types, result_type, accumulator_type, deterministic, name, func_type)
-    return _aggregate("TABLE_AGGREGATE", f, *given)
+    declared = (deterministic, name, func_type, result_type, accumulator_type)
+    return _wrapped(f, input_types, "TABLE_AGGREGATE", *declared)
 
 
 def as_wrapper(function: Any) -> UserDefinedFunctionWrapper:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from headrace.common.errors import FunctionTypeError, TypeMismatchError
 from headrace.sql.functions import FunctionKind
@@ -148,11 +149,14 @@ def _row_of(declared: Any) -> RowType:
 
 
 class OpenedFunction:
-    """A user's function in a slot, from `open` to `close`."""
+    """A user's function in a slot, from `open` to `close`, with internal values outside."""
 
-    def __init__(self, binding: FunctionBinding, types: tuple[DataType, ...], zone: str) -> None:
+    def __init__(
+        self, binding: FunctionBinding, types: tuple[DataType, ...], result: DataType, zone: str
+    ) -> None:
         self._binding = binding
         self._types = types
+        self._result = result
         self._zone = zone
 
     def open(self, operator: Any) -> None:
@@ -167,7 +171,12 @@ class OpenedFunction:
         self._prepare()
 
     def _prepare(self) -> None:
-        raise NotImplementedError
+        """What is made anew in every process: conversions, and the user's code."""
+        zone = ZoneInfo(self._zone)
+        self._give = row_to_external(self._types, zone)
+        self._take = to_internal(self._result, zone)
+        function = self._binding.function
+        self._eval: Callable[..., Any] = getattr(function, "eval", function)
 
     def close(self) -> None:
         """Called once in each subtask."""
@@ -175,10 +184,12 @@ class OpenedFunction:
         if hasattr(function, "close") and hasattr(function, "eval"):
             function.close()
 
-    def _call(self) -> Callable[..., Any]:
-        function = self._binding.function
-        call: Callable[..., Any] = function.eval if hasattr(function, "eval") else function
-        return call
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k not in _PREPARED}
+
+
+_PREPARED = frozenset({"_give", "_take", "_eval", "_run", "_runner"})
+"""Attributes that do not travel to slots."""
 
 
 def _runtime_context(operator: Any) -> Any:
@@ -191,30 +202,17 @@ def _runtime_context(operator: Any) -> Any:
 class BoundFunction(OpenedFunction):
     """A scalar function on internal values."""
 
-    def __init__(
-        self, binding: FunctionBinding, types: tuple[DataType, ...], result: DataType, zone: str
-    ) -> None:
-        super().__init__(binding, types, zone)
-        self._result = result
-
     def _prepare(self) -> None:
-        from zoneinfo import ZoneInfo
-
-        zone = ZoneInfo(self._zone)
-        converters = [to_external(x, zone) for x in self._types]
-        give = row_to_external(self._types, zone) if any(converters) else None
-        take = to_internal(self._result, zone)
-        call = self._call()
-        name = self._binding.name
-        if give is None:
+        super()._prepare()
+        give, take, call, name = self._give, self._take, self._eval, self._binding.name
+        if not any(to_external(x, ZoneInfo(self._zone)) for x in self._types):
 
             def run(*args: Any) -> Any:
                 return take(call(*args))
         else:
-            converted = give
 
             def run(*args: Any) -> Any:
-                return take(call(*converted(args)))
+                return take(call(*give(args)))
 
         def checked(*args: Any) -> Any:
             try:
@@ -227,9 +225,6 @@ class BoundFunction(OpenedFunction):
     def __call__(self, *args: Any) -> Any:
         return self._run(*args)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in vars(self).items() if k != "_run"}
-
 
 class BoundTableFunction(OpenedFunction):
     """A table function on internal values."""
@@ -237,17 +232,8 @@ class BoundTableFunction(OpenedFunction):
     def __init__(
         self, binding: FunctionBinding, types: tuple[DataType, ...], result: RowType, zone: str
     ) -> None:
-        super().__init__(binding, types, zone)
-        self._result = result
-
-    def _prepare(self) -> None:
-        from zoneinfo import ZoneInfo
-
-        zone = ZoneInfo(self._zone)
-        self._give = row_to_external(self._types, zone)
-        self._take = to_internal(self._result.not_null(), zone)
-        self._single = len(self._result) == 1
-        self._eval = self._call()
+        super().__init__(binding, types, result.not_null(), zone)
+        self._single = len(result) == 1
 
     def __call__(self, *args: Any) -> Iterator[tuple[Any, ...]]:
         made = self._eval(*self._give(args))
@@ -261,10 +247,6 @@ class BoundTableFunction(OpenedFunction):
                 row = (row,)
             yield self._take(row)
 
-    def __getstate__(self) -> dict[str, Any]:
-        kept = ("_binding", "_types", "_zone", "_result")
-        return {k: v for k, v in vars(self).items() if k in kept}
-
 
 class BoundAggregate(OpenedFunction):
     """An aggregate function on internal values; its accumulators are the user's own."""
@@ -272,8 +254,7 @@ class BoundAggregate(OpenedFunction):
     def __init__(
         self, binding: FunctionBinding, types: tuple[DataType, ...], result: DataType, zone: str
     ) -> None:
-        super().__init__(binding, types, zone)
-        self._result = result
+        super().__init__(binding, types, result, zone)
         self.name = binding.name
         base = getattr(binding.function, "merge", None)
         self.mergeable = getattr(base, "__qualname__", "") != "ImperativeAggregateFunction.merge"
@@ -290,13 +271,6 @@ class BoundAggregate(OpenedFunction):
     def close(self) -> None:
         """Called once in each subtask."""
         self._binding.function.close()
-
-    def _prepare(self) -> None:
-        from zoneinfo import ZoneInfo
-
-        zone = ZoneInfo(self._zone)
-        self._give = row_to_external(self._types, zone)
-        self._take = to_internal(self._result, zone)
 
     def create(self) -> Any:
         """An accumulator without rows."""
@@ -320,10 +294,6 @@ class BoundAggregate(OpenedFunction):
         if hasattr(function, "emit_value"):
             return self._take([_as_tuple(r) for r in function.emit_value(accumulator) or ()])
         return self._take(function.get_value(accumulator))
-
-    def __getstate__(self) -> dict[str, Any]:
-        kept = ("_binding", "_types", "_zone", "_result", "name", "mergeable")
-        return {k: v for k, v in vars(self).items() if k in kept}
 
 
 class PandasAggregate(BoundAggregate):
