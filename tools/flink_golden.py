@@ -83,16 +83,20 @@ def main() -> int:
 def record(
     gateway: object, t_env: object, queries: list[str], target: Path, args: argparse.Namespace
 ) -> None:
-    """Run the statements of a file, and store what they give."""
+    """Run the statements of a file, and store each as soon as it is done."""
     known = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
-    results = {}
     for number, query in enumerate(queries, 1):
         if args.only not in query or (query in known and not args.all):
-            if query in known:
-                results[query] = known[query]
             continue
-        results[query] = run(gateway, t_env, query)
-        print(target.stem, number, len(queries), str(results[query])[:300], flush=True)
+        known[query] = run(gateway, t_env, query)
+        print(target.stem, number, len(queries), str(known[query])[:300], flush=True)
+        store(target, known, queries)
+    store(target, known, queries)
+
+
+def store(target: Path, known: dict[str, object], queries: list[str]) -> None:
+    """Results in the order of the statements."""
+    results = {q: known[q] for q in queries if q in known}
     text = json.dumps(results, indent=1, ensure_ascii=False)
     target.write_text(text + "\n", encoding="utf-8")
 

@@ -66,9 +66,27 @@ SYNTAX = frozenset(
 # Parts of functions that have a name of their own only inside.
 INTERNAL = ("_OF", "_LTZ_OF", "_TIME", "_OPERATOR", "_CODE", "_ARRAY", "_LTZ", "_BOTH")
 INSIDE = frozenset({"TRIM_LEADING", "TRIM_TRAILING", "REINTERPRET", "GET", "ITEM", "SUM0", "$SUM0"})
-WRITTEN = frozenset({"ARRAY", "JSON_ARRAY", "CURRENT_TIME", "UNIX_TIMESTAMP", "TO_TIMESTAMP_LTZ"})
+WRITTEN = frozenset(
+    {
+        "ARRAY",
+        "BITMAP_TO_ARRAY",
+        "CURRENT_TIME",
+        "JSON_ARRAY",
+        "TO_TIMESTAMP_LTZ",
+        "UNIX_TIMESTAMP",
+    }
+)
 
-MODULES = ("numbers", "texts", "times", "conditions", "containers", "json", "aggregates")
+MODULES = (
+    "numbers",
+    "texts",
+    "times",
+    "conditions",
+    "containers",
+    "json",
+    "bitmaps",
+    "aggregates",
+)
 TITLES = {
     "numbers": "Numbers",
     "texts": "Texts and bytes",
@@ -76,6 +94,7 @@ TITLES = {
     "conditions": "Conditions and conversions",
     "containers": "Arrays, maps and rows",
     "json": "JSON",
+    "bitmaps": "Bitmaps",
     "aggregates": "Aggregates",
 }
 NOTES = {

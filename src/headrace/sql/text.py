@@ -8,6 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from headrace.sql import types as t
+from headrace.sql.builtin.bitmaps import bitmap_text
 from headrace.sql.builtin.times import moment, to_local
 from headrace.sql.types import DataType
 
@@ -100,6 +101,8 @@ def sql_text(type_: DataType, zone: ZoneInfo | None = None, printing: bool = Fal
         return interval_text
     if isinstance(type_, t.YearMonthIntervalType):
         return months_text
+    if isinstance(type_, t.BitmapType):
+        return bitmap_text
     if isinstance(type_, t.BinaryType | t.VarBinaryType):
         return (lambda v: f"x'{v.hex()}'") if printing else (lambda v: v.decode(errors="replace"))
     return _container_text(type_, zone, printing)
@@ -110,6 +113,11 @@ def _container_text(type_: DataType, zone: ZoneInfo | None, printing: bool) -> T
         text = sql_text(inner, zone, printing)
         return lambda v: "NULL" if v is None else text(v)
 
+    if isinstance(type_, t.StructuredType):
+        named = [(f.name, inside(f.data_type)) for f in type_.fields]
+        return lambda v: (
+            "(" + ", ".join(f"{n}={f(x)}" for (n, f), x in zip(named, v, strict=True)) + ")"
+        )
     if isinstance(type_, t.RowType):
         fields = [inside(f.data_type) for f in type_.fields]
         return lambda v: "(" + ", ".join(f(x) for f, x in zip(fields, v, strict=True)) + ")"

@@ -26,6 +26,7 @@ from headrace.common.errors import TypeMismatchError
 from headrace.common.types import row_of
 from headrace.sql import types as t
 from headrace.sql.builtin.arithmetic import decimal_of, fit_decimal, float32
+from headrace.sql.builtin.bitmaps import build
 from headrace.sql.types import DataType
 
 __all__ = ["Converter", "literal_text", "row_to_external", "to_external", "to_internal"]
@@ -156,6 +157,8 @@ def _simple(type_: DataType) -> Converter:
         return _expect(str)
     if isinstance(type_, t.BinaryType | t.VarBinaryType):
         return lambda v: bytes(v) if isinstance(v, bytes | bytearray | memoryview) else _refuse(v)
+    if isinstance(type_, t.BitmapType):
+        return build
     if isinstance(type_, t.DateType):
         return lambda v: v if isinstance(v, int) else v.toordinal() - _EPOCH_DAY
     if isinstance(type_, t.DayTimeIntervalType):

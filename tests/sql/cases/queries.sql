@@ -91,3 +91,7 @@ WITH big AS (SELECT * FROM orders WHERE price > 7), named AS (SELECT item, id FR
 SELECT a, b FROM (VALUES (1, 'x'), (2, 'y')) AS t(a, b) WHERE a > 1;
 SELECT name, x FROM people CROSS JOIN UNNEST(ARRAY[1, 2]) AS t(x) WHERE age > 36;
 SELECT name, w FROM (SELECT name, CASE WHEN age > 30 THEN ARRAY['a', 'b'] END AS ws FROM people) LEFT JOIN UNNEST(ws) AS t(w) ON TRUE;
+-- QUALIFY, and OVER above groups
+SELECT id, item FROM orders QUALIFY ROW_NUMBER() OVER (PARTITION BY item ORDER BY price, id) = 1;
+SELECT item, COUNT(*) AS n FROM orders GROUP BY item QUALIFY ROW_NUMBER() OVER (ORDER BY COUNT(*) DESC, item) <= 2;
+SELECT * FROM (SELECT item, SUM(price) AS s, ROW_NUMBER() OVER (ORDER BY SUM(price) DESC) AS rn FROM orders WHERE item IS NOT NULL GROUP BY item) WHERE rn <= 2;

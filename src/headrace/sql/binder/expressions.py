@@ -9,6 +9,7 @@ from typing import Any
 from headrace.sql import syntax as x
 from headrace.sql import types as t
 from headrace.sql.binder.context import BindingContext
+from headrace.sql.binder.objects import bind_object_of, bind_object_update
 from headrace.sql.binder.scope import Scope, field_of
 from headrace.sql.codegen.casts import castable
 from headrace.sql.expressions import Call, Column, Expression, Literal, TimeAttribute
@@ -73,6 +74,15 @@ class ExpressionBinder:
                 "subqueries in expressions need joins, which are not supported yet", node.span
             )
         raise self.context.error(f"{type(node).__name__} is not allowed here", node.span)
+
+    def condition(self, node: x.Node, clause: str) -> Expression:
+        """The bound form of a condition."""
+        bound = self.bind(node)
+        if not isinstance(bound.type, t.BooleanType | t.NullType):
+            raise self.context.error(
+                f"{clause} clause must be a condition, but is {bound.type.sql_text()}", node.span
+            )
+        return bound
 
     # Calls.
 
@@ -435,6 +445,9 @@ class ExpressionBinder:
 
     def _apply_row(self, node: x.Apply) -> Expression:
         return self.named("ROW", *(self.bind(a) for a in node.args), span=node.span)
+
+    _apply_object_of = bind_object_of
+    _apply_object_update = bind_object_update
 
 
 def is_rowtime(e: Expression) -> bool:

@@ -95,3 +95,13 @@ def map_from_arrays(keys: Array, values: Array) -> dict[Any, Any]:
 def map_union(*maps: dict[Any, Any]) -> dict[Any, Any]:
     """All entries; the last map with a key counts."""
     return {k: v for m in maps for k, v in m.items()}
+
+
+def update_fields(row: tuple[Any, ...] | None, *changes: Any) -> tuple[Any, ...] | None:
+    """A row with other values: positions and values in turn."""
+    if row is None:
+        return None
+    fields = list(row)
+    for position, value in zip(changes[0::2], changes[1::2], strict=True):
+        fields[position] = value
+    return tuple(fields)

@@ -9,16 +9,26 @@ from headrace.sql.type_rules import is_binary, is_character, is_timestamp
 from headrace.sql.types import DataType
 
 _DAY = 86_400_000_000
+_NOT_OF_TEXT = (
+    t.ArrayType,
+    t.BitmapType,
+    t.MapType,
+    t.RawType,
+    t.RowType,
+    t.VariantType,
+)
 
 
 def castable(source: DataType, target: DataType) -> bool:
     """Whether CAST is allowed."""
     if isinstance(source, t.NullType) or source.same_but_null(target):
         return True
+    if isinstance(source, t.VariantType):
+        return False
     if is_character(target):
         return True
     if is_character(source):
-        return not isinstance(target, t.ArrayType | t.MapType | t.RowType | t.RawType)
+        return not isinstance(target, _NOT_OF_TEXT)
     if isinstance(source, t.NumericType | t.BooleanType):
         return isinstance(target, t.NumericType | t.BooleanType) or is_interval_of(source, target)
     if isinstance(source, t.DateType):

@@ -153,6 +153,8 @@ class ExpressionCompiler:
     def _item(self, args: Sequence[str], container: DataType) -> str:
         if isinstance(container, t.MapType):
             return f"{args[0]}.get({args[1]})"
+        if isinstance(container, t.VariantType):
+            return f"{self.writer.reference('variants:item')}({args[0]}, {args[1]})"
         return f"{self.writer.reference('containers:item_of_array')}({args[0]}, {args[1]})"
 
     # Special forms.

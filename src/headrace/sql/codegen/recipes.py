@@ -1,56 +1,16 @@
-"""Recipes of aggregate functions: what each needs in the accumulator, and the lines for a row."""
+"""Recipes of aggregate functions, by name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from headrace.sql import types as t
 from headrace.sql.codegen.arithmetic import decimal_argument
-from headrace.sql.codegen.writer import CodeWriter
-from headrace.sql.expressions import AggregateCall
+from headrace.sql.codegen.bitmap_recipes import BITMAP_RECIPES
+from headrace.sql.codegen.recipe import Lines, Place, Recipe, counted_values, of_inserts
 from headrace.sql.types import DataType
 
 __all__ = ["RECIPES", "SUPPORTED", "SUPPORTED_OVER", "Lines", "Place", "Recipe", "user_recipe"]
-
-Lines = list[str]
-
-
-@dataclass
-class Recipe:
-    """How an aggregate is computed; `a` is the accumulator, `x` the argument, `b` another one.
-
-    Attributes:
-        initial: What the places start with, as code.
-        add: Lines for a row whose argument is not NULL.
-        remove: Lines that take such a row back; None if that cannot be done.
-        merge: Lines that add the accumulator `b`; None if that cannot be done.
-        value: Code for the result.
-        nulls: Whether rows with NULL count as well.
-    """
-
-    initial: list[str]
-    add: Lines
-    remove: Lines | None
-    merge: Lines | None
-    value: str
-    nulls: bool = False
-
-
-@dataclass
-class Place:
-    """Where a recipe works: the writer for references, and the first place in the list."""
-
-    writer: CodeWriter
-    at: int
-    call: AggregateCall
-
-    def slot(self, offset: int = 0, of: str = "a") -> str:
-        return f"{of}[{self.at + offset}]"
-
-    @property
-    def argument_type(self) -> DataType:
-        return self.call.arg_types[0]
 
 
 def _count(p: Place, retracts: bool) -> Recipe:
@@ -130,28 +90,10 @@ def _extreme(better: str, pick: str) -> Callable[[Place, bool], Recipe]:
             add = [f"if {a} is None or x {better} {a}: {a} = x"]
             merge = [f"if {b} is not None and ({a} is None or {b} {better} {a}): {a} = {b}"]
             return Recipe(["None"], add, None, merge, a)
-        counted = _counted_values(p)
+        counted = counted_values(p)
         return Recipe(*counted, f"({pick}({a}) if {a} else None)")
 
     return recipe
-
-
-def _counted_values(p: Place) -> tuple[list[str], Lines, Lines, Lines]:
-    """A dict from value to how often it is there."""
-    a, b = p.slot(), p.slot(of="b")
-    add = [f"{a}[x] = {a}.get(x, 0) + 1"]
-    remove = [
-        f"n = {a}.get(x, 0) - 1",
-        f"if n: {a}[x] = n",
-        f"else: {a}.pop(x, None)",
-    ]
-    merge = [
-        f"for x, n in {b}.items():",
-        f"    n += {a}.get(x, 0)",
-        f"    if n: {a}[x] = n",
-        f"    else: {a}.pop(x, None)",
-    ]
-    return ["{}"], add, remove, merge
 
 
 def _first(p: Place, retracts: bool) -> Recipe:
@@ -178,13 +120,8 @@ def _last(p: Place, retracts: bool) -> Recipe:
 def _ordered_values(p: Place, pick: str) -> Recipe:
     """Values in the order in which they came."""
     a = p.slot()
-    initial, add, remove, merge = _counted_values(p)
+    initial, add, remove, merge = counted_values(p)
     return Recipe(initial, add, remove, merge, f"({pick.format(a)} if {a} else None)")
-
-
-def _of_inserts(retracts: bool, line: str) -> Lines | None:
-    """A merge of what only ever grows: a part of the rows cannot take back what it never had."""
-    return None if retracts else [line]
 
 
 def _joined(p: Place, retracts: bool) -> Recipe:
@@ -194,14 +131,14 @@ def _joined(p: Place, retracts: bool) -> Recipe:
         ["[]"],
         [f"{a}.append(x)"],
         [f"if x in {a}: {a}.remove(x)"],
-        _of_inserts(retracts, f"{a}.extend({b})"),
+        of_inserts(retracts, f"{a}.extend({b})"),
         f"({separator}.join({a}) if {a} else None)",
     )
 
 
 def _collect(p: Place, retracts: bool) -> Recipe:
     a = p.slot()
-    return Recipe(*_counted_values(p), f"dict({a})")
+    return Recipe(*counted_values(p), f"dict({a})")
 
 
 def _array(p: Place, retracts: bool) -> Recipe:
@@ -210,7 +147,7 @@ def _array(p: Place, retracts: bool) -> Recipe:
         ["[]"],
         [f"{a}.append(x)"],
         [f"if x in {a}: {a}.remove(x)"],
-        _of_inserts(retracts, f"{a}.extend({b})"),
+        of_inserts(retracts, f"{a}.extend({b})"),
         f"(tuple({a}) if {a} else None)",
         nulls=True,
     )
@@ -248,7 +185,7 @@ def _spread(sample: bool, root: bool) -> Callable[[Place, bool], Recipe]:
 def _percentile(p: Place, retracts: bool) -> Recipe:
     """How often each value is there; the last argument may say how often a row counts."""
     a = p.slot()
-    initial, _, _, merge = _counted_values(p)
+    initial, _, _, merge = counted_values(p)
     weighted = len(p.call.args) > 1
     value, count = ("x[0]", "x[1]") if weighted else ("x", "1")
     change = [f"n = {a}.get({value}, 0) {{0}} {count}", f"if n: {a}[{value}] = n"]
@@ -270,7 +207,7 @@ def _json_object(p: Place, retracts: bool) -> Recipe:
     value = f"{text}({a}.items(), {p.writer.constant(p.call.constants[0])})"
     add = [f"{a}[x[0]] = x[1]"]
     remove = [f"if {a}.get(x[0]) == x[1]: {a}.pop(x[0], None)"]
-    merge = _of_inserts(retracts, f"{a}.update({b})")
+    merge = of_inserts(retracts, f"{a}.update({b})")
     return Recipe(["{}"], add, remove, merge, value, nulls=True)
 
 
@@ -306,7 +243,7 @@ def user_recipe(p: Place, retracts: bool) -> Recipe:
         [f"{function}.create()"],
         [f"{function}.accumulate({a}, {arguments})"],
         [f"{function}.retract({a}, {arguments})"],
-        _of_inserts(retracts or not p.call.function.mergeable, f"{function}.merge({a}, {b})"),
+        of_inserts(retracts or not p.call.function.mergeable, f"{function}.merge({a}, {b})"),
         f"{function}.value({a})",
         nulls=True,
     )
@@ -337,6 +274,7 @@ RECIPES: dict[str, Callable[[Place, bool], Recipe]] = {
     "JSON_ARRAYAGG": _json_array,
     "ROW_NUMBER": _row_number,
     "LAG": _lag,
+    **BITMAP_RECIPES,
 }
 _ORDERED = frozenset({"ROW_NUMBER", "LAG"})
 

@@ -257,6 +257,8 @@ def _writer(type_: DataType, style: _Style) -> Callable[[Any], str]:
         return str
     if isinstance(type_, t.DecimalType):
         return decimal_text if style.short_decimals else "{:f}".format
+    if isinstance(type_, t.VariantType):
+        return str
     if isinstance(type_, t.BinaryType | t.VarBinaryType):
         return lambda v: _quoted(base64.b64encode(v).decode())
     if isinstance(type_, t.DateType):

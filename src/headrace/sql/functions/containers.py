@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from headrace.sql import types as t
 from headrace.sql.functions.registry import scalar
-from headrace.sql.type_rules import common_type
+from headrace.sql.type_rules import common_type, is_character
 from headrace.sql.types import DataType
 
 
@@ -16,6 +16,8 @@ def _array(types: Sequence[DataType]) -> DataType | None:
 
 
 def _map(types: Sequence[DataType]) -> DataType | None:
+    if len(types) % 2:
+        return None
     key, value = common_type(types[0::2]), common_type(types[1::2])
     return None if key is None or value is None else t.MapType(key, value, False)
 
@@ -26,6 +28,9 @@ def _row(types: Sequence[DataType]) -> DataType | None:
 
 def _item(types: Sequence[DataType]) -> DataType | None:
     container, key = types
+    if isinstance(container, t.VariantType):
+        known = is_character(key) or isinstance(key, t.IntegralType)
+        return container.nullable() if known else None
     if isinstance(container, t.MapType):
         return container.value_type.nullable()  # type: ignore[no-any-return]
     if isinstance(container, t.ArrayType) and isinstance(key, t.IntegralType):
@@ -77,6 +82,8 @@ FUNCTIONS = [
     scalar("MAP", "any+", _map, "containers:make_map", strict=False),
     scalar("ROW", "any+", _row, "({args},)", strict=False),
     scalar("ITEM", "any, any", _item, table_name="at"),
+    scalar("OBJECT_OF", "string, any*", "arg0", "({args},)", strict=False),
+    scalar("OBJECT_UPDATE", "row, any*", "arg0", "containers:update_fields", strict=False),
     scalar("GET", "any, any", "arg0", strict=True),
     scalar("CARDINALITY", "array|map", "int", "len({0})"),
     scalar("ELEMENT", "array", _only_element, "containers:element"),

@@ -17,6 +17,8 @@ FUNCTIONS = [
     scalar("JSON_OBJECT", "string, string*", "string!", "json_functions:json_object", strict=False),
     scalar("JSON_ARRAY", "string, string*", "string!", "json_functions:json_array", strict=False),
     scalar("JSON", "string", "string", "json_functions:json_raw"),
+    scalar("PARSE_JSON", "string, bool?", "variant", "variants:parse_json"),
+    scalar("TRY_PARSE_JSON", "string, bool?", "variant?", "variants:try_parse_json"),
     scalar("JSON_QUOTE", "string", "string", "json_functions:json_quote"),
     scalar("JSON_UNQUOTE", "string", "string", "json_functions:json_unquote"),
 ]

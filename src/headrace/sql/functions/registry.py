@@ -151,6 +151,7 @@ def builtin_registry() -> Registry:
     """Flink's built-in functions, as far as they are there."""
     from headrace.sql.functions import (
         aggregates,
+        bitmaps,
         conditions,
         containers,
         json,
@@ -160,7 +161,7 @@ def builtin_registry() -> Registry:
         times,
     )
 
-    modules = (operators, numbers, texts, times, conditions, containers, json, aggregates)
+    modules = (operators, numbers, texts, times, conditions, containers, json, aggregates, bitmaps)
     return Registry([f for m in modules for f in m.FUNCTIONS])
 
 

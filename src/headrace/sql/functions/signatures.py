@@ -36,6 +36,7 @@ _CHECKS: dict[str, Callable[[DataType], bool]] = {
     "float": lambda x: isinstance(x, t.FloatType | t.DoubleType),
     "text": is_character,
     "binary": is_binary,
+    "bitmap": lambda x: isinstance(x, t.BitmapType),
     "bool": lambda x: isinstance(x, t.BooleanType),
     "date": lambda x: isinstance(x, t.DateType),
     "time": lambda x: isinstance(x, t.TimeType),
@@ -65,6 +66,9 @@ _TYPES: dict[str, Callable[[bool], DataType]] = {
     "time": lambda n: t.TimeType(0, n),
     "timestamp3": lambda n: t.TimestampType(3, n),
     "ltz3": lambda n: t.LocalZonedTimestampType(3, n),
+    "bitmap": t.BitmapType,
+    "variant": t.VariantType,
+    "ints": lambda n: t.ArrayType(t.IntType(), n),
     "strings": lambda n: t.ArrayType(string_type(), n),
 }
 
@@ -75,6 +79,10 @@ _CASTS: dict[str, tuple[Callable[[DataType], bool], Callable[[bool], DataType]]]
     "double": (lambda x: isinstance(x, t.NumericType), t.DoubleType),
     "string": (is_character, string_type),
     "bytes": (is_binary, _TYPES["bytes"]),
+    "ints": (
+        lambda x: isinstance(x, t.ArrayType) and isinstance(x.element_type, t.IntegralType),
+        _TYPES["ints"],
+    ),
 }
 
 

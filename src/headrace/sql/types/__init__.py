@@ -11,6 +11,7 @@ from headrace.sql.types.atomic import (
     AtomicType,
     BigIntType,
     BinaryType,
+    BitmapType,
     BooleanType,
     CharType,
     DecimalType,
@@ -25,6 +26,7 @@ from headrace.sql.types.atomic import (
     TinyIntType,
     VarBinaryType,
     VarCharType,
+    VariantType,
 )
 from headrace.sql.types.base import DataType
 from headrace.sql.types.composite import (
@@ -35,6 +37,7 @@ from headrace.sql.types.composite import (
     MultisetType,
     RowField,
     RowType,
+    StructuredType,
 )
 from headrace.sql.types.temporal import (
     DateType,
@@ -54,6 +57,7 @@ __all__ = [
     "AtomicType",
     "BigIntType",
     "BinaryType",
+    "BitmapType",
     "BooleanType",
     "CharType",
     "DataType",
@@ -77,12 +81,14 @@ __all__ = [
     "RowField",
     "RowType",
     "SmallIntType",
+    "StructuredType",
     "TimeType",
     "TimestampType",
     "TinyIntType",
     "UserDefinedType",
     "VarBinaryType",
     "VarCharType",
+    "VariantType",
     "YearMonthIntervalType",
     "ZonedTimestampType",
 ]

@@ -136,3 +136,15 @@ class VarBinaryType(_SizedType):
 
     def _sql(self) -> str:
         return "BYTES" if self.length == MAX_LENGTH else super()._sql()
+
+
+class BitmapType(AtomicType):
+    """A set of whole numbers of 32 bits without sign."""
+
+    _root = "BITMAP"
+
+
+class VariantType(AtomicType):
+    """A value of any type, as JSON has them; its internal form is JSON with ordered keys."""
+
+    _root = "VARIANT"

@@ -253,3 +253,20 @@ class RowType(DataType):
 
     def __repr__(self) -> str:
         return f"RowType({','.join(map(repr, self.fields))})"
+
+
+class StructuredType(RowType):
+    """A row that has the name of a class."""
+
+    _root = "STRUCTURED"
+
+    def __init__(self, class_name: str, fields: list[RowField], nullable: bool = True) -> None:
+        super().__init__(fields, nullable)
+        self.class_name = class_name
+
+    def _same(self) -> tuple[Any, ...]:
+        return (self.class_name, *super()._same())
+
+    def _sql(self) -> str:
+        fields = super()._sql().removeprefix("ROW<")
+        return f"STRUCTURED<'{self.class_name}', {fields}"
