@@ -16,7 +16,6 @@ from headrace.sql import statements as s
 from headrace.sql.expressions import Schema
 from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.changelog import check_append_only
 from headrace.sql.rules import optimize
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.statement_executor import StatementExecutor
@@ -88,7 +87,7 @@ class LocalSession:
     def query(self, text: str, **settings: Any) -> Result:
         """A query in this process; settings are those of `run_in_process`."""
         plan = self.plan(text)
-        check_append_only(plan)
+        self.session.check(plan)
         translator = self.session.translator()
         try:
             stream = translator.stream(plan)

@@ -10,6 +10,7 @@ from sqlglot.tokenizer_core import TokenType
 from headrace.sql import statements as s
 from headrace.sql.dialect import FlinkParser
 from headrace.sql.from_ast import expression_node
+from headrace.sql.hints import hint_options
 
 _SHOW_KINDS = (
     "CURRENT CATALOG",
@@ -52,6 +53,9 @@ class StatementParser(FlinkParser):
             # TABLE t is short for SELECT * FROM t.
             table: Any = self._parse_table_parts()
             return exp.select("*").from_(table)
+        word = start.text.upper() if start else ""
+        if word in _UNSUPPORTED:
+            self.raise_error(f"{word} is not supported yet", start)
         query = self._parse_statement()
         if query is None or query.key not in _QUERY_KEYS:
             self.raise_error("Expecting a statement", start)
@@ -140,7 +144,7 @@ class StatementParser(FlinkParser):
         replace = bool(self._match_text_seq("OR", "REPLACE"))
         temporary = bool(self._match_text_seq("TEMPORARY"))
         system = bool(self._match_text_seq("SYSTEM"))
-        kind = self.word()
+        token, kind = self._curr, self.word()
         if kind == "TABLE":
             return self._create_table(temporary, replace)
         if kind == "VIEW":
@@ -156,7 +160,7 @@ class StatementParser(FlinkParser):
             name, comment = self.name(), self.comment()
             options = self.options() if self._match_text_seq("WITH") else {}
             return s.CreateCatalog(name, options, comment, if_not_exists)
-        self.raise_error(f"CREATE {kind} is not supported")
+        self.raise_error(f"CREATE {kind} is not supported yet", token)
         raise AssertionError
 
     def _create_table(self, temporary: bool, replace: bool) -> s.Statement:
@@ -548,16 +552,7 @@ class StatementParser(FlinkParser):
         return s.JobStatement("STOP", job, savepoint, drain)
 
 
+_UNSUPPORTED = frozenset({"CALL", "DELETE", "MERGE", "TRUNCATE", "UPDATE"})
+"""First words of statements that Flink has, for tables that can change rows in place."""
+
 _QUERY_KEYS = frozenset({"select", "union", "except", "intersect", "values", "subquery", "table"})
-
-
-def hint_options(comments: list[str], name: str = "OPTIONS") -> dict[str, str]:
-    """The options of a hint such as `/*+ OPTIONS('a' = 'b') */` among comments."""
-    import re
-
-    found: dict[str, str] = {}
-    for comment in comments:
-        for hint in re.finditer(rf"\b{name}\s*\(([^)]*)\)", comment, re.IGNORECASE):
-            for key, value in re.findall(r"'([^']*)'\s*=\s*'([^']*)'", hint[1]):
-                found[key] = value
-    return found

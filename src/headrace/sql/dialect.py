@@ -242,12 +242,18 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
             else:
                 return base
 
-    def _numbers(self) -> list[int]:
+    def _numbers(self, *limits: tuple[int, int]) -> list[int]:
+        """Numbers in parentheses, each between its limits."""
         if not self._match(TokenType.L_PAREN):
             return []
-        found = [int(self.word())]
-        while self._match(TokenType.COMMA):
-            found.append(int(self.word()))
+        found: list[int] = []
+        for low, high in limits or ((0, 9), (0, 9)):
+            if found and not self._match(TokenType.COMMA):
+                break
+            token, word = self._curr, self.word()
+            if not word.isdigit() or not low <= int(word) <= high:
+                self.raise_error(f"Expecting a number from {low} to {high}", token)
+            found.append(int(word))
         self._match_r_paren()
         return found
 
@@ -266,13 +272,13 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
                 sized = DataTypes.VARCHAR
             if word == "BINARY" and self._match_text_seq("VARYING"):
                 sized = DataTypes.VARBINARY
-            length: DataType = sized((self._numbers() or [1])[0])
+            length: DataType = sized((self._numbers((1, _LONGEST)) or [1])[0])
             return length
         if word in ("DECIMAL", "DEC", "NUMERIC"):
-            precision, scale = ([*self._numbers(), 0, 0])[:2]
+            precision, scale = ([*self._numbers((1, 38), (0, 38)), 0, 0])[:2]
             return DataTypes.DECIMAL(precision or 10, scale)
         if word == "TIME":
-            numbers = self._numbers() or [0]
+            numbers = self._numbers((0, 9)) or [0]
             self._match_text_seq("WITHOUT", "TIME", "ZONE")
             return DataTypes.TIME(numbers[0])
         if word in ("TIMESTAMP", "TIMESTAMP_LTZ"):
@@ -285,7 +291,7 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
         raise AssertionError
 
     def _parse_timestamp_type(self, word: str) -> DataType:
-        precision = (self._numbers() or [6])[0]
+        precision = (self._numbers((0, 9)) or [6])[0]
         if word == "TIMESTAMP_LTZ" or self._match_text_seq("WITH", "LOCAL", "TIME", "ZONE"):
             return DataTypes.TIMESTAMP_LTZ(precision)
         if self._match_text_seq("WITH", "TIME", "ZONE"):
@@ -337,6 +343,7 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
         return t.RowField(name, type_, comment)
 
 
+_LONGEST = 2**31 - 1
 _SIMPLE_TYPES: dict[str, Any] = {
     "BOOLEAN": DataTypes.BOOLEAN,
     "TINYINT": DataTypes.TINYINT,
@@ -348,6 +355,8 @@ _SIMPLE_TYPES: dict[str, Any] = {
     "DOUBLE": DataTypes.DOUBLE,
     "STRING": DataTypes.STRING,
     "BYTES": DataTypes.BYTES,
+    "BITMAP": t.BitmapType,
+    "VARIANT": t.VariantType,
     "DATE": DataTypes.DATE,
     "NULL": DataTypes.NULL,
 }

@@ -14,6 +14,7 @@ from headrace.sql import syntax as x
 from headrace.sql import types as t
 from headrace.sql.builtin.times import parse_date, parse_time, parse_timestamp
 from headrace.sql.dialect import NamedArgument, TableArgument, TypeNode
+from headrace.sql.excerpts import SpannedError
 from headrace.sql.intervals import interval_constant
 from headrace.sql.type_rules import decimal_type_of, literal_type
 
@@ -71,7 +72,7 @@ def expression_node(node: Any) -> x.Node:
         convert = _CONVERTERS.get(kind)
         if convert is not None:
             return convert(node)
-    raise SqlError(f"{node.sql()} is not supported here")
+    raise SpannedError(f"{node.sql()} is not supported here", span_of(node))
 
 
 def _apply(name: Any, node: Any, *args: Any) -> x.Node:
@@ -258,7 +259,7 @@ def _is(node: Any, negated: bool = False) -> x.Node:
         kind = str(right.args.get("this") or "VALUE").upper()
         checked = _apply("IS_JSON", node, node.this, exp.Literal.string(kind))
         return x.Apply("NOT", (checked,)) if negated else checked
-    raise SqlError(f"IS {right.sql()} is not supported")
+    raise SpannedError(f"IS {right.sql()} is not supported", span_of(node))
 
 
 def _between(node: Any) -> x.Node:
@@ -300,11 +301,13 @@ def _cast_literal(node: Any) -> x.Node:
         "TIMESTAMP": (parse_timestamp, lambda: t.TimestampType(_fraction_digits(text), False)),
     }
     if kind not in parsers or not isinstance(node.this, exp.Literal):
-        raise SqlError(f"{node.sql()} is not supported; write CAST({text} AS {kind})")
+        raise SpannedError(
+            f"{node.sql()} is not supported; write CAST({text} AS {kind})", span_of(node)
+        )
     parse, type_ = parsers[kind]
     value = parse(text)
     if value is None:
-        raise SqlError(f"{text!r} is no {kind}")
+        raise SpannedError(f"{text!r} is no {kind}", span_of(node))
     return x.Constant(value, type_(), span=span_of(node))
 
 
@@ -373,7 +376,7 @@ def _hex_digits(node: Any) -> bytes:
 
 
 def _unsupported(node: Any) -> x.Node:
-    raise SqlError(f"{type(node).__name__} is not allowed here")
+    raise SpannedError(f"{type(node).__name__} is not allowed here", span_of(node))
 
 
 _CONVERTERS: dict[type, Callable[[Any], x.Node]] = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 
-from headrace.common.errors import SqlError
 from headrace.sql import types as t
 from headrace.sql.data_types import DataTypes
+from headrace.sql.excerpts import SpannedError
 from headrace.sql.syntax import Constant, Span
 
 _MILLIS = {
@@ -34,7 +34,7 @@ def interval_constant(text: str, units: str, span: Span | None = None) -> Consta
             return Constant(_millis(text, first, last), _type(first, last), span=span)
     except (ValueError, InvalidOperation):
         pass
-    raise SqlError(f"INTERVAL '{text}' {units} is no interval")
+    raise SpannedError(f"INTERVAL '{text}' {units} is no interval", span)
 
 
 def _type(first: str, last: str) -> t.DataType:

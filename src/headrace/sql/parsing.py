@@ -12,17 +12,16 @@ from headrace.common.errors import SqlError
 from headrace.sql import statements as s
 from headrace.sql.ddl_parser import StatementParser
 from headrace.sql.dialect import Flink
+from headrace.sql.excerpts import located, underlined
 from headrace.sql.from_ast import expression_node
 from headrace.sql.syntax import Node, Span
 from headrace.sql.types import DataType
 
 __all__ = [
-    "located",
     "parse_expression",
     "parse_statement",
     "parse_statements",
     "parse_type_text",
-    "underlined",
 ]
 
 
@@ -50,6 +49,9 @@ def parse_expression(text: str) -> Node:
             parser.raise_error("this was not expected here")
     except ParseError as error:
         raise _translated(error, text) from None
+    except SqlError as error:
+        located(error, text)
+        raise
     return node
 
 
@@ -63,6 +65,9 @@ def parse_type_text(text: str) -> DataType:
             parser.raise_error("this was not expected here")
     except ParseError as error:
         raise _translated(error, text) from None
+    except SqlError as error:
+        located(error, text)
+        raise
     return type_
 
 
@@ -110,6 +115,9 @@ def _parse_one(tokens: list[Any], text: str) -> s.Statement:
         parser.check_errors()
     except ParseError as error:
         raise _translated(error, text) from None
+    except SqlError as error:
+        located(error, text)
+        raise
     return statement
 
 
@@ -136,6 +144,8 @@ def _translated(error: ParseError, text: str) -> SqlError:
     detail = error.errors[0] if error.errors else {}
     line, column = detail.get("line"), detail.get("col") or 0
     message = detail.get("description") or str(error)
+    if message.startswith("Required keyword"):
+        message = "something is missing after this"
     if not line:
         return SqlError(message)
     highlight = detail.get("highlight") or " "
@@ -145,26 +155,6 @@ def _translated(error: ParseError, text: str) -> SqlError:
     shown = lines[line - 1] if line <= len(lines) else ""
     mark = " " * start + "^" * max(len(highlight.splitlines()[0]), 1)
     return SqlError(f"{message}\n    {shown}\n    {mark}", (line, start + 1))
-
-
-# A name in a message, in quotes of any kind.
-_QUOTED = re.compile(r"'([^'\n]+)'|`([^`\n]+)`|\[([^\]\n]+)\]")
-
-
-def located(error: SqlError, text: str) -> None:
-    """Gives an error the place of the first name of its message that the text has."""
-    if error.position is not None or not text:
-        return
-    message = str(error)
-    for match in _QUOTED.finditer(message):
-        name = next(g for g in match.groups() if g).split(".")[-1].strip("`")
-        found = re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text)
-        if found is None:
-            found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
-        if found is not None:
-            shown = underlined(message, text, (found.start(), found.end() - 1))
-            error.args, error.position = shown.args, shown.position
-            return
 
 
 def _unterminated(text: str) -> Span | None:
@@ -181,17 +171,3 @@ def _unterminated(text: str) -> Span | None:
                 return (position, position)
             position += 1
     return None
-
-
-def underlined(message: str, text: str, span: Span | None) -> SqlError:
-    """An error that shows a piece of the text."""
-    if span is None or not text:
-        return SqlError(message)
-    start, end = span
-    line_start = text.rfind("\n", 0, start) + 1
-    line_end = text.find("\n", start)
-    shown = text[line_start : line_end if line_end >= 0 else len(text)]
-    column = start - line_start
-    mark = " " * column + "^" * max(min(end, line_start + len(shown) - 1) - start + 1, 1)
-    line = text.count("\n", 0, start) + 1
-    return SqlError(f"{message}\n    {shown}\n    {mark}", (line, column + 1))

@@ -214,6 +214,7 @@ class OverSpec(OperatorSpec):
     event_time: bool
     rows: bool
     start: int | None
+    ttl_ms: int = 0
 
     kind: ClassVar[str] = "OverAggregate"
     operator: ClassVar[str] = f"{_PACKAGE}.over:OverOperator"
@@ -396,6 +397,7 @@ class SetOperationSpec(OperatorSpec):
     operation: str
     all: bool
     final_only: bool = False
+    ttl_ms: int = 0
 
     kind: ClassVar[str] = "SetOperation"
     operator: ClassVar[str] = f"{_PACKAGE}.set_operation:SetOperationOperator"

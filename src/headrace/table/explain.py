@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from headrace.common.errors import SqlError
 from headrace.sql import statements as s
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.changelog import check_append_only
 from headrace.sql.plan.text import plan_text
 from headrace.sql.rules import optimize
 from headrace.sql.segments.planning import find_segments, segment_places
@@ -36,7 +35,7 @@ def explain_plans(session: Session, plans: Sequence[n.Node], details: Sequence[s
     changelog = "CHANGELOG_MODE" in details
     optimized = [optimize(p) for p in plans]
     for plan in optimized:
-        check_append_only(plan)
+        session.check(plan)
     parts = ["== Abstract Syntax Tree =="]
     parts += [plan_text(p) for p in plans]
     parts += ["", "== Optimized Execution Plan =="]

@@ -19,12 +19,15 @@ from headrace.sql.binder import BindingContext, QueryBinder
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.catalog import CatalogManager, TableEntry
+from headrace.sql.excerpts import located
 from headrace.sql.expressions import Expression, Field, Literal, Schema
 from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.changelog import check_append_only, is_append_only
+from headrace.sql.plan.changelog import is_append_only
+from headrace.sql.plan.stream_checks import check_stream
 from headrace.sql.rules import optimize
 from headrace.sql.types import NullType
+from headrace.sql.unsupported import check_supported_syntax
 from headrace.table.connectors.base import TableSink, find_factory
 from headrace.table.connectors.not_null import enforced
 from headrace.table.connectors.upsert_materialize import (
@@ -174,7 +177,7 @@ class Session:
 
     def view_plan(self, entry: TableEntry) -> n.Node:
         """The plan of a view's text."""
-        from headrace.sql.binder.queries import renamed
+        from headrace.sql.binder.relations import renamed
 
         text = entry.view_text or ""
         statement = parse_statement(text)
@@ -185,7 +188,12 @@ class Session:
 
     def query_plan(self, tree: Any, text: str) -> n.Node:
         """The plan of a query."""
-        return QueryBinder(self.binding(text)).bind(tree)
+        try:
+            check_supported_syntax(tree, text)
+            return QueryBinder(self.binding(text)).bind(tree)
+        except SqlError as error:
+            located(error, text)
+            raise
 
     def insert_plan(self, insert: s.Insert, text: str) -> n.Node:
         """The plan of an INSERT."""
@@ -235,8 +243,13 @@ class Session:
         sink = enforced(sink, query, sink_schema(entry), drop)
         return n.Sink(plan.schema, plan, full, sink, keys, several)
 
+    def check(self, plan: n.Node) -> None:
+        """Refuses an optimized plan that cannot run in the session's mode."""
+        if not self.batch:
+            check_stream(plan)
+
     def _check_sink(self, sink: TableSink, plan: n.Node, name: str) -> None:
-        check_append_only(plan)
+        self.check(plan)
         if not self.batch and not sink.accepts_updates and not is_append_only(plan):
             culprit = next(x for x in _walk(plan) if not is_append_only(x))
             raise SqlError(
@@ -303,7 +316,7 @@ class Session:
     def run_query(self, plan: n.Node) -> TableResult:
         """Starts a query; its rows come while it runs."""
         plan = optimize(plan)
-        check_append_only(plan)
+        self.check(plan)
         translator = self.translator()
         schema = plan.schema
         changelog = translator.changelog(plan)

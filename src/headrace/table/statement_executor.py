@@ -8,7 +8,8 @@ from typing import Any
 from headrace.common.errors import SqlError
 from headrace.sql import statements as s
 from headrace.sql.catalog import TableEntry
-from headrace.sql.parsing import located, parse_statement
+from headrace.sql.excerpts import located
+from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
 from headrace.table.session import Session
 from headrace.table.table_result import TableResult
@@ -43,7 +44,7 @@ class StatementExecutor:
                 return show_statement(self.session, statement, text)
             return method(statement, text)
         except SqlError as error:
-            located(error, text)
+            located(error, text, getattr(statement, "path", ())[-1:])
             raise
 
     # Queries and inserts.

@@ -26,7 +26,7 @@ from headrace.sql.data_types import DataTypes
 from headrace.sql.expressions import Field
 from headrace.sql.expressions import Schema as BoundSchema
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.changelog import check_append_only, is_append_only
+from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.rules import optimize
 from headrace.sql.types import DataType
 from headrace.table.connectors.base import TableSource
@@ -199,7 +199,7 @@ def _named(plan: n.Node, names: Sequence[ExpressionBase]) -> n.Node:
 def table_stream(session: Session, plan: n.Node, changelog: bool) -> DataStream[Any]:
     """The stream of a table's rows."""
     plan = optimize(plan)
-    check_append_only(plan)
+    session.check(plan)
     translator = session.translator()
     if not changelog and not session.batch and not is_append_only(plan):
         raise SqlError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import SqlError
 from headrace.sql import syntax as x
-from headrace.sql.binder.queries import distinct, renamed, same_types, union_of
+from headrace.sql.binder.relations import distinct, renamed, same_types, union_of
 from headrace.sql.expressions import SortKey
 from headrace.sql.plan import nodes as n
 from headrace.table.explain import explain_plans

@@ -14,7 +14,7 @@ from headrace.sql.binder.expressions import ExpressionBinder, column_index
 from headrace.sql.binder.group_windows import GroupWindow as BoundGroupWindow
 from headrace.sql.binder.group_windows import group_window_of
 from headrace.sql.binder.over import bind_over, contains_over
-from headrace.sql.binder.queries import PositionedName, QueryBinder
+from headrace.sql.binder.queries import PositionedName
 from headrace.sql.binder.scope import Scope
 from headrace.sql.expressions import Expression as Bound
 from headrace.sql.expressions import SortKey, TimeAttribute
@@ -165,7 +165,7 @@ class TableBinding:
 
     def filtered(self, predicate: Any) -> n.Node:
         """Rows for which a condition is TRUE."""
-        condition = QueryBinder(self.context)._condition(self.scope, node_of(predicate), "where")
+        condition = self.binder.condition(node_of(predicate), "where")
         return n.Filter.of(self.plan, condition)
 
     def sort_keys(self, fields: Sequence[Any]) -> tuple[SortKey, ...]:

@@ -276,11 +276,6 @@ class StreamTranslator:
         return specs.WindowSlices(window.kind, window.size, slide, window.offset, step, zone)
 
     def _windowtable(self, node: n.WindowTable) -> Transformation:
-        if node.window.kind == "SESSION":
-            raise SqlError(
-                "SESSION is supported with GROUP BY window_start, window_end and the partition "
-                "keys only"
-            )
         slices = self._slices(node.window)
         spec = specs.WindowTableSpec(slices, node.window.time, node.window.event_time)
         return self.operator("WindowTableFunction", [self.translate(node.input)], spec)
@@ -354,16 +349,18 @@ class StreamTranslator:
         if self.settings.batch:
             return self._sorted_over(node)
         check_supported(node.calls, SUPPORTED_OVER)
-        (key, *further) = node.order or (SortKey(0),)
+        (key,) = node.order
         time = node.input.schema[key.index].time
-        if time is None or further or key.descending:
-            raise SqlError(
-                "OVER windows' ordering in stream mode must be defined on a time attribute in "
-                "ascending order"
-            )
         code = aggregate_code(node.calls, False, self.settings.zone)
         keyed = self.keyed(self.translate(node.input), node.partition)
-        spec = specs.OverSpec(code, key.index, time is TimeAttribute.ROWTIME, node.rows, node.start)
+        spec = specs.OverSpec(
+            code,
+            key.index,
+            time is TimeAttribute.ROWTIME,
+            node.rows,
+            node.start,
+            self.settings.state_ttl_ms,
+        )
         return self.operator("OverAggregate", [keyed], spec, not node.partition)
 
     def _match(self, node: Match) -> Transformation:
@@ -469,11 +466,6 @@ class StreamTranslator:
             spec = specs.SortSpec(sort_order(node.keys))
             return self.operator("Sort", [upstream], spec, True)
         first = node.input.schema[node.keys[0].index]
-        if first.time is None or node.keys[0].descending:
-            raise SqlError(
-                "Sort on a non-time-attribute field is not supported: a stream has no end; order "
-                "by a time attribute first, ascending, or add LIMIT"
-            )
         time = node.keys[0].index if first.time is TimeAttribute.ROWTIME else None
         spec = specs.SortSpec(sort_order(node.keys), time)
         if first.time is TimeAttribute.PROCTIME:
@@ -489,10 +481,14 @@ class StreamTranslator:
         if self.settings.batch:
             spec = specs.SortSpec(sort_order(node.keys), None, node.offset, node.fetch)
             return self.operator("SortLimit", [upstream], spec, True)
-        if node.fetch is None:
-            raise SqlError("ORDER BY with OFFSET alone is not supported on a stream; add LIMIT")
+        assert node.fetch is not None
         rank = specs.RankSpec(
-            sort_order(node.keys), node.offset + 1, node.offset + node.fetch, False, changelog
+            sort_order(node.keys),
+            node.offset + 1,
+            node.offset + node.fetch,
+            False,
+            changelog,
+            ttl_ms=self.settings.state_ttl_ms,
         )
         return self.operator("SortLimit", [self.keyed(upstream, ())], rank, True)
 
@@ -507,7 +503,8 @@ class StreamTranslator:
             self.keyed(self._as_changelog(i, changelog), list(width))
             for i in (node.left, node.right)
         ]
-        spec = specs.SetOperationSpec(node.kind, node.all, self.settings.batch)
+        settings = self.settings
+        spec = specs.SetOperationSpec(node.kind, node.all, settings.batch, settings.state_ttl_ms)
         return self.operator(node.kind.capitalize(), inputs, spec)
 
     def _packed(self, arguments: Sequence[Expression]) -> GeneratedCode:

@@ -137,7 +137,7 @@ class Aggregation:
         """The plan, and expressions over it."""
         outer = _GroupedBinder(self)
         expressions = [outer.bind(v) for v in values]
-        condition = None if having is None else outer.bind(having)
+        condition = None if having is None else outer.condition(having, "HAVING")
         sorting: list[Expression | None] = []
         for item in order:
             if isinstance(item.value, x.Constant):
@@ -215,10 +215,12 @@ class Aggregation:
             return _Placeholder(t.BigIntType(False), -1, name, tuple(node.args))
         if name in NUMBERING:
             raise self.context.error(f"{name} needs an OVER clause", node.span)
-        args = [self._inner.bind(a) for a in node.args]
         for a in node.args:
             if contains_aggregate(self.context, a):
                 raise self.context.error("Aggregate expressions cannot be nested", a.span)
+        if node.distinct and not node.args:
+            raise self.context.error(f"{name}(DISTINCT *) has no values that differ", node.span)
+        args = [self._inner.bind(a) for a in node.args]
         bound = function.bind([a.type for a in args])
         if bound is None:
             given = ", ".join(a.type.sql_text() for a in args)
@@ -232,7 +234,9 @@ class Aggregation:
             # Exact: nothing is gained by a guess where the values are kept anyway.
             function, node = self.context.registry.find("COUNT"), replace(node, distinct=True)
         args, constants = split_constants(self.context, name, args, node.span)
-        condition = None if node.condition is None else self._inner.bind(node.condition)
+        condition = None
+        if node.condition is not None:
+            condition = self._inner.condition(node.condition, "FILTER")
         if not self.group and self.sets is None and name != "COUNT":
             result = result.nullable() if name not in ("SUM0", "$SUM0") else result
         found = _Call(function, tuple(args), node.distinct, condition, result, constants)
@@ -396,12 +400,19 @@ class _GroupedBinder(ExpressionBinder):
             return e
         return e.with_children([self.resolved(c, columns) for c in e.children])
 
+    def _group_index(self, name: str, node: x.Node) -> int:
+        a = self._aggregation
+        bound = a._inner.bind(node)
+        if bound not in a.group:
+            raise self.context.error(f"Argument to {name} is not being grouped", node.span)
+        return a.group.index(bound)
+
     def _grouping(self, e: _Placeholder, columns: tuple[Expression, ...]) -> Expression:
         """GROUPING and GROUPING_ID: which columns of a grouping set are not in it."""
         a = self._aggregation
         if e.special == "GROUP_ID" or a.sets is None:
             return Literal(t.BigIntType(False), 0)
-        wanted = [a.group.index(a._inner.bind(n_)) for n_ in e.arguments]
+        wanted = [self._group_index(e.special, node) for node in e.arguments]
         number = columns[len(a.group)]
         total: Expression = Literal(t.BigIntType(False), 0)
         for index in wanted:

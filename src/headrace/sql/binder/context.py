@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.common.errors import SqlError
+from headrace.sql.excerpts import Excerpt
 from headrace.sql.functions import Registry, builtin_registry
-from headrace.sql.parsing import underlined
 from headrace.sql.plan.nodes import Node
 from headrace.sql.syntax import Span
 
@@ -51,7 +51,11 @@ class BindingContext:
 
     def error(self, message: str, span: Span | None = None) -> SqlError:
         """An error that shows the place."""
-        return underlined(message, self.text, span)
+        return self.excerpt(span).error(message)
+
+    def excerpt(self, span: Span | None) -> Excerpt:
+        """A piece of the statement."""
+        return Excerpt(self.text, span)
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

@@ -106,7 +106,9 @@ def _unnest(
         if isinstance(type_.element_type, t.RowType):
             kind = "rows"
     else:
-        raise context.error(f"UNNEST takes an array, map or multiset, not {type_.sql_text()}")
+        raise context.error(
+            f"UNNEST takes an array, map or multiset, not {type_.sql_text()}", span_of(relation)
+        )
     fields = [Field(name, x) for name, x in types]
     if ordinality:
         fields.append(Field("ORDINALITY", t.IntType(False)))

@@ -10,6 +10,7 @@ from headrace.sql.binder.aggregation import NUMBERING, parts_of, split_constants
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
+from headrace.sql.excerpts import Excerpt
 from headrace.sql.expressions import AggregateCall, Expression, Field, Literal, Schema, SortKey
 from headrace.sql.functions import FunctionKind
 from headrace.sql.plan import nodes as n
@@ -51,6 +52,7 @@ class _OverBinder(ExpressionBinder):
         self._windows = windows
         self._columns: list[Expression] = list(scope.schema.columns())
         self._groups: list[tuple[x.Over, list[AggregateCall]]] = []
+        self._origins: list[Excerpt] = []
         self._results: list[tuple[int, int]] = []
         self._inner = ExpressionBinder(context, scope)
 
@@ -96,7 +98,7 @@ class _OverBinder(ExpressionBinder):
         if function.name in NUMBERING:
             # They look at the order of rows, whatever the frame is.
             over = replace(over, rows=True, start=None, end=None)
-        return _OverColumn(result, self._add(over, call))
+        return _OverColumn(result, self._add(over, call, node.span))
 
     def _window(self, over: x.Over) -> x.Over:
         if over.name is None:
@@ -111,13 +113,17 @@ class _OverBinder(ExpressionBinder):
             self._columns.append(e)
         return self._columns.index(e)
 
-    def _add(self, over: x.Over, call: AggregateCall) -> int:
+    def _add(self, over: x.Over, call: AggregateCall, span: x.Span | None) -> int:
         for number, (known, calls) in enumerate(self._groups):
             if known == over:
+                same = [i for i, c in enumerate(calls) if replace(c, name=call.name) == call]
+                if same:
+                    return self._results.index((number, same[0]))
                 calls.append(call)
                 self._results.append((number, len(calls) - 1))
                 return len(self._results) - 1
         self._groups.append((over, [call]))
+        self._origins.append(self.context.excerpt(span))
         self._results.append((len(self._groups) - 1, 0))
         return len(self._results) - 1
 
@@ -130,13 +136,21 @@ class _OverBinder(ExpressionBinder):
             names += [f"$f{i}" for i in range(width, len(self._columns))]
             plan = n.Project.of(plan, self._columns, names)
         self._starts = []
-        for (_, calls), (partition, order, rows, start, end) in zip(
-            self._groups, windows, strict=True
+        for (_, calls), origin, (partition, order, rows, start, end) in zip(
+            self._groups, self._origins, windows, strict=True
         ):
             self._starts.append(len(plan.schema))
             fields = (*plan.schema, *(Field(c.name, c.type) for c in calls))
             plan = n.OverAggregate(
-                Schema(fields), plan, partition, order, rows, start, tuple(calls), end
+                Schema(fields),
+                plan,
+                partition,
+                order,
+                rows,
+                start,
+                tuple(calls),
+                end,
+                origin=origin,
             )
         return plan
 

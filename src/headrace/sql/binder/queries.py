@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 from sqlglot import exp
 
-from headrace.common.errors import ConfigurationError
-from headrace.common.option_types import DURATION
 from headrace.sql import syntax as x
-from headrace.sql import types as t
 from headrace.sql.binder.aggregation import Aggregation, contains_aggregate
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
+from headrace.sql.binder.grouped_over import GroupsFirst, named_values
 from headrace.sql.binder.over import bind_over, contains_over
+from headrace.sql.binder.relations import (
+    distinct,
+    kept_for,
+    renamed,
+    same_types,
+    union_of,
+    values_of_rows,
+)
 from headrace.sql.binder.scope import Scope
 from headrace.sql.binder.tables import TableBinder
-from headrace.sql.constants import fold
-from headrace.sql.ddl_parser import hint_options
-from headrace.sql.expressions import Column, Expression, Field, Literal, Schema, SortKey
+from headrace.sql.expressions import Column, Expression, Field, Schema, SortKey
 from headrace.sql.from_ast import expression_node, order_nodes, over_of, span_of
+from headrace.sql.hints import state_ttls
 from headrace.sql.plan import nodes as n
 from headrace.sql.type_rules import common_type
 
@@ -67,7 +70,12 @@ class QueryBinder:
         plan, scope = self._from(tree)
         where = tree.args.get("where")
         if where is not None:
-            condition = self._condition(scope, expression_node(where.this), "WHERE")
+            node = expression_node(where.this)
+            if contains_aggregate(self.context, node):
+                raise self.context.error(
+                    "Aggregate expression is illegal in WHERE clause", node.span
+                )
+            condition = ExpressionBinder(self.context, scope).condition(node, "WHERE")
             plan = n.Filter.of(plan, condition)
         items = self._items(tree, scope)
         order = order_nodes(tree.args.get("order"))
@@ -76,40 +84,58 @@ class QueryBinder:
         having_node = None if having is None else expression_node(having.this)
         windows = {w.name: over_of(w) for w in tree.args.get("windows") or ()}
         values = [i.value if isinstance(i, x.Alias) else i for i in items]
-        aggregated = group is not None or having is not None
-        if aggregated or any(contains_aggregate(self.context, v) for v in values):
+        state_ttl = self._state_ttl(tree, scope)
+        windowed = [*values, *self._qualify(tree, items)]
+        grouped = group is not None or having is not None
+        grouped = grouped or any(contains_aggregate(self.context, v) for v in windowed)
+        over = any(contains_over(v) for v in windowed)
+        if grouped and over:
+            first = GroupsFirst(self.context, group)
+            windowed, order = [first(v) for v in windowed], tuple(first(o) for o in order)
+            windows = {name: first(window) for name, window in windows.items()}
+            plan, scope = first.plan(plan, scope, having_node)
+            plan = kept_for(plan, state_ttl)
+        if over:
+            plan, expressions = bind_over(self.context, plan, scope, windowed, windows)
+            sorting = self._sort_expressions(plan, scope, order, items)
+            for condition in expressions[len(values) :]:
+                plan = n.Filter.of(plan, condition)
+            expressions = expressions[: len(values)]
+        elif grouped:
             aggregation = Aggregation(self.context, plan, scope)
             plan, expressions, sorting = aggregation.bind(group, values, having_node, order)
-            plan = self._with_state_ttl(tree, plan, scope)
-            if any(contains_over(v) for v in values):
-                raise self.context.error("OVER together with GROUP BY is not supported yet")
-        elif any(contains_over(v) for v in values):
-            plan, expressions = bind_over(self.context, plan, scope, values, windows)
-            sorting = self._sort_expressions(plan, scope, order, items)
+            plan = kept_for(plan, state_ttl)
         else:
             binder = ExpressionBinder(self.context, scope)
             expressions = [binder.bind(v) for v in values]
             sorting = self._sort_expressions(plan, scope, order, items)
         names = self._names(items)
-        qualify = tree.args.get("qualify")
-        if qualify is not None:
-            raise self.context.error("QUALIFY is not supported", span_of(qualify))
-        return self._finished(tree, plan, expressions, names, items, order, sorting)
+        return self._finished(tree, plan, expressions, names, items, order, sorting, state_ttl)
 
-    def _with_state_ttl(self, tree: Any, plan: n.Node, scope: Scope) -> n.Node:
-        """The hint `/*+ STATE_TTL('table' = '1 d') */` of a query with groups."""
-        for name, text in hint_options(tree.comments or [], "STATE_TTL").items():
-            if all(name != r.name and name not in r.path for r in scope.relations):
+    def _qualify(self, tree: Any, items: list[x.Node]) -> list[x.Node]:
+        """The condition on the results of OVER, if there is one."""
+        qualify = tree.args.get("qualify")
+        if qualify is None:
+            return []
+        node = named_values(expression_node(qualify.this), items)
+        if not contains_over(node):
+            raise self.context.error(
+                "QUALIFY must contain a function with OVER; use WHERE or HAVING", span_of(qualify)
+            )
+        return [node]
+
+    def _state_ttl(self, tree: Any, scope: Scope) -> int | None:
+        """How long the hint STATE_TTL of a query keeps the state of its groups."""
+        found = None
+        for hint in state_ttls(tree.comments or (), self.context.text):
+            if not any(hint.relation in (r.name, *r.path) for r in scope.relations):
                 raise self.context.error(
-                    f"The hint STATE_TTL names {name!r}, which is no table of the query",
-                    span_of(tree),
+                    "The options of following hints cannot match the name of input tables or "
+                    f"views: '{hint.relation}' in STATE_TTL",
+                    hint.span,
                 )
-            try:
-                ttl: timedelta = DURATION.parse("STATE_TTL", text)
-            except ConfigurationError as error:
-                raise self.context.error(str(error), span_of(tree)) from None
-            plan = _kept_for(plan, ttl // timedelta(milliseconds=1))
-        return plan
+            found = hint.millis
+        return found
 
     def _finished(
         self,
@@ -120,6 +146,7 @@ class QueryBinder:
         items: list[x.Node],
         order: tuple[x.Order, ...],
         sorting: list[Expression | None],
+        state_ttl: int | None,
     ) -> n.Node:
         """Projection, DISTINCT, ORDER BY and LIMIT."""
         count = len(expressions)
@@ -136,8 +163,10 @@ class QueryBinder:
         projected: n.Node = n.Project.of(plan, [*expressions, *extra], [*names, *hidden])
         if tree.args.get("distinct") is not None:
             if extra:
-                raise self.context.error("ORDER BY of SELECT DISTINCT must name its columns")
-            projected = distinct(projected)
+                raise self.context.error(
+                    "ORDER BY of SELECT DISTINCT must name its columns", span_of(tree.args["order"])
+                )
+            projected = kept_for(distinct(projected), state_ttl)
         result = self._sorted(tree, projected, tuple(keys))
         if extra:
             columns = result.schema.columns()[:count]
@@ -218,16 +247,6 @@ class QueryBinder:
             names.append(unique)
         return names
 
-    def _condition(self, scope: Scope, node: x.Node, clause: str) -> Expression:
-        if contains_aggregate(self.context, node) and clause == "WHERE":
-            raise self.context.error("Aggregate expression is illegal in WHERE clause", node.span)
-        bound = ExpressionBinder(self.context, scope).bind(node)
-        if not isinstance(bound.type, t.BooleanType | t.NullType):
-            raise self.context.error(
-                f"{clause} clause must be a condition, but is {bound.type.sql_text()}", node.span
-            )
-        return bound
-
     # ORDER BY and LIMIT.
 
     def _ordered(self, tree: Any, plan: n.Node) -> n.Node:
@@ -248,9 +267,11 @@ class QueryBinder:
 
     def _sorted(self, tree: Any, plan: n.Node, keys: tuple[SortKey, ...]) -> n.Node:
         fetch, offset = self._number(tree, "limit"), self._number(tree, "offset")
+        order = tree.args.get("order")
+        origin = self.context.excerpt(None if order is None else span_of(order))
         if fetch is not None or offset:
-            return n.Limit(plan.schema, plan, offset or 0, fetch, keys)
-        return n.Sort(plan.schema, plan, keys) if keys else plan
+            return n.Limit(plan.schema, plan, offset or 0, fetch, keys, origin=origin)
+        return n.Sort(plan.schema, plan, keys, origin=origin) if keys else plan
 
     def _number(self, tree: Any, clause: str) -> int | None:
         found = tree.args.get(clause)
@@ -271,12 +292,16 @@ class QueryBinder:
             cells = row.expressions if isinstance(row, exp.Tuple) else [row]
             rows.append([binder.bind(expression_node(c)) for c in cells])
         if len({len(r) for r in rows}) != 1:
-            raise self.context.error("rows of VALUES have different numbers of columns")
+            raise self.context.error(
+                "rows of VALUES have different numbers of columns", span_of(tree)
+            )
         types = []
         for index, column in enumerate(zip(*rows, strict=True)):
             type_ = common_type([c.type for c in column])
             if type_ is None:
-                raise self.context.error(f"values of column {index + 1} have no common type")
+                raise self.context.error(
+                    f"values of column {index + 1} have no common type", span_of(tree)
+                )
             types.append(type_)
         schema = Schema(tuple(Field(f"EXPR${i}", x_) for i, x_ in enumerate(types)))
         return values_of_rows(self.context, rows, schema, binder)
@@ -292,15 +317,6 @@ class QueryBinder:
         return n.SetOperation(left.schema, left, right, kind, everything)
 
 
-def _kept_for(plan: n.Node, ttl_ms: int) -> n.Node:
-    """A plan of groups, perhaps with HAVING above, whose state is kept for a while."""
-    if isinstance(plan, n.Aggregate):
-        return replace(plan, state_ttl_ms=ttl_ms)
-    if isinstance(plan, n.Filter):
-        return replace(plan, input=_kept_for(plan.input, ttl_ms))
-    return plan
-
-
 class PositionedName(x.Name):
     """A column by its position, which a star stands for."""
 
@@ -310,89 +326,3 @@ class PositionedName(x.Name):
         object.__setattr__(self, "parts", parts)
         object.__setattr__(self, "span", None)
         object.__setattr__(self, "index", index)
-
-
-def distinct(plan: n.Node) -> n.Node:
-    """Different rows only."""
-    fields = tuple(Field(f.name, f.type, f.time) for f in plan.schema)
-    return n.Aggregate(Schema(fields), plan, tuple(range(len(fields))), ())
-
-
-def union_of(plans: Sequence[n.Node]) -> n.Node:
-    """All rows of plans of the same types."""
-    flat: list[n.Node] = []
-    for plan in plans:
-        flat += plan.relations if isinstance(plan, n.Union) else [plan]
-    first = plans[0].schema
-    fields = []
-    for index, f in enumerate(first):
-        times = {p.schema[index].time for p in plans}
-        nullable = any(p.schema[index].type.is_nullable for p in plans)
-        time = f.time if len(times) == 1 else None
-        fields.append(Field(f.name, f.type.with_nullable(nullable), time))
-    return n.Union(Schema(tuple(fields)), tuple(flat))
-
-
-def same_types(
-    context: BindingContext, plans: Sequence[n.Node], kind: str, span: x.Span | None
-) -> list[n.Node]:
-    """Casts the columns of relations to common types."""
-    widths = {len(p.schema) for p in plans}
-    if len(widths) != 1:
-        raise context.error(f"Column count mismatch in {kind}", span)
-    wanted = []
-    for index in range(widths.pop()):
-        type_ = common_type([p.schema[index].type for p in plans])
-        if type_ is None:
-            given = ", ".join(p.schema[index].type.sql_text() for p in plans)
-            raise context.error(
-                f"Type mismatch in column {index + 1} of {kind}: {given} have no common type", span
-            )
-        wanted.append(type_)
-    return [cast_columns(context, p, wanted) for p in plans]
-
-
-def cast_columns(context: BindingContext, plan: n.Node, wanted: Sequence[t.DataType]) -> n.Node:
-    """A plan whose columns have other types."""
-    if all(f.type.same_but_null(w) for f, w in zip(plan.schema, wanted, strict=True)):
-        return plan
-    scope = Scope(context)
-    scope.add(None, plan.schema)
-    binder = ExpressionBinder(context, scope)
-    columns = plan.schema.columns()
-    expressions = [binder.coerce(c, w) for c, w in zip(columns, wanted, strict=True)]
-    return n.Project.of(plan, expressions, plan.schema.names)
-
-
-def renamed(
-    context: BindingContext, plan: n.Node, names: Sequence[str], span: x.Span | None = None
-) -> n.Node:
-    """A plan whose columns have other names; the plan itself if there are none."""
-    if not names:
-        return plan
-    if len(names) != len(plan.schema):
-        raise context.error(
-            f"{len(names)} names were given for {len(plan.schema)} columns: "
-            f"{', '.join(plan.schema.names)}",
-            span,
-        )
-    return n.Project.of(plan, plan.schema.columns(), names)
-
-
-def values_of_rows(
-    context: BindingContext,
-    rows: Sequence[Sequence[Expression]],
-    schema: Schema,
-    binder: ExpressionBinder,
-) -> n.Node:
-    """Constant rows as they are, others as projections of a single row."""
-    cast = [
-        [fold(binder.coerce(c, f.type), context.zone) for c, f in zip(row, schema, strict=True)]
-        for row in rows
-    ]
-    if all(isinstance(c, Literal) for row in cast for c in row):
-        data = tuple(tuple(c.value for c in row if isinstance(c, Literal)) for row in cast)
-        return n.Values(schema, data)
-    single = n.Values(Schema(()), ((),))
-    parts: list[n.Node] = [n.Project.of(single, row, schema.names) for row in cast]
-    return parts[0] if len(parts) == 1 else n.Union(schema, tuple(parts))

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from headrace.common.errors import SqlError
 from headrace.sql import syntax as x
 from headrace.sql import types as t
 from headrace.sql.binder.context import suggestion
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.group_windows import duration_of, window_fields
 from headrace.sql.binder.scope import Scope
-from headrace.sql.ddl_parser import hint_options
 from headrace.sql.dialect import NamedArgument, TableArgument
 from headrace.sql.expressions import Expression, Field, Schema, TimeAttribute
 from headrace.sql.from_ast import expression_node, span_of
+from headrace.sql.hints import hint_options
 from headrace.sql.match_syntax import MatchRecognize
 from headrace.sql.plan import nodes as n
+from headrace.sql.unsupported import join_span
 
 if TYPE_CHECKING:
     from headrace.sql.binder.queries import QueryBinder
@@ -56,14 +58,17 @@ class TableBinder:
         correlated = bind_correlate(self.context, plan, scope, join)
         if correlated is not None:
             return correlated
-        raise self.context.error("joins are not supported yet", span_of(join))
+        raise self.context.error(
+            "joins are not supported yet: FROM takes one table, with LATERAL TABLE(...) or UNNEST",
+            join_span(join, self.context.text),
+        )
 
     def bind(self, tree: Any) -> tuple[n.Node, str | None]:
         plan, name, _ = self._relation(tree)
         return plan, name
 
     def _relation(self, tree: Any) -> tuple[n.Node, str | None, tuple[str, ...]]:
-        from headrace.sql.binder.queries import renamed
+        from headrace.sql.binder.relations import renamed
 
         alias = tree.args.get("alias")
         name = alias.name if alias is not None and alias.this is not None else None
@@ -100,10 +105,17 @@ class TableBinder:
         if tree.args.get("version") is not None:
             raise self.context.error("FOR SYSTEM_TIME AS OF is not supported yet", span_of(tree))
         comments = [c for part in (tree, *tree.parts) for c in part.comments or ()]
-        plan = self.context.find_table(path, hint_options(comments))
+        try:
+            plan = self.context.find_table(path, hint_options(comments))
+        except SqlError as error:
+            if error.position is not None:
+                raise
+            raise self.context.error(str(error), span_of(tree)) from error
         if plan is None:
             hint = suggestion(path[-1], [*self.queries.known, *self.context.table_names()])
-            raise self.context.error(f"Object '{path[-1]}' not found{hint}", span_of(tree))
+            if len(path) > 1 and path[-1] in self.context.table_names():
+                hint = ", but there is one in the current database"
+            raise self.context.error(f"Object '{'.'.join(path)}' not found{hint}", span_of(tree))
         return plan
 
     # Window table functions.
@@ -180,7 +192,8 @@ class TableBinder:
         inner = tuple(
             Field(f.name, f.type, f.time if i != index else None) for i, f in enumerate(plan.schema)
         )
-        return n.WindowTable(Schema((*inner, *window_fields(time))), plan, window)
+        schema = Schema((*inner, *window_fields(time)))
+        return n.WindowTable(schema, plan, window, origin=self.context.excerpt(span_of(call)))
 
     def _check_lengths(self, name: str, size: int, slide: int, call: Any) -> None:
         if size <= 0:

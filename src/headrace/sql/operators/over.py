@@ -26,7 +26,7 @@ class OverOperator(InTimeOrderOperator):
     def open(self) -> None:
         super().open()
         self.open_functions(self._spec.code.functions)
-        self._state = self.value_state(_STATE)
+        self._state = self.value_state(_STATE, self._spec.ttl_ms)
 
     def advance(self, key: Any, rows: list[Any], out: list[tuple[Any, ...]]) -> None:
         """Emit rows, in the order of time, with the aggregates of the rows up to them."""

@@ -23,7 +23,7 @@ class SetOperationOperator(NetChangeOperator):
         self._before: dict[Any, int] = {}
 
     def open(self) -> None:
-        self._state = self.value_state(_STATE)
+        self._state = self.value_state(_STATE, self._spec.ttl_ms)
 
     def process_batch_of(self, input_index: int, batch: Batch) -> None:
         self.records_in += len(batch.values)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headrace.sql.excerpts import Excerpt
 from headrace.sql.expressions import AggregateCall, Call, Expression, Field, Schema, SortKey
 
 __all__ = [
@@ -36,9 +37,10 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Node:
-    """Base: `schema` are the columns that come out."""
+    """Base: `schema` are the columns that come out, `origin` is its text, for messages."""
 
     schema: Schema
+    origin: Excerpt | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     @property
     def inputs(self) -> tuple[Node, ...]:

@@ -94,7 +94,13 @@ def _ranked(over: n.OverAggregate, start: int, end: int) -> n.Node:
     if is_first and time is not None and not further and window is None:
         event_time = time is TimeAttribute.ROWTIME
         kept = n.Deduplicate(
-            fields, over.input, over.partition, first.index, first.descending, event_time
+            fields,
+            over.input,
+            over.partition,
+            first.index,
+            first.descending,
+            event_time,
+            origin=over.origin,
         )
         one = Literal(call.type, 1)
         return n.Project.of(kept, [*fields.columns(), one], [*fields.names, call.name])
@@ -108,6 +114,7 @@ def _ranked(over: n.OverAggregate, start: int, end: int) -> n.Node:
         True,
         call.function.name,
         window,
+        origin=over.origin,
     )
 
 

@@ -1,0 +1,92 @@
+"""What no stream can do is refused when it is planned, with Flink's reason and the place."""
+
+from __future__ import annotations
+
+from headrace.common.errors import SqlError
+from headrace.sql.expressions import SortKey
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.changelog import is_append_only
+from headrace.sql.plan.match import Match
+
+__all__ = ["check_stream"]
+
+
+def check_stream(plan: n.Node) -> None:
+    """Refuses an optimized plan that only works where the input ends."""
+    for child in plan.inputs:
+        check_stream(child)
+    if isinstance(plan, _NEEDS_INSERTS):
+        _check_inserts(plan)
+    if isinstance(plan, n.OverAggregate):
+        _check_over(plan)
+    elif isinstance(plan, n.Rank) and plan.function != "ROW_NUMBER":
+        raise _refused(
+            plan,
+            f"{plan.function}() on streaming table is not supported currently: number rows with "
+            "ROW_NUMBER(), or use batch mode",
+        )
+    elif isinstance(plan, n.Sort) and not _by_time(plan, plan.keys[:1]):
+        raise _refused(
+            plan,
+            "Sort on a non-time-attribute field is not supported: a stream has no end; order by a "
+            "time attribute first, ascending, or add LIMIT",
+        )
+    elif isinstance(plan, n.Limit) and plan.keys and plan.fetch is None:
+        raise _refused(plan, "ORDER BY with OFFSET alone is not supported on a stream; add LIMIT")
+    elif isinstance(plan, n.WindowTable) and plan.window.kind == "SESSION":
+        raise _refused(
+            plan,
+            "SESSION is supported with GROUP BY window_start, window_end and the partition keys "
+            "only",
+        )
+
+
+_NEEDS_INSERTS = (
+    n.WindowAggregate,
+    n.RowWindowAggregate,
+    n.OverAggregate,
+    n.WindowTable,
+    n.Deduplicate,
+    Match,
+)
+
+_PLACES = frozenset({"RANK", "DENSE_RANK"})
+
+
+def _check_inserts(plan: n.Node) -> None:
+    """Operators on time want input that does not change."""
+    for child in plan.inputs:
+        if not is_append_only(child):
+            raise _refused(
+                plan,
+                f"StreamPhysical{type(plan).__name__} doesn't support consuming update and delete "
+                f"changes which is produced by node {type(child).__name__}",
+            )
+
+
+def _check_over(plan: n.OverAggregate) -> None:
+    if len(plan.order) != 1 or not _by_time(plan, plan.order):
+        advice = ""
+        if all(c.function.name in ("ROW_NUMBER", *_PLACES) for c in plan.calls):
+            advice = "; for the first rows of each group add WHERE with a limit on the row number"
+        raise _refused(
+            plan,
+            "OVER windows' ordering in stream mode must be defined on a time attribute in "
+            f"ascending order{advice}",
+        )
+    for call in plan.calls:
+        if call.function.name in _PLACES:
+            raise _refused(
+                plan,
+                f"{call.function.name}() on streaming table is not supported currently: number "
+                "rows with ROW_NUMBER(), or use batch mode",
+            )
+
+
+def _by_time(plan: n.OverAggregate | n.Sort, keys: tuple[SortKey, ...]) -> bool:
+    schema = plan.input.schema
+    return all(schema[k.index].time is not None and not k.descending for k in keys)
+
+
+def _refused(plan: n.Node, message: str) -> SqlError:
+    return SqlError(message) if plan.origin is None else plan.origin.error(message)

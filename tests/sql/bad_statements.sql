@@ -1,0 +1,503 @@
+-- Statements that are refused: what the error underlines, and how its message begins.
+-- The tables are those of cases/setup.sql and of test_errors.py.
+selec 1;
+-- at: selec
+-- says: Expecting a statement
+SELECT id FROM orders WHERE;
+-- at: WHERE
+-- says: something is missing after this
+SELECT id, FROM orders;
+-- at: ,
+-- says: Expecting something after the comma
+SELECT (id FROM orders;
+-- at: FROM
+-- says: Expecting )
+SELECT id FROM orders LIMIT;
+-- at: LIMIT
+-- says: something is missing after this
+SELECT id FROM orders ORDER price;
+-- at: price
+-- says: this was not expected here
+SELECT CASE WHEN id > 1 THEN 2 FROM orders;
+-- at: 2
+-- says: Expected END after CASE
+SELECT CAST(id AS) FROM orders;
+-- at: )
+-- says: ) is no type
+SELECT CAST(id INT) FROM orders;
+-- at: INT
+-- says: Expecting AS and a type in CAST
+SELECT CAST(id AS INTT) FROM orders;
+-- at: INTT
+-- says: INTT is no type
+SELECT CAST(id AS DECIMAL(50, 2)) FROM orders;
+-- at: 50
+-- says: Expecting a number from 1 to 38
+SELECT EXTRACT(HOUR et) FROM orders;
+-- at: et
+-- says: Expecting FROM after the unit of EXTRACT
+SELECT id FROM orders GROUP item;
+-- at: item
+-- says: this was not expected here
+SELECT 'abc;
+-- at: '
+-- says: the text cannot be read: this does not end
+INSERT orders SELECT 1;
+-- at: orders
+-- says: Expecting INTO but found orders
+CREATE TABLE x (a INTT);
+-- at: INTT
+-- says: INTT is no type
+CREATE TABLE x (a INT WITH ('connector' = 'print');
+-- at: WITH
+-- says: Expecting )
+CREATE TABLE x (a INT) WITH (connector = 'print');
+-- at: connector
+-- says: Expecting text in single quotes
+CREATE TABLE x (a INT, PRIMARY KEY (a)) WITH ('connector' = 'print');
+-- at: )
+-- says: Flink doesn't support ENFORCED mode for PRIMARY KEY constraint. ENFORCED/NOT ENFORCED controls if the
+CREATE VIEW v SELECT 1;
+-- at: SELECT
+-- says: Expecting AS and a query
+SET 'a' 'b';
+-- at: 'b'
+-- says: Expecting = but found b
+SHOW THINGS;
+-- at: THINGS
+-- says: Expecting what to show, such as TABLES
+SELECT idd FROM orders;
+-- at: idd
+-- says: Column 'idd' not found in any table, did you mean 'id'?
+SELECT o.idd FROM orders AS o;
+-- at: o.idd
+-- says: Column 'idd' not found in table 'o', did you mean 'id'?
+SELECT p.id FROM orders AS o;
+-- at: p.id
+-- says: Table 'p' not found
+SELECT orderz.* FROM orders;
+-- at: orderz.*
+-- says: Table 'orderz' not found, did you mean 'orders'?
+SELECT id FROM ordrs;
+-- at: ordrs
+-- says: Object 'ordrs' not found, did you mean 'orders'?
+SELECT id FROM nowhere.orders;
+-- at: nowhere.orders
+-- says: Object 'nowhere.orders' not found, but there is one in the current database
+SELECT uper(item) FROM orders;
+-- at: uper(item)
+-- says: No match found for function UPER, did you mean UPPER?
+SELECT NOSUCH(id) FROM orders;
+-- at: NOSUCH(id)
+-- says: No match found for function NOSUCH
+SELECT id FROM LATERAL TABLE(nosuch(1));
+-- at: nosuch(1)
+-- says: No match found for table function nosuch
+SELECT SUM(price) OVER w FROM orders;
+-- at: SUM(price) OVER w
+-- says: Window 'w' not found
+INSERT INTO snk SELECT 1, 'a';
+-- at: snk
+-- says: Cannot find table 'default_catalog.default_database.snk' in any of the catalogs, did you mean 'sink'?
+INSERT INTO sink (a, c) SELECT 1, 2;
+-- at: c
+-- says: Unknown target column 'c' of table default_catalog.default_database.sink
+DROP TABLE snk;
+-- at: snk
+-- says: Table with identifier 'default_catalog.default_database.snk' does not exist, did you mean 'sink'?
+DESCRIBE snk;
+-- at: snk
+-- says: Tables or views with the identifier 'default_catalog.default_database.snk' doesn't exist, did you mean 'sink'?
+SHOW CREATE TABLE snk;
+-- at: snk
+-- says: Could not execute SHOW CREATE TABLE. Table with identifier `default_catalog`.`default_database`.`snk` does not exist.
+USE CATALOG nowhere;
+-- at: nowhere
+-- says: A catalog with name [nowhere] does not exist.
+USE nowhere;
+-- at: nowhere
+-- says: A database with name [nowhere] does not exist in the catalog: [default_catalog].
+ALTER TABLE sink DROP zz;
+-- at: zz
+-- says: the column `zz` doesn't exist in the table
+ALTER TABLE sink RENAME zz TO y;
+-- at: zz
+-- says: the column `zz` doesn't exist in the table
+CREATE TABLE x (a INT, WATERMARK FOR b AS b) WITH ('k' = 'v');
+-- at: b
+-- says: The rowtime attribute field 'b' is not defined in the table schema.
+CREATE TABLE x (a INT, b AS zz + 1) WITH ('connector' = 'datagen');
+-- at: zz
+-- says: Column 'zz' not found in any table
+CREATE TABLE x (a INT, PRIMARY KEY (b) NOT ENFORCED) WITH ('connector' = 'print');
+-- at: b
+-- says: Column 'b' of a key is not defined in the table
+CREATE TABLE x (a INT, a INT) WITH ('connector' = 'print');
+-- at: a
+-- says: A column named 'a' already exists in the table.
+CREATE TABLE x LIKE nosuch;
+-- at: nosuch
+-- says: Source table 'nosuch' of the LIKE clause not found in the catalog
+CREATE TABLE sink (a INT) WITH ('connector' = 'print');
+-- at: sink
+-- says: Table (or view) default_database.sink already exists in Catalog default_catalog.
+DROP FUNCTION nosuch;
+-- at: nosuch
+-- says: Function default_database.nosuch does not exist in Catalog default_catalog.
+CREATE FUNCTION f AS 'nosuch.module.f' LANGUAGE PYTHON;
+-- at: f
+-- says: cannot find the function 'nosuch.module.f': No module named 'nosuch'
+LOAD MODULE nosuch;
+-- at: nosuch
+-- says: Could not execute LOAD MODULE `nosuch`. Could not find any factory for identifier 'nosuch' Available modules: core
+SELECT id + item FROM orders;
+-- at: id + item
+-- says: Cannot apply 'PLUS' to arguments of type (INT, STRING)
+SELECT UPPER(id, 2) FROM orders;
+-- at: UPPER(id, 2)
+-- says: Cannot apply 'UPPER' to arguments of type (INT, INT NOT NULL)
+SELECT SUM(item) FROM orders;
+-- at: SUM(item)
+-- says: Cannot apply 'SUM' to arguments of type (STRING)
+SELECT -item FROM orders;
+-- at: item
+-- says: Cannot apply 'MINUS_PREFIX' to arguments of type (STRING)
+SELECT NOT id FROM orders;
+-- at: id
+-- says: Cannot apply 'NOT' to arguments of type (INT)
+SELECT id AND TRUE FROM orders;
+-- at: id
+-- says: id is INT, not BOOLEAN
+SELECT id = ARRAY[1] FROM orders;
+-- at: id = ARRAY[1]
+-- says: Cannot compare INT with ARRAY<INT NOT NULL> NOT NULL; cast one of them
+SELECT CASE WHEN id THEN 1 END FROM orders;
+-- at: id
+-- says: id is INT, not BOOLEAN
+SELECT CASE WHEN id > 1 THEN 1 ELSE 'a' END FROM orders;
+-- at: id > 1 THEN 1 ELSE 'a'
+-- says: the results of CASE have no common type: INT NOT NULL, CHAR(1) NOT NULL
+SELECT COALESCE(id, item) FROM orders;
+-- at: COALESCE(id, item)
+-- says: Cannot apply 'COALESCE' to arguments of type (INT, STRING)
+SELECT item LIKE 1 FROM orders;
+-- at: item LIKE 1
+-- says: Cannot apply 'LIKE' to arguments of type (STRING, INT NOT NULL)
+SELECT CAST(et AS INT) FROM orders;
+-- at: et
+-- says: Cast function cannot convert value of type TIMESTAMP(3) to type INT
+SELECT CAST(id AS ARRAY<INT>) FROM orders;
+-- at: id
+-- says: Cast function cannot convert value of type INT to type ARRAY<INT>
+SELECT ARRAY[1, 'a'];
+-- at: 1, 'a'
+-- says: Cannot apply 'ARRAY' to arguments of type (INT NOT NULL, CHAR(1) NOT NULL)
+SELECT MAP['a', 1, 'b'];
+-- at: MAP['a', 1, 'b']
+-- says: Cannot apply 'MAP' to arguments of type (CHAR(1) NOT NULL, INT NOT NULL, CHAR(1) NOT NULL)
+SELECT id[1] FROM orders;
+-- at: id[1]
+-- says: Cannot apply 'ITEM' to arguments of type (INT, INT NOT NULL)
+SELECT id.x FROM orders;
+-- at: id.x
+-- says: id is no row, so there is no field 'x' in it
+SELECT DATE '2020-13-01';
+-- at: '2020-13-01'
+-- says: '2020-13-01' is no DATE
+SELECT INTERVAL 'x' SECOND;
+-- at: 'x'
+-- says: INTERVAL 'x' SECOND is no interval
+SELECT id IS 3 FROM orders;
+-- at: id IS 3
+-- says: IS 3 is not supported
+SELECT id FROM orders WHERE price;
+-- at: price
+-- says: WHERE clause must be a condition, but is INT
+SELECT id FROM orders WHERE SUM(price) > 2;
+-- at: SUM(price) > 2
+-- says: Aggregate expression is illegal in WHERE clause
+SELECT item FROM orders GROUP BY item HAVING item;
+-- at: item
+-- says: HAVING clause must be a condition, but is STRING
+SELECT id FROM orders GROUP BY item;
+-- at: id
+-- says: Expression 'id' is not being grouped
+SELECT item, COUNT(*) FROM orders;
+-- at: item
+-- says: Expression 'item' is not being grouped
+SELECT SUM(COUNT(*)) FROM orders GROUP BY item;
+-- at: COUNT(*)
+-- says: Aggregate expressions cannot be nested
+SELECT item FROM orders GROUP BY COUNT(*);
+-- at: COUNT(*)
+-- says: aggregate function COUNT is not allowed here
+SELECT item FROM orders GROUP BY 5;
+-- at: item
+-- says: Expression 'item' is not being grouped
+SELECT item FROM orders ORDER BY 5 LIMIT 1;
+-- at: 5
+-- says: Ordinal out of range
+SELECT id FROM orders LIMIT x;
+-- at: x
+-- says: LIMIT takes a number
+SELECT COUNT(DISTINCT *) FROM orders;
+-- at: COUNT(DISTINCT *)
+-- says: COUNT(DISTINCT *) has no values that differ
+SELECT COUNT(*) FILTER (WHERE id) FROM orders;
+-- at: id
+-- says: FILTER clause must be a condition, but is INT
+SELECT LISTAGG(item, item) FROM orders;
+-- at: LISTAGG(item, item)
+-- says: argument 2 of LISTAGG must be a constant
+SELECT PERCENTILE(price, price) FROM orders;
+-- at: PERCENTILE(price, price)
+-- says: argument 2 of PERCENTILE must be a constant
+SELECT GROUPING(id) FROM orders GROUP BY CUBE (item);
+-- at: id
+-- says: Argument to GROUPING is not being grouped
+SELECT id FROM orders UNION ALL SELECT id, item FROM orders;
+-- at: id FROM orders UNION ALL SELECT id, item FROM orders
+-- says: Column count mismatch in UNION
+SELECT id FROM orders UNION ALL SELECT et FROM orders;
+-- at: id FROM orders UNION ALL SELECT et FROM orders
+-- says: Type mismatch in column 1 of UNION: INT, TIMESTAMP(3) have no common type
+SELECT id FROM orders EXCEPT SELECT et FROM orders;
+-- at: id FROM orders EXCEPT SELECT et FROM orders
+-- says: Type mismatch in column 1 of EXCEPT: INT, TIMESTAMP(3) have no common type
+SELECT a FROM (VALUES (1, 2)) AS t(a);
+-- at: 1, 2)) AS t(a
+-- says: 1 names were given for 2 columns: EXPR$0, EXPR$1
+VALUES (1, 'a'), (2);
+-- at: 1, 'a'), (2
+-- says: rows of VALUES have different numbers of columns
+VALUES (1), (TRUE);
+-- at: 1
+-- says: values of column 1 have no common type
+SELECT *;
+-- at: *
+-- says: SELECT * needs a FROM clause
+WITH v (a, b) AS (SELECT 1) SELECT * FROM v;
+-- at: v (a, b) AS (SELECT 1)
+-- says: 2 names were given for 1 columns: EXPR$0
+INSERT INTO sink SELECT 'x', 1;
+-- at: sink
+-- says: Column types of query result and sink for 'default_catalog.default_database.sink' do not match. Cause:
+INSERT INTO sink SELECT 1;
+-- at: sink
+-- says: Column types of query result and sink for 'default_catalog.default_database.sink' do not match. Cause:
+SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE people, DESCRIPTOR(age), INTERVAL '10' SECOND)) GROUP BY window_start, window_end;
+-- at: age
+-- says: The window function requires the timecol is a time attribute type, but is INT
+SELECT COUNT(*) FROM people GROUP BY TUMBLE(age, INTERVAL '1' SECOND);
+-- at: TUMBLE(age, INTERVAL '1'
+-- says: Window can only be defined on a time attribute column, but age is INT
+SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE orders, et, INTERVAL '10' SECOND)) GROUP BY window_start, window_end;
+-- at: et
+-- says: TUMBLE takes DESCRIPTOR(time column)
+SELECT COUNT(*) FROM TABLE(TUMBLE(orders, DESCRIPTOR(et), INTERVAL '10' SECOND)) GROUP BY window_start, window_end;
+-- at: TUMBLE(orders, DESCRIPTOR(et), INTERVAL '10'
+-- says: TUMBLE takes a table first: TABLE t
+SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(et))) GROUP BY window_start, window_end;
+-- at: TUMBLE(TABLE orders, DESCRIPTOR(et))
+-- says: TUMBLE needs SIZE
+SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(et), 10)) GROUP BY window_start, window_end;
+-- at: 10
+-- says: a window's length is a constant interval, such as INTERVAL '5' MINUTE
+SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(et), INTERVAL '0' SECOND)) GROUP BY window_start, window_end;
+-- at: TUMBLE(TABLE orders, DESCRIPTOR(et), INTERVAL '0'
+-- says: the length of TUMBLE must be positive
+SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(et), INTERVAL '1' MONTH)) GROUP BY window_start, window_end;
+-- at: '1'
+-- says: a window's length is a constant interval, such as INTERVAL '5' MINUTE
+SELECT COUNT(*) FROM TABLE(HOP(TABLE orders, DESCRIPTOR(et), INTERVAL '3' SECOND, INTERVAL '10' SECOND)) GROUP BY window_start, window_end;
+-- at: HOP(TABLE orders, DESCRIPTOR(et), INTERVAL '3' SECOND, INTERVAL '10'
+-- says: HOP: size must be an integral multiple of slide
+SELECT COUNT(*) FROM TABLE(CUMULATE(TABLE orders, DESCRIPTOR(et), INTERVAL '3' SECOND, INTERVAL '10' SECOND)) GROUP BY window_start, window_end;
+-- at: CUMULATE(TABLE orders, DESCRIPTOR(et), INTERVAL '3' SECOND, INTERVAL '10'
+-- says: CUMULATE: the largest size must be a multiple of the step
+SELECT COUNT(*) FROM TABLE(TUMBLE(DATA => TABLE orders, TIMECOL => DESCRIPTOR(et), SIZZE => INTERVAL '3' SECOND)) GROUP BY window_start, window_end;
+-- at: TUMBLE(DATA => TABLE orders, TIMECOL => DESCRIPTOR(et), SIZZE => INTERVAL '3'
+-- says: TUMBLE has no argument SIZZE
+SELECT TUMBLE_START(et, INTERVAL '5' SECOND) FROM orders GROUP BY TUMBLE(et, INTERVAL '10' SECOND);
+-- at: TUMBLE_START(et, INTERVAL '5'
+-- says: TUMBLE_START has other arguments than the window of GROUP BY
+SELECT CURRENT_WATERMARK(id) FROM orders;
+-- at: CURRENT_WATERMARK(id)
+-- says: CURRENT_WATERMARK() must be called with a single rowtime attribute argument
+CREATE TABLE x (a INT, WATERMARK FOR a AS a) WITH ('connector' = 'datagen');
+-- at: x
+-- says: Invalid data type of time field for watermark definition. The field must be of type TIMESTAMP(p) or
+SELECT id FROM orders ORDER BY price;
+-- at: price
+-- says: Sort on a non-time-attribute field is not supported: a stream has no end; order by a time attribute first, ascending, or add LIMIT
+EXPLAIN SELECT id FROM orders ORDER BY et DESC;
+-- at: et
+-- says: Sort on a non-time-attribute field is not supported: a stream has no end; order by a time attribute first, ascending, or add LIMIT
+SELECT id FROM orders ORDER BY price OFFSET 2;
+-- at: price
+-- says: ORDER BY with OFFSET alone is not supported on a stream; add LIMIT
+SELECT id, SUM(price) OVER (PARTITION BY item ORDER BY price) FROM orders;
+-- at: SUM(price)
+-- says: OVER windows' ordering in stream mode must be defined on a time attribute in ascending order
+SELECT id, SUM(price) OVER (PARTITION BY item ORDER BY et DESC) FROM orders;
+-- at: SUM(price)
+-- says: OVER windows' ordering in stream mode must be defined on a time attribute in ascending order
+SELECT id, SUM(price) OVER (PARTITION BY item) FROM orders;
+-- at: SUM(price) OVER (PARTITION BY item)
+-- says: Over Agg: The window rank function requires order by clause with non-constant fields.
+SELECT id, ROW_NUMBER() OVER (PARTITION BY item ORDER BY price) FROM orders;
+-- at: ROW_NUMBER
+-- says: OVER windows' ordering in stream mode must be defined on a time attribute in ascending order; for the first
+SELECT id, SUM(price) OVER (ORDER BY et ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING) FROM orders;
+-- at: SUM(price) OVER (ORDER BY et ROWS BETWEEN CURRENT ROW AND 2
+-- says: OVER windows that end behind or before the current row are not supported on a stream
+SELECT id, SUM(price) OVER (ORDER BY et ROWS BETWEEN id PRECEDING AND CURRENT ROW) FROM orders;
+-- at: SUM(price) OVER (ORDER BY et ROWS BETWEEN id
+-- says: an end of OVER cannot be INT here: it is a constant number of rows, or an interval
+SELECT id, SUM(price) OVER (ORDER BY et RANGE BETWEEN 2 PRECEDING AND CURRENT ROW) FROM orders;
+-- at: SUM(price) OVER (ORDER BY et RANGE BETWEEN 2
+-- says: an end of OVER cannot be INT NOT NULL here: it is a constant number of rows, or an interval
+SELECT LEAD(id) OVER (ORDER BY et) FROM orders;
+-- at: LEAD(id)
+-- says: LEAD Function is not supported in stream mode.
+SELECT UPPER(item) OVER (ORDER BY et) FROM orders;
+-- at: UPPER(item)
+-- says: UPPER cannot be used with OVER
+SELECT * FROM (SELECT id, RANK() OVER (PARTITION BY item ORDER BY price) AS r FROM orders) WHERE r <= 2;
+-- at: RANK
+-- says: RANK() on streaming table is not supported currently: number rows with ROW_NUMBER(), or use batch mode
+EXPLAIN SELECT * FROM (SELECT id, DENSE_RANK() OVER (PARTITION BY item ORDER BY price) AS r FROM orders) WHERE r <= 2;
+-- at: DENSE_RANK
+-- says: DENSE_RANK() on streaming table is not supported currently: number rows with ROW_NUMBER(), or use batch mode
+SELECT ROW_NUMBER() FROM orders;
+-- at: ROW_NUMBER
+-- says: ROW_NUMBER needs an OVER clause
+SELECT n, SUM(n) OVER (ORDER BY PROCTIME()) FROM (SELECT item, COUNT(*) AS n FROM orders GROUP BY item);
+-- at: SUM(n)
+-- says: StreamPhysicalOverAggregate doesn't support consuming update and delete changes which is produced by node Project
+INSERT INTO appends SELECT id, COUNT(*) FROM orders GROUP BY id;
+-- at: appends
+-- says: Table sink 'default_catalog.default_database.appends' doesn't support consuming update and delete changes
+SELECT * FROM orders AS a JOIN people AS b ON a.item = b.name;
+-- at: JOIN people AS b ON a.item = b.name
+-- says: joins are not supported yet: FROM takes one table, with LATERAL TABLE(...) or UNNEST
+SELECT * FROM orders AS a LEFT JOIN people AS b ON a.id > b.age;
+-- at: LEFT JOIN people AS b ON a.id > b.age
+-- says: joins are not supported yet: FROM takes one table, with LATERAL TABLE(...) or UNNEST
+SELECT * FROM orders, people;
+-- at: , people
+-- says: joins are not supported yet: FROM takes one table, with LATERAL TABLE(...) or UNNEST
+SELECT * FROM orders NATURAL JOIN people;
+-- at: NATURAL JOIN people
+-- says: joins are not supported yet: FROM takes one table, with LATERAL TABLE(...) or UNNEST
+SELECT * FROM orders FULL OUTER JOIN people USING (id);
+-- at: FULL OUTER JOIN people USING (id)
+-- says: joins are not supported yet: FROM takes one table, with LATERAL TABLE(...) or UNNEST
+SELECT * FROM orders CROSS JOIN people;
+-- at: CROSS JOIN people
+-- says: joins are not supported yet: FROM takes one table, with LATERAL TABLE(...) or UNNEST
+SELECT * FROM orders AS o JOIN people FOR SYSTEM_TIME AS OF o.et AS p ON o.item = p.name;
+-- at: JOIN people FOR SYSTEM_TIME AS OF o.et AS p ON o.item = p.name
+-- says: joins are not supported yet: FROM takes one table, with LATERAL TABLE(...) or UNNEST
+SELECT * FROM orders FOR SYSTEM_TIME AS OF et;
+-- at: orders FOR SYSTEM_TIME AS OF et
+-- says: FOR SYSTEM_TIME AS OF is not supported yet
+SELECT id FROM orders WHERE id IN (SELECT age FROM people);
+-- at: id IN (SELECT age FROM people)
+-- says: subqueries in expressions need joins, which are not supported yet
+SELECT id FROM orders WHERE EXISTS (SELECT 1 FROM people);
+-- at: 1 FROM people
+-- says: subqueries in expressions need joins, which are not supported yet
+SELECT (SELECT MAX(age) FROM people) FROM orders;
+-- at: MAX(age) FROM people
+-- says: subqueries in expressions need joins, which are not supported yet
+SELECT * FROM orders MATCH_RECOGNIZE (ORDER BY price MEASURES A.id AS a PATTERN (A B) DEFINE A AS A.price > 1);
+-- at: price
+-- says: You must specify either rowtime or proctime for order by as the first one.
+SELECT * FROM orders MATCH_RECOGNIZE (ORDER BY et MEASURES A.id AS a PATTERN (A | B) DEFINE A AS A.price > 1);
+-- at: |
+-- says: Alternatives in PATTERN are not supported, as in Flink
+SELECT id FROM orders QUALIFY id > 1;
+-- at: id > 1
+-- says: QUALIFY must contain a function with OVER; use WHERE or HAVING
+SELECT * FROM orders PIVOT (SUM(price) FOR item IN ('a'));
+-- at: PIVOT
+-- says: PIVOT is not supported
+SELECT id FROM orders TABLESAMPLE BERNOULLI (10);
+-- at: TABLESAMPLE
+-- says: TABLESAMPLE is not supported
+SELECT id FROM orders GROUP BY ALL;
+-- at: GROUP BY ALL
+-- says: GROUP BY ALL is not supported
+SELECT item, COUNT(*) FROM orders GROUP BY item WITH ROLLUP;
+-- at: WITH ROLLUP
+-- says: WITH ROLLUP is not supported; write GROUP BY ROLLUP (...)
+SELECT * EXCEPT (id) FROM orders;
+-- at: EXCEPT
+-- says: EXCEPT is not supported
+SELECT id FROM orders FETCH FIRST 3 ROWS WITH TIES;
+-- at: WITH TIES
+-- says: WITH TIES is not supported
+SELECT id FROM orders FOR UPDATE;
+-- at: FOR UPDATE
+-- says: FOR UPDATE is not supported
+WITH RECURSIVE v AS (SELECT 1) SELECT * FROM v;
+-- at: RECURSIVE
+-- says: RECURSIVE is not supported
+SELECT id::STRING FROM orders;
+-- at: ::
+-- says: this was not expected here
+SELECT item, SUM(COUNT(*)) OVER (ORDER BY item) FROM orders GROUP BY item;
+-- at: SUM(COUNT(*))
+-- says: StreamPhysicalOverAggregate doesn't support consuming update and delete changes which is produced by node Project
+SELECT LAG(price) IGNORE NULLS OVER (ORDER BY et) FROM orders;
+-- at: LAG(price)
+-- says: LAG(price) IGNORE NULLS is not supported here
+SELECT LISTAGG(item) WITHIN GROUP (ORDER BY id) FROM orders;
+-- at: LISTAGG(item) WITHIN GROUP (ORDER BY id)
+-- says: LISTAGG(item) WITHIN GROUP (ORDER BY id) is not supported here
+UPDATE orders SET id = 1;
+-- at: UPDATE
+-- says: UPDATE is not supported yet
+DELETE FROM orders;
+-- at: DELETE
+-- says: DELETE is not supported yet
+MERGE INTO orders USING people ON TRUE WHEN MATCHED THEN DELETE;
+-- at: MERGE
+-- says: MERGE is not supported yet
+TRUNCATE TABLE orders;
+-- at: TRUNCATE
+-- says: TRUNCATE is not supported yet
+CALL sys.compact('orders');
+-- at: CALL
+-- says: CALL is not supported yet
+CREATE MATERIALIZED TABLE x AS SELECT 1;
+-- at: MATERIALIZED
+-- says: CREATE MATERIALIZED is not supported yet
+CREATE MODEL m WITH ('provider' = 'openai');
+-- at: MODEL
+-- says: CREATE MODEL is not supported yet
+ALTER TABLE sink SWAP WITH orders;
+-- at: SWAP
+-- says: this change of a table is not supported
+SELECT /*+ STATE_TTL('order' = '1d') */ item, COUNT(*) FROM orders GROUP BY item;
+-- at: STATE_TTL('order' = '1d')
+-- says: The options of following hints cannot match the name of input tables or views: 'order' in STATE_TTL
+SELECT /*+ STATE_TTL('orders' = 'soon') */ item, COUNT(*) FROM orders GROUP BY item;
+-- at: STATE_TTL('orders' = 'soon')
+-- says: Invalid STATE_TTL hint value: option 'STATE_TTL' cannot have the value 'soon': expected a duration such as
+SELECT /*+ NOSUCH('orders') */ id FROM orders;
+-- at: NOSUCH('orders')
+-- says: NOSUCH is no hint of a query; there are BROADCAST, LOOKUP, MULTI_JOIN, NEST_LOOP, SHUFFLE_HASH, SHUFFLE_MERGE, STATE_TTL
+SELECT /*+ STATE_TTL('orders') */ item, COUNT(*) FROM orders GROUP BY item;
+-- at: STATE_TTL('orders')
+-- says: Invalid STATE_TTL hint, expecting at least one key-value options specified: STATE_TTL('table' = '1 d')
+SELECT id FROM orders /*+ OPTIONS('nosuch' = '1') */;
+-- at: orders
+-- says: Unsupported options found for 'filesystem'.  Unsupported options:  nosuch  Supported options:  connector
+SELECT id FROM broken;
+-- at: broken
+-- says: Could not find any factory for identifier 'printt', did you mean 'print'? The connectors are: blackhole, datagen, filesystem, jdbc, kafka, print
+SELECT id FROM strange;
+-- at: strange
+-- says: Unsupported options found for 'datagen'.  Unsupported options:  rows  Supported options:  connector
