@@ -1,7 +1,7 @@
 """Flink's SQL for sqlglot: its tokens, and the expressions that are written in a special way.
 
 Functions are not translated while they are read: each stays a name with arguments, and the binder
-finds it in the registry. Statements other than queries are read by `headrace.sql.ddl_parser`.
+finds it in the registry. Statements other than queries are read by `headrace.sql.statement_parser`.
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@ from sqlglot.tokenizer_core import TokenType
 
 from headrace.common.errors import SqlError
 from headrace.sql import statements as s
-from headrace.sql.ddl_parser import StatementParser
 from headrace.sql.dialect import Flink
 from headrace.sql.excerpts import located, underlined
 from headrace.sql.from_ast import expression_node
+from headrace.sql.statement_parser import StatementParser
 from headrace.sql.syntax import Node, Span
 from headrace.sql.types import DataType
 
