@@ -74,6 +74,12 @@ def test_every_change_of_a_group_is_seen_if_wanted() -> None:
     assert [(k, r[0]) for k, r in rows] == [(0, 1), (1, 1), (2, 2), (1, 2), (2, 3)]
 
 
+def test_a_limit_counts_equal_rows_one_by_one() -> None:
+    counts = "SELECT n FROM (SELECT id, COUNT(*) AS n FROM orders GROUP BY id) LIMIT 3"
+    for records in (1, 4, 100):
+        assert with_tables().query(counts, epoch_records=records).materialized() == [(1,)] * 3
+
+
 def test_places_of_rows_in_batch_mode() -> None:
     query = (
         "SELECT id, NTILE(2) OVER (ORDER BY id), PERCENT_RANK() OVER (ORDER BY qty DESC), "

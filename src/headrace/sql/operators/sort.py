@@ -8,6 +8,7 @@ from headrace.datastream.state import ListStateDescriptor
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import RowOperator
 from headrace.sql.operators.ordering import sort_key
+from headrace.sql.operators.rank import changes
 from headrace.sql.specs import LimitSpec, SortSpec
 
 
@@ -87,9 +88,7 @@ class LimitOperator(RowOperator):
             else:
                 self._live.append(row[:-1])
         after = self._live[self._first : self._end]
-        out = [(*r, 3) for r in before if r not in after]
-        out += [(*r, 0) for r in after if r not in before]
-        self.emit_rows(out)
+        self.emit_rows(changes(before, after, numbered=False))
 
     def snapshot(self) -> dict[str, Any]:
         return {**super().snapshot(), "seen": self._seen, "live": list(self._live)}
