@@ -79,3 +79,5 @@ SELECT name, k, v FROM people CROSS JOIN UNNEST(MAP['a', 1, 'b', 2]) AS t(k, v) 
 SELECT x, o FROM (VALUES (ARRAY['a', 'b'])) AS t(xs) CROSS JOIN UNNEST(t.xs) WITH ORDINALITY AS u(x, o);
 SELECT * FROM UNNEST(ARRAY[1, 2, 3]);
 SELECT item, x FROM (SELECT item, COLLECT(qty) AS c FROM orders WHERE item = 'plum' GROUP BY item), UNNEST(c) AS t(x);
+SELECT id, RANK() OVER (PARTITION BY item ORDER BY et), DENSE_RANK() OVER (PARTITION BY item ORDER BY et) FROM orders;
+SELECT n, RANK() OVER (ORDER BY rt), DENSE_RANK() OVER (ORDER BY rt) FROM ticks;

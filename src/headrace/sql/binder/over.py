@@ -82,6 +82,10 @@ class _OverBinder(ExpressionBinder):
             args = [self._inner.coerce(a, w) for a, w in zip(args, types, strict=True)]
         if function.name in ("LAG", "LEAD") and len(args) > 2:
             args[2] = self._inner.coerce(args[2], args[0].type)
+        over = self._window(node.over)
+        if function.name in ("RANK", "DENSE_RANK") and not self.context.batch and over.order:
+            # On a stream rows come in order: a new place begins with another time.
+            args = [self._inner.bind(over.order[0].value)]
         args, constants = split_constants(self.context, function.name, args, node.span)
         condition = None if node.condition is None else self._inner.bind(node.condition)
         call = AggregateCall(
@@ -94,7 +98,6 @@ class _OverBinder(ExpressionBinder):
             tuple(a.type for a in args),
             constants,
         )
-        over = self._window(node.over)
         if function.name in NUMBERING:
             # They look at the order of rows, whatever the frame is.
             over = replace(over, rows=True, start=None, end=None)

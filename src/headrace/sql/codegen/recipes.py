@@ -223,6 +223,18 @@ def _row_number(p: Place, retracts: bool) -> Recipe:
     return Recipe(["0"], [f"{a} += 1"], None, None, a, nulls=True)
 
 
+def _place(dense: bool) -> Callable[[Place, bool], Recipe]:
+    """RANK and DENSE_RANK of rows that come in order; the argument is what they are ordered by."""
+
+    def recipe(p: Place, retracts: bool) -> Recipe:
+        rank, last, count = (p.slot(i) for i in range(3))
+        after = f"{rank} + 1" if dense else count
+        add = [f"{count} += 1", f"if x != {last}: {rank} = {after}; {last} = x"]
+        return Recipe(["0", "None", "0"], add, None, None, rank)
+
+    return recipe
+
+
 def _lag(p: Place, retracts: bool) -> Recipe:
     """The last values, as many as are looked back."""
     a = p.slot()
@@ -273,10 +285,12 @@ RECIPES: dict[str, Callable[[Place, bool], Recipe]] = {
     "JSON_OBJECTAGG": _json_object,
     "JSON_ARRAYAGG": _json_array,
     "ROW_NUMBER": _row_number,
+    "RANK": _place(False),
+    "DENSE_RANK": _place(True),
     "LAG": _lag,
     **BITMAP_RECIPES,
 }
-_ORDERED = frozenset({"ROW_NUMBER", "LAG"})
+_ORDERED = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "LAG"})
 
 SUPPORTED = frozenset(RECIPES) - _ORDERED
 """Aggregates of any rows."""

@@ -50,8 +50,6 @@ _NEEDS_INSERTS = (
     Match,
 )
 
-_PLACES = frozenset({"RANK", "DENSE_RANK"})
-
 
 def _check_inserts(plan: n.Node) -> None:
     """Operators on time want input that does not change."""
@@ -67,20 +65,13 @@ def _check_inserts(plan: n.Node) -> None:
 def _check_over(plan: n.OverAggregate) -> None:
     if len(plan.order) != 1 or not _by_time(plan, plan.order):
         advice = ""
-        if all(c.function.name in ("ROW_NUMBER", *_PLACES) for c in plan.calls):
+        if all(c.function.name == "ROW_NUMBER" for c in plan.calls):
             advice = "; for the first rows of each group add WHERE with a limit on the row number"
         raise _refused(
             plan,
             "OVER windows' ordering in stream mode must be defined on a time attribute in "
             f"ascending order{advice}",
         )
-    for call in plan.calls:
-        if call.function.name in _PLACES:
-            raise _refused(
-                plan,
-                f"{call.function.name}() on streaming table is not supported currently: number "
-                "rows with ROW_NUMBER(), or use batch mode",
-            )
 
 
 def _by_time(plan: n.OverAggregate | n.Sort, keys: tuple[SortKey, ...]) -> bool:
