@@ -62,8 +62,11 @@ def _loaded(text: str, pairs: Any = dict) -> Any:
 
 
 def _fraction(text: str) -> _Number:
-    """With an exponent it is a double, and shown like one."""
-    return _Number(double_text(float(text)) if "e" in text.lower() else text)
+    """With an exponent it is a double, and shown like one; else a decimal without zeros behind."""
+    if "e" in text.lower():
+        return _Number(double_text(float(text)))
+    short = text.rstrip("0").rstrip(".")
+    return _Number("0" if short == "-0" else short)
 
 
 def _refused(word: str) -> Any:
