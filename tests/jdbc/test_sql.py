@@ -1,4 +1,4 @@
-"""Tables of a database in SQL, with a real PostgreSQL."""
+"""Tables of a database in SQL, with a real PostgreSQL and a real MariaDB."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from headrace.common.errors import HeadraceError, SqlError
 from tests.jdbc.test_tables import Table
 from tests.sql.sessions import LocalSession
-from tools.database_server import PostgreSqlServer
+from tools.database_server import MariaDbServer, PostgreSqlServer
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -116,6 +116,16 @@ def test_rows_are_read(postgresql: PostgreSqlServer, parts: str) -> None:
         (10, "n10", "5.00", "2024-03-08", "2024-02-29 00:00:09.000", True),
         (None, None, None, None, None, None),
     ]
+
+
+def test_values_that_mysql_has_in_its_own_way(mariadb: MariaDbServer) -> None:
+    table = Table(mariadb, "id INT, fine BOOLEAN, at TIME, day DATE")
+    table.execute(f"INSERT INTO {table.name} VALUES (1, TRUE, '23:59:59', '2024-02-29')")
+    table.execute(f"INSERT INTO {table.name} VALUES (2, FALSE, '00:00:00', NULL)")
+    session = session_with(table, "id INT, fine BOOLEAN, `at` TIME, `day` DATE")
+    query = "SELECT id, fine, CAST(`at` AS STRING), CAST(`day` AS STRING) FROM t"
+    rows = sorted(tuple(row) for _, row in session.query(query).rows)
+    assert rows == [(1, True, "23:59:59", "2024-02-29"), (2, False, "00:00:00", None)]
 
 
 @pytest.mark.parametrize(

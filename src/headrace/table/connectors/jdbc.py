@@ -19,7 +19,7 @@ from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.binder.context import suggestion
 from headrace.sql.expressions import Schema
-from headrace.sql.types import DateType, IntegralType, TimestampType
+from headrace.sql.types import BooleanType, DataType, DateType, IntegralType, TimestampType
 from headrace.table.connectors.base import TableContext, TableFactory, TableSink, TableSource
 from headrace.table.connectors.jdbc_changes import ChangeSink
 from headrace.table.connectors.streams import by_columns, internal_rows
@@ -186,7 +186,27 @@ class _JdbcTable(TableSource):
     def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
         no_watermarks = WatermarkStrategy.no_watermarks()
         rows = env.from_source(self.source, no_watermarks, "Source: jdbc")
+        if self.source.connection_options.url.product != "postgresql":
+            rows = rows.map(_OfMySql(tuple(self.schema.types))).name("Values of MySQL")
         return internal_rows(rows, self.schema, False, self.zone)
+
+
+@dataclass(frozen=True)
+class _OfMySql:
+    """MySQL has numbers for BOOLEAN, and its driver durations for TIME."""
+
+    types: tuple[DataType, ...]
+
+    def __call__(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple([_of_mysql(v, x) for v, x in zip(row, self.types, strict=True)])
+
+
+def _of_mysql(value: Any, type_: DataType) -> Any:
+    if isinstance(type_, BooleanType) and isinstance(value, int | bytes):
+        return value not in (0, b"\0")
+    if isinstance(value, datetime.timedelta):
+        return (datetime.datetime(1970, 1, 1) + value).time()
+    return value
 
 
 class _JdbcTableSink(TableSink):
