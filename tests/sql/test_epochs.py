@@ -53,6 +53,12 @@ QUERIES = [
     "SELECT id FROM orders ORDER BY price, id LIMIT 4",
     "SELECT id FROM orders ORDER BY et",
     "SELECT item, qty, COUNT(*) FROM orders GROUP BY CUBE(item, qty)",
+    f"SELECT id FROM orders WHERE item IN (SELECT item FROM ({ITEMS}) WHERE n = 2)",
+    f"SELECT id FROM orders WHERE item NOT IN (SELECT item FROM ({ITEMS}) WHERE n = 2)",
+    "SELECT id FROM orders AS o WHERE NOT EXISTS (SELECT 1 FROM orders AS p WHERE p.id = o.id + 1 "
+    "AND p.price > 5)",
+    f"SELECT id, (SELECT MAX(n) FROM ({ITEMS})) FROM orders WHERE price > (SELECT AVG(price) FROM "
+    "orders)",
 ]
 
 

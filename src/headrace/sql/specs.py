@@ -404,6 +404,39 @@ class SetOperationSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class SemiJoinSpec(OperatorSpec):
+    """IN and EXISTS, or with `anti` their opposites; rows have their kind if `changelog`."""
+
+    left_keys: tuple[int, ...]
+    anti: bool
+    changelog: bool
+    final_only: bool = False
+    ttl_ms: int = 0
+
+    kind: ClassVar[str] = "SemiJoin"
+    operator: ClassVar[str] = f"{_PACKAGE}.semi_join:SemiJoinOperator"
+
+
+@dataclass(frozen=True)
+class NotInSpec(SemiJoinSpec):
+    """NOT IN where there may be NULL."""
+
+    kind: ClassVar[str] = "NotIn"
+    operator: ClassVar[str] = f"{_PACKAGE}.semi_join:NotInOperator"
+
+
+@dataclass(frozen=True)
+class ScalarJoinSpec(OperatorSpec):
+    """Adds the value of a subquery to all rows."""
+
+    final_only: bool = False
+    ttl_ms: int = 0
+
+    kind: ClassVar[str] = "ScalarJoin"
+    operator: ClassVar[str] = f"{_PACKAGE}.semi_join:ScalarJoinOperator"
+
+
+@dataclass(frozen=True)
 class ExpandSpec(OperatorSpec):
     """Each row once for every grouping set."""
 

@@ -48,6 +48,7 @@ from headrace.sql.functions import builtin_registry
 from headrace.sql.operators.row_watermarks import RowWatermarks
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
+from headrace.sql.plan.joins import ScalarJoin, SemiJoin
 from headrace.sql.plan.match import Match, MatchExpressions
 from headrace.sql.segments.planning import Segment, SegmentSettings, find_segments
 from headrace.sql.type_rules import is_timestamp
@@ -506,6 +507,35 @@ class StreamTranslator:
         settings = self.settings
         spec = specs.SetOperationSpec(node.kind, node.all, settings.batch, settings.state_ttl_ms)
         return self.operator(node.kind.capitalize(), inputs, spec)
+
+    def _semijoin(self, node: SemiJoin) -> Transformation:
+        keys = ((), ()) if node.null_aware else (node.left_keys, node.right_keys)
+        make = specs.NotInSpec if node.null_aware else specs.SemiJoinSpec
+        spec = make(
+            node.left_keys,
+            node.anti,
+            self.changelog(node),
+            self.settings.batch,
+            self.settings.state_ttl_ms,
+        )
+        return self._joined(node, keys, spec)
+
+    def _scalarjoin(self, node: ScalarJoin) -> Transformation:
+        spec = specs.ScalarJoinSpec(self.settings.batch, self.settings.state_ttl_ms)
+        return self._joined(node, ((), ()), spec)
+
+    def _joined(
+        self,
+        node: SemiJoin | ScalarJoin,
+        keys: tuple[tuple[int, ...], tuple[int, ...]],
+        spec: OperatorSpec,
+    ) -> Transformation:
+        """Both sides by their keys, with the kinds of their rows; in one subtask without keys."""
+        inputs = [
+            self.keyed(self._as_changelog(side, not self.settings.batch), columns)
+            for side, columns in zip((node.left, node.right), keys, strict=True)
+        ]
+        return self.operator(spec.kind, inputs, spec, not keys[0])
 
     def _packed(self, arguments: Sequence[Expression]) -> GeneratedCode:
         """Code that makes a row of some arguments."""

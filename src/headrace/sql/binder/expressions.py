@@ -71,7 +71,8 @@ class ExpressionBinder:
             return self.bind(node.value)
         if isinstance(node, x.Subquery):
             raise self.context.error(
-                "subqueries in expressions need joins, which are not supported yet", node.span
+                "subqueries are supported in WHERE, and as values in SELECT, but not here",
+                node.span,
             )
         raise self.context.error(f"{type(node).__name__} is not allowed here", node.span)
 

@@ -22,6 +22,7 @@ from headrace.sql.binder.relations import (
     values_of_rows,
 )
 from headrace.sql.binder.scope import Scope
+from headrace.sql.binder.subqueries import SubqueryBinder, conjuncts, contains_subquery
 from headrace.sql.binder.tables import TableBinder
 from headrace.sql.expressions import Column, Expression, Field, Schema, SortKey
 from headrace.sql.from_ast import expression_node, order_nodes, over_of, span_of
@@ -70,14 +71,12 @@ class QueryBinder:
         plan, scope = self._from(tree)
         where = tree.args.get("where")
         if where is not None:
-            node = expression_node(where.this)
-            if contains_aggregate(self.context, node):
-                raise self.context.error(
-                    "Aggregate expression is illegal in WHERE clause", node.span
-                )
-            condition = ExpressionBinder(self.context, scope).condition(node, "WHERE")
-            plan = n.Filter.of(plan, condition)
+            plan = self._where(plan, scope, expression_node(where.this))
         items = self._items(tree, scope)
+        if any(map(contains_subquery, items)):
+            subqueries = SubqueryBinder(self, plan, scope)
+            items = subqueries.with_values(items)
+            plan = subqueries.plan
         order = order_nodes(tree.args.get("order"))
         having = tree.args.get("having")
         group = tree.args.get("group")
@@ -237,7 +236,7 @@ class QueryBinder:
         for position, item in enumerate(items):
             if isinstance(item, x.Alias):
                 name = item.name
-            elif isinstance(item, x.Name):
+            elif isinstance(item, x.Name) and item.parts:
                 name = item.parts[-1]
             else:
                 name = f"EXPR${position}"
@@ -246,6 +245,26 @@ class QueryBinder:
                 unique, number = f"{name}{number}", number + 1
             names.append(unique)
         return names
+
+    def _where(self, plan: n.Node, scope: Scope, node: x.Node) -> n.Node:
+        """Rows that fulfil a condition; what needs no subquery is looked at first."""
+        if not contains_subquery(node):
+            return n.Filter.of(plan, self._condition(scope, node))
+        parts = list(conjuncts(node))
+        for part in parts:
+            if not contains_subquery(part):
+                plan = n.Filter.of(plan, self._condition(scope, part))
+        subqueries = SubqueryBinder(self, plan, scope)
+        for part in parts:
+            if contains_subquery(part) and not subqueries.semi_join(part):
+                (condition,) = subqueries.with_values([part])
+                subqueries.plan = n.Filter.of(subqueries.plan, self._condition(scope, condition))
+        return subqueries.plan
+
+    def _condition(self, scope: Scope, node: x.Node) -> Expression:
+        if contains_aggregate(self.context, node):
+            raise self.context.error("Aggregate expression is illegal in WHERE clause", node.span)
+        return ExpressionBinder(self.context, scope).condition(node, "WHERE")
 
     # ORDER BY and LIMIT.
 

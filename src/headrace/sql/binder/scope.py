@@ -19,6 +19,7 @@ class Relation:
     schema: Schema
     offset: int
     path: tuple[str, ...] = ()
+    hidden: bool = False
 
 
 @dataclass
@@ -31,6 +32,10 @@ class Scope:
     def add(self, name: str | None, schema: Schema, path: tuple[str, ...] = ()) -> None:
         self.relations.append(Relation(name, schema, len(self.schema), path))
 
+    def add_hidden(self, schema: Schema) -> None:
+        """Columns without names, which no star stands for."""
+        self.relations.append(Relation(None, schema, len(self.schema), hidden=True))
+
     @property
     def schema(self) -> Schema:
         return Schema(tuple(f for r in self.relations for f in r.schema))
@@ -38,7 +43,9 @@ class Scope:
     def columns_of(self, table: tuple[str, ...], span: Span | None) -> list[int]:
         """Positions of the columns of a table, or of all tables."""
         if not table:
-            return list(range(len(self.schema)))
+            return [
+                r.offset + i for r in self.relations if not r.hidden for i in range(len(r.schema))
+            ]
         relation = self._relation(table)
         if relation is None:
             raise self.context.error(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.joins import ScalarJoin, SemiJoin
 
 __all__ = ["is_append_only", "mode_text"]
 
@@ -12,6 +13,8 @@ def is_append_only(node: n.Node) -> bool:
     if isinstance(node, n.Scan):
         return bool(getattr(node.source, "append_only", True))
     if isinstance(node, n.Aggregate | n.SetOperation):
+        return False
+    if isinstance(node, ScalarJoin) or (isinstance(node, SemiJoin) and node.anti):
         return False
     if isinstance(node, n.Rank):
         return node.window is not None

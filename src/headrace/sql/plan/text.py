@@ -8,6 +8,7 @@ from headrace.sql.expression_text import expression_text
 from headrace.sql.expressions import AggregateCall, SortKey
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
+from headrace.sql.plan.joins import SemiJoin
 from headrace.sql.plan.match import Match
 
 __all__ = ["plan_text"]
@@ -148,6 +149,13 @@ def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
         return [*parts, f"offset=[{node.offset}]", f"fetch=[{node.fetch}]"]
     if isinstance(node, n.SetOperation):
         return [f"kind=[{node.kind}{' ALL' if node.all else ''}]"]
+    if isinstance(node, SemiJoin):
+        right = node.right.schema.names
+        kind = "NOT IN" if node.null_aware else "ANTI" if node.anti else "SEMI"
+        on = (
+            f"{names[i]} = {right[j]}" for i, j in zip(node.left_keys, node.right_keys, strict=True)
+        )
+        return [f"joinType=[{kind}]", f"on=[{', '.join(on)}]"]
     if isinstance(node, n.Expand):
         sets = ", ".join("{" + _names(names, sorted(s)) + "}" for s in node.sets)
         return [f"sets=[{sets}]"]

@@ -1,0 +1,89 @@
+"""Subqueries in expressions: what they need of a plan, and what is not possible with them.
+
+`test_golden.py` compares their results with Flink, `test_epochs.py` cuts them into epochs.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.common.errors import JobExecutionError, SqlError
+from headrace.sql.plan.changelog import is_append_only
+from headrace.sql.plan.text import plan_text
+from tests.sql.sessions import with_tables
+
+CHEAP = "(SELECT item FROM orders WHERE price < 5)"
+
+
+@pytest.mark.parametrize(
+    ("condition", "text", "append_only"),
+    [
+        (f"item IN {CHEAP}", "SemiJoin(joinType=[SEMI], on=[item = $k0])", True),
+        (f"NOT EXISTS {CHEAP}", "SemiJoin(joinType=[ANTI], on=[])", False),
+        (f"item NOT IN {CHEAP}", "SemiJoin(joinType=[NOT IN], on=[item = $k0])", False),
+        ("price > (SELECT AVG(price) FROM orders)", "ScalarJoin(", False),
+    ],
+)
+def test_plans_say_what_a_subquery_becomes(condition: str, text: str, append_only: bool) -> None:
+    plan = with_tables().plan(f"SELECT id FROM orders WHERE {condition} AND id > 2")
+    assert text in plan_text(plan)
+    assert is_append_only(plan) is append_only
+
+
+def test_a_row_is_taken_back_when_its_reason_is_gone() -> None:
+    query = (
+        "SELECT id FROM orders WHERE id < 4 AND item IN (SELECT item FROM (SELECT item, COUNT(*) "
+        "AS n FROM orders GROUP BY item) WHERE n = 2)"
+    )
+    rows = with_tables().query(query, epoch_records=1).rows
+    assert {(kind, *row) for kind, row in rows} == {(0, 1), (0, 3), (3, 1), (3, 3), (0, 2), (3, 2)}
+
+
+def test_stars_do_not_show_values_of_subqueries() -> None:
+    query = "SELECT * FROM people WHERE age > (SELECT AVG(age) FROM people)"
+    assert with_tables().plan(query).schema.names == with_tables().plan("TABLE people").schema.names
+
+
+@pytest.mark.parametrize(
+    ("query", "place", "message"),
+    [
+        ("SELECT id FROM orders WHERE id IN (SELECT id, item FROM orders)", "id", "2 columns"),
+        ("SELECT (SELECT id, item FROM orders) FROM orders", "id", "one column, not 2"),
+        ("SELECT id IN (SELECT id FROM orders) FROM orders", "id", "supported in WHERE"),
+        (
+            "SELECT id FROM orders WHERE price > 3 OR id IN (SELECT id FROM orders)",
+            "id",
+            "AND joins it",
+        ),
+        (
+            "SELECT id FROM orders WHERE et IN (SELECT active FROM people)",
+            "et",
+            "Cannot compare",
+        ),
+        (
+            "SELECT id FROM orders AS o WHERE EXISTS (SELECT 1 FROM people WHERE age > o.price)",
+            "o.price",
+            "not found",
+        ),
+        ("SELECT id FROM orders WHERE id IN (SELECT nix FROM orders)", "nix", "not found"),
+        (
+            "SELECT item FROM orders GROUP BY item HAVING COUNT(*) > (SELECT 1 FROM people)",
+            "1",
+            "but not here",
+        ),
+    ],
+)
+def test_mistakes_are_shown_at_their_place(query: str, place: str, message: str) -> None:
+    with pytest.raises(SqlError) as raised:
+        with_tables().query(query)
+    lines = str(raised.value).splitlines()
+    assert message in lines[0]
+    underlined = [i for i, c in enumerate(lines[-1]) if c == "^"]
+    assert lines[-2][underlined[0] : underlined[-1] + 1].startswith(place)
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_value_is_one_row_at_most(batch: bool) -> None:
+    query = "SELECT id FROM orders WHERE price = (SELECT price FROM orders)"
+    with pytest.raises(JobExecutionError, match=r"more than one row.*use an aggregate"):
+        with_tables(batch=batch).query(query)
