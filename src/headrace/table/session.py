@@ -24,7 +24,7 @@ from headrace.sql.expressions import Expression, Field, Literal, Schema
 from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
-from headrace.sql.plan.stream_checks import check_stream
+from headrace.sql.plan.stream_checks import check_sessions, check_stream
 from headrace.sql.rules import optimize
 from headrace.sql.types import NullType
 from headrace.sql.unsupported import check_supported_syntax
@@ -245,6 +245,7 @@ class Session:
 
     def check(self, plan: n.Node) -> None:
         """Refuses an optimized plan that cannot run in the session's mode."""
+        check_sessions(plan)
         if not self.batch:
             check_stream(plan)
 
