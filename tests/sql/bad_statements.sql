@@ -417,6 +417,9 @@ SELECT * FROM orders MATCH_RECOGNIZE (ORDER BY price MEASURES A.id AS a PATTERN 
 SELECT * FROM orders MATCH_RECOGNIZE (ORDER BY et MEASURES A.id AS a PATTERN (A | B) DEFINE A AS A.price > 1);
 -- at: |
 -- says: Alternatives in PATTERN are not supported, as in Flink
+SELECT id FROM orders QUALIFY SUM(price) OVER (ORDER BY et);
+-- at: SUM(price)
+-- says: QUALIFY clause must be a condition, but is INT
 SELECT id FROM orders QUALIFY id > 1;
 -- at: id > 1
 -- says: QUALIFY must contain a function with OVER; use WHERE or HAVING

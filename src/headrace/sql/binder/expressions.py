@@ -78,10 +78,13 @@ class ExpressionBinder:
 
     def condition(self, node: x.Node, clause: str) -> Expression:
         """The bound form of a condition."""
-        bound = self.bind(node)
+        return self.checked_condition(self.bind(node), clause, node.span)
+
+    def checked_condition(self, bound: Expression, clause: str, span: x.Span | None) -> Expression:
+        """An expression that a clause takes as its condition."""
         if not isinstance(bound.type, t.BooleanType | t.NullType):
             raise self.context.error(
-                f"{clause} clause must be a condition, but is {bound.type.sql_text()}", node.span
+                f"{clause} clause must be a condition, but is {bound.type.sql_text()}", span
             )
         return bound
 

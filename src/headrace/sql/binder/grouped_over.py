@@ -37,7 +37,7 @@ def rewritten(node: Any, change: Callable[[x.Node], x.Node | None]) -> Any:
     if isinstance(node, x.CastTo | x.Alias | x.Order):
         return replace(node, value=rewritten(node.value, change))
     if isinstance(node, x.CaseWhen):
-        branches = tuple((each(branch)) for branch in node.branches)
+        branches = tuple(each(branch) for branch in node.branches)
         return replace(node, branches=branches, otherwise=rewritten(node.otherwise, change))
     return node
 

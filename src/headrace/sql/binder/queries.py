@@ -97,9 +97,11 @@ class QueryBinder:
         if over:
             plan, expressions = bind_over(self.context, plan, scope, windowed, windows)
             sorting = self._sort_expressions(plan, scope, order, items)
-            for condition in expressions[len(values) :]:
-                plan = n.Filter.of(plan, condition)
-            expressions = expressions[: len(values)]
+            binder = ExpressionBinder(self.context, scope)
+            count = len(values)
+            for bound, node in zip(expressions[count:], windowed[count:], strict=True):
+                plan = n.Filter.of(plan, binder.checked_condition(bound, "QUALIFY", node.span))
+            expressions = expressions[:count]
         elif grouped:
             aggregation = Aggregation(self.context, plan, scope)
             plan, expressions, sorting = aggregation.bind(group, values, having_node, order)
