@@ -402,15 +402,6 @@ SELECT * FROM orders AS o JOIN people FOR SYSTEM_TIME AS OF o.et AS p ON o.item 
 SELECT * FROM orders FOR SYSTEM_TIME AS OF et;
 -- at: orders FOR SYSTEM_TIME AS OF et
 -- says: FOR SYSTEM_TIME AS OF is not supported yet
-SELECT id FROM orders WHERE id IN (SELECT age FROM people);
--- at: id IN (SELECT age FROM people)
--- says: subqueries in expressions need joins, which are not supported yet
-SELECT id FROM orders WHERE EXISTS (SELECT 1 FROM people);
--- at: 1 FROM people
--- says: subqueries in expressions need joins, which are not supported yet
-SELECT (SELECT MAX(age) FROM people) FROM orders;
--- at: MAX(age) FROM people
--- says: subqueries in expressions need joins, which are not supported yet
 SELECT * FROM orders MATCH_RECOGNIZE (ORDER BY price MEASURES A.id AS a PATTERN (A B) DEFINE A AS A.price > 1);
 -- at: price
 -- says: You must specify either rowtime or proctime for order by as the first one.
