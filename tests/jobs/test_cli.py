@@ -88,6 +88,27 @@ def test_failed_job_shows_the_users_side(tmp_path: Path) -> None:
     assert "java" not in done.stderr.lower()
 
 
+@pytest.mark.parametrize(
+    ("master", "reason"),
+    [
+        ("yarn", "either HADOOP_CONF_DIR or YARN_CONF_DIR must be set"),
+        ("k8s://https://127.0.0.1:1", "Connection refused"),
+    ],
+)
+def test_a_cluster_that_is_not_there_is_said_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, master: str, reason: str
+) -> None:
+    for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "job.py").write_text(FAILING)
+    image = "spark.kubernetes.container.image=headrace:1"
+    done = headrace("run", "-m", "local", "--master", master, "-D", image, "job.py", cwd=tmp_path)
+    assert f"Spark does not start on {master}: " in done.stderr
+    assert reason in done.stderr
+    assert "\tat " not in done.stderr, "a trace of Java"
+    assert done.returncode == 1
+
+
 def test_pyflink_program_with_modules_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "labels.py").write_text(PYFLINK_MODULE)
     (tmp_path / "program.py").write_text(PYFLINK_PROGRAM)

@@ -7,6 +7,7 @@ plan, and writes Arrow batches; the task passes these on to the slot unopened.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,6 +25,9 @@ from headrace.datastream.connectors.spark_source import FedSplit
 from headrace.graph.ids import VertexId
 
 __all__ = ["DataFrameFeed", "Feed", "FilesFeed", "arrow_schema_of", "spark_failure"]
+
+_RAISED = re.compile(r"^ {0,2}[A-Za-z_][\w.]*(?:: .*)?$", re.MULTILINE)
+"""The line of a Python trace that names the exception; Spark moves some traces to the right."""
 
 
 class Feed(ABC):
@@ -156,5 +160,5 @@ def spark_failure(error: Exception) -> str:
     java = getattr(error, "java_exception", None)
     text = str(java.getMessage() if java is not None else error)
     _, found, trace = text.partition("Traceback (most recent call last):")
-    raised = [line for line in trace.splitlines() if line[:1].isalpha()] if found else []
-    return (raised or text.splitlines() or [""])[0][:500]
+    raised = _RAISED.search(trace) if found else None
+    return (raised[0].strip() if raised else text.partition("\n")[0])[:500]

@@ -14,7 +14,10 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headrace.common.errors import ConfigurationError
@@ -101,10 +104,34 @@ def get_or_create_session(settings: Mapping[str, str]) -> SparkSession:
         if is_this_process(master):
             # It gets ready while Spark does.
             slot_zygote()
-        with _java_output_in_a_file():
-            session = builder.getOrCreate()
+        session = _started(builder, master)
         _log.info("Spark %s on %s", session.version, master)
         return session
+
+
+def _started(builder: Any, master: str) -> SparkSession:
+    """A session; where Spark does not start, the reason without a Java trace."""
+    with _java_output_in_a_file() as log:
+        try:
+            session: SparkSession = builder.getOrCreate()
+        except (Py4JError, PySparkException) as error:
+            where = "" if log is None else f"; all that it wrote is in {log}"
+            raise ConfigurationError(
+                f"Spark does not start on {master}: {_reason(error, log)}{where}"
+            ) from None
+    return session
+
+
+def _reason(error: Exception, log: Path | None) -> str:
+    """The innermost cause, of the JVM or of the script that was to start it."""
+    cause = getattr(error, "java_exception", None)
+    if cause is not None:
+        while cause.getCause() is not None:
+            cause = cause.getCause()
+        return str(cause.getMessage() or cause.getClass().getName())
+    written = log.read_text(errors="replace") if log is not None else ""
+    found = re.search(r'^Exception in thread "main" [\w.$]+: (.+)$', written, re.MULTILINE)
+    return found.group(1) if found else str(error).strip().partition("\n")[0]
 
 
 def is_this_process(master: str) -> bool:
@@ -148,13 +175,13 @@ def _quiet_logging() -> str:
 
 
 @contextlib.contextmanager
-def _java_output_in_a_file() -> Iterator[None]:
+def _java_output_in_a_file() -> Iterator[Path | None]:
     """Let the JVM that is started meanwhile write to a file instead of the user's terminal."""
     if os.environ.get("HEADRACE_SPARK_LOG") == "terminal":
-        yield
+        yield None
         return
     directory = os.environ.get("HEADRACE_LOG_DIR", tempfile.gettempdir())
-    path = os.path.join(directory, f"headrace-spark-{os.getpid()}.log")
+    path = Path(directory, f"headrace-spark-{os.getpid()}.log")
     sys.stdout.flush()
     sys.stderr.flush()
     saved = os.dup(1), os.dup(2)
@@ -162,7 +189,7 @@ def _java_output_in_a_file() -> Iterator[None]:
     try:
         os.dup2(log, 1)
         os.dup2(log, 2)
-        yield
+        yield path
     finally:
         os.dup2(saved[0], 1)
         os.dup2(saved[1], 2)
@@ -171,4 +198,4 @@ def _java_output_in_a_file() -> Iterator[None]:
     _log.info("Spark's own log is in %s", path)
     if "HEADRACE_LOG_DIR" not in os.environ:
         # Nobody looks for it after a clean end; a killed driver leaves it behind.
-        atexit.register(Path(path).unlink, missing_ok=True)
+        atexit.register(path.unlink, missing_ok=True)
