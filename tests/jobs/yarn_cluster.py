@@ -12,8 +12,18 @@ import pyspark
 from tools.kafka_broker import fetch_jar
 
 _SOURCE = Path(__file__).with_name("MiniYarn.java")
-_OF_SPARK = ("hadoop-client-api-*", "hadoop-client-runtime-*", "slf4j-api-*", "log4j-*")
-_MORE_OF_SPARK = ("commons-logging-*", "snappy-java-*", "jakarta.*", "javax.*")
+_OF_SPARK = (
+    "commons-cli-*",
+    "hadoop-client-api-*",
+    "hadoop-client-runtime-*",
+    "jakarta.*",
+    "javax.*",
+    "jcl-over-slf4j-*",
+    "log4j-*",
+    "slf4j-api-*",
+    "snappy-java-*",
+)
+_FAILED = b'Exception in thread "main"'
 _OTHERS = (
     "org.junit.jupiter:junit-jupiter-api:5.8.2",
     "org.junit.platform:junit-platform-commons:1.8.2",
@@ -38,7 +48,7 @@ class YarnCluster:
         self.configuration.mkdir()
         self._log = directory / "yarn.log"
         jars = Path(pyspark.__file__).parent / "jars"
-        own = [str(j) for name in (*_OF_SPARK, *_MORE_OF_SPARK) for j in sorted(jars.glob(name))]
+        own = [str(j) for name in _OF_SPARK for j in sorted(jars.glob(name))]
         version = next(jars.glob("hadoop-client-api-*.jar")).stem.rpartition("-")[2]
         cluster = f"org.apache.hadoop:hadoop-client-minicluster:{version}"
         fetched = [str(fetch_jar(artifact)) for artifact in (cluster, *_OTHERS)]
@@ -60,8 +70,9 @@ class YarnCluster:
 
     def _wait(self) -> None:
         deadline = time.monotonic() + LIMIT_S
-        while b"ready\n" not in self._log.read_bytes():
-            if self._process.poll() is not None or time.monotonic() > deadline:
+        while b"ready\n" not in (said := self._log.read_bytes()):
+            ended = self._process.poll() is not None or _FAILED in said
+            if ended or time.monotonic() > deadline:
                 self.close()
                 raise AssertionError(self._log.read_text(errors="replace"))
             time.sleep(0.2)

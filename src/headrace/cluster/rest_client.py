@@ -55,6 +55,22 @@ class RestClient:
         on_progress: OnProgress = lambda progress: None,
     ) -> Any:
         """The answer to a request: parsed if it is JSON, else text."""
+        kind, answer = self._answer(method, path, body, content_type, on_progress)
+        text = answer.decode(errors="replace")
+        return json.loads(text) if kind == "application/json" else text
+
+    def log(self, job: str, offset: int) -> bytes:
+        """What a job wrote, from a place on; it may end in the middle of a character."""
+        return self._answer("GET", f"/jobs/{job}/log?offset={offset}")[1]
+
+    def _answer(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        content_type: str = "application/json",
+        on_progress: OnProgress = lambda progress: None,
+    ) -> tuple[str, bytes]:
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.url}{path}", method=method)
         if data is not None:
@@ -65,13 +81,16 @@ class RestClient:
             request.add_header("Authorization", f"Bearer {self._token}")
         try:
             with urllib.request.urlopen(request, timeout=_REQUEST_S) as answer:
-                text = answer.read().decode()
-                kind = answer.headers.get_content_type()
-                return json.loads(text) if kind == "application/json" else text
+                return answer.headers.get_content_type(), answer.read()
         except urllib.error.HTTPError as error:
             raise _rebuilt(error, self._server) from None
         except OSError as error:
             reason = getattr(error, "reason", error)
+            if isinstance(reason, BrokenPipeError | ConnectionResetError) and data is not None:
+                raise HeadraceError(
+                    f"the {self._server} at {self.url} broke off a request of {len(data):,} bytes; "
+                    "it takes 100 MB at most"
+                ) from None
             raise HeadraceError(
                 f"there is no {self._server} at {self.url} ({reason}); `{self._start}` starts one"
             ) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import json
 import sys
 import time
@@ -135,18 +136,19 @@ def end_of_application(directory: Path, job: str) -> dict[str, Any] | None:
 def _follow(client: RestClient, job: str, ended: Callable[[str], dict[str, Any] | None]) -> int:
     """Show what the job writes until it ends; an interrupt leaves it alone."""
     shown = 0
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
     try:
         while True:
             try:
                 state = client.request("GET", f"/jobs/{job}")["state"]
-                text = client.request("GET", f"/jobs/{job}/log?offset={shown}")
+                more = client.log(job, shown)
             except HeadraceError:
                 left = ended(job)
                 if left is None:
                     raise
-                state, text = left["state"], left["log"][shown:].decode(errors="replace")
-            shown += len(text.encode())
-            sys.stdout.write(text)
+                state, more = left["state"], left["log"][shown:]
+            shown += len(more)
+            sys.stdout.write(decoder.decode(more))
             sys.stdout.flush()
             if state in _ENDED:
                 break

@@ -10,7 +10,7 @@ import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -123,6 +123,28 @@ def test_the_command_line_of_a_job_manager(tmp_path: Path, master: str) -> None:
     command = command_of(tmp_path, [f"spark.master={master}"], application=True)
     assert command[1:4] == ["-m", "headrace.cluster.job_manager", str(tmp_path)]
     assert command[4:] == ["-D", f"spark.master={master}", "--application"]
+
+
+class Followed(Recorded):
+    """A job whose log ends in the middle of a character when it is first read."""
+
+    written = b"caf\xc3\xa9 \xff done\n"
+    parts: ClassVar = [written[:4], written]
+
+    def request(self, method: str, path: str) -> dict[str, str]:
+        return {"state": "FINISHED" if len(self.parts) == 1 else "RUNNING"}
+
+    def log(self, job: str, offset: int) -> bytes:
+        return self.parts.pop(0)[offset:]
+
+
+def test_a_log_is_followed_to_its_last_character(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "job.py").touch()
+    monkeypatch.setattr(submission, "RestClient", Followed)
+    assert submission.submit(parsed("run", "-m", "h:1", "job.py"), "h:1") == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["caf\u00e9 \ufffd done"]
 
 
 class _Taking(BaseHTTPRequestHandler):
