@@ -186,7 +186,10 @@ class StreamTranslator:
 
     def _project(self, node: n.Project) -> Transformation:
         below, conditions = self._conditions(node.input)
-        return self._calc(below, self.translate(below), conditions, node.expressions)
+        upstream = self.translate(below)
+        if not conditions and is_identity(node.expressions, len(below.schema)):
+            return upstream
+        return self._calc(below, upstream, conditions, node.expressions)
 
     def _filter(self, node: n.Filter) -> Transformation:
         below, conditions = self._conditions(node)
@@ -595,6 +598,12 @@ def conjuncts(e: Expression) -> list[Expression]:
     if isinstance(e, Call) and getattr(e.function, "name", "") == "AND":
         return [c for a in e.args for c in conjuncts(a)]
     return [e]
+
+
+def is_identity(expressions: Sequence[Expression], width: int) -> bool:
+    """Whether a projection gives but new names to its columns."""
+    columns = [e.index if isinstance(e, Column) else None for e in expressions]
+    return columns == list(range(width))
 
 
 def follows_column(e: Expression, column: int) -> bool:

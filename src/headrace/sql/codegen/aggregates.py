@@ -38,6 +38,8 @@ class AggregateCode:
             `load(key, b)` makes what is missing, unless it is `b` itself.
         create: `run()` gives an empty accumulator, whose first place counts rows.
         value: `run(a)` gives the results as a tuple.
+        rows: `run(pairs, single, columns)` gives rows of pairs of key and accumulator: the key,
+            which is one value if `single`, the results, and further columns.
         mergeable: Whether rows are best aggregated before the exchange already.
         functions: Users' functions, to be opened and closed with the operator.
         combinable: Whether `merge` may be used: also with DISTINCT, but with all values.
@@ -48,6 +50,7 @@ class AggregateCode:
     merge_all: GeneratedCode
     create: GeneratedCode
     value: GeneratedCode
+    rows: GeneratedCode
     mergeable: bool
     functions: tuple[Any, ...] = ()
     combinable: bool = True
@@ -58,14 +61,18 @@ def aggregate_code(
 ) -> AggregateCode:
     """Code for some aggregates; `changelog` says whether rows may be taken back."""
     calls = [_for_slots(c, zone) for c in calls]
-    add, merge, merge_all, create, value = (CodeWriter(zone) for _ in range(5))
+    add, merge, merge_all, create, value, rows = (CodeWriter(zone) for _ in range(6))
     # One layout, with references written to the function that needs them.
     layout = [_place(add, calls, changelog), _place(value, calls, changelog)]
     merging = _place(merge, calls, changelog)
     creating = _place(create, calls, changelog)
     _write_add(add, calls, layout[0], changelog)
     with value.block("def run(a):"):
-        value.line(f"return ({''.join(r.value + ', ' for r in layout[1])})")
+        value.line(f"return ({_values(layout[1])})")
+    with rows.block("def run(pairs, single, columns):"):
+        values = _values(_place(rows, calls, changelog))
+        rows.line(f"if single: return [(k, {values}*columns) for k, a in pairs]")
+        rows.line(f"return [(*k, {values}*columns) for k, a in pairs]")
     initial = [place for r in creating for place in r.initial]
     with create.block("def run():"):
         create.line(f"return [{', '.join(['0', *initial])}]")
@@ -83,8 +90,19 @@ def aggregate_code(
             merge_all.line("if a is b: continue")
         _write_merge(merge_all, _place(merge_all, calls, changelog))
     functions = tuple(c.function for c in calls if _is_user(c))
-    codes = (add.finish(), merge.finish(), merge_all.finish(), create.finish(), value.finish())
+    codes = (
+        add.finish(),
+        merge.finish(),
+        merge_all.finish(),
+        create.finish(),
+        value.finish(),
+        rows.finish(),
+    )
     return AggregateCode(*codes, mergeable, functions, combinable)
+
+
+def _values(recipes: Sequence[Recipe]) -> str:
+    return "".join(f"{r.value}, " for r in recipes)
 
 
 def _write_merge(writer: CodeWriter, recipes: Sequence[Recipe]) -> None:

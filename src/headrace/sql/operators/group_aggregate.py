@@ -67,6 +67,7 @@ class GroupAggregateOperator(NetChangeOperator):
         self._create = spec.code.create.load()
         self._merge_all = spec.code.merge_all.load()
         self._value = spec.code.value.load()
+        self._rows = spec.code.rows.load()
         self._state: Any
         # Of this epoch: accumulators that were touched, and the results that they had before.
         self._touched: dict[Any, list[Any]] = {}
@@ -152,11 +153,7 @@ class GroupAggregateOperator(NetChangeOperator):
 
     def _emit_final(self, single: bool) -> None:
         """Results alone, without kinds: nothing changes them any more."""
-        value = self._value
-        if single:
-            rows = [(k, *value(a)) for k, a in self._touched.items()]
-        else:
-            rows = [(*k, *value(a)) for k, a in self._touched.items()]
+        rows = self._rows(self._touched.items(), single, ())
         self._touched = {}
         self._before = {}
         self.emit_rows(rows)

@@ -96,7 +96,7 @@ class WindowAggregateOperator(RowOperator):
         self._add = spec.code.add.load()
         self._create = spec.code.create.load()
         self._merge_all = spec.code.merge_all.load()
-        self._value = spec.code.value.load()
+        self._rows = spec.code.rows.load()
         # Without merging, each row goes into every window that it is in.
         self._shared = spec.code.mergeable or spec.slices.kind == "TUMBLE"
         self._panes: Panes = {}
@@ -253,11 +253,7 @@ class WindowAggregateOperator(RowOperator):
             columns = tuple(
                 start if p == "start" else c for p, c in zip(spec.properties, columns, strict=True)
             )
-        value = self._value
-        if spec.keys == 1:
-            out += [(k, *value(a), *columns) for k, a in content.items()]
-        else:
-            out += [(*k, *value(a), *columns) for k, a in content.items()]
+        out += self._rows(content.items(), spec.keys == 1, columns)
 
     def _content(self, end: int) -> dict[Any, list[Any]]:
         """Accumulators of a window by key: of its slices, merged."""
