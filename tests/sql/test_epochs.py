@@ -73,6 +73,23 @@ def test_any_cut_into_epochs_and_any_parallelism(query: str) -> None:
         assert found == expected, (parallelism, records, restores)
 
 
+@pytest.mark.parametrize("phases", ["ONE_PHASE", "TWO_PHASE"])
+def test_windows_of_another_clock_are_ranked_when_they_are_over(phases: str) -> None:
+    """The ends of windows are hours before the watermark here."""
+    query = (
+        "SELECT n, window_end FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, "
+        "window_end ORDER BY n DESC) AS rn FROM TABLE(TUMBLE(TABLE ticks, DESCRIPTOR(rt), "
+        "INTERVAL '1' HOUR))) WHERE rn <= 1"
+    )
+    found = {}
+    for zone in ("UTC", "America/New_York"):
+        options = {"table.local-time-zone": zone, "table.optimizer.agg-phase-strategy": phases}
+        result = with_tables(options=options).query(query, epoch_records=2)
+        found[zone] = sorted(row[0] for _, row in result.rows)
+    assert found["UTC"]
+    assert found["UTC"] == found["America/New_York"]
+
+
 def test_every_change_of_a_group_is_seen_if_wanted() -> None:
     session = with_tables()
     session.session.config.set("table.exec.mini-batch.enabled", "false")

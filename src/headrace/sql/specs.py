@@ -319,12 +319,14 @@ class LocalRankSpec(OperatorSpec):
         order: Column, descending, nulls first.
         end: How many rows of a key are wanted.
         window_end: The column with the end of a row's window, if the ranking is within windows.
+        zone: That of the clock that windows follow.
     """
 
     key: tuple[int, ...]
     order: tuple[tuple[int, bool, bool], ...]
     end: int
     window_end: int | None = None
+    zone: str | None = None
 
     kind: ClassVar[str] = "LocalRank"
     operator: ClassVar[str] = f"{_PACKAGE}.local_rank:LocalRankOperator"

@@ -50,6 +50,7 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.joins import ScalarJoin, SemiJoin
 from headrace.sql.plan.match import Match, MatchExpressions
+from headrace.sql.rules.window_columns import window_column
 from headrace.sql.segments.planning import Segment, SegmentSettings, find_segments
 from headrace.sql.type_rules import is_timestamp
 from headrace.sql.types import IntType, RowField, RowType
@@ -424,7 +425,7 @@ class StreamTranslator:
         keyed = self.keyed(self._best(node, order), node.partition)
         if node.window is not None:
             window = specs.WindowRankSpec(
-                order, node.start, node.end, node.numbered, node.window[1]
+                order, node.start, node.end, node.numbered, node.window[1], self._zone_of(node)
             )
             return self.operator("WindowRank", [keyed], window, single)
         spec = specs.RankSpec(
@@ -439,10 +440,17 @@ class StreamTranslator:
         )
         return self.operator("Rank", [keyed], spec, single)
 
+    def _zone_of(self, node: n.Rank) -> str | None:
+        """The zone whose clock shows the ends of the windows that rows are ranked in."""
+        found = None if node.window is None else window_column(node.input, node.window[1])
+        source = None if found is None else found[0]
+        windows = isinstance(source, n.WindowTable | n.WindowAggregate) and source.window.zoned
+        return self.settings.zone if windows else None
+
     def _best(self, node: n.Rank, order: tuple[tuple[int, bool, bool], ...]) -> Transformation:
         """Rows that may be among the first ones, as far as one sender knows."""
         end = None if node.window is None else node.window[1]
-        local = specs.LocalRankSpec(node.partition, order, node.end, end)
+        local = specs.LocalRankSpec(node.partition, order, node.end, end, self._zone_of(node))
         segment = self._segments.get(id(node))
         if segment is not None:
             width = len(node.input.schema)

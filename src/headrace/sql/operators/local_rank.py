@@ -6,9 +6,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
-from headrace.sql.operators.base import RowOperator
+from headrace.sql.operators.base import RowOperator, zone_of
 from headrace.sql.operators.ordering import keep_first
 from headrace.sql.operators.rank import by_key
+from headrace.sql.operators.slices import over_at
 from headrace.sql.segments.columns import RowsOfColumns
 from headrace.sql.segments.ranking import first_of_groups
 from headrace.sql.specs import LocalRankSpec, SegmentRankSpec
@@ -26,6 +27,7 @@ class LocalRankOperator(RowOperator):
         super().__init__()
         self._spec = spec
         self._key = itemgetter(*spec.key) if spec.key else None
+        self._zone = zone_of(spec.zone)
         self._rows: dict[Any, list[Any]] = {}
         self._held = 0
         # The end of the first window among the rows, in microseconds.
@@ -59,7 +61,8 @@ class LocalRankOperator(RowOperator):
             self._first_end = window_end
 
     def process_watermark(self, timestamp: int) -> None:
-        if self._first_end is not None and self._first_end // 1000 - 1 <= timestamp:
+        end = self._first_end
+        if end is not None and over_at(end // 1000, self._zone) <= timestamp:
             self.flush()
         super().process_watermark(timestamp)
 

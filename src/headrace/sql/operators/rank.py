@@ -15,8 +15,10 @@ from headrace.sql.operators.base import (
     UPDATE_BEFORE,
     NetChangeOperator,
     RowOperator,
+    zone_of,
 )
 from headrace.sql.operators.ordering import keep_first, sort_key
+from headrace.sql.operators.slices import over_at
 from headrace.sql.specs import RankSpec, WindowRankSpec
 
 _STATE = "rows"
@@ -161,6 +163,7 @@ class WindowRankOperator(RowOperator):
     def __init__(self, spec: WindowRankSpec) -> None:
         super().__init__()
         self._spec = spec
+        self._zone = zone_of(spec.zone)
         self._windows: dict[int, dict[Any, list[Any]]] = {}
         self._state: Any
         self._saved: set[tuple[Any, int]] = set()
@@ -182,7 +185,7 @@ class WindowRankOperator(RowOperator):
         for key, new in by_key(batch.keys, batch.values).items():
             # The window is part of the key.
             end = new[0][spec.window_end] // 1000
-            if end - 1 <= self.watermark:
+            if over_at(end, self._zone) <= self.watermark:
                 continue
             rows = self._windows.setdefault(end, {}).setdefault(key, [])
             rows += new
@@ -194,7 +197,7 @@ class WindowRankOperator(RowOperator):
         self.watermark = timestamp
         out: list[tuple[Any, ...]] = []
         first = self._spec.start
-        for end in sorted(e for e in self._windows if e - 1 <= timestamp):
+        for end in sorted(e for e in self._windows if over_at(e, self._zone) <= timestamp):
             for key, rows in self._windows.pop(end).items():
                 chosen = rows[first - 1 :]
                 if self._spec.numbered:

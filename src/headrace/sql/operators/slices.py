@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from headrace.sql.builtin.times import to_instant, to_local
 from headrace.sql.operators.base import zone_of
 from headrace.sql.specs import WindowSlices
+
+
+def over_at(window_end: int, zone: ZoneInfo | None) -> int:
+    """The event time at which a window is over whose end the clock of a zone shows."""
+    if zone is None:
+        return window_end - 1
+    return to_instant(zone, window_end * 1000) // 1000 - 1
 
 
 class SliceAssigner:
@@ -30,9 +38,7 @@ class SliceAssigner:
 
     def fires_at(self, window_end: int) -> int:
         """The event time at which a window is over."""
-        if self._zone is None:
-            return window_end - 1
-        return to_instant(self._zone, window_end * 1000) // 1000 - 1
+        return over_at(window_end, self._zone)
 
     def slice_ends(self, millis: Iterable[int]) -> list[int]:
         """The end of the slice of each time."""
