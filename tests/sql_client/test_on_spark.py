@@ -82,7 +82,7 @@ def test_the_changelog_is_seen_live_until_somebody_quits(terminal: Terminal) -> 
     terminal.does("SET 'sql-client.execution.result-mode' = 'changelog';")
     terminal.run("SELECT COUNT(*) AS c FROM clicks;")
     terminal.expect("SQL Query Result (Changelog)")
-    terminal.expect("| +I |")
+    # Not the first change of all: a machine that is busy may draw when it is out of sight.
     terminal.expect("| -U |")
     terminal.expect("| +U |")
     terminal.type("Q")
