@@ -291,3 +291,11 @@ def test_a_schema_may_leave_fields_of_a_stream_out(t_env: StreamTableEnvironment
     unknown = Schema.new_builder().column("nn", DataTypes.INT()).build()
     with pytest.raises(SqlError, match="did you mean 'n'"):
         t_env.from_data_stream(stream, unknown)
+
+
+def test_bitmaps(t_env: StreamTableEnvironment, orders: Table) -> None:
+    built = orders.group_by(col("item")).select(
+        col("item"), col("n").bitmap_build_agg().alias("numbers")
+    )
+    texts = built.select(col("item"), col("numbers").bitmap_to_string())
+    assert rows_of(t_env, texts) == [["apple", "{3,5}"], ["pear", "{2}"], ["plum", None]]

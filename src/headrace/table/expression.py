@@ -7,7 +7,6 @@ from typing import Any, Generic, TypeVar
 
 from headrace.common.errors import FunctionTypeError
 from headrace.sql import syntax as x
-from headrace.table.expression_bitmaps import BitmapFunctions
 from headrace.table.expression_nodes import called, node_of, text_of
 from headrace.table.expression_times import (
     ContainerFunctions,
@@ -50,7 +49,7 @@ def _reversed(name: str, function: str) -> Any:
     return apply
 
 
-class Expression(ContainerFunctions, BitmapFunctions, Generic[T]):
+class Expression(ContainerFunctions, Generic[T]):
     """A column, a value, or a function of some.
 
     Expressions are written with Python's operators and with methods; `str()` shows Flink's form.

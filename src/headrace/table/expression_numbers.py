@@ -94,7 +94,7 @@ class NumberFunctions(TextFunctions):
 
 
 def _bitmap(name: str, arguments: int, doc: str) -> Any:
-    """A function of bitmaps; they are not supported yet, which binding says."""
+    """A function of bitmaps."""
     if arguments == 0:
 
         def alone(self: Any) -> Any:
@@ -111,7 +111,7 @@ def _bitmap(name: str, arguments: int, doc: str) -> Any:
 
 
 class BitmapFunctions(NumberFunctions):
-    """Functions of bitmaps; they can be written, but not run yet."""
+    """Functions of bitmaps: sets of whole numbers of 32 bits without sign."""
 
     bitmap_and = _bitmap("BITMAP_AND", 1, "Elements of both.")
     bitmap_andnot = _bitmap("BITMAP_ANDNOT", 1, "Elements that the other one has not.")
