@@ -19,6 +19,8 @@ from headrace.common.errors import HeadraceError, UnknownJobError
 from tests.jobs.flink_command import FlinkUnavailableError, sql_client_command
 from tests.jobs.rest_fuzzing import check_all
 
+pytestmark = pytest.mark.timeout(900)
+
 HEADRACE = [sys.executable, "-m", "headrace.cluster.cli"]
 LIMIT_S = 300.0
 
@@ -88,11 +90,13 @@ class Session:
         uri = f"{operation}/result/0?rowFormat=JSON"
         while True:
             page = self.request("GET", uri)
-            if page["resultType"] != "NOT_READY":
-                yield page
-                if page["resultType"] == "EOS":
-                    return
-                uri = page["nextResultUri"]
+            if page["resultType"] == "NOT_READY":
+                time.sleep(0.1)
+                continue
+            yield page
+            if page["resultType"] == "EOS":
+                return
+            uri = page["nextResultUri"]
 
     def rows(self, statement: str) -> list[list[Any]]:
         pages = self.pages(self.execute(statement))
@@ -162,7 +166,6 @@ def test_an_insert_outlives_its_session_and_another_one_stops_it(gateway: Runnin
     until(lambda: second.state_of(job) == "CANCELED", "the job went on")
 
 
-@pytest.mark.timeout(900)
 def test_generated_requests_find_no_mistake(gateway: RunningGateway) -> None:
     session = gateway.open()
     operation = session.execute("SHOW TABLES")
