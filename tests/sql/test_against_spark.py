@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from tests.sql.sessions import HERE, LocalSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 DRAWN = "HEADRACE_SQL_EXAMPLES"
 EXAMPLES = int(os.environ.get(DRAWN, "4"))
