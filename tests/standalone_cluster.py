@@ -17,7 +17,7 @@ import pyspark
 from tests.faults.processes import descendants_of
 
 HOSTS = ("127.0.0.1", "127.0.0.2")
-LIMIT_S = 240.0
+LIMIT_S = 480.0
 
 
 class StandaloneCluster:

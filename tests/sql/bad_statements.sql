@@ -2,7 +2,13 @@
 -- The tables are those of cases/setup.sql and of test_errors.py.
 selec 1;
 -- at: selec
--- says: Expecting a statement
+-- says: Expecting a statement, did you mean SELECT?
+SELECT FROM WHERE;
+-- at: WHERE
+-- says: Expected table name but got WHERE
+CREATE TABEL x (a INT);
+-- at: TABEL
+-- says: CREATE TABEL is not supported yet, did you mean TABLE?
 SELECT id FROM orders WHERE;
 -- at: WHERE
 -- says: something is missing after this

@@ -8,7 +8,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from headrace.sql import statements as s
 from headrace.sql.from_ast import expression_node
-from headrace.sql.statement_pieces import StatementPieces
+from headrace.sql.statement_pieces import StatementPieces, nearest
 
 __all__ = ["CreateParser"]
 
@@ -36,7 +36,8 @@ class CreateParser(StatementPieces):
             name, comment = self.name(), self.comment()
             options = self.options() if self._match_text_seq("WITH") else {}
             return s.CreateCatalog(name, options, comment, if_not_exists)
-        self.raise_error(f"CREATE {kind} is not supported yet", token)
+        hint = nearest(kind, ("TABLE", "VIEW", "FUNCTION", "DATABASE", "CATALOG"))
+        self.raise_error(f"CREATE {kind} is not supported yet{hint}", token)
         raise AssertionError
 
     def _create_table(self, temporary: bool, replace: bool) -> s.Statement:

@@ -146,6 +146,8 @@ def _translated(error: ParseError, text: str) -> SqlError:
     message = detail.get("description") or str(error)
     if message.startswith("Required keyword"):
         message = "something is missing after this"
+    # sqlglot shows whole tokens where the word is enough.
+    message = re.sub(r"<Token .*?text: (.*?), line: .*?>", r"\1", message)
     if not line:
         return SqlError(message)
     highlight = detail.get("highlight") or " "

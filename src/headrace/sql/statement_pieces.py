@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import Any
 
 from sqlglot import exp
@@ -10,12 +12,18 @@ from sqlglot.tokenizer_core import TokenType
 from headrace.sql import statements as s
 from headrace.sql.dialect import FlinkParser
 
-__all__ = ["StatementPieces"]
+__all__ = ["StatementPieces", "nearest"]
 
 _UNSUPPORTED = frozenset({"CALL", "DELETE", "MERGE", "TRUNCATE", "UPDATE"})
 """First words of statements that Flink has, for tables that can change rows in place."""
 
 _QUERY_KEYS = frozenset({"select", "union", "except", "intersect", "values", "subquery", "table"})
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`, did you mean X?` if a word is like one that may stand there."""
+    found = difflib.get_close_matches(word, known, 1, 0.6)
+    return f", did you mean {found[0]}?" if found and found[0] != word else ""
 
 
 class StatementPieces(FlinkParser):
@@ -32,7 +40,8 @@ class StatementPieces(FlinkParser):
             self.raise_error(f"{word} is not supported yet", start)
         query = self._parse_statement()
         if query is None or query.key not in _QUERY_KEYS:
-            self.raise_error("Expecting a statement", start)
+            words = [x.removeprefix("_statement_").upper() for x in dir(self) if "_statement_" in x]
+            self.raise_error(f"Expecting a statement{nearest(word, ['SELECT', *words])}", start)
         return query
 
     def expect(self, *words: str) -> None:
