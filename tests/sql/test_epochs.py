@@ -9,6 +9,7 @@ from tests.sql.sessions import with_tables
 
 ITEMS = "SELECT item, COUNT(*) AS n FROM orders GROUP BY item"
 TUMBLE = "TABLE(TUMBLE(TABLE orders, DESCRIPTOR(et), INTERVAL '10' SECOND))"
+BY_ITEM = "item, window_start, window_end, SUM(price) AS s"
 HOP = "TABLE(HOP(TABLE orders, DESCRIPTOR(et), INTERVAL '5' SECOND, INTERVAL '10' SECOND))"
 
 QUERIES = [
@@ -53,6 +54,11 @@ QUERIES = [
     "SELECT id FROM orders ORDER BY price, id LIMIT 4",
     "SELECT id FROM orders ORDER BY et",
     "SELECT item, qty, COUNT(*) FROM orders GROUP BY CUBE(item, qty)",
+    f"SELECT window_start, window_end, COUNT(*), SUM(s) FROM (SELECT {BY_ITEM} FROM "
+    "TABLE(SESSION(TABLE orders PARTITION BY item, DESCRIPTOR(et), INTERVAL '6' SECOND)) GROUP BY "
+    "item, window_start, window_end) GROUP BY window_start, window_end",
+    f"SELECT window_start, window_end, COUNT(*), MAX(s) FROM (SELECT {BY_ITEM} FROM {HOP} "
+    "GROUP BY item, window_start, window_end) GROUP BY window_start, window_end",
     f"SELECT id FROM orders WHERE item IN (SELECT item FROM ({ITEMS}) WHERE n = 2)",
     f"SELECT id FROM orders WHERE item NOT IN (SELECT item FROM ({ITEMS}) WHERE n = 2)",
     "SELECT id FROM orders AS o WHERE NOT EXISTS (SELECT 1 FROM orders AS p WHERE p.id = o.id + 1 "

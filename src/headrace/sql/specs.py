@@ -121,7 +121,7 @@ class WindowAggregateSpec(OperatorSpec):
     properties: tuple[str, ...]
     merges: bool = False
     event_time: bool = True
-    attached: tuple[int, int] | None = None
+    attached: bool = False
 
     kind: ClassVar[str] = "WindowAggregate"
     operator: ClassVar[str] = f"{_PACKAGE}.window_aggregate:WindowAggregateOperator"

@@ -37,3 +37,7 @@ SELECT SUM(n), AVG(n), MIN(n), MAX(n), COUNT(*), COUNT(DISTINCT n) FROM (SELECT 
 SELECT item, n * 2 FROM (SELECT item, COUNT(*) AS n, SUM(price) AS s FROM orders GROUP BY item) WHERE s > 10;
 SELECT s, COUNT(*) FROM (SELECT item, SUM(price) AS s FROM orders GROUP BY item) GROUP BY s;
 SELECT a.n FROM (SELECT COUNT(*) AS n FROM orders UNION ALL SELECT COUNT(*) FROM people) AS a;
+-- windows of windows
+SELECT window_start, window_end, COUNT(*) AS items, SUM(s) AS total FROM (SELECT item, window_start, window_end, SUM(price) AS s FROM TABLE(SESSION(TABLE orders PARTITION BY item, DESCRIPTOR(et), INTERVAL '6' SECOND)) GROUP BY item, window_start, window_end) GROUP BY window_start, window_end;
+SELECT window_start, window_end, COUNT(*) AS items, MAX(s) AS best FROM (SELECT item, window_start, window_end, SUM(price) AS s FROM TABLE(HOP(TABLE orders, DESCRIPTOR(et), INTERVAL '5' SECOND, INTERVAL '10' SECOND)) GROUP BY item, window_start, window_end) GROUP BY window_start, window_end;
+SELECT window_start, window_end, COUNT(*) AS n, SUM(price) AS s FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end, item ORDER BY price DESC) AS place FROM TABLE(CUMULATE(TABLE orders, DESCRIPTOR(et), INTERVAL '5' SECOND, INTERVAL '15' SECOND))) WHERE place = 1 GROUP BY window_start, window_end;

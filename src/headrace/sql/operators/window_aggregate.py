@@ -103,7 +103,6 @@ class WindowAggregateOperator(RowOperator):
         self._saved: dict[int, set[Any]] = {}
         self._fired_until: int | None = None
         self._late = 0
-        self._starts: dict[int, int] = {}
 
     def open(self) -> None:
         self.open_functions(self._spec.code.functions)
@@ -133,11 +132,8 @@ class WindowAggregateOperator(RowOperator):
 
     def _pane_of_rows(self, rows: list[Any]) -> list[int]:
         spec = self._spec
-        if spec.attached is not None:
-            start, end = spec.attached
-            for row in rows:
-                self._starts[row[end] // 1000] = row[start] // 1000
-            return [r[end] // 1000 for r in rows]
+        if spec.attached:
+            return [r[spec.time] // 1000 for r in rows]
         if spec.event_time:
             millis = self._slices.local_millis([r[spec.time] for r in rows])
         else:
@@ -161,7 +157,7 @@ class WindowAggregateOperator(RowOperator):
 
     def _targets(self, pane: int) -> list[int]:
         """Panes that rows of a slice go to; none if they are late."""
-        if self._spec.attached is not None:
+        if self._spec.attached:
             return [pane] if not self._is_over(pane) else []
         windows = self._slices.windows_of(pane)
         if self._shared:
@@ -218,7 +214,7 @@ class WindowAggregateOperator(RowOperator):
 
     def _due_windows(self, before: int | None) -> list[int]:
         """Windows that have a slice and did not fire yet, in order."""
-        if self._spec.attached is not None or not self._shared:
+        if self._spec.attached or not self._shared:
             ends = set(self._panes)
         else:
             ends = {w for pane in self._panes for w in self._slices.windows_of(pane)}
@@ -240,7 +236,7 @@ class WindowAggregateOperator(RowOperator):
 
     def _is_done(self, pane: int, until: int) -> bool:
         last = pane
-        if self._shared and self._spec.attached is None:
+        if self._shared and not self._spec.attached:
             last = self._slices.last_window(pane)
         return self._slices.fires_at(last) <= until
 
@@ -248,11 +244,6 @@ class WindowAggregateOperator(RowOperator):
         content = self._content(end)
         spec = self._spec
         columns = window_columns(self._slices, end, spec.properties, spec.slices.zone is not None)
-        if spec.attached is not None:
-            start = self._starts.pop(end, end) * 1000
-            columns = tuple(
-                start if p == "start" else c for p, c in zip(spec.properties, columns, strict=True)
-            )
         out += self._rows(content.items(), spec.keys == 1, columns)
 
     def _content(self, end: int) -> dict[Any, list[Any]]:
@@ -291,14 +282,9 @@ class WindowAggregateOperator(RowOperator):
         self.forget_key()
 
     def snapshot(self) -> dict[str, Any]:
-        return {
-            **super().snapshot(),
-            "starts": dict(self._starts),
-            "fired_until": self._fired_until,
-        }
+        return {**super().snapshot(), "fired_until": self._fired_until}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         super().restore(snapshot)
-        self._starts.update(snapshot.get("starts", {}))
         # Windows of processing time that were emitted are not emitted again.
         self._fired_until = snapshot.get("fired_until")

@@ -201,14 +201,15 @@ class WindowAggregate(_OneInput):
     """One row for each window and combination of group columns, when the window is over.
 
     Columns are `group`, the results, then those of `properties` (start, end, time) in this order.
-    With `attached`, the input has windows already, from another operator: `(start, end)` columns.
+    With `attached`, the input has windows already, from another operator: the window's time is the
+    column of their ends, and their starts are a group column.
     """
 
     window: Window
     group: tuple[int, ...]
     calls: tuple[AggregateCall, ...]
     properties: tuple[str, ...]
-    attached: tuple[int, int] | None = None
+    attached: bool = False
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def _sliced(
     )
     window = replace(source.window, time=len(used))
     group = tuple(place[k] for k in keys)
-    return _finished(node, projected, window, group, calls, keys, names, None)
+    return _finished(node, projected, window, group, calls, keys, names, False)
 
 
 def _call_columns(call: AggregateCall) -> list[int]:
@@ -95,12 +95,13 @@ def _lifted(node: n.Node, source: n.Node) -> tuple[tuple[Expression, ...], list[
 def _attached(
     node: n.Aggregate, source: n.Node, keys: tuple[int, ...], names: dict[str, int]
 ) -> n.Node:
-    """The aggregate on rows that know their window."""
+    """The aggregate on rows that know their window; its start is a key like others."""
     base = source.window if isinstance(source, n.WindowTable | n.WindowAggregate) else None
     assert base is not None
-    attached = (names["start"], names["end"])
     window = replace(base, time=names["end"])
-    return _finished(node, node.input, window, keys, node.calls, keys, names, attached)
+    keys = (*keys, names["start"])
+    names = {p: g for p, g in names.items() if p != "start"}
+    return _finished(node, node.input, window, keys, node.calls, keys, names, True)
 
 
 def _finished(
@@ -111,7 +112,7 @@ def _finished(
     calls: tuple[AggregateCall, ...],
     keys: tuple[int, ...],
     names: dict[str, int],
-    attached: tuple[int, int] | None,
+    attached: bool,
 ) -> n.Node:
     properties = tuple(p for p in ("start", "end", "time") if p in names)
     by_position = {g: node.schema[i] for i, g in enumerate(node.group)}

@@ -15,7 +15,11 @@ def window_column(node: n.Node, index: int) -> tuple[n.Node, str] | None:
         return (node, PROPERTIES[offset]) if offset >= 0 else None
     if isinstance(node, n.WindowAggregate):
         offset = index - len(node.group) - len(node.calls)
-        return (node, node.properties[offset]) if offset >= 0 else None
+        if offset >= 0:
+            return (node, node.properties[offset])
+        of_input = node.attached and index < len(node.group)
+        below = window_column(node.input, node.group[index]) if of_input else None
+        return None if below is None else (node, below[1])
     if isinstance(node, n.Project):
         inner = node.expressions[index]
         return window_column(node.input, inner.index) if isinstance(inner, Column) else None

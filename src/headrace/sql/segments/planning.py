@@ -208,7 +208,7 @@ class _Finder:
 
     def _sliced(self, node: n.WindowAggregate) -> bool:
         """Whether rows go into slices by a clock that Spark has, or that it need not have."""
-        return node.attached is None and (
+        return not node.attached and (
             node.window.kind == "SESSION" or self._on_spark_clock(node.window)
         )
 
@@ -289,8 +289,7 @@ def _needed_below(node: n.Node, needed: frozenset[int] | None) -> frozenset[int]
         used = {*node.group, *(i for c in node.calls for i in c.args)}
         used |= {c.filter for c in node.calls if c.filter is not None}
         if isinstance(node, n.WindowAggregate):
-            used |= {node.window.time} if node.window.event_time else set()
-            used |= {*(node.attached or ())}
+            used |= {node.window.time} if node.window.event_time or node.attached else set()
         return frozenset(used)
     if isinstance(node, n.WindowTable | n.Rank) and needed is not None:
         width = len(node.input.schema)

@@ -79,7 +79,7 @@ class AggregateNodes(NodeTranslator):
         code = aggregate_code(node.calls, self.changelog(node.input), self.settings.zone)
         window = node.window
         single = not node.group
-        if window.kind == "SESSION" and node.attached is None:
+        if window.kind == "SESSION" and not node.attached:
             if not code.combinable:
                 names = ", ".join(c.function.name for c in node.calls)
                 raise SqlError(
@@ -88,7 +88,7 @@ class AggregateNodes(NodeTranslator):
                 )
             return self._session(node, code)
         slices = self._slices(window)
-        merges = code.mergeable and self.settings.two_phase and node.attached is None
+        merges = code.mergeable and self.settings.two_phase and not node.attached
         if merges:
             local: OperatorSpec = specs.LocalAggregateSpec(code, node.group)
             if window.event_time:
