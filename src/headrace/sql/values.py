@@ -53,7 +53,9 @@ def local_zone() -> ZoneInfo:
         return ZoneInfo("UTC")
 
 
-def to_external(type_: DataType, zone: ZoneInfo | None = None) -> Converter | None:
+def to_external(
+    type_: DataType, zone: ZoneInfo | None = None, named: bool = True
+) -> Converter | None:
     """Makes users' objects of internal values; None where they are the same."""
     if isinstance(type_, t.LocalZonedTimestampType):
         target = zone or local_zone()
@@ -66,19 +68,22 @@ def to_external(type_: DataType, zone: ZoneInfo | None = None) -> Converter | No
 
         return instant
     if isinstance(type_, t.RowType):
-        names = type_.names
-        fields = [to_external(f.data_type, zone) for f in type_.fields]
+        names = type_.names if named else None
+        fields = [to_external(f.data_type, zone, named) for f in type_.fields]
         return lambda v: None if v is None else row_of(_converted(v, fields), names)
     if isinstance(type_, t.MultisetType):
-        element = to_external(type_.element_type, zone) or _same
+        element = to_external(type_.element_type, zone, named) or _same
         return lambda v: None if v is None else {element(k): n for k, n in v.items()}
     if isinstance(type_, t.ArrayType):
-        inner = to_external(type_.element_type, zone)
+        inner = to_external(type_.element_type, zone, named)
         if inner is None:
             return lambda v: None if v is None else list(v)
         return lambda v: None if v is None else list(map(inner, v))
     if isinstance(type_, t.MapType):
-        key, value = to_external(type_.key_type, zone), to_external(type_.value_type, zone)
+        key, value = (
+            to_external(type_.key_type, zone, named),
+            to_external(type_.value_type, zone, named),
+        )
         if key is None and value is None:
             return None
         k, w = key or _same, value or _same
@@ -87,10 +92,10 @@ def to_external(type_: DataType, zone: ZoneInfo | None = None) -> Converter | No
 
 
 def row_to_external(
-    types: Sequence[DataType], zone: ZoneInfo | None = None
+    types: Sequence[DataType], zone: ZoneInfo | None = None, named: bool = True
 ) -> Callable[[Sequence[Any]], list[Any]]:
-    """Makes a list of users' objects of an internal row."""
-    converters = [to_external(x, zone) for x in types]
+    """Makes a list of users' objects of an internal row; rows inside may have names."""
+    converters = [to_external(x, zone, named) for x in types]
     if not any(converters):
         return list
     return lambda row: _converted(row, converters)

@@ -125,12 +125,12 @@ class TableResult:
         """The rows, as they come; closing the iterator ends the job."""
         from zoneinfo import ZoneInfo
 
-        convert = row_to_external(self._schema.types, ZoneInfo(self._zone))
-        names = self._schema.names
+        # PyFlink's rows have no names here, and show so.
+        convert = row_to_external(self._schema.types, ZoneInfo(self._zone), named=False)
 
         def rows() -> Iterator[Row]:
             for kind, row in self._rows():
-                yield row_of(convert(row), names, _KIND_BY_VALUE[kind])
+                yield row_of(convert(row), None, _KIND_BY_VALUE[kind])
 
         return CloseableIterator(rows(), self._close or _nothing)
 

@@ -126,7 +126,7 @@ def show(title, table):
     with table.execute().collect() as rows:
         left = []
         for row in rows:
-            text = repr(list(row))
+            text = repr(row)
             kind = row.get_row_kind().name
             if kind in ("UPDATE_BEFORE", "DELETE"):
                 left.remove(text)
