@@ -63,7 +63,11 @@ class JobManager:
         self._application = application
         self._configuration = configuration
         self._door = Door.of(
-            configuration, "a JobManager", options.REST_BIND_ADDRESS, options.REST_BIND_PORT
+            configuration,
+            "a JobManager",
+            options.REST_BIND_ADDRESS,
+            options.REST_BIND_PORT,
+            otherwise=(options.REST_ADDRESS, options.REST_PORT),
         )
 
     def run(self) -> None:

@@ -417,7 +417,10 @@ REST_BIND_ADDRESS = _option(
     "rest.bind-address", STRING, "localhost", "Address on which the REST server listens."
 )
 REST_BIND_PORT = _option(
-    "rest.bind-port", STRING, "8081", "Port, or range of ports, on which the REST server listens."
+    "rest.bind-port",
+    STRING,
+    None,
+    "Port, or range of ports, on which the REST server listens; `rest.port` where it is not set.",
 )
 SQL_GATEWAY_ADDRESS = _option(
     "sql-gateway.endpoint.rest.address", STRING, "localhost",
