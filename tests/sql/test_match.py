@@ -147,6 +147,7 @@ MISTAKES = {
     "PATTERN (A B) DEFINE B AS B.price": ("B.price", "must be a condition"),
     "PATTERN (A B) DEFINE B AS PREV(B.price) > 1": ("PREV(B.price", "use LAST"),
     "PATTERN (A B) DEFINE B AS COUNT(DISTINCT B.id) > 1": ("COUNT", "DISTINCT"),
+    "PATTERN (A B) DEFINE B AS SUM(B.id) FILTER (WHERE B.id > 3) > 1": ("B.id", "use CASE"),
     "PATTERN (A B) DEFINE B AS SUM(A.id + B.id) > 1": ("SUM", "single pattern variable"),
     "PATTERN (A B) WITHIN 3": ("3", "constant interval"),
     "PATTERN (A B": ("", "Expecting"),

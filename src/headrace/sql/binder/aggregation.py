@@ -220,16 +220,9 @@ class Aggregation:
                 raise self.context.error("Aggregate expressions cannot be nested", a.span)
         if node.distinct and not node.args:
             raise self.context.error(f"{name}(DISTINCT *) has no values that differ", node.span)
-        args = [self._inner.bind(a) for a in node.args]
-        bound = function.bind([a.type for a in args])
-        if bound is None:
-            given = ", ".join(a.type.sql_text() for a in args)
-            raise self.context.error(
-                f"Cannot apply '{name}' to arguments of type ({given})", node.span
-            )
-        types, result = bound
-        if types is not None:
-            args = [self._inner.coerce(a, w) for a, w in zip(args, types, strict=True)]
+        args, result = self._inner.aggregate_arguments(
+            function, [self._inner.bind(a) for a in node.args], node.span
+        )
         if name == "APPROX_COUNT_DISTINCT":
             # Exact: nothing is gained by a guess where the values are kept anyway.
             function, node = self.context.registry.find("COUNT"), replace(node, distinct=True)

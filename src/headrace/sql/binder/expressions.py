@@ -212,6 +212,21 @@ class ExpressionBinder:
             return [self.coerce(a, wanted[i % 2]) for i, a in enumerate(args)]
         return args
 
+    def aggregate_arguments(
+        self, function: Any, args: Sequence[Expression], span: x.Span | None
+    ) -> tuple[list[Expression], DataType]:
+        """The arguments of an aggregate function as the types that it takes, and its result's."""
+        bound = function.bind([a.type for a in args])
+        if bound is None:
+            given = ", ".join(a.type.sql_text() for a in args)
+            raise self.context.error(
+                f"Cannot apply '{function.name}' to arguments of type ({given})", span
+            )
+        types, result = bound
+        if types is None:
+            return list(args), result
+        return [self.coerce(a, w) for a, w in zip(args, types, strict=True)], result
+
     # Types.
 
     def coerce(self, e: Expression, wanted: DataType) -> Expression:

@@ -264,16 +264,13 @@ class _RowsBinder(ExpressionBinder):
                 f"DISTINCT is not supported in MATCH_RECOGNIZE, as in Flink: {function.name}",
                 node.span,
             )
-        variable, args = self._of_rows(node.args, node.span)
-        bound = function.bind([a.type for a in args])
-        if bound is None:
-            given = ", ".join(a.type.sql_text() for a in args)
+        if node.condition is not None:
             raise self.context.error(
-                f"Cannot apply '{function.name}' to arguments of type ({given})", node.span
+                "FILTER is not supported in MATCH_RECOGNIZE: use CASE inside of the aggregate",
+                node.condition.span,
             )
-        types, result = bound
-        if types is not None:
-            args = [self.coerce(a, w) for a, w in zip(args, types, strict=True)]
+        variable, args = self._of_rows(node.args, node.span)
+        args, result = self.aggregate_arguments(function, args, node.span)
         args, constants = split_constants(self.context, function.name, args, node.span)
         call = AggregateCall(
             function,

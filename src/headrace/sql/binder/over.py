@@ -70,16 +70,9 @@ class _OverBinder(ExpressionBinder):
             raise self.context.error(
                 f"{function.name} Function is not supported in stream mode.", node.span
             )
-        args = [self._inner.bind(a) for a in node.args]
-        bound = function.bind([a.type for a in args])
-        if bound is None:
-            given = ", ".join(a.type.sql_text() for a in args)
-            raise self.context.error(
-                f"Cannot apply '{function.name}' to arguments of type ({given})", node.span
-            )
-        types, result = bound
-        if types is not None:
-            args = [self._inner.coerce(a, w) for a, w in zip(args, types, strict=True)]
+        args, result = self._inner.aggregate_arguments(
+            function, [self._inner.bind(a) for a in node.args], node.span
+        )
         if function.name in ("LAG", "LEAD") and len(args) > 2:
             args[2] = self._inner.coerce(args[2], args[0].type)
         over = self._window(node.over)
@@ -87,7 +80,9 @@ class _OverBinder(ExpressionBinder):
             # On a stream rows come in order: a new place begins with another time.
             args = [self._inner.bind(over.order[0].value)]
         args, constants = split_constants(self.context, function.name, args, node.span)
-        condition = None if node.condition is None else self._inner.bind(node.condition)
+        condition = None
+        if node.condition is not None:
+            condition = self._inner.condition(node.condition, "FILTER")
         call = AggregateCall(
             function,
             tuple(self._position(a) for a in args),
