@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from headrace.sql.plan.nodes import Node
+from headrace.sql.plan.nodes import _TwoInputs
 
 __all__ = ["ScalarJoin", "SemiJoin"]
-
-
-@dataclass(frozen=True)
-class _TwoInputs(Node):
-    left: Node
-    right: Node
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.left, self.right)
-
-    def with_inputs(self, inputs: Sequence[Node]) -> Node:
-        left, right = inputs
-        return replace(self, left=left, right=right)
 
 
 @dataclass(frozen=True)

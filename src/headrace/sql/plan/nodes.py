@@ -64,6 +64,20 @@ class _OneInput(Node):
 
 
 @dataclass(frozen=True)
+class _TwoInputs(Node):
+    left: Node
+    right: Node
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.left, self.right)
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
+        left, right = inputs
+        return replace(self, left=left, right=right)
+
+
+@dataclass(frozen=True)
 class Scan(Node):
     """Reads a table; `source` is what a connector made for it, `table` names it.
 
@@ -292,21 +306,11 @@ class Union(Node):
 
 
 @dataclass(frozen=True)
-class SetOperation(Node):
+class SetOperation(_TwoInputs):
     """INTERSECT or EXCEPT of two relations, of distinct rows or of all."""
 
-    left: Node
-    right: Node
     kind: str
     all: bool
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.left, self.right)
-
-    def with_inputs(self, inputs: Sequence[Node]) -> Node:
-        left, right = inputs
-        return replace(self, left=left, right=right)
 
 
 @dataclass(frozen=True)
