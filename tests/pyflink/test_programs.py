@@ -27,9 +27,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 PROGRAMS = sorted((HERE / "programs").glob("*.py"))
 
-#: Programs that cannot agree with PyFlink yet, or do not on purpose, with the reason.
-DIFFERENT: dict[str, str] = {}
-
 
 def _run(programs: list[Path], folder: Path) -> dict[str, dict[str, object]]:
     results = folder / "results.jsonl"
@@ -81,17 +78,8 @@ def example_results(
     return {name: results[str(folder / f"{name}.py")] for name in names}
 
 
-def _cases(names: list[str]) -> list[object]:
-    return [
-        pytest.param(name, marks=pytest.mark.xfail(reason=DIFFERENT[name]))
-        if name in DIFFERENT
-        else name
-        for name in names
-    ]
-
-
 @pytest.mark.timeout(1500)
-@pytest.mark.parametrize("name", _cases([path.stem for path in PROGRAMS]))
+@pytest.mark.parametrize("name", [path.stem for path in PROGRAMS])
 def test_program_prints_what_pyflink_prints(
     name: str, program_results: dict[str, dict[str, object]]
 ) -> None:
@@ -104,7 +92,7 @@ def test_program_prints_what_pyflink_prints(
 
 
 @pytest.mark.timeout(1500)
-@pytest.mark.parametrize("name", _cases(list(EXAMPLES)))
+@pytest.mark.parametrize("name", list(EXAMPLES))
 def test_example_of_pyflink_prints_the_same(
     name: str, example_results: dict[str, dict[str, object]]
 ) -> None:

@@ -155,3 +155,9 @@ def rows_of(t_env: StreamTableEnvironment, table: Table) -> list[Any]:
         else:
             left.append(list(row))
     return sorted(left, key=str)
+
+
+def place_of(error: BaseException) -> str:
+    """The piece of the statement that an error underlines."""
+    *_, shown, mark = str(error).splitlines()
+    return shown[mark.index("^") : mark.rindex("^") + 1]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.common.errors import HeadraceError, SqlError
-from tests.sql.sessions import HERE, LocalSession, case_files, golden, with_tables
+from tests.sql.sessions import HERE, LocalSession, case_files, golden, place_of, with_tables
 
 TABLES = (
     "CREATE TABLE sink (a INT, b STRING) WITH ('connector' = 'blackhole')",
@@ -46,8 +46,7 @@ def refusal(session: LocalSession, statement: str) -> SqlError:
 def test_refused_with_the_place(session: LocalSession, statement: str, at: str, says: str) -> None:
     error = refusal(session, statement)
     *message, shown, mark = str(error).splitlines()
-    underlined = shown[mark.index("^") : mark.rindex("^") + 1]
-    assert underlined == at
+    assert place_of(error) == at
     line, column = error.position or (0, 0)
     assert " ".join(message).startswith(f"line {line}, column {column}: {says}")
     assert shown.index(at) >= 0
