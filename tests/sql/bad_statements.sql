@@ -3,6 +3,12 @@
 selec 1;
 -- at: selec
 -- says: Expecting a statement, did you mean SELECT?
+SELECT UPPER(item) FILTER (WHERE price > 3) FROM orders;
+-- at: UPPER(item)
+-- says: FILTER is for aggregate functions, and UPPER is none
+SELECT UPPER(DISTINCT item) FROM orders;
+-- at: UPPER(DISTINCT item)
+-- says: DISTINCT is for aggregate functions, and UPPER is none
 SELECT FROM WHERE;
 -- at: WHERE
 -- says: Expected table name but got WHERE

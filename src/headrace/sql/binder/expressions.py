@@ -97,6 +97,8 @@ class ExpressionBinder:
         if not isinstance(name, str):
             return self._user_call(name, [self.bind(a) for a in node.args], node.span)
         upper = name.upper()
+        if node.distinct or node.condition is not None:
+            self._check_aggregate(name, node)
         special = getattr(self, f"_apply_{upper.lower()}", None)
         if special is not None:
             bound: Expression = special(node)
@@ -112,6 +114,15 @@ class ExpressionBinder:
                 f"aggregate function {function.name} is not allowed here", node.span
             )
         return self.call(function, [self.bind(a) for a in node.args], node.span)
+
+    def _check_aggregate(self, name: str, node: x.Apply) -> None:
+        """Refuses what only an aggregate function may have."""
+        function = self.context.find_function((name,)) or self.context.registry.find(name.upper())
+        if function is not None and function.kind is not FunctionKind.AGGREGATE:
+            word = "DISTINCT" if node.distinct else "FILTER"
+            raise self.context.error(
+                f"{word} is for aggregate functions, and {name.upper()} is none", node.span
+            )
 
     def _builtin(self, name: str, node: x.Apply) -> Function | None:
         if self.context.find_function((name,)) is not None:

@@ -197,6 +197,11 @@ class _RowsBinder(ExpressionBinder):
 
     def apply(self, node: x.Apply) -> Expression:
         name = str(node.function).upper()
+        if node.condition is not None:
+            raise self.context.error(
+                "FILTER is not supported in MATCH_RECOGNIZE: use CASE inside of the aggregate",
+                node.condition.span,
+            )
         if name in _NAVIGATION:
             return self._navigation(name, node)
         if name in _PHYSICAL:
@@ -263,11 +268,6 @@ class _RowsBinder(ExpressionBinder):
             raise self.context.error(
                 f"DISTINCT is not supported in MATCH_RECOGNIZE, as in Flink: {function.name}",
                 node.span,
-            )
-        if node.condition is not None:
-            raise self.context.error(
-                "FILTER is not supported in MATCH_RECOGNIZE: use CASE inside of the aggregate",
-                node.condition.span,
             )
         variable, args = self._of_rows(node.args, node.span)
         args, result = self.aggregate_arguments(function, args, node.span)
