@@ -21,6 +21,7 @@ from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError
 from headrace.common.option_loading import load_configuration, settings_from_arguments
+from headrace.common.secret_settings import without_secrets
 from headrace.coordination.dependencies import cache_directory
 from headrace.runtime.storage import Storages
 
@@ -116,7 +117,7 @@ class JobManager:
         def shut_down() -> None:
             server.should_exit = True
 
-        shown = options.without_secrets(self._configuration)
+        shown = without_secrets(self._configuration.to_dict())
         cluster = Cluster(
             dispatcher, programs, slots, shown, shut_down, executors, str(self._directory)
         )

@@ -16,6 +16,7 @@ from headrace.common.option_types import (
     OptionType,
     text_of,
 )
+from headrace.common.secret_settings import without_secrets
 
 __all__ = ["Configuration"]
 
@@ -178,12 +179,12 @@ class Configuration:
         return Configuration(self)
 
     def __str__(self) -> str:
-        """The settings in braces, as Java prints a map."""
-        return "{" + ", ".join(f"{key}={value}" for key, value in self.to_dict().items()) + "}"
+        """The settings in braces, as Java prints a map; secrets are masked."""
+        return "{" + ", ".join(f"{k}={v}" for k, v in without_secrets(self.to_dict()).items()) + "}"
 
     def __repr__(self) -> str:
-        """The call that makes an equal configuration."""
-        return f"Configuration.from_dict({self.to_dict()!r})"
+        """The call that makes an equal configuration, but for secrets, which are masked."""
+        return f"Configuration.from_dict({without_secrets(self.to_dict())!r})"
 
 
 def _read_bytes(value: Any) -> bytes:

@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any, Generic, TypeVar
 
 from headrace.common.errors import ConfigurationError
+from headrace.common.secret_settings import MASK, is_secret, masked
 from headrace.common.time import Duration, Time, to_millis
 
 __all__ = [
@@ -51,8 +52,9 @@ class OptionType(Generic[T]):
         try:
             return self.read(value)
         except (ValueError, TypeError, OverflowError, ArithmeticError) as error:
+            shown = MASK if is_secret(key) else masked(repr(value))
             raise ConfigurationError(
-                f"option {key!r} cannot have the value {value!r}: expected {self.expected}",
+                f"option {key!r} cannot have the value {shown}: expected {self.expected}",
                 key=key,
                 value=value,
             ) from error

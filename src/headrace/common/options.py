@@ -474,18 +474,6 @@ TASK_CANCELLATION_TIMEOUT = _option(
 )  # fmt: skip
 
 
-_SECRETS = ("key", "password", "secret", "token", "credential")
-
-
-def without_secrets(configuration: Configuration) -> dict[str, str]:
-    """What is set, as it may be shown: secrets by the look of their names are left out."""
-    return {
-        key: str(value)
-        for key, value in configuration.to_dict().items()
-        if not any(secret in key.lower() for secret in _SECRETS)
-    }
-
-
 def find(key: str) -> Option[Any] | None:
     """The declared option with this key, or None."""
     return OPTIONS.get(key)

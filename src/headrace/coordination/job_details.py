@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.common.errors import HeadraceError
+from headrace.common.secret_settings import without_secrets
 from headrace.coordination.checkpoint_details import (
     checkpoint_config,
     checkpoint_details,
@@ -149,7 +150,7 @@ def _config(master: JobMaster) -> dict[str, Any]:
             "restart-strategy": type(options.restarts).__name__,
             "job-parallelism": max(v.parallelism for v in master.job_graph.vertices),
             "object-reuse-mode": False,
-            "user-config": dict(options.job_parameters),
+            "user-config": without_secrets(options.job_parameters),
         },
         "settings": [{"key": k, "value": v} for k, v in sorted(options.settings.items())],
     }

@@ -12,6 +12,7 @@ from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError
 from headrace.common.restart_strategy import RestartStrategies
+from headrace.common.secret_settings import without_secrets
 from headrace.common.time import to_millis
 from headrace.coordination.checkpoint_coordinator import CheckpointSettings
 from headrace.coordination.dependencies import PythonDependencies, prepare
@@ -102,7 +103,7 @@ def _master_options(
         claim_restored=get(options.RESTORE_MODE) == "CLAIM",
         # Of the first job of the process: whoever started the process knows it by this id.
         job_id=os.environ.pop("HEADRACE_JOB_ID", None),
-        settings=options.without_secrets(configuration),
+        settings=without_secrets(configuration.to_dict()),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.common.errors import SqlError
+from headrace.common.secret_settings import without_secrets
 from headrace.sql import statements as s
 from headrace.sql.catalog import TableEntry
 from headrace.sql.excerpts import located
@@ -214,7 +215,7 @@ class StatementExecutor:
 
     def _setoption(self, statement: s.SetOption, text: str) -> TableResult:
         if statement.key is None:
-            settings = sorted(self.session.config.to_map().items())
+            settings = sorted(without_secrets(self.session.config.to_map()).items())
             return TableResult.of_rows(["key", "value"], settings)
         self.session.set_option(statement.key, statement.value or "")
         return TableResult.ok()

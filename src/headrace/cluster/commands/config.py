@@ -21,6 +21,7 @@ from headrace.common.option_loading import (
     settings_from_environment,
 )
 from headrace.common.option_types import text_of
+from headrace.common.secret_settings import without_secrets
 
 NAME = "config"
 USAGE = "[options] [KEY ...]"
@@ -84,13 +85,15 @@ def _print_options(
 
 
 def _described(option: declared.Option[Any], effective: Configuration) -> dict[str, Any]:
-    set_here = effective.contains_key(option.key)
+    value = None
+    if effective.contains_key(option.key):
+        value = without_secrets({option.key: text_of(effective.get(option))})[option.key]
     kind = option.type.name
     return {
         "key": option.key,
         "type": option.type.expected.removeprefix("one of ") if kind == "Enum" else kind,
         "default": None if option.default is None else text_of(option.default),
-        "value": text_of(effective.get(option)) if set_here else None,
+        "value": value,
         "description": option.description,
     }
 
@@ -104,7 +107,7 @@ def _print_settings(arguments: Configuration, as_json: bool) -> None:
     places.append(("command line", arguments))
     settings: dict[str, dict[str, str]] = {}
     for place, configuration in places:
-        for key, value in configuration.to_dict().items():
+        for key, value in without_secrets(configuration.to_dict()).items():
             settings[key] = {"value": value, "from": place}
     load_configuration(None, arguments.to_dict())  # complains about values that cannot be
     if as_json:

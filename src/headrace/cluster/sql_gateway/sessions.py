@@ -15,6 +15,7 @@ from headrace.cluster.sql_gateway.result_pages import ResultPages
 from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import HeadraceError, SqlError
+from headrace.common.secret_settings import without_secrets
 from headrace.common.time import to_millis
 from headrace.sql import statements as s
 from headrace.sql.expressions import Field, Schema
@@ -62,8 +63,8 @@ class GatewaySession:
         self.accessed_s = time.monotonic()
 
     def settings(self) -> dict[str, str]:
-        """What is set, without secrets."""
-        return options.without_secrets(self.session.config.get_configuration())
+        """What is set; secrets are masked."""
+        return without_secrets(self.session.config.to_map())
 
     def complete(self, text: str, position: int) -> list[str]:
         """What may stand at a position of a statement."""
