@@ -12,7 +12,7 @@ import json
 import sys
 from pathlib import Path
 
-from headrace.sql.functions import Function, builtin_registry
+from headrace.sql.functions.registry import Function, builtin_registry
 
 ROOT = Path(__file__).parents[1]
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from headrace.common.types import RowKind
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors import spark_query
-from headrace.sql.values import row_to_external
+from headrace.sql.types.values import row_to_external
 from headrace.table import DataTypes, StreamTableEnvironment
 from headrace.table.udf import udf
 from tests.sql.sessions import LocalSession

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from headrace.runtime.batch import Batch
 from headrace.sql import types as t
 from headrace.sql.codegen.aggregates import AggregateCode, aggregate_code
-from headrace.sql.expressions import AggregateCall
-from headrace.sql.functions import builtin_registry
+from headrace.sql.functions.registry import builtin_registry
 from headrace.sql.operators.local_rank import LocalRankOperator
 from headrace.sql.operators.local_session import LocalSessionAggregateOperator
 from headrace.sql.operators.ordering import keep_first, sort_key
-from headrace.sql.segments.ranking import first_of_groups
-from headrace.sql.specs import (
+from headrace.sql.operators.specs import (
     LocalRankSpec,
     LocalSessionAggregateSpec,
     SessionAggregateSpec,
     WindowRankSpec,
 )
+from headrace.sql.plan.expressions import AggregateCall
+from headrace.sql.segments.ranking import first_of_groups
 from headrace.testing.harness import OperatorHarness
 
 # Orders of rows.

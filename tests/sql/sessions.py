@@ -12,17 +12,17 @@ from typing import Any
 from headrace.common.types import RowKind
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-from headrace.sql import statements as s
-from headrace.sql.expressions import Schema
-from headrace.sql.parsing import parse_statement
+from headrace.sql.parser import statements as s
+from headrace.sql.parser.parsing import parse_statement
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Schema
 from headrace.sql.rules import optimize
+from headrace.sql.session.result import changed_rows
+from headrace.sql.session.statement_executor import StatementExecutor
+from headrace.sql.session.tableau import Tableau
 from headrace.table.environment_settings import EnvironmentSettings
-from headrace.table.statement_executor import StatementExecutor
 from headrace.table.table import Table
 from headrace.table.table_environment import StreamTableEnvironment, new_session
-from headrace.table.table_result import rows_of_stream
-from headrace.table.tableau import Tableau
 from headrace.testing import run_in_process
 
 HERE = Path(__file__).parent
@@ -94,7 +94,7 @@ class LocalSession:
             records = run_in_process(self.env, {"rows": stream}, **settings)["rows"]
         finally:
             self.env._transformations = []
-        rows = list(rows_of_stream(iter(records), translator.changelog(plan)))
+        rows = list(changed_rows(iter(records), translator.changelog(plan)))
         zone = self.session.config.get_local_timezone()
         return Result(plan.schema, rows, self.session.batch, zone)
 

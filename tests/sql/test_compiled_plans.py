@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from headrace.common.errors import HeadraceError, SqlError
+from headrace.sql.connectors.legacy_keys import modern_options
 from headrace.table import DataTypes, EnvironmentSettings, PlanReference, TableEnvironment
-from headrace.table.connectors.legacy_keys import modern_options
 from headrace.table.descriptors import Rowtime, Schema
 
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from headrace.sql import statements as s
-from headrace.sql.parsing import parse_statement
+from headrace.sql.parser import statements as s
+from headrace.sql.parser.parsing import parse_statement
 from headrace.sql.plan.nodes import rewrite_nodes
 from headrace.sql.plan.text import plan_text
 from headrace.sql.rules import PASSES
+from headrace.sql.session.user_functions import register_function
 from headrace.table.udf import udf
-from headrace.table.user_functions import register_function
 from tests.sql.sessions import HERE, with_tables
 
 RULES = [rule for rules in PASSES for rule in rules]

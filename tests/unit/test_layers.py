@@ -42,7 +42,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "graph": FOUNDATION,
     "datastream": FOUNDATION | {"graph"},
     "runtime": FOUNDATION | {"graph"} | DATASTREAM_INTERFACES,
-    "sql": FOUNDATION | {"datastream.state", "datastream.state_ttl", "graph", "runtime"},
+    "sql": FOUNDATION | {"datastream", "graph", "runtime"},
     "table": FOUNDATION | {"datastream", "graph", "sql"},
     "coordination": FOUNDATION | {"datastream.connectors.base", "graph", "runtime"},
     "spark": FOUNDATION | {"coordination", "datastream", "graph", "runtime", "state_processor"},

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import HeadraceError, SqlError
-from headrace.sql import statements as s
 from headrace.sql.catalog import CatalogManager, DatabaseEntry, InMemoryCatalog
-from headrace.sql.parsing import parse_statement
+from headrace.sql.parser import statements as s
+from headrace.sql.parser.parsing import parse_statement
 from headrace.sql.plan import nodes as n
-from headrace.table.explain import explain_plans
+from headrace.sql.session.explain import explain_plans
+from headrace.sql.session.session import Session
+from headrace.sql.session.show import create_statement
 from headrace.table.explain_detail import detail_names
 from headrace.table.plan_reference import PlanReference
-from headrace.table.session import Session
-from headrace.table.show import create_statement
 from headrace.table.table_result import TableResult
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class CompiledPlan:
     def execute(self) -> TableResult:
         """Start the job."""
         session, plans = self._plans()
-        return session.run_inserts(plans)
+        return TableResult(session.run_inserts(plans))
 
     def explain(self, *extra_details: Any) -> str:
         """The plan as EXPLAIN shows it."""
@@ -162,7 +162,7 @@ class _Recording(Session):
 
 def _with_tables(session: Session, content: dict[str, Any]) -> Session:
     """A session that sees the tables of a plan and the functions of another session."""
-    from headrace.table.statement_executor import StatementExecutor
+    from headrace.sql.session.statement_executor import StatementExecutor
 
     catalog, database = content["current"]
     catalogs = CatalogManager(catalog, database)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from headrace.sql.functions import builtin_registry
+from headrace.sql.functions.registry import builtin_registry
+from headrace.sql.session.session import Session
 from headrace.table.catalog import (
     Catalog,
     CatalogDescriptor,
@@ -13,7 +14,6 @@ from headrace.table.catalog import (
 )
 from headrace.table.model_descriptor import ModelDescriptor
 from headrace.table.module import Module, ModuleEntry
-from headrace.table.session import Session
 
 __all__ = ["CatalogEnvironment", "path_of"]
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from headrace.common.errors import FunctionTypeError
-from headrace.sql import syntax as x
-from headrace.table.expression_nodes import called, node_of, text_of
+from headrace.sql.parser import syntax as x
+from headrace.sql.table_api.expression_nodes import called, node_of, text_of
 from headrace.table.expression_times import (
     ContainerFunctions,
     JsonExistsOnError,

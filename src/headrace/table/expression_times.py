@@ -6,11 +6,11 @@ from enum import Enum
 from typing import Any
 
 from headrace.common.errors import FunctionTypeError
-from headrace.sql import syntax as x
 from headrace.sql import types as t
-from headrace.sql.data_types import DataTypes
-from headrace.sql.intervals import interval_constant
-from headrace.table.expression_nodes import called, unary
+from headrace.sql.parser import syntax as x
+from headrace.sql.table_api.expression_nodes import called, unary
+from headrace.sql.types.data_types import DataTypes
+from headrace.sql.types.intervals import interval_constant
 from headrace.table.expression_numbers import BitmapFunctions
 
 __all__ = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.common.errors import FunctionTypeError
-from headrace.sql import syntax as x
+from headrace.sql.parser import syntax as x
+from headrace.sql.table_api.expression_nodes import called, literal, node_of, text_of, with_optional
 from headrace.sql.types import DataType
 from headrace.table.expression import Expression, JsonOnNull, TimePointUnit
-from headrace.table.expression_nodes import called, literal, node_of, text_of, with_optional
 from headrace.table.udf import UserDefinedFunctionWrapper
 
 __all__ = [
@@ -384,7 +384,7 @@ def call(f: str | UserDefinedFunctionWrapper, *args: Any) -> Expression[Any]:
 
 def call_sql(sql_expression: str) -> Expression[Any]:
     """An expression in SQL."""
-    from headrace.sql.parsing import parse_expression
+    from headrace.sql.parser.parsing import parse_expression
 
     return Expression(parse_expression(sql_expression), f"[{sql_expression}]")
 

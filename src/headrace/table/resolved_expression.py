@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.sql.expressions import Expression as BoundExpression
+from headrace.sql.plan.expressions import Expression as BoundExpression
 from headrace.sql.types import DataType
 
 __all__ = ["ResolvedExpression"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.catalog import TableEntry
-from headrace.sql.expressions import Field
+from headrace.sql.parser.statements import ColumnDefinition
 from headrace.sql.plan import nodes as n
-from headrace.sql.statements import ColumnDefinition
+from headrace.sql.plan.expressions import Field
+from headrace.sql.session.session import Session
+from headrace.sql.session.show import quoted_expression
 from headrace.table.catalog import (
     Column,
     ComputedColumn,
@@ -18,8 +20,6 @@ from headrace.table.catalog import (
     WatermarkSpec,
 )
 from headrace.table.resolved_expression import ResolvedExpression
-from headrace.table.session import Session
-from headrace.table.show import quoted_expression
 
 __all__ = ["resolved_schema"]
 

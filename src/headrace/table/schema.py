@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.sql.parsing import parse_expression
-from headrace.sql.statements import ColumnDefinition, WatermarkDefinition
+from headrace.sql.catalog import TableEntry
+from headrace.sql.parser.parsing import parse_expression
+from headrace.sql.parser.statements import ColumnDefinition, WatermarkDefinition
+from headrace.sql.table_api.expression_nodes import ExpressionBase
 from headrace.sql.types import DataType, RowType
-from headrace.table.expression_nodes import ExpressionBase
-from headrace.table.udf_binding import parse_type
+from headrace.sql.udf.binding import parse_type
 
 __all__ = ["Schema"]
 
@@ -44,6 +45,10 @@ class Schema:
         self.watermark = watermark
         self.primary_key = primary_key
         self.primary_key_name = primary_key_name
+
+    def entry(self) -> TableEntry:
+        """As a catalog keeps it."""
+        return TableEntry(self.columns, self.watermark, self.primary_key)
 
     @staticmethod
     def new_builder() -> Schema.Builder:

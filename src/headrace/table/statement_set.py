@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import SqlError
-from headrace.sql import statements as s
-from headrace.sql.parsing import parse_statement
+from headrace.sql.parser import statements as s
+from headrace.sql.parser.parsing import parse_statement
 from headrace.sql.plan import nodes as n
-from headrace.table.explain import explain_plans
+from headrace.sql.session.explain import explain_plans
 from headrace.table.explain_detail import detail_names
 from headrace.table.table import Table
 from headrace.table.table_pipeline import TablePipeline
@@ -59,7 +59,7 @@ class StatementSet:
         if not self._plans:
             raise SqlError("the statement set is empty: add an INSERT first")
         plans, self._plans = self._plans, []
-        return self._environment._session.run_inserts(plans)
+        return TableResult(self._environment._session.run_inserts(plans))
 
     def attach_as_datastream(self) -> None:
         """Add them to the stream environment's program, which its `execute` starts."""

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import SqlError
-from headrace.sql import syntax as x
 from headrace.sql.binder.relations import distinct, renamed, same_types, union_of
-from headrace.sql.expressions import SortKey
+from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n
-from headrace.table.explain import explain_plans
-from headrace.table.expression_nodes import ExpressionBase, node_of
-from headrace.table.row_functions import row_call
-from headrace.table.table_binding import TableBinding
+from headrace.sql.plan.expressions import SortKey
+from headrace.sql.session.explain import explain_plans
+from headrace.sql.table_api.expression_nodes import ExpressionBase, node_of
+from headrace.sql.table_api.pandas_tables import to_pandas
+from headrace.sql.table_api.row_functions import row_call
+from headrace.sql.table_api.table_binding import TableBinding
 from headrace.table.table_result import TableResult
 from headrace.table.table_schema import TableSchema
 from headrace.table.window import GroupWindow, OverWindow
@@ -180,7 +181,7 @@ class Table:
 
     def flat_map(self, func: Any) -> Table:
         """A table function of each row; without arguments it gets the whole row."""
-        from headrace.table.lateral import lateral_join
+        from headrace.sql.table_api.lateral import lateral_join
 
         context = self._environment._session.binding()
         node = row_call(func, self._plan)
@@ -250,7 +251,7 @@ class Table:
         return self._lateral(table_function_call, join_predicate, outer=True)
 
     def _lateral(self, call: Any, predicate: Any, outer: bool) -> Table:
-        from headrace.table.lateral import lateral_join
+        from headrace.sql.table_api.lateral import lateral_join
 
         context = self._environment._session.binding()
         return self._with(lateral_join(context, self._plan, node_of(call), predicate, outer))
@@ -288,7 +289,7 @@ class Table:
 
     def execute(self) -> TableResult:
         """Start the query; its rows come while it runs."""
-        return self._environment._session.run_query(self._plan)
+        return TableResult(self._environment._session.run_query(self._plan))
 
     def execute_insert(self, table_path_or_descriptor: Any, overwrite: bool = False) -> TableResult:
         """Start a job that writes the rows to a table."""
@@ -305,9 +306,8 @@ class Table:
 
     def to_pandas(self) -> Any:
         """All rows as a `pandas.DataFrame`; waits for the end of the job."""
-        from headrace.table.pandas_tables import to_pandas
-
-        return to_pandas(self)
+        with self.execute().collect() as rows:
+            return to_pandas(rows, self._plan.schema)
 
     def to_changelog(self, *arguments: Any) -> Table:
         """Changes as rows; not supported yet."""
@@ -446,7 +446,10 @@ class FlatAggregateTable:
 
     def select(self, *fields: Any) -> Table:
         """Columns of the groups, and of the function's rows."""
-        from headrace.table.flat_aggregate import called_table_aggregate, flat_aggregate_plan
+        from headrace.sql.table_api.flat_aggregate import (
+            called_table_aggregate,
+            flat_aggregate_plan,
+        )
 
         grouped = self._grouped
         context = grouped._table._environment._session.binding()

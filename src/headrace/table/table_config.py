@@ -3,59 +3,27 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
 
-from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError
-from headrace.sql.values import local_zone
+from headrace.sql.session.config import LOCAL_TIME_ZONE, SessionConfig, duration_ms
 from headrace.table.sql_dialect import SqlDialect
 
 __all__ = ["TableConfig"]
 
-_ZONE = "table.local-time-zone"
 _TTL = "table.exec.state.ttl"
 
 
-class TableConfig:
+class TableConfig(SessionConfig):
     """Settings by key, and the more common ones by method.
 
     Example:
         >>> t_env.get_config().set("table.exec.state.ttl", "1 h")
     """
 
-    def __init__(self, configuration: Configuration | None = None) -> None:
-        self._configuration = Configuration() if configuration is None else configuration
-
     @staticmethod
     def get_default() -> TableConfig:
         """Settings of nobody yet."""
         return TableConfig()
-
-    def get(self, key: str, default_value: str) -> str:
-        """A setting as text."""
-        return self._configuration.get_string(key, default_value)
-
-    def set(self, key: str, value: str) -> TableConfig:
-        """Change a setting."""
-        self._configuration.set_string(key, value)
-        return self
-
-    def get_configuration(self) -> Configuration:
-        """All settings."""
-        return self._configuration
-
-    def add_configuration(self, configuration: Configuration) -> None:
-        """Add settings; they win over those that are there."""
-        self._configuration.add_all(configuration)
-
-    def to_map(self) -> dict[str, str]:
-        """All settings as text."""
-        return self._configuration.to_dict()
-
-    def get_local_timezone(self) -> str:
-        """The time zone of TIMESTAMP_LTZ; that of this machine unless set."""
-        zone = self._configuration.get_string(_ZONE, "default")
-        return str(local_zone()) if zone == "default" else zone
 
     def set_local_timezone(self, timezone_id: str) -> None:
         """Set the time zone of TIMESTAMP_LTZ, such as `Europe/Berlin` or `UTC`."""
@@ -65,7 +33,7 @@ class TableConfig:
             ZoneInfo(timezone_id)
         except Exception as error:
             raise ConfigurationError(f"there is no time zone {timezone_id!r}") from error
-        self._configuration.set_string(_ZONE, timezone_id)
+        self._configuration.set_string(LOCAL_TIME_ZONE, timezone_id)
 
     def get_idle_state_retention(self) -> datetime.timedelta:
         """How long state of a key is kept after its last change; zero is for ever."""
@@ -103,11 +71,3 @@ class TableConfig:
     def set_python_executable(self, python_exec: str) -> None:
         """Accepted as in PyFlink; workers use the Python of the session."""
         self.set("python.executable", python_exec)
-
-
-def duration_ms(text: Any, key: str = "duration") -> int:
-    """Milliseconds of a duration such as `1 h` or `500 ms`."""
-    from headrace.common.option_types import DURATION
-
-    value: datetime.timedelta = DURATION.parse(key, text)
-    return value // datetime.timedelta(milliseconds=1)

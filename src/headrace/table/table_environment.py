@@ -11,29 +11,33 @@ from headrace.common.errors import FunctionTypeError, SqlError
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-from headrace.sql import statements as s
 from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog import CatalogManager, TableEntry
-from headrace.sql.parsing import parse_statement
+from headrace.sql.parser import statements as s
+from headrace.sql.parser.parsing import parse_statement
 from headrace.sql.plan import nodes as n
+from headrace.sql.session.config import SessionConfig
+from headrace.sql.session.explain import explain_statement
+from headrace.sql.session.session import Session
+from headrace.sql.session.statement_executor import StatementExecutor
+from headrace.sql.session.user_functions import drop_function, register_function
+from headrace.sql.table_api.elements import values_plan
+from headrace.sql.table_api.pandas_tables import from_pandas_plan
+from headrace.sql.table_api.stream_tables import stream_plan, table_stream
 from headrace.table.changelog_mode import ChangelogMode
 from headrace.table.compiled_plan import CompiledPlan
-from headrace.table.elements import values_plan
 from headrace.table.environment_catalogs import CatalogEnvironment, path_of
 from headrace.table.environment_settings import EnvironmentSettings
-from headrace.table.explain import explain_statement
 from headrace.table.explain_detail import detail_names
+from headrace.table.expression import Expression
 from headrace.table.plan_reference import PlanReference
 from headrace.table.schema import Schema
-from headrace.table.session import Session
-from headrace.table.statement_executor import StatementExecutor
 from headrace.table.statement_set import StatementSet
 from headrace.table.table import Table
 from headrace.table.table_config import TableConfig
 from headrace.table.table_descriptor import TableDescriptor
 from headrace.table.table_result import TableResult
 from headrace.table.udf import as_wrapper
-from headrace.table.user_functions import drop_function, register_function
 
 __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 
@@ -60,13 +64,13 @@ class TableEnvironment(CatalogEnvironment):
 
     def get_config(self) -> TableConfig:
         """The settings of the session."""
-        return self._session.config
+        return TableConfig(self._session.config.get_configuration())
 
     # SQL.
 
     def execute_sql(self, stmt: str) -> TableResult:
         """Run one statement; queries and INSERTs start a job."""
-        return self._executor.execute(stmt)
+        return TableResult(self._executor.execute(stmt))
 
     def sql_query(self, query: str) -> Table:
         """The table of a query's text."""
@@ -129,8 +133,6 @@ class TableEnvironment(CatalogEnvironment):
 
     def from_pandas(self, pdf: Any, schema: Any = None, splits_num: int = 1) -> Table:
         """A table of a `pandas.DataFrame`."""
-        from headrace.table.pandas_tables import from_pandas_plan
-
         return Table(self, from_pandas_plan(pdf, schema, ZoneInfo(self._session.zone)))
 
     def create_table(
@@ -287,10 +289,10 @@ class StreamTableEnvironment(TableEnvironment):
         return self._table_of_stream(data_stream, *fields_or_schema)
 
     def _table_of_stream(self, stream: DataStream[Any], *fields_or_schema: Any) -> Table:
-        from headrace.table.stream_tables import stream_plan
-
-        plan = stream_plan(self._session, stream, fields_or_schema)
-        return Table(self, plan)
+        declared = next((f for f in fields_or_schema if isinstance(f, Schema)), None)
+        names = [f for f in fields_or_schema if isinstance(f, Expression)]
+        entry = None if declared is None else declared.entry()
+        return Table(self, stream_plan(self._session, stream, entry, names))
 
     def from_changelog_stream(
         self,
@@ -299,15 +301,11 @@ class StreamTableEnvironment(TableEnvironment):
         changelog_mode: ChangelogMode | None = None,
     ) -> Table:
         """A table of a stream of changes: each `Row` has its kind."""
-        from headrace.table.stream_tables import stream_plan
-
-        given = () if schema is None else (schema,)
-        return Table(self, stream_plan(self._session, data_stream, given, changelog=True))
+        entry = None if schema is None else schema.entry()
+        return Table(self, stream_plan(self._session, data_stream, entry, changelog=True))
 
     def to_data_stream(self, table: Table) -> DataStream[Any]:
         """A stream of rows; the table must only ever grow."""
-        from headrace.table.stream_tables import table_stream
-
         return table_stream(self._session, table._plan, changelog=False)
 
     def to_changelog_stream(
@@ -317,8 +315,6 @@ class StreamTableEnvironment(TableEnvironment):
         changelog_mode: ChangelogMode | None = None,
     ) -> DataStream[Any]:
         """A stream of changes: each `Row` has its kind."""
-        from headrace.table.stream_tables import table_stream
-
         return table_stream(self._session, table._plan, changelog=True)
 
     def to_append_stream(self, table: Table, type_info: Any) -> DataStream[Any]:
@@ -368,4 +364,4 @@ def new_session(env: StreamExecutionEnvironment, settings: EnvironmentSettings) 
     batch = not settings.is_streaming_mode()
     if batch:
         env.set_runtime_mode(RuntimeExecutionMode.BATCH)
-    return Session(env, TableConfig(env.get_configuration()), catalogs, batch)
+    return Session(env, SessionConfig(env.get_configuration()), catalogs, batch)

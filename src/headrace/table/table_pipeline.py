@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace.sql.plan import nodes as n
+from headrace.sql.session.explain import explain_plans
 from headrace.table.catalog import ObjectIdentifier
-from headrace.table.explain import explain_plans
 from headrace.table.explain_detail import detail_names
 from headrace.table.table_result import TableResult
 
@@ -25,7 +25,7 @@ class TablePipeline:
 
     def execute(self) -> TableResult:
         """Start the job."""
-        return self._environment._session.run_inserts([self._plan])
+        return TableResult(self._environment._session.run_inserts([self._plan]))
 
     def get_sink_identifier(self) -> ObjectIdentifier | None:
         """The table that is written to."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.sql.data_types import DataTypes
 from headrace.sql.types import DataType, RowType
+from headrace.sql.types.data_types import DataTypes
 
 __all__ = ["TableSchema"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from headrace.sql.data_types import DataTypes
 from headrace.sql.types import (
     ArrayType,
     AtomicType,
@@ -40,6 +39,7 @@ from headrace.sql.types import (
     YearMonthIntervalType,
     ZonedTimestampType,
 )
+from headrace.sql.types.data_types import DataTypes
 
 __all__ = [
     "ArrayType",

@@ -8,7 +8,8 @@ from typing import Any
 
 from headrace.common.errors import FunctionTypeError
 from headrace.sql.types import DataType
-from headrace.table.udf_binding import FunctionBinding
+from headrace.sql.udf.binding import FunctionBinding
+from headrace.sql.udf.function_context import FunctionContext
 
 __all__ = [
     "AggregateFunction",
@@ -24,46 +25,6 @@ __all__ = [
     "udtaf",
     "udtf",
 ]
-
-
-class FunctionContext:
-    """What a function may ask about its surroundings, in `open`."""
-
-    def __init__(self, runtime_context: Any, job_parameters: dict[str, str]) -> None:
-        self._runtime = runtime_context
-        self._job_parameters = job_parameters
-
-    def get_metric_group(self) -> Any:
-        """Metrics of the function."""
-        return self._runtime.get_metrics_group()
-
-    def get_job_parameter(self, key: str, default_value: str) -> str:
-        """A parameter of the job."""
-        return self._job_parameters.get(key, default_value)
-
-    def get_task_name(self) -> str:
-        """The name of the task."""
-        return str(self._runtime.get_task_name())
-
-    def get_task_name_with_subtasks(self) -> str:
-        """The name of the task with the number of its subtask."""
-        return str(self._runtime.get_task_name_with_subtasks())
-
-    def get_number_of_parallel_subtasks(self) -> int:
-        """How many subtasks there are."""
-        return int(self._runtime.get_number_of_parallel_subtasks())
-
-    def get_max_number_of_parallel_subtasks(self) -> int:
-        """How many subtasks there can be."""
-        return int(self._runtime.get_max_number_of_parallel_subtasks())
-
-    def get_index_of_this_subtask(self) -> int:
-        """The number of the subtask, from 0."""
-        return int(self._runtime.get_index_of_this_subtask())
-
-    def get_attempt_number(self) -> int:
-        """How often the task was started before."""
-        return int(self._runtime.get_attempt_number())
 
 
 class UserDefinedFunction(ABC):  # noqa: B024 - a base, never used itself
@@ -186,8 +147,8 @@ class UserDefinedFunctionWrapper(FunctionBinding):
             )
 
     def __call__(self, *args: Any) -> Any:
+        from headrace.sql.table_api.expression_nodes import called
         from headrace.table.expression import Expression
-        from headrace.table.expression_nodes import called
 
         return Expression(*called(self.name, self, *args))
 

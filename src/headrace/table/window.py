@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.errors import FunctionTypeError
-from headrace.sql import syntax as x
+from headrace.sql.parser import syntax as x
+from headrace.sql.table_api.expression_nodes import node_of
+from headrace.sql.table_api.windows import GroupWindow, OverWindow
 from headrace.table.expression import Expression
-from headrace.table.expression_nodes import node_of
 
 __all__ = [
     "GroupWindow",
@@ -28,21 +29,6 @@ __all__ = [
     "TumbleWithSize",
     "TumbleWithSizeOnTime",
 ]
-
-
-@dataclass(frozen=True)
-class GroupWindow:
-    """Groups of rows: kind, lengths, the time that counts, and a name."""
-
-    kind: str
-    lengths: tuple[x.Node, ...]
-    time: x.Node
-    name: str
-
-    @property
-    def counts_rows(self) -> bool:
-        """Whether a length is a number of rows."""
-        return any(isinstance(a, x.Apply) and a.function == "$rows" for a in self.lengths)
 
 
 def _column(field: Any) -> x.Node:
@@ -165,14 +151,6 @@ class Session:
     def with_gap(cls, gap: Expression[Any]) -> SessionWithGap:
         """Windows that end after a gap."""
         return SessionWithGap(node_of(gap))
-
-
-@dataclass(frozen=True)
-class OverWindow:
-    """Rows around a row: a name, and what SQL writes in OVER."""
-
-    name: str
-    over: x.Over
 
 
 def _bound(value: Any, preceding: bool) -> tuple[x.Bound, bool | None]:

@@ -16,8 +16,8 @@ from headrace.cluster.sql_gateway.operation import Operation, OperationStatus, S
 from headrace.cluster.sql_gateway.result_json import results_json
 from headrace.cluster.sql_gateway.result_pages import ResultPages
 from headrace.common.errors import ConfigurationError
-from headrace.sql.data_types import DataTypes
-from headrace.sql.expressions import Field, Schema
+from headrace.sql.plan.expressions import Field, Schema
+from headrace.sql.types.data_types import DataTypes
 
 LIMIT_S = 120.0
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.common.errors import HeadraceError
-from headrace.sql.builtin.bitmaps import build, from_bytes, to_array, to_bytes
+from headrace.sql.functions.builtin.bitmaps import build, from_bytes, to_array, to_bytes
 
 NUMBERS = st.integers(-(2**31), 2**31 - 1)
 # Stretches and scattered numbers, in a few containers and in many.

@@ -6,9 +6,9 @@ from operator import itemgetter
 
 from headrace.sql import types as t
 from headrace.sql.codegen.aggregates import AggregateCode, aggregate_code
-from headrace.sql.expressions import AggregateCall
-from headrace.sql.functions import builtin_registry
-from headrace.sql.specs import SessionAggregateSpec, WindowAggregateSpec, WindowSlices
+from headrace.sql.functions.registry import builtin_registry
+from headrace.sql.operators.specs import SessionAggregateSpec, WindowAggregateSpec, WindowSlices
+from headrace.sql.plan.expressions import AggregateCall
 from headrace.testing.harness import OperatorHarness
 
 

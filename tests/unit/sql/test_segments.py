@@ -12,10 +12,11 @@ import pytest
 
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
-from headrace.sql import statements as s
 from headrace.sql.operators.local_rank import SegmentRankOperator
 from headrace.sql.operators.segment_aggregate import SegmentAggregateOperator
-from headrace.sql.parsing import parse_statement
+from headrace.sql.operators.specs import LocalRankSpec, SegmentAggregateSpec, SegmentRankSpec
+from headrace.sql.parser import statements as s
+from headrace.sql.parser.parsing import parse_statement
 from headrace.sql.rules import optimize
 from headrace.sql.segments.columns import RowsOfColumns, values_of
 from headrace.sql.segments.planning import (
@@ -27,11 +28,10 @@ from headrace.sql.segments.planning import (
     Where,
     find_segments,
 )
-from headrace.sql.specs import LocalRankSpec, SegmentAggregateSpec, SegmentRankSpec
+from headrace.sql.session.explain import explain_statement
+from headrace.sql.session.session import Session
+from headrace.sql.session.statement_executor import StatementExecutor
 from headrace.table.environment_settings import EnvironmentSettings
-from headrace.table.explain import explain_statement
-from headrace.table.session import Session
-from headrace.table.statement_executor import StatementExecutor
 from headrace.table.table_environment import new_session
 
 COLUMNS = "id BIGINT, k INT, d DOUBLE, s STRING, ts TIMESTAMP(3), dec DECIMAL(10, 2)"
@@ -53,7 +53,7 @@ def session(tmp_path: Path) -> Session:
     pq.write_table(table, tmp_path / "part.parquet")
     env = StreamExecutionEnvironment.get_execution_environment()
     made = new_session(env, EnvironmentSettings.in_streaming_mode())
-    made.config.set_local_timezone("UTC")
+    made.config.set("table.local-time-zone", "UTC")
     execute = StatementExecutor(made).execute
     files = f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'parquet')"
     execute(f"CREATE TABLE t ({COLUMNS}) {files}")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.sql.operators.slices import SliceAssigner
-from headrace.sql.specs import WindowSlices
+from headrace.sql.operators.specs import WindowSlices
 
 
 @pytest.mark.parametrize(("size", "slide"), [(10, 5), (5, 2), (7, 3), (6, 4), (5, 5)])

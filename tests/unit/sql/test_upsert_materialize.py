@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.common.errors import SqlError
+from headrace.sql.connectors.base import TableSink
+from headrace.sql.connectors.upsert_materialize import needs_materializing
 from headrace.sql.operators.base import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from headrace.sql.specs import UpsertMaterializeSpec
-from headrace.table.connectors.base import TableSink
-from headrace.table.connectors.upsert_materialize import needs_materializing
+from headrace.sql.operators.specs import UpsertMaterializeSpec
 from headrace.testing import keyed_harness
 from tests.sql.sessions import with_tables
 

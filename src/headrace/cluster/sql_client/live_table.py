@@ -13,8 +13,8 @@ import tty
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from headrace.sql.expressions import Schema
-from headrace.table.tableau import Tableau
+from headrace.sql.plan.expressions import Schema
+from headrace.sql.session.tableau import Tableau
 
 __all__ = ["LiveTable", "RowsSoFar"]
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from headrace.cluster.sql_client.candidates import candidates
 from headrace.cluster.sql_client.client import MODE_KEY, Client, check_mode
 from headrace.cluster.sql_client.live_table import LiveTable, RowsSoFar
-from headrace.sql import statements as s
-from headrace.sql.parsing import parse_statement
-from headrace.table.result_kind import ResultKind
+from headrace.sql.parser import statements as s
+from headrace.sql.parser.parsing import parse_statement
+from headrace.sql.session.tableau import print_result
 
 if TYPE_CHECKING:
+    from headrace.sql.session.result import StatementResult
     from headrace.table.table_environment import TableEnvironment
-    from headrace.table.table_result import TableResult
 
 __all__ = ["ClientSession"]
 
@@ -45,33 +45,32 @@ class ClientSession(Client):
         executor = self.environment._executor
         if isinstance(statement, s.Insert | s.StatementSetBlock):
             print("[INFO] Submitting SQL update statement to the cluster...")
-            client = executor.run(statement, text).get_job_client()
+            client = executor.run(statement, text).job_client
             assert client is not None
             waited = self.session.config.get("table.dml-sync", "false") == "true"
             self.submitted(str(client.get_job_id()), waited)
             return
         result = executor.run(statement, text)
-        if result.get_result_kind() == ResultKind.SUCCESS:
+        if not result.has_content:
             print("[INFO] Execute statement succeeded.")
-        elif result.get_job_client() is None:
-            result.print()
+        elif result.job_client is None:
+            print_result(result)
         else:
             self._show(result)
         print()
 
-    def _show(self, result: TableResult) -> None:
+    def _show(self, result: StatementResult) -> None:
         mode = self.session.config.get(MODE_KEY, "tableau").lower()
         try:
             if mode == "tableau" or not self._interactive:
-                result.print()
+                print_result(result)
                 return
             changelog = mode == "changelog"
-            rows = RowsSoFar(result._rows(), changelog)
-            LiveTable(result._schema, self.session.zone, rows, changelog).show()
+            rows = RowsSoFar(result.rows(), changelog)
+            LiveTable(result.schema, self.session.zone, rows, changelog).show()
             print("[INFO] Result retrieval cancelled." if not rows.ended.is_set() else "")
         finally:
-            if result._close is not None:
-                result._close()
+            result.close()
 
     def wait_for_jobs(self) -> bool:
         """Wait until all jobs of the session have ended; False if one failed."""

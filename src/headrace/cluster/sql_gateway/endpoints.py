@@ -13,10 +13,9 @@ from starlette.responses import JSONResponse, Response
 import headrace
 from headrace.cluster.rest.endpoints import JSON, Endpoint, Query
 from headrace.cluster.rest.reading import body_of
-from headrace.cluster.sql_gateway.operation import Operation, StatementResult
+from headrace.cluster.sql_gateway.operation import Operation, OperationResult
 from headrace.cluster.sql_gateway.result_json import PLAIN_TEXT, ROW_FORMATS, results_json
 from headrace.cluster.sql_gateway.sessions import GatewaySession, Sessions
-from headrace.table.result_kind import ResultKind
 
 __all__ = ["VERSIONS", "endpoints"]
 
@@ -130,7 +129,7 @@ class _Gateway:
 
 
 def _page_json(
-    request: Request, operation: Operation, result: StatementResult, token: int, row_format: str
+    request: Request, operation: Operation, result: OperationResult, token: int, row_format: str
 ) -> str:
     rows, following = operation.page(token)
     head: dict[str, Any] = {
@@ -139,7 +138,7 @@ def _page_json(
     }
     if result.job_id is not None:
         head["jobID"] = result.job_id
-    success = result.kind == ResultKind.SUCCESS
+    success = not result.has_content
     head["resultKind"] = "SUCCESS" if success else "SUCCESS_WITH_CONTENT"
     if following is not None:
         version = request.scope.get("root_path") or f"/{VERSIONS[-1]}"

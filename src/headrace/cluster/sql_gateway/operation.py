@@ -11,10 +11,9 @@ from enum import Enum
 from headrace.cluster.sql_gateway.result_pages import Page, ResultPages
 from headrace.common.errors import HeadraceError
 from headrace.common.job_client import JobClient
-from headrace.sql.expressions import Schema
-from headrace.table.result_kind import ResultKind
+from headrace.sql.plan.expressions import Schema
 
-__all__ = ["Operation", "OperationStatus", "StatementResult"]
+__all__ = ["Operation", "OperationResult", "OperationStatus"]
 
 
 class OperationStatus(Enum):
@@ -43,13 +42,13 @@ _NEXT = {
 
 
 @dataclass(frozen=True)
-class StatementResult:
+class OperationResult:
     """What came of a statement."""
 
     schema: Schema
     pages: ResultPages
     zone: str
-    kind: int = ResultKind.SUCCESS_WITH_CONTENT
+    has_content: bool = True
     is_query: bool = False
     job_id: str | None = None
 
@@ -64,14 +63,14 @@ class Operation:
 
     def __init__(
         self,
-        run: Callable[[Operation], StatementResult],
+        run: Callable[[Operation], OperationResult],
         timeout_s: float = 0.0,
     ) -> None:
         self.handle = str(uuid.uuid4())
         self._run = run
         self._lock = threading.Lock()
         self._status = _S.PENDING
-        self._result: StatementResult | None = None
+        self._result: OperationResult | None = None
         self._error: BaseException | None = None
         self._job: JobClient | None = None
         self._done = threading.Event()
@@ -131,7 +130,7 @@ class Operation:
         self._done.wait()
         self._check()
 
-    def result(self) -> StatementResult | None:
+    def result(self) -> OperationResult | None:
         """The result; None if it is not there yet.
 
         Raises:

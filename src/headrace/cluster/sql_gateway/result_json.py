@@ -9,11 +9,11 @@ from zoneinfo import ZoneInfo
 
 from headrace.cluster.sql_gateway.logical_types import logical_type
 from headrace.sql import types as t
-from headrace.sql.builtin.times import to_local
-from headrace.sql.expressions import Schema
 from headrace.sql.formats.json import value_writer
-from headrace.sql.text import sql_text
+from headrace.sql.functions.builtin.times import to_local
+from headrace.sql.plan.expressions import Schema
 from headrace.sql.types import DataType
+from headrace.sql.types.text import sql_text
 
 __all__ = ["PLAIN_TEXT", "ROW_FORMATS", "results_json"]
 

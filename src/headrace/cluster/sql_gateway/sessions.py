@@ -10,20 +10,20 @@ import uuid
 from collections.abc import Iterator, Mapping
 
 from headrace.cluster.sql_client.candidates import candidates
-from headrace.cluster.sql_gateway.operation import Operation, StatementResult
+from headrace.cluster.sql_gateway.operation import Operation, OperationResult
 from headrace.cluster.sql_gateway.result_pages import ResultPages
 from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.common.secret_settings import without_secrets
 from headrace.common.time import to_millis
-from headrace.sql import statements as s
-from headrace.sql.expressions import Field, Schema
-from headrace.sql.parsing import parse_statement
-from headrace.sql.type_rules import string_type
+from headrace.sql.parser import statements as s
+from headrace.sql.parser.parsing import parse_statement
+from headrace.sql.plan.expressions import Field, Schema
+from headrace.sql.session.result import StatementResult
+from headrace.sql.session.session import SubmittedJob
+from headrace.sql.types.type_rules import string_type
 from headrace.table import EnvironmentSettings, TableEnvironment
-from headrace.table.session import SubmittedJob
-from headrace.table.table_result import TableResult
 
 __all__ = ["GatewaySession", "Sessions", "UnknownSessionError"]
 
@@ -124,7 +124,7 @@ class GatewaySession:
 
     # Running.
 
-    def _run(self, operation: Operation, text: str, settings: Mapping[str, str]) -> StatementResult:
+    def _run(self, operation: Operation, text: str, settings: Mapping[str, str]) -> OperationResult:
         statement = parse_statement(text)
         with self._running:
             if not operation.begins():
@@ -133,12 +133,12 @@ class GatewaySession:
             # Waiting is done below, where others may run meanwhile and it can be given up.
             with self._changed(statement, {**settings, _DML_SYNC: "false"}):
                 result = self._environment._executor.run(statement, text)
-        client = result.get_job_client()
+        client = result.job_client
         if client is None or isinstance(statement, s.Query):
             return self._result_of(result)
         operation.started(client)
         if wait:
-            result.wait()
+            client.get_job_execution_result().result()
         return self._submitted(str(client.get_job_id()))
 
     def _setting(self, key: str, settings: Mapping[str, str]) -> str:
@@ -164,21 +164,21 @@ class GatewaySession:
                     configuration.set_string(key, before[key])
             self.session.batch = batch
 
-    def _result_of(self, result: TableResult) -> StatementResult:
-        client = result.get_job_client()
-        return StatementResult(
-            result._schema,
-            ResultPages(result._rows(), result._close or _nothing),
+    def _result_of(self, result: StatementResult) -> OperationResult:
+        client = result.job_client
+        return OperationResult(
+            result.schema,
+            ResultPages(result.rows(), result.close),
             self.session.zone,
-            kind=result.get_result_kind(),
+            has_content=result.has_content,
             is_query=client is not None,
             job_id=None if client is None else str(client.get_job_id()),
         )
 
-    def _submitted(self, job_id: str) -> StatementResult:
+    def _submitted(self, job_id: str) -> OperationResult:
         schema = Schema((Field("job id", string_type()),))
         pages = ResultPages(iter([(0, (job_id,))]), _nothing)
-        return StatementResult(schema, pages, self.session.zone, job_id=job_id)
+        return OperationResult(schema, pages, self.session.zone, job_id=job_id)
 
 
 class Sessions:

@@ -9,14 +9,18 @@ from typing import Any
 
 from sqlglot import exp
 
-from headrace.sql import syntax as x
 from headrace.sql import types as t
+from headrace.sql.binder.constants import fold
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.group_windows import GroupWindow, group_window_of, window_property
 from headrace.sql.binder.scope import Scope
-from headrace.sql.constants import fold
-from headrace.sql.expressions import (
+from headrace.sql.functions.aggregates import CONSTANT_ARGUMENTS
+from headrace.sql.functions.registry import FunctionKind
+from headrace.sql.parser import syntax as x
+from headrace.sql.parser.from_ast import expression_node
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import (
     AggregateCall,
     Column,
     Expression,
@@ -24,10 +28,6 @@ from headrace.sql.expressions import (
     Literal,
     Schema,
 )
-from headrace.sql.from_ast import expression_node
-from headrace.sql.functions import FunctionKind
-from headrace.sql.functions.aggregates import CONSTANT_ARGUMENTS
-from headrace.sql.plan import nodes as n
 
 NUMBERING = frozenset(
     {"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD"}

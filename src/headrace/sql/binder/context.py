@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.common.errors import SqlError
-from headrace.sql.excerpts import Excerpt
-from headrace.sql.functions import Registry, builtin_registry
+from headrace.sql.functions.registry import Registry, builtin_registry
+from headrace.sql.parser.excerpts import Excerpt
+from headrace.sql.parser.syntax import Span
 from headrace.sql.plan.nodes import Node
-from headrace.sql.syntax import Span
 
 
 def _no_table(path: tuple[str, ...], options: dict[str, str]) -> Node | None:

@@ -11,9 +11,9 @@ from headrace.sql import types as t
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
-from headrace.sql.expressions import Expression, Field, Schema
-from headrace.sql.from_ast import expression_node, span_of
+from headrace.sql.parser.from_ast import expression_node, span_of
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Expression, Field, Schema
 from headrace.sql.types import DataType
 
 

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from headrace.sql import syntax as x
 from headrace.sql import types as t
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.objects import bind_object_of, bind_object_update
 from headrace.sql.binder.scope import Scope, field_of
 from headrace.sql.codegen.casts import castable
-from headrace.sql.expressions import Call, Column, Expression, Literal, TimeAttribute
-from headrace.sql.functions import Function, FunctionKind
-from headrace.sql.type_rules import (
+from headrace.sql.functions.registry import Function, FunctionKind
+from headrace.sql.parser import syntax as x
+from headrace.sql.plan.expressions import Call, Column, Expression, Literal, TimeAttribute
+from headrace.sql.types import DataType
+from headrace.sql.types.type_rules import (
     common_type,
     comparable,
     is_approximate,
@@ -23,7 +24,6 @@ from headrace.sql.type_rules import (
     is_timestamp,
     string_type,
 )
-from headrace.sql.types import DataType
 
 _COMPARISONS = frozenset(
     {
@@ -298,7 +298,7 @@ class ExpressionBinder:
         wanted = common_type([value.type, *(i.type for i in items)])
         constants = all(isinstance(i, Literal) for i in items)
         if constants and wanted is not None:
-            from headrace.sql.constants import fold
+            from headrace.sql.binder.constants import fold
 
             items = [fold(self._for_comparison(i, wanted), self.context.zone) for i in items]
             constants = all(isinstance(i, Literal) for i in items)
@@ -382,7 +382,7 @@ class ExpressionBinder:
         return self.named("TIMESTAMPDIFF", constant, self._local(first), self._local(last))
 
     def _apply_timestampadd(self, node: x.Apply) -> Expression:
-        from headrace.sql.intervals import interval_constant
+        from headrace.sql.types.intervals import interval_constant
 
         unit, count, value = node.args
         one = interval_constant("1", self._unit_name(unit))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headrace.sql import syntax as x
 from headrace.sql import types as t
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
-from headrace.sql.expressions import Expression, Field, Literal, TimeAttribute
+from headrace.sql.parser import syntax as x
+from headrace.sql.plan.expressions import Expression, Field, Literal, TimeAttribute
 from headrace.sql.plan.nodes import Window
 
 _KINDS = ("TUMBLE", "HOP", "SESSION")

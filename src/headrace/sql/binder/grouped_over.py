@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from headrace.sql import syntax as x
 from headrace.sql.binder.aggregation import Aggregation, aggregate_of
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.scope import Scope
-from headrace.sql.from_ast import expression_node
+from headrace.sql.parser import syntax as x
+from headrace.sql.parser.from_ast import expression_node
 from headrace.sql.plan import nodes as n
 
 __all__ = ["GroupsFirst", "named_values"]

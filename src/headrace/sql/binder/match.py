@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.sql import syntax as x
 from headrace.sql import types as t
 from headrace.sql.binder.aggregation import aggregate_of, split_constants
 from headrace.sql.binder.context import BindingContext, suggestion
 from headrace.sql.binder.expressions import ExpressionBinder, column_index
 from headrace.sql.binder.group_windows import duration_of
 from headrace.sql.binder.scope import Scope
-from headrace.sql.expressions import (
+from headrace.sql.parser import syntax as x
+from headrace.sql.parser.from_ast import expression_node, order_nodes, span_of
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import (
     AggregateCall,
     Column,
     Expression,
@@ -22,11 +24,9 @@ from headrace.sql.expressions import (
     SortKey,
     TimeAttribute,
 )
-from headrace.sql.from_ast import expression_node, order_nodes, span_of
-from headrace.sql.patterns import PatternVariable, Reference
-from headrace.sql.plan import nodes as n
 from headrace.sql.plan.match import Match, MatchExpressions
-from headrace.sql.type_rules import is_timestamp
+from headrace.sql.plan.patterns import PatternVariable, Reference
+from headrace.sql.types.type_rules import is_timestamp
 
 _NAVIGATION = ("FIRST", "LAST")
 _PHYSICAL = ("PREV", "NEXT")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headrace.sql import syntax as x
 from headrace.sql import types as t
 from headrace.sql.binder.context import suggestion
-from headrace.sql.expressions import Call, Expression, Literal
-from headrace.sql.type_rules import literal_type
+from headrace.sql.parser import syntax as x
+from headrace.sql.plan.expressions import Call, Expression, Literal
+from headrace.sql.types.type_rules import literal_type
 
 if TYPE_CHECKING:
     from headrace.sql.binder.expressions import ExpressionBinder

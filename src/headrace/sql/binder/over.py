@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from headrace.sql import syntax as x
 from headrace.sql import types as t
 from headrace.sql.binder.aggregation import NUMBERING, parts_of, split_constants
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
-from headrace.sql.excerpts import Excerpt
-from headrace.sql.expressions import AggregateCall, Expression, Field, Literal, Schema, SortKey
-from headrace.sql.functions import FunctionKind
+from headrace.sql.functions.registry import FunctionKind
+from headrace.sql.parser import syntax as x
+from headrace.sql.parser.excerpts import Excerpt
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import AggregateCall, Expression, Field, Literal, Schema, SortKey
 
 _WHOLE_INPUT = frozenset({"LEAD", "NTILE", "PERCENT_RANK", "CUME_DIST"})
 """Functions that look at rows behind the current one."""

@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from headrace.sql import syntax as x
 from headrace.sql.binder.aggregation import Aggregation, contains_aggregate
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
@@ -24,11 +23,12 @@ from headrace.sql.binder.relations import (
 from headrace.sql.binder.scope import Scope
 from headrace.sql.binder.subqueries import SubqueryBinder, conjuncts, contains_subquery
 from headrace.sql.binder.tables import TableBinder
-from headrace.sql.expressions import Column, Expression, Field, Schema, SortKey
-from headrace.sql.from_ast import expression_node, order_nodes, over_of, span_of
-from headrace.sql.hints import state_ttls
+from headrace.sql.parser import syntax as x
+from headrace.sql.parser.from_ast import expression_node, order_nodes, over_of, span_of
+from headrace.sql.parser.hints import state_ttls
 from headrace.sql.plan import nodes as n
-from headrace.sql.type_rules import common_type
+from headrace.sql.plan.expressions import Column, Expression, Field, Schema, SortKey
+from headrace.sql.types.type_rules import common_type
 
 __all__ = ["QueryBinder"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from headrace.sql import syntax as x
 from headrace.sql import types as t
+from headrace.sql.binder.constants import fold
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
-from headrace.sql.constants import fold
-from headrace.sql.expressions import Expression, Field, Literal, Schema
+from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n
-from headrace.sql.type_rules import common_type
+from headrace.sql.plan.expressions import Expression, Field, Literal, Schema
+from headrace.sql.types.type_rules import common_type
 
 __all__ = [
     "cast_columns",

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from headrace.sql import types as t
 from headrace.sql.binder.context import BindingContext, suggestion
-from headrace.sql.expressions import Call, Expression, Literal, Schema
-from headrace.sql.syntax import Span
-from headrace.sql.type_rules import literal_type
+from headrace.sql.parser.syntax import Span
+from headrace.sql.plan.expressions import Call, Expression, Literal, Schema
+from headrace.sql.types.type_rules import literal_type
 
 
 @dataclass

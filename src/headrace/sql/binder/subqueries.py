@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from headrace.common.errors import SqlError
-from headrace.sql import syntax as x
 from headrace.sql.binder.aggregation import contains_aggregate, parts_of
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
-from headrace.sql.expressions import Column, Expression, Field, Schema
-from headrace.sql.from_ast import expression_node
+from headrace.sql.parser import syntax as x
+from headrace.sql.parser.from_ast import expression_node
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Column, Expression, Field, Schema
 from headrace.sql.plan.joins import ScalarJoin, SemiJoin
 
 if TYPE_CHECKING:

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from headrace.common.errors import SqlError
-from headrace.sql import syntax as x
 from headrace.sql import types as t
 from headrace.sql.binder.context import suggestion
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.group_windows import duration_of, window_fields
 from headrace.sql.binder.scope import Scope
-from headrace.sql.dialect import NamedArgument, TableArgument
-from headrace.sql.expressions import Expression, Field, Schema, TimeAttribute
-from headrace.sql.from_ast import expression_node, span_of
-from headrace.sql.hints import hint_options
-from headrace.sql.match_syntax import MatchRecognize
+from headrace.sql.parser import syntax as x
+from headrace.sql.parser.dialect import NamedArgument, TableArgument
+from headrace.sql.parser.from_ast import expression_node, span_of
+from headrace.sql.parser.hints import hint_options
+from headrace.sql.parser.match_syntax import MatchRecognize
+from headrace.sql.parser.unsupported import join_span
 from headrace.sql.plan import nodes as n
-from headrace.sql.unsupported import join_span
+from headrace.sql.plan.expressions import Expression, Field, Schema, TimeAttribute
 
 if TYPE_CHECKING:
     from headrace.sql.binder.queries import QueryBinder

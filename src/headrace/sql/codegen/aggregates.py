@@ -22,7 +22,7 @@ from headrace.sql.codegen.recipes import (
     user_recipe,
 )
 from headrace.sql.codegen.writer import CodeWriter
-from headrace.sql.expressions import AggregateCall
+from headrace.sql.plan.expressions import AggregateCall
 
 __all__ = ["SUPPORTED", "SUPPORTED_OVER", "AggregateCode", "aggregate_code"]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from headrace.sql import types as t
 from headrace.sql.codegen.writer import CodeWriter
-from headrace.sql.type_rules import is_interval, is_timestamp
 from headrace.sql.types import DataType
+from headrace.sql.types.type_rules import is_interval, is_timestamp
 
 OPERATORS = {"PLUS": "+", "MINUS": "-", "TIMES": "*", "DIVIDE": "/", "MOD": "%"}
 OPERATORS["MINUS_PREFIX"] = "-"

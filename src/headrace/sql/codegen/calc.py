@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from headrace.sql.codegen.code import GeneratedCode
 from headrace.sql.codegen.expressions import ExpressionCompiler
 from headrace.sql.codegen.writer import CodeWriter
-from headrace.sql.expressions import Column, Expression, columns_used
+from headrace.sql.plan.expressions import Column, Expression, columns_used
 
 
 def calc_code(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from headrace.sql import types as t
 from headrace.sql.codegen.arithmetic import wrapped
 from headrace.sql.codegen.writer import CodeWriter
-from headrace.sql.type_rules import is_binary, is_character, is_timestamp
 from headrace.sql.types import DataType
+from headrace.sql.types.type_rules import is_binary, is_character, is_timestamp
 
 _DAY = 86_400_000_000
 _NOT_OF_TEXT = (
@@ -100,7 +100,7 @@ def _to_text(writer: CodeWriter, code: str, source: DataType, target: DataType) 
     elif isinstance(source, t.BooleanType):
         text = f'("TRUE" if {code} else "FALSE")'
     elif isinstance(source, t.DoubleType):
-        text = f"{writer.reference('headrace.sql.text:double_text')}({code})"
+        text = f"{writer.reference('headrace.sql.types.text:double_text')}({code})"
     elif isinstance(source, t.DecimalType):
         text = f"format({code}, 'f')"
     else:
@@ -117,7 +117,7 @@ class TextOf:
     def __init__(self, type_: DataType, zone: str) -> None:
         from zoneinfo import ZoneInfo
 
-        from headrace.sql.text import sql_text
+        from headrace.sql.types.text import sql_text
 
         self._arguments = (type_, zone)
         self._text = sql_text(type_, ZoneInfo(zone))

@@ -52,8 +52,8 @@ class GeneratedCode:
 
 @cache
 def resolve(path: str) -> Any:
-    """What `module:attribute` names; a module without dots is one of `headrace.sql.builtin`."""
+    """What `module:attribute` names; a module without dots is one of the built-ins."""
     module, _, attribute = path.partition(":")
     if "." not in module:
-        module = f"headrace.sql.builtin.{module}"
+        module = f"headrace.sql.functions.builtin.{module}"
     return getattr(importlib.import_module(module), attribute)

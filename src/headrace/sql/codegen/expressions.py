@@ -13,7 +13,7 @@ from headrace.sql.codegen import arithmetic
 from headrace.sql.codegen.casts import cast_code
 from headrace.sql.codegen.current_watermark import CurrentWatermark
 from headrace.sql.codegen.writer import CodeWriter
-from headrace.sql.expressions import Call, Column, Expression, Literal
+from headrace.sql.plan.expressions import Call, Column, Expression, Literal
 from headrace.sql.types import DataType
 
 _COMPARISONS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headrace.sql.codegen.writer import CodeWriter
-from headrace.sql.expressions import AggregateCall
+from headrace.sql.plan.expressions import AggregateCall
 from headrace.sql.types import DataType
 
 __all__ = ["Lines", "Place", "Recipe", "counted_values", "of_inserts"]

@@ -10,12 +10,12 @@ from typing import Any
 
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.sql import types as t
-from headrace.sql.builtin.arithmetic import float32
-from headrace.sql.builtin.casts import text_to_decimal, text_to_whole
-from headrace.sql.builtin.times import parse_date, parse_time, parse_timestamp
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions, decimal_text
-from headrace.sql.text import sql_text
+from headrace.sql.functions.builtin.arithmetic import float32
+from headrace.sql.functions.builtin.casts import text_to_decimal, text_to_whole
+from headrace.sql.functions.builtin.times import parse_date, parse_time, parse_timestamp
 from headrace.sql.types import DataType, RowType
+from headrace.sql.types.text import sql_text
 
 OPTIONS = (
     "field-delimiter",

@@ -12,11 +12,11 @@ from typing import Any
 
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.sql import types as t
-from headrace.sql.builtin.arithmetic import fit_decimal, float32
-from headrace.sql.builtin.times import parse_date, parse_time, parse_timestamp
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions, decimal_text
-from headrace.sql.text import date_text, time_text, timestamp_text
+from headrace.sql.functions.builtin.arithmetic import fit_decimal, float32
+from headrace.sql.functions.builtin.times import parse_date, parse_time, parse_timestamp
 from headrace.sql.types import DataType, RowType
+from headrace.sql.types.text import date_text, time_text, timestamp_text
 
 OPTIONS = (
     "fail-on-missing-field",
@@ -248,7 +248,7 @@ def _writer(type_: DataType, style: _Style) -> Callable[[Any], str]:
     if isinstance(type_, t.BooleanType):
         return lambda v: "true" if v else "false"
     if isinstance(type_, t.FloatType | t.DoubleType):
-        from headrace.sql.text import double_text, float_text
+        from headrace.sql.types.text import double_text, float_text
 
         text = double_text if isinstance(type_, t.DoubleType) else float_text
         # JSON has no such numbers; Flink writes their names.

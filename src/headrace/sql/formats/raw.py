@@ -10,8 +10,8 @@ from typing import Any
 from headrace.common.errors import SqlError
 from headrace.sql import types as t
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions
-from headrace.sql.text import sql_text
 from headrace.sql.types import RowType
+from headrace.sql.types.text import sql_text
 
 OPTIONS = ("charset", "endianness")
 

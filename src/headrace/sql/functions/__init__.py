@@ -1,7 +1,6 @@
-"""The functions that SQL and the Table API know; see `registry` for how one is declared."""
+"""The functions of SQL and the Table API.
 
-from __future__ import annotations
-
-from headrace.sql.functions.registry import Function, FunctionKind, Registry, builtin_registry
-
-__all__ = ["Function", "FunctionKind", "Registry", "builtin_registry"]
+`registry` says how one is declared, the modules beside it declare them by their kind, and `builtin`
+has the implementations that generated code calls. Nothing is imported here: a slot needs only some
+of `builtin`.
+"""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from headrace.sql import types as t
 from headrace.sql.functions.registry import scalar
-from headrace.sql.type_rules import common_type, is_character
 from headrace.sql.types import DataType
+from headrace.sql.types.type_rules import common_type, is_character
 
 
 def _array(types: Sequence[DataType]) -> DataType | None:

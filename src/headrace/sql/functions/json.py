@@ -1,4 +1,4 @@
-"""Functions of JSON; `headrace.sql.json_syntax` reads their options."""
+"""Functions of JSON; `headrace.sql.parser.json_syntax` reads their options."""
 
 from __future__ import annotations
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from headrace.sql import types as t
 from headrace.sql.functions.registry import scalar
-from headrace.sql.type_rules import (
+from headrace.sql.types import DataType
+from headrace.sql.types.type_rules import (
     arithmetic_type,
     common_type,
     comparable,
     is_interval,
     is_temporal,
 )
-from headrace.sql.types import DataType
 
 
 def _moved(types: Sequence[DataType]) -> DataType | None:

@@ -2,7 +2,8 @@
 
 Functions are declared in tables, one line for each (`operators`, `numbers`, `texts`, `times`,
 `conditions`, `containers`, `aggregates`). The code of a scalar function is either a piece of Python
-with `{0}` for its first argument, or `module:name` of an implementation in `headrace.sql.builtin`.
+with `{0}` for its first argument, or `module:name` of an implementation in
+`headrace.sql.functions.builtin`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from headrace.sql import types as t
-from headrace.sql.type_rules import (
+from headrace.sql.types import DataType
+from headrace.sql.types.type_rules import (
     any_nullable,
     common_type,
     is_binary,
@@ -22,7 +23,6 @@ from headrace.sql.type_rules import (
     is_timestamp,
     string_type,
 )
-from headrace.sql.types import DataType
 
 ReturnRule = Callable[[Sequence[DataType]], DataType | None]
 

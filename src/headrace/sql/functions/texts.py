@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from headrace.sql import types as t
 from headrace.sql.functions.registry import scalar
 from headrace.sql.functions.signatures import ReturnRule
-from headrace.sql.type_rules import string_type
 from headrace.sql.types import DataType
+from headrace.sql.types.type_rules import string_type
 
 
 def _length(type_: DataType) -> int:

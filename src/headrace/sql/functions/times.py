@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.sql.functions.registry import scalar
-from headrace.sql.type_rules import is_timestamp
 from headrace.sql.types import DataType
+from headrace.sql.types.type_rules import is_timestamp
 
 
 def _floored(types: Sequence[DataType]) -> DataType | None:

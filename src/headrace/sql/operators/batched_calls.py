@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import OpenedCode, RowOperator
-from headrace.sql.specs import BatchedCallsSpec
+from headrace.sql.operators.specs import BatchedCallsSpec
 
 
 class BatchedCallsOperator(RowOperator):

@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo
 from headrace.common.constants import MIN_LONG_VALUE
 from headrace.common.types import Row, RowKind, row_of
 from headrace.runtime.batch import Batch
-from headrace.sql.builtin.times import to_local
+from headrace.sql.functions.builtin.times import to_local
 from headrace.sql.operators.base import RowOperator
-from headrace.sql.specs import ExternalRowsSpec, InternalRowsSpec
+from headrace.sql.operators.specs import ExternalRowsSpec, InternalRowsSpec
 from headrace.sql.types import RowField, RowType
-from headrace.sql.values import row_to_external, to_internal
+from headrace.sql.types.values import row_to_external, to_internal
 
 _KINDS = tuple(RowKind)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import OpenedCode, RowOperator
-from headrace.sql.specs import CalcSpec
+from headrace.sql.operators.specs import CalcSpec
 
 
 class CalcOperator(RowOperator):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import RowOperator
-from headrace.sql.specs import DecodeSpec, EncodeSpec
+from headrace.sql.operators.specs import DecodeSpec, EncodeSpec
 
 
 def as_line(message: str | bytes | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import OpenedCode, RowOperator
-from headrace.sql.specs import CorrelateSpec
+from headrace.sql.operators.specs import CorrelateSpec
 
 
 def unnested(kind: str, ordinality: bool) -> Callable[[Any], Iterable[tuple[Any, ...]]]:

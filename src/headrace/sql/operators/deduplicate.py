@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import INSERT, UPDATE_AFTER, UPDATE_BEFORE, NetChangeOperator
-from headrace.sql.specs import DeduplicateSpec
+from headrace.sql.operators.specs import DeduplicateSpec
 
 _STATE = "row"
 

@@ -18,7 +18,7 @@ from headrace.sql.operators.base import (
     UPDATE_BEFORE,
     NetChangeOperator,
 )
-from headrace.sql.specs import GroupAggregateSpec, LocalAggregateSpec
+from headrace.sql.operators.specs import GroupAggregateSpec, LocalAggregateSpec
 
 _STATE = "accumulators"
 _MOST_LOCAL = 200_000

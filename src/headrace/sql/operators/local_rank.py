@@ -10,9 +10,9 @@ from headrace.sql.operators.base import RowOperator, zone_of
 from headrace.sql.operators.ordering import keep_first
 from headrace.sql.operators.rank import by_key
 from headrace.sql.operators.slices import over_at
+from headrace.sql.operators.specs import LocalRankSpec, SegmentRankSpec
 from headrace.sql.segments.columns import RowsOfColumns
 from headrace.sql.segments.ranking import first_of_groups
-from headrace.sql.specs import LocalRankSpec, SegmentRankSpec
 
 if TYPE_CHECKING:
     import pyarrow as pa

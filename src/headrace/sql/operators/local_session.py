@@ -8,7 +8,7 @@ from typing import Any
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import RowOperator
 from headrace.sql.operators.session_aggregate import Part, SessionParts
-from headrace.sql.specs import LocalSessionAggregateSpec
+from headrace.sql.operators.specs import LocalSessionAggregateSpec
 
 _MOST_LOCAL = 200_000
 

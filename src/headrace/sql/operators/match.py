@@ -11,8 +11,8 @@ from headrace.common.errors import SqlError
 from headrace.sql.operators.base import OpenedCode
 from headrace.sql.operators.in_time_order import InTimeOrderOperator
 from headrace.sql.operators.ordering import sort_key
-from headrace.sql.patterns import Reference
-from headrace.sql.specs import MatchSpec, MatchValues
+from headrace.sql.operators.specs import MatchSpec, MatchValues
+from headrace.sql.plan.patterns import Reference
 
 _STATE = "match"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace.common.errors import HeadraceError
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import RowOperator
-from headrace.sql.specs import NotNullSpec
+from headrace.sql.operators.specs import NotNullSpec
 
 
 class NotNullOperator(RowOperator):

@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from headrace.sql.operators.in_time_order import InTimeOrderOperator
-from headrace.sql.specs import OverSpec
+from headrace.sql.operators.specs import OverSpec
 
 _STATE = "over"
 

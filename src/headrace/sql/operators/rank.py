@@ -19,7 +19,7 @@ from headrace.sql.operators.base import (
 )
 from headrace.sql.operators.ordering import keep_first, sort_key
 from headrace.sql.operators.slices import over_at
-from headrace.sql.specs import RankSpec, WindowRankSpec
+from headrace.sql.operators.specs import RankSpec, WindowRankSpec
 
 _STATE = "rows"
 

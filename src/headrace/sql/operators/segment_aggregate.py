@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.sql.operators.base import RowOperator
+from headrace.sql.operators.specs import SegmentAggregateSpec
 from headrace.sql.segments.columns import values_of
-from headrace.sql.specs import SegmentAggregateSpec
 
 if TYPE_CHECKING:
     import pyarrow as pa

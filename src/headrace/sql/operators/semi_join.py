@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import DELETE, INSERT, NetChangeOperator
-from headrace.sql.specs import ScalarJoinSpec, SemiJoinSpec
+from headrace.sql.operators.specs import ScalarJoinSpec, SemiJoinSpec
 
 Counts = dict[Any, int]
 """How often each row or value is there, or how much more often than before."""

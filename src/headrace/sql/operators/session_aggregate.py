@@ -9,9 +9,9 @@ from operator import itemgetter
 from typing import Any
 
 from headrace.runtime.batch import Batch
-from headrace.sql.builtin.times import to_local
+from headrace.sql.functions.builtin.times import to_local
 from headrace.sql.operators.base import RowOperator, zone_of
-from headrace.sql.specs import LocalSessionAggregateSpec, SessionAggregateSpec
+from headrace.sql.operators.specs import LocalSessionAggregateSpec, SessionAggregateSpec
 
 _STATE = "sessions"
 _PROPERTIES = ("start", "end", "time")

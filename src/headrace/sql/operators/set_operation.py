@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import DELETE, INSERT, NetChangeOperator
-from headrace.sql.specs import SetOperationSpec
+from headrace.sql.operators.specs import SetOperationSpec
 
 _STATE = "counts"
 

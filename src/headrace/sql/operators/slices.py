@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from headrace.sql.builtin.times import to_instant, to_local
+from headrace.sql.functions.builtin.times import to_instant, to_local
 from headrace.sql.operators.base import zone_of
-from headrace.sql.specs import WindowSlices
+from headrace.sql.operators.specs import WindowSlices
 
 
 def over_at(window_end: int, zone: ZoneInfo | None) -> int:

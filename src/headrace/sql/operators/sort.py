@@ -9,7 +9,7 @@ from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import RowOperator
 from headrace.sql.operators.ordering import sort_key
 from headrace.sql.operators.rank import changes
-from headrace.sql.specs import LimitSpec, SortSpec
+from headrace.sql.operators.specs import LimitSpec, SortSpec
 
 
 class SortOperator(RowOperator):

@@ -9,7 +9,7 @@ from typing import Any
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.sql.operators.base import RowOperator
 from headrace.sql.operators.ordering import sort_key
-from headrace.sql.specs import SortedOverSpec
+from headrace.sql.operators.specs import SortedOverSpec
 
 _STATE = "rows"
 Rows = list[Any]

@@ -8,7 +8,7 @@ from typing import Any
 from headrace.common.errors import HeadraceError
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.runtime.operator import Operator
-from headrace.sql.specs import WatermarkSpec
+from headrace.sql.operators.specs import WatermarkSpec
 
 
 class WatermarkOperator(Operator):

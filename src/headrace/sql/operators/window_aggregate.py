@@ -15,7 +15,7 @@ from typing import Any
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import RowOperator
 from headrace.sql.operators.slices import SliceAssigner, window_columns
-from headrace.sql.specs import LocalWindowAggregateSpec, WindowAggregateSpec
+from headrace.sql.operators.specs import LocalWindowAggregateSpec, WindowAggregateSpec
 
 _STATE = "slices"
 _MOST_LOCAL = 200_000

@@ -7,7 +7,7 @@ from typing import Any
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import RowOperator
 from headrace.sql.operators.slices import SliceAssigner, window_columns
-from headrace.sql.specs import WindowTableSpec
+from headrace.sql.operators.specs import WindowTableSpec
 
 _ALL = ("start", "end", "time")
 

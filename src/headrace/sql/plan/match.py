@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headrace.sql.expression_text import expression_text
-from headrace.sql.expressions import Expression, SortKey
-from headrace.sql.patterns import PatternVariable, Reference
+from headrace.sql.plan.expression_text import expression_text
+from headrace.sql.plan.expressions import Expression, SortKey
 from headrace.sql.plan.nodes import _OneInput
+from headrace.sql.plan.patterns import PatternVariable, Reference
 
 __all__ = ["Match", "MatchExpressions"]
 

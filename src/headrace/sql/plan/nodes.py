@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headrace.sql.excerpts import Excerpt
-from headrace.sql.expressions import AggregateCall, Call, Expression, Field, Schema, SortKey
+from headrace.sql.parser.excerpts import Excerpt
+from headrace.sql.plan.expressions import AggregateCall, Call, Expression, Field, Schema, SortKey
 
 __all__ = [
     "Aggregate",

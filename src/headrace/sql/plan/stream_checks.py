@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from headrace.common.errors import SqlError
-from headrace.sql.expressions import SortKey
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
+from headrace.sql.plan.expressions import SortKey
 from headrace.sql.plan.match import Match
 
 __all__ = ["check_sessions", "check_stream"]

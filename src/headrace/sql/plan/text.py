@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from headrace.sql.expression_text import expression_text
-from headrace.sql.expressions import AggregateCall, SortKey
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
+from headrace.sql.plan.expression_text import expression_text
+from headrace.sql.plan.expressions import AggregateCall, SortKey
 from headrace.sql.plan.joins import SemiJoin
 from headrace.sql.plan.match import Match
 

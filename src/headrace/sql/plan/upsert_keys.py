@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headrace.sql.expressions import Call, Column, Expression
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Call, Column, Expression
 from headrace.sql.types import IntegralType
 
 __all__ = ["upsert_keys"]

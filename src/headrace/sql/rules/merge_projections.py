@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headrace.sql.expressions import Call, Column, Expression, rewrite
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Call, Column, Expression, rewrite
 
 
 def merge_projections(node: n.Node) -> n.Node:

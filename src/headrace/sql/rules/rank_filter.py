@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headrace.sql.expressions import Call, Column, Expression, Field, Literal, Schema, TimeAttribute
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import (
+    Call,
+    Column,
+    Expression,
+    Field,
+    Literal,
+    Schema,
+    TimeAttribute,
+)
 from headrace.sql.rules.window_columns import window_column
 
 _FUNCTIONS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from headrace.sql.expressions import Call, Column, Expression, Field, Schema, rewrite, shifted
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Call, Column, Expression, Field, Schema, rewrite, shifted
 
 
 def split_batched(node: n.Node) -> n.Node:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headrace.sql import types as t
-from headrace.sql.expressions import AggregateCall, Call, Expression, Field, Literal, Schema
-from headrace.sql.functions import builtin_registry
+from headrace.sql.functions.registry import builtin_registry
 from headrace.sql.plan import nodes as n
-from headrace.sql.type_rules import is_character, is_timestamp
+from headrace.sql.plan.expressions import AggregateCall, Call, Expression, Field, Literal, Schema
+from headrace.sql.types.type_rules import is_character, is_timestamp
 
 _OVER_BUCKETS = {"COUNT": "$SUM0", "SUM": "SUM", "MIN": "MIN", "MAX": "MAX"}
 """What makes the result of a group of the results of its buckets."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from headrace.sql.expressions import AggregateCall, Expression, Field, Schema, columns_used
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import AggregateCall, Expression, Field, Schema, columns_used
 from headrace.sql.rules.merge_projections import substitute
 from headrace.sql.rules.window_columns import window_column
 

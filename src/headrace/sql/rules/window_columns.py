@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from headrace.sql.expressions import Column
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Column
 
 PROPERTIES = ("start", "end", "time")
 

@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import Any
 
 from headrace.sql import types as t
-from headrace.sql.expressions import AggregateCall
+from headrace.sql.plan.expressions import AggregateCall
 from headrace.sql.segments.expressions import UnsupportedBySparkError, column_name, storage
-from headrace.sql.type_rules import is_character, is_timestamp
 from headrace.sql.types import DataType
+from headrace.sql.types.type_rules import is_character, is_timestamp
 
 __all__ = ["LocalPlace", "local_places"]
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from headrace.sql import types as t
-from headrace.sql.expressions import Call, Column, Expression, Literal
-from headrace.sql.type_rules import is_character, is_timestamp
+from headrace.sql.plan.expressions import Call, Column, Expression, Literal
 from headrace.sql.types import DataType
+from headrace.sql.types.type_rules import is_character, is_timestamp
 
 __all__ = ["UnsupportedBySparkError", "column_name", "spark_text", "storage"]
 

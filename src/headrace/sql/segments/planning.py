@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.sql import types as t
-from headrace.sql.expressions import Expression, Field, columns_used
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Expression, Field, columns_used
 from headrace.sql.plan.match import Match
 from headrace.sql.segments.aggregates import LocalPlace, local_places
 from headrace.sql.segments.expressions import (
@@ -30,7 +30,7 @@ from headrace.sql.segments.windows import (
     slice_end_text,
     window_column_texts,
 )
-from headrace.sql.type_rules import is_character, is_timestamp
+from headrace.sql.types.type_rules import is_character, is_timestamp
 
 __all__ = [
     "LocalPhase",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from headrace.sql import types as t
 from headrace.sql.segments.columns import column_of_numbers, numbers_of
 from headrace.sql.segments.expressions import UnsupportedBySparkError
-from headrace.sql.type_rules import is_character, is_timestamp
 from headrace.sql.types import DataType
+from headrace.sql.types.type_rules import is_character, is_timestamp
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,7 +1,7 @@
 """SQL data types: what a column may hold, as PyFlink's `pyflink.table.types` names them.
 
 Rows hold values in an *internal form* that is quick to compare, hash and calculate with; see
-`headrace.sql.values`. The classes here only describe.
+`headrace.sql.types.values`. The classes here only describe.
 """
 
 from __future__ import annotations

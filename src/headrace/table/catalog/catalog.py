@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headrace.sql.catalog import CatalogStore, ModelEntry, PartitionSpec
+from headrace.sql.catalog.partitions import TablePartitions
 from headrace.table.catalog.objects import (
     CatalogBaseTable,
     CatalogDatabase,
@@ -20,10 +21,6 @@ from headrace.util.exceptions import (
     FunctionAlreadyExistException,
     ModelAlreadyExistException,
     ModelNotExistException,
-    PartitionAlreadyExistsException,
-    PartitionNotExistException,
-    PartitionSpecInvalidException,
-    TableNotPartitionedException,
 )
 
 __all__ = ["Catalog"]
@@ -122,25 +119,22 @@ class Catalog:
         self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec | None = None
     ) -> list[CatalogPartitionSpec]:
         """Partitions of a table, or those that have some values."""
-        self._check_partitioned(table_path)
         wanted = partition_spec.get_partition_spec() if partition_spec else {}
-        found = self._store.list_partitions(*_parts(table_path))
-        return [CatalogPartitionSpec(dict(s)) for s in found if wanted.items() <= dict(s).items()]
+        return [CatalogPartitionSpec(s) for s in self._partitions(table_path).matching(wanted)]
 
     def get_partition(
         self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
     ) -> CatalogPartition:
         """The partition of some values."""
-        found = self._partition(table_path, partition_spec)
-        if found is None:
-            raise self._no_partition(table_path, partition_spec)
-        return found
+        values = partition_spec.get_partition_spec()
+        return CatalogPartition(self._partitions(table_path).existing(values))
 
     def partition_exists(
         self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
     ) -> bool:
         """Whether there is one."""
-        return self.table_exists(table_path) and bool(self._partition(table_path, partition_spec))
+        values = partition_spec.get_partition_spec()
+        return self.table_exists(table_path) and bool(self._partitions(table_path).find(values))
 
     def create_partition(
         self,
@@ -150,15 +144,8 @@ class Catalog:
         ignore_if_exists: bool,
     ) -> None:
         """Add a partition."""
-        spec = self._spec(table_path, partition_spec)
-        if self._partition(table_path, partition_spec) is not None:
-            if ignore_if_exists:
-                return
-            raise PartitionAlreadyExistsException(
-                f"Partition {partition_spec} of table {table_path} in catalog {self._store.name} "
-                "already exists."
-            )
-        self._store.put_partition(*_parts(table_path), spec, partition._entry)
+        values = partition_spec.get_partition_spec()
+        self._partitions(table_path).create(values, partition._entry, ignore_if_exists)
 
     def drop_partition(
         self,
@@ -167,11 +154,8 @@ class Catalog:
         ignore_if_not_exists: bool,
     ) -> None:
         """Forget a partition."""
-        if self._partition(table_path, partition_spec) is not None:
-            spec = self._spec(table_path, partition_spec)
-            self._store.drop_partition(*_parts(table_path), spec)
-        elif not ignore_if_not_exists:
-            raise self._no_partition(table_path, partition_spec)
+        values = partition_spec.get_partition_spec()
+        self._partitions(table_path).drop(values, ignore_if_not_exists)
 
     def alter_partition(
         self,
@@ -181,43 +165,11 @@ class Catalog:
         ignore_if_not_exists: bool,
     ) -> None:
         """Replace the properties of a partition."""
-        if self._partition(table_path, partition_spec) is not None:
-            spec = self._spec(table_path, partition_spec)
-            self._store.put_partition(*_parts(table_path), spec, new_partition._entry)
-        elif not ignore_if_not_exists:
-            raise self._no_partition(table_path, partition_spec)
+        values = partition_spec.get_partition_spec()
+        self._partitions(table_path).alter(values, new_partition._entry, ignore_if_not_exists)
 
-    def _check_partitioned(self, table_path: ObjectPath) -> tuple[str, ...]:
-        keys = self._store.table(*_parts(table_path)).partition_keys
-        if not keys:
-            raise TableNotPartitionedException(
-                f"Table {table_path} in catalog {self._store.name} is not partitioned."
-            )
-        return keys
-
-    def _spec(self, table_path: ObjectPath, given: CatalogPartitionSpec) -> PartitionSpec:
-        keys = self._check_partitioned(table_path)
-        values = given.get_partition_spec()
-        if set(values) != set(keys):
-            raise PartitionSpecInvalidException(
-                f"PartitionSpec {given} does not match partition keys [{', '.join(keys)}] of "
-                f"table {table_path} in catalog {self._store.name}."
-            )
-        return tuple((k, values[k]) for k in keys)
-
-    def _partition(
-        self, table_path: ObjectPath, given: CatalogPartitionSpec
-    ) -> CatalogPartition | None:
-        spec = self._spec(table_path, given)
-        found = self._store.find_partition(*_parts(table_path), spec)
-        return None if found is None else CatalogPartition(found)
-
-    def _no_partition(
-        self, table_path: ObjectPath, given: CatalogPartitionSpec
-    ) -> PartitionNotExistException:
-        return PartitionNotExistException(
-            f"Partition {given} of table {table_path} in catalog {self._store.name} does not exist."
-        )
+    def _partitions(self, table_path: ObjectPath) -> TablePartitions:
+        return TablePartitions(self._store, *_parts(table_path))
 
     # Functions, models, procedures.
 
@@ -418,7 +370,7 @@ class Catalog:
 
     def _existing(self, table_path: ObjectPath, given: CatalogPartitionSpec) -> PartitionSpec:
         self.get_partition(table_path, given)
-        return self._spec(table_path, given)
+        return self._partitions(table_path).spec(given.get_partition_spec())
 
 
 def _parts(path: ObjectPath) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from headrace.sql.expressions import TimeAttribute
+from headrace.sql.plan.expressions import TimeAttribute
 from headrace.sql.types import DataType
 
 if TYPE_CHECKING:

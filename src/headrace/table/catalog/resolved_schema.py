@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from headrace.sql.expressions import Schema as PlanSchema
+from headrace.sql.plan.expressions import Schema as PlanSchema
 from headrace.sql.types import DataType, RowField, RowType
 from headrace.table.catalog.columns import Column, MetadataColumn, PhysicalColumn
 from headrace.table.catalog.constraints import UniqueConstraint, WatermarkSpec

@@ -1,0 +1,33 @@
+"""Constant folding: expressions without columns become literals."""
+
+from __future__ import annotations
+
+from headrace.sql.codegen.calc import value_code
+from headrace.sql.plan.expressions import Call, Column, Expression, Literal
+
+
+def is_constant(e: Expression) -> bool:
+    """Whether the value is always the same."""
+    if isinstance(e, Column):
+        return False
+    if isinstance(e, Call):
+        if not getattr(e.function, "deterministic", False) or not hasattr(e.function, "code"):
+            return False
+        return all(is_constant(a) for a in e.args)
+    return isinstance(e, Literal)
+
+
+def evaluate(e: Expression, zone: str = "UTC") -> object:
+    """The value of a constant expression."""
+    (value,) = value_code(e, zone).load()([()])
+    return value
+
+
+def fold(e: Expression, zone: str = "UTC") -> Expression:
+    """A literal in place of a constant expression; errors are left to happen at run time."""
+    if isinstance(e, Literal) or not is_constant(e):
+        return e
+    try:
+        return Literal(e.type, evaluate(e, zone))
+    except Exception:
+        return e

@@ -1,0 +1,89 @@
+"""SQL types of Arrow's, and the other way round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.common.errors import FunctionTypeError
+from headrace.sql import types as t
+from headrace.sql.types import DataType
+from headrace.sql.types.data_types import DataTypes
+
+__all__ = ["arrow_type_of", "data_type_of"]
+
+
+def data_type_of(kind: Any) -> DataType:
+    """The type of a column of Arrow."""
+    import pyarrow as pa
+
+    simple = {
+        pa.bool_(): DataTypes.BOOLEAN(),
+        pa.int8(): DataTypes.TINYINT(),
+        pa.int16(): DataTypes.SMALLINT(),
+        pa.int32(): DataTypes.INT(),
+        pa.int64(): DataTypes.BIGINT(),
+        pa.float32(): DataTypes.FLOAT(),
+        pa.float64(): DataTypes.DOUBLE(),
+        pa.date32(): DataTypes.DATE(),
+    }
+    if kind in simple:
+        return simple[kind]
+    types = pa.types
+    if types.is_string(kind) or types.is_large_string(kind):
+        return DataTypes.STRING()
+    if types.is_binary(kind) or types.is_large_binary(kind):
+        return DataTypes.BYTES()
+    if types.is_decimal(kind):
+        return DataTypes.DECIMAL(kind.precision, kind.scale)
+    if types.is_timestamp(kind):
+        precision = {"s": 0, "ms": 3}.get(kind.unit, 6)
+        if kind.tz is not None:
+            return DataTypes.TIMESTAMP_LTZ(precision)
+        return DataTypes.TIMESTAMP(precision)
+    if types.is_time(kind):
+        return DataTypes.TIME(0 if kind.unit == "s" else 3)
+    if types.is_list(kind) or types.is_large_list(kind):
+        return DataTypes.ARRAY(data_type_of(kind.value_type))
+    if types.is_map(kind):
+        return DataTypes.MAP(data_type_of(kind.key_type), data_type_of(kind.item_type))
+    if types.is_struct(kind):
+        return DataTypes.ROW([t.RowField(f.name, data_type_of(f.type)) for f in kind])
+    if types.is_null(kind):
+        return DataTypes.NULL()
+    raise FunctionTypeError(f"there is no SQL type for Arrow's {kind}")
+
+
+def arrow_type_of(type_: DataType) -> Any:
+    """Arrow's type for values of a type, as users' objects."""
+    import pyarrow as pa
+
+    simple: dict[type, Any] = {
+        t.BooleanType: pa.bool_(),
+        t.TinyIntType: pa.int8(),
+        t.SmallIntType: pa.int16(),
+        t.IntType: pa.int32(),
+        t.BigIntType: pa.int64(),
+        t.FloatType: pa.float32(),
+        t.DoubleType: pa.float64(),
+        t.CharType: pa.string(),
+        t.VarCharType: pa.string(),
+        t.BinaryType: pa.binary(),
+        t.VarBinaryType: pa.binary(),
+        t.DateType: pa.date32(),
+        t.TimeType: pa.time64("us"),
+        t.TimestampType: pa.timestamp("us"),
+        t.LocalZonedTimestampType: pa.timestamp("us"),
+        t.DayTimeIntervalType: pa.duration("us"),
+    }
+    found = simple.get(type(type_))
+    if found is not None:
+        return found
+    if isinstance(type_, t.DecimalType):
+        return pa.decimal128(type_.precision, type_.scale)
+    if isinstance(type_, t.RowType):
+        return pa.struct([(f.name, arrow_type_of(f.data_type)) for f in type_.fields])
+    if isinstance(type_, t.MapType):
+        return pa.map_(arrow_type_of(type_.key_type), arrow_type_of(type_.value_type))
+    if isinstance(type_, t.ArrayType) and not isinstance(type_, t.MultisetType):
+        return pa.list_(arrow_type_of(type_.element_type))
+    raise FunctionTypeError(f"Arrow has no type for {type_.sql_text()}")

@@ -1,0 +1,219 @@
+"""What a connector of tables is: a factory that makes sources and sinks of a table's options."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from headrace.common.errors import SqlError
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.connectors.spark_query import ParquetFiles, RowNumbers
+from headrace.datastream.data_stream import DataStream
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.sql.binder.context import suggestion
+from headrace.sql.connectors.watermark_options import WatermarkOptions
+from headrace.sql.plan.expressions import Schema
+
+__all__ = ["TableContext", "TableFactory", "TableSink", "TableSource", "find_factory"]
+
+_FACTORIES: dict[str, str] = {
+    "datagen": "headrace.sql.connectors.datagen:DataGenFactory",
+    "print": "headrace.sql.connectors.printing:PrintFactory",
+    "blackhole": "headrace.sql.connectors.blackhole:BlackHoleFactory",
+    "filesystem": "headrace.sql.connectors.filesystem:FileSystemFactory",
+    "jdbc": "headrace.sql.connectors.jdbc:JdbcFactory",
+    "kafka": "headrace.sql.connectors.kafka:KafkaFactory",
+}
+
+
+@dataclass
+class TableContext:
+    """A table as a connector sees it; options that were read are remembered.
+
+    Attributes:
+        path: Its full name.
+        schema: Physical and metadata columns, in order.
+        options: Of WITH and of hints.
+        metadata: Columns that are metadata: position to key.
+        partition_keys: Names of columns.
+        primary_key: Names of columns.
+        batch: Whether the session is in batch mode.
+        zone: The session's time zone.
+    """
+
+    path: tuple[str, ...]
+    schema: Schema
+    options: dict[str, str]
+    metadata: dict[int, str] = field(default_factory=dict)
+    partition_keys: tuple[str, ...] = ()
+    primary_key: tuple[str, ...] = ()
+    batch: bool = False
+    zone: str = "UTC"
+    _used: set[str] = field(default_factory=lambda: {"connector"})
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.path)
+
+    def option(self, key: str, default: str | None = None) -> str | None:
+        self._used.add(key)
+        return self.options.get(key, default)
+
+    def required(self, key: str) -> str:
+        value = self.option(key)
+        if value is None:
+            raise SqlError(
+                "One or more required options are missing. Missing required options are:\n\n"
+                f"{key}\n\nin table {self.name}"
+            )
+        return value
+
+    def integer(self, key: str, default: int | None = None) -> int | None:
+        value = self.option(key)
+        if value is None:
+            return default
+        try:
+            return int(value)
+        except ValueError:
+            raise SqlError(f"option {key!r} of table {self.name} is a number: {value!r}") from None
+
+    def parallelism(self, key: str) -> int | None:
+        """A number of subtasks, if one is given."""
+        value = self.integer(key)
+        if value is not None and value < 1:
+            raise SqlError(f"option {key!r} of table {self.name} is positive, not {value}")
+        return value
+
+    def boolean(self, key: str, default: bool = False) -> bool:
+        value = self.option(key)
+        if value is None:
+            return default
+        if value.lower() not in ("true", "false"):
+            raise SqlError(f"option {key!r} of table {self.name} is true or false: {value!r}")
+        return value.lower() == "true"
+
+    def duration(self, key: str) -> timedelta | None:
+        from headrace.common.option_types import DURATION
+
+        value = self.option(key)
+        return None if value is None else DURATION.parse(key, value)
+
+    def with_prefix(self, prefix: str) -> dict[str, str]:
+        """Options whose keys begin with something, without it."""
+        found = {k: v for k, v in self.options.items() if k.startswith(prefix)}
+        self._used |= found.keys()
+        return {k.removeprefix(prefix): v for k, v in found.items()}
+
+    def check_all_used(self, known: Iterable[str] = ()) -> None:
+        """Refuses options that nobody asked for."""
+        unknown = sorted(set(self.options) - self._used - {"property-version"})
+        if unknown:
+            hint = suggestion(unknown[0], [*self._used, *known])
+            raise SqlError(
+                f"Unsupported options found for '{self.options.get('connector')}'.\n\n"
+                f"Unsupported options:\n\n{chr(10).join(unknown)}{hint}\n\n"
+                f"Supported options:\n\n{chr(10).join(sorted(self._used))}"
+            )
+
+
+class TableSource(ABC):
+    """Reads a table: makes a stream of rows as tuples, in the order of the context's schema."""
+
+    #: Whether rows only ever come; otherwise they end with their kind.
+    append_only = True
+
+    #: Whether it makes watermarks by itself, for each of its splits: see `build_with_watermarks`.
+    takes_watermarks = False
+
+    #: What a table that makes watermarks says about them.
+    watermark_options = WatermarkOptions()
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the table comes to an end."""
+        return True
+
+    @abstractmethod
+    def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
+        """The stream."""
+
+    def build_with_watermarks(
+        self, env: StreamExecutionEnvironment, strategy: WatermarkStrategy
+    ) -> DataStream[Any]:
+        """The stream with watermarks, where the source takes them."""
+        raise NotImplementedError(f"{type(self).__name__} makes no watermarks")
+
+    def describe(self) -> str:
+        """What EXPLAIN shows besides the table's name."""
+        return ""
+
+    def spark_scan(self, columns: Sequence[int]) -> ParquetFiles | RowNumbers | None:
+        """How Spark's JVM can read these columns in internal form; None if it cannot."""
+        return None
+
+
+class TableSink(ABC):
+    """Writes a table."""
+
+    #: Whether it takes updates and deletes.
+    accepts_updates = False
+
+    #: Whether it wants rows without UPDATE_BEFORE, by key.
+    upsert = False
+
+    #: Whether it takes Arrow batches of internal values as well as rows.
+    takes_columns = False
+
+    #: Of the sink's own subtasks, if the table says so.
+    parallelism: int | None = None
+
+    #: Why it takes no updates, if there is more to say than that it does not.
+    refusal = ""
+
+    @abstractmethod
+    def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:
+        """Adds the sink to a stream of rows; those of a changelog end with their kind."""
+
+    def attach_columns(self, stream: DataStream[Any], schema: Schema) -> Any:
+        """Adds the sink to a stream of Arrow batches of internal values, if it takes them."""
+        raise NotImplementedError(f"{type(self).__name__} takes rows")
+
+
+class TableFactory(ABC):
+    """Makes sources and sinks of one connector."""
+
+    name: str
+
+    def create_source(self, context: TableContext) -> TableSource:
+        raise SqlError(
+            f"Connector '{self.name}' can only be used as a sink. It cannot be used as a source."
+        )
+
+    def create_sink(self, context: TableContext, overwrite: bool = False) -> TableSink:
+        raise SqlError(
+            f"Connector '{self.name}' can only be used as a source. It cannot be used as a sink."
+        )
+
+
+def find_factory(options: dict[str, str], table: str) -> TableFactory:
+    """The factory that a table's options name."""
+    name = options.get("connector")
+    if name is None:
+        raise SqlError(
+            f"Table options of {table} do not contain an option key 'connector' for discovering a "
+            "connector."
+        )
+    path = _FACTORIES.get(name)
+    if path is None:
+        known = ", ".join(sorted(_FACTORIES))
+        raise SqlError(
+            f"Could not find any factory for identifier '{name}'{suggestion(name, _FACTORIES)} "
+            f"The connectors are: {known}"
+        )
+    module, _, attribute = path.partition(":")
+    factory: TableFactory = getattr(importlib.import_module(module), attribute)()
+    return factory

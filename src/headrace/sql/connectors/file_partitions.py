@@ -1,0 +1,86 @@
+"""Writes rows into directories by the values of partition columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+from urllib.parse import quote
+
+from headrace.common.serialization import BulkWriter, BulkWriterFactory, Encoder
+from headrace.datastream.connectors.file_system import BucketAssigner
+from headrace.sql.operators.coding import as_line
+from headrace.sql.types import DataType
+from headrace.sql.types.text import sql_text
+
+__all__ = ["DataWriters", "PartitionBuckets", "RowEncoder"]
+
+# What may stand in a directory's name as it is.
+_PLAIN = " -_.,;@!$&()+~"
+
+
+@dataclass(frozen=True)
+class PartitionBuckets(BucketAssigner):
+    """`key=value/...` of the partition columns."""
+
+    columns: tuple[int, ...]
+    names: tuple[str, ...]
+    types: tuple[DataType, ...]
+    default_name: str
+
+    def get_bucket_id(self, element: Any, context: BucketAssigner.Context) -> str:
+        """The directory of a row."""
+        parts = []
+        for column, name, type_ in zip(self.columns, self.names, self.types, strict=True):
+            value = element[column]
+            text = self.default_name if value is None else sql_text(type_)(value)
+            parts.append(f"{quote(name, safe=_PLAIN)}={quote(text, safe=_PLAIN)}")
+        return "/".join(parts)
+
+
+@dataclass(frozen=True)
+class RowEncoder(Encoder):
+    """A line for each row, without its partition columns."""
+
+    encoder: Any
+    columns: tuple[int, ...]
+
+    def encode(self, element: Any, stream: BinaryIO) -> None:
+        """Writes one row."""
+        [line] = self.encoder.encode([tuple([element[c] for c in self.columns])])
+        stream.write(as_line(line).encode() + b"\n")
+
+
+@dataclass(frozen=True)
+class DataWriters(BulkWriterFactory):
+    """Writers of a bulk format that see rows without their partition columns.
+
+    Attributes:
+        factory: The format's.
+        convert: Makes the format's records of rows.
+    """
+
+    factory: BulkWriterFactory
+    convert: Any
+
+    def create(self, stream: BinaryIO) -> BulkWriter:
+        """Makes the writer of one file."""
+        return _DataWriter(self.factory.create(stream), self.convert)
+
+
+class _DataWriter(BulkWriter):
+    def __init__(self, writer: BulkWriter, convert: Any) -> None:
+        self._writer = writer
+        self._convert = convert
+
+    def add_element(self, element: Any) -> None:
+        self._writer.add_element(self._convert(element))
+
+    def add_elements(self, elements: Sequence[Any]) -> None:
+        self._writer.add_elements([self._convert(e) for e in elements])
+
+    def flush(self) -> None:
+        self._writer.flush()
+
+    def finish(self) -> None:
+        self._writer.finish()

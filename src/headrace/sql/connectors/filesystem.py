@@ -1,0 +1,408 @@
+"""The filesystem connector: files of lines, or of Parquet and Avro, below a directory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from headrace.common.configuration import Configuration
+from headrace.common.errors import SqlError
+from headrace.common.option_types import MEMORY
+from headrace.common.serialization import BulkWriterFactory
+from headrace.common.serialization import Encoder as TextEncoder
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.connectors.file_system import (
+    BucketAssigner,
+    BulkFormat,
+    FileCompactor,
+    FileCompactStrategy,
+    FileFormat,
+    FileSink,
+    FileSource,
+    RollingPolicy,
+    StreamFormat,
+)
+from headrace.datastream.connectors.spark_query import ParquetFiles
+from headrace.datastream.data_stream import DataStream
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.sql.connectors.base import TableContext, TableFactory, TableSink, TableSource
+from headrace.sql.connectors.file_partitions import (
+    DataWriters,
+    PartitionBuckets,
+    RowEncoder,
+)
+from headrace.sql.connectors.file_rows import FileLayout, RowFiles, file_layout
+from headrace.sql.connectors.format_options import format_options
+from headrace.sql.connectors.partition_commit import (
+    PartitionCommitSettings,
+    partition_commit_settings,
+)
+from headrace.sql.connectors.partition_writer import PartitionedFileSink
+from headrace.sql.connectors.streams import by_columns, with_operator
+from headrace.sql.formats.avro import avro_codec
+from headrace.sql.formats.base import decoder_for, encoder_for
+from headrace.sql.operators.specs import DecodeSpec, EncodeSpec
+from headrace.sql.plan.expressions import Schema
+from headrace.sql.types import CharType, DataType, RowType, VarCharType
+from headrace.sql.types.values import row_to_external
+
+__all__ = ["FileSystemFactory"]
+
+_BULK = ("parquet", "avro")
+# Files that stay small are not kept from their readers for longer.
+_CHECKPOINTS_BEFORE_COMPACTION = 10
+
+
+class FileSystemFactory(TableFactory):
+    """`'connector' = 'filesystem'` with `path` and `format`."""
+
+    name = "filesystem"
+
+    def create_source(self, context: TableContext) -> TableSource:
+        """Reads all files under `path`, once or, with `source.monitor-interval`, for ever."""
+        path, format_ = self._common(context)
+        interval = context.duration("source.monitor-interval")
+        layout = file_layout(context)
+        _known_sink_options(context)
+        _parquet_options(context)
+        if format_ == "parquet":
+            context.check_all_used()
+            if layout.data_alone and interval is None:
+                return _ParquetTable(path, context.schema)
+            return _FileTable(path, RowFiles(_parquet(layout.data_type), None, layout), interval)
+        options = format_options(context, format_)
+        context.check_all_used()
+        if format_ == "avro":
+            rows = RowFiles(_avro_files(layout.data_type), _AvroRows(layout.data_type), layout)
+            return _FileTable(path, rows, interval)
+        decoder = decoder_for(format_, layout.data_type, options)
+        if layout.data_alone:
+            return _TextTable(path, decoder, interval)
+        lines = StreamFormat.text_line_format()
+        return _FileTable(path, RowFiles(lines, decoder, layout), interval)
+
+    def create_sink(self, context: TableContext, overwrite: bool = False) -> TableSink:
+        """Writes files into the directory `path`, and those of partitions below it."""
+        path, format_ = self._common(context)
+        if context.metadata:
+            raise SqlError(f"the metadata columns of {context.name} can be read only: VIRTUAL")
+        compression = _parquet_options(context)
+        layout = file_layout(context)
+        rolling, check_ms = _rolling(context)
+        partitions = partition_commit_settings(context)
+        compaction = _compaction(context, format_)
+        shuffled = context.boolean("sink.shuffle-by-partition.enable")
+        parallelism = context.parallelism("sink.parallelism")
+        context.option("source.monitor-interval")
+        options = None if format_ == "parquet" else format_options(context, format_)
+        context.check_all_used()
+        buckets = BucketAssigner.base_path_bucket_assigner()
+        if layout.partitions:
+            buckets = PartitionBuckets(
+                tuple(context.schema.names.index(n) for n in context.partition_keys),
+                context.partition_keys,
+                tuple(
+                    context.schema[context.schema.names.index(n)].type
+                    for n in context.partition_keys
+                ),
+                layout.default_name,
+            )
+        writers: Any = None
+        encoder: Any = None
+        if format_ in _BULK:
+            codec = compression if options is None else avro_codec(options)
+            writers = _bulk_writers(format_, layout, codec)
+        else:
+            assert options is not None
+            encoder = encoder_for(format_, layout.data_type, options)
+        by_partition: tuple[int, ...] = ()
+        if (partitions.policies and partitions.needs_one_writer) or shuffled:
+            by_partition = tuple(context.schema.names.index(n) for n in context.partition_keys)
+        settings = _SinkSettings(
+            path, buckets, rolling, check_ms, overwrite, partitions, compaction, by_partition
+        )
+        columns = format_ == "parquet" and not layout.partitions
+        return _FileTableSink(settings, layout, encoder, writers, columns, compression, parallelism)
+
+    def _common(self, context: TableContext) -> tuple[str, str]:
+        path, format_ = local_path(context.required("path")), context.required("format")
+        if format_ == "raw":
+            charset = context.option("raw.charset") or "UTF-8"
+            physical = [f for i, f in enumerate(context.schema) if i not in context.metadata]
+            text = all(
+                isinstance(f.type, CharType | VarCharType)
+                for f in physical
+                if f.name not in context.partition_keys
+            )
+            if charset.upper() not in ("UTF-8", "UTF8") or not text:
+                raise SqlError(
+                    f"table {context.name}: lines of files in the format raw are text: the column "
+                    "is a STRING, and 'raw.charset' is UTF-8"
+                )
+        return path, format_
+
+
+def _known_sink_options(context: TableContext) -> None:
+    """A table that is read may have options of a sink."""
+    for key in context.options:
+        if key.startswith(("sink.", "partition.time-extractor.", "auto-compaction", "compaction.")):
+            context.option(key)
+
+
+def _rolling(context: TableContext) -> tuple[RollingPolicy, int]:
+    """When files are finished, and how often to look."""
+
+    def millis(key: str, default: int) -> int:
+        found = context.duration(key)
+        return default if found is None else int(found.total_seconds() * 1000)
+
+    rolling = RollingPolicy.default_rolling_policy(
+        _rolling_size(context),
+        millis("sink.rolling-policy.rollover-interval", 30 * 60_000),
+        millis("sink.rolling-policy.inactivity-interval", 30 * 60_000),
+    )
+    return rolling, millis("sink.rolling-policy.check-interval", 60_000)
+
+
+def _rolling_size(context: TableContext) -> int:
+    key = "sink.rolling-policy.file-size"
+    size = context.option(key)
+    return 128 * 1024 * 1024 if size is None else MEMORY.parse(key, size)
+
+
+def _compaction(
+    context: TableContext, format_: str
+) -> tuple[FileCompactStrategy, FileCompactor] | None:
+    """When files are put together, and how."""
+    size = context.option("compaction.file-size")
+    context.option("compaction.parallelism")
+    if not context.boolean("auto-compaction"):
+        return None
+    wanted = _rolling_size(context) if size is None else MEMORY.parse("compaction.file-size", size)
+    strategy = FileCompactStrategy(wanted, _CHECKPOINTS_BEFORE_COMPACTION)
+    if format_ not in _BULK:
+        return strategy, FileCompactor.concat_file_compactor()
+    from headrace.sql.connectors import merging_files
+
+    merge = merging_files.parquet if format_ == "parquet" else merging_files.avro
+    return strategy, FileCompactor.record_wise_file_compactor(merge)
+
+
+def local_path(path: str) -> str:
+    """A path without `file://`."""
+    parts = urlsplit(path)
+    return parts.path if parts.scheme == "file" else path
+
+
+def clear(path: str) -> None:
+    """INSERT OVERWRITE: files that are there go before the job starts."""
+    for file in Path(path).rglob("*") if Path(path).is_dir() else ():
+        if file.is_file():
+            file.unlink()
+
+
+def _parquet(row_type: RowType) -> BulkFormat:
+    from headrace.sql.connectors.parquet_rows import ParquetRows
+
+    return ParquetRows(tuple(row_type.names), tuple(row_type.field_types()))
+
+
+def _avro_files(row_type: RowType) -> FileFormat:
+    from headrace.datastream.formats.avro import AvroInputFormat, AvroSchema
+    from headrace.sql.formats.avro import avro_schema
+
+    return AvroInputFormat("", AvroSchema.parse_string(json.dumps(avro_schema(row_type))))
+
+
+class _AvroRows:
+    """Makes rows of Avro's records."""
+
+    def __init__(self, row_type: RowType) -> None:
+        from headrace.sql.formats.avro import from_avro
+
+        self._row_type = row_type
+        self._convert = from_avro(row_type)
+
+    def __reduce__(self) -> Any:
+        return _AvroRows, (self._row_type,)
+
+    def decode(self, records: list[Any]) -> list[Any]:
+        return [self._convert(r) for r in records]
+
+
+def _parquet_options(context: TableContext) -> str:
+    """Reads the options of Parquet; the compression."""
+    if not context.boolean("parquet.utc-timezone", True):
+        raise SqlError(
+            f"'parquet.utc-timezone' of table {context.name}: timestamps of Parquet files are read "
+            "and written as they are, in UTC; 'false' is not supported"
+        )
+    given = (context.option("parquet.compression") or "SNAPPY").upper()
+    known = ("UNCOMPRESSED", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")
+    if given not in known:
+        raise SqlError(f"'parquet.compression' is one of {', '.join(known)}, not '{given}'")
+    return given
+
+
+def _bulk_writers(format_: str, layout: FileLayout, codec: str) -> BulkWriterFactory:
+    factory: BulkWriterFactory
+    if format_ == "parquet":
+        from headrace.datastream.formats.parquet import ParquetBulkWriters
+
+        wanted = Configuration.from_dict({"parquet.compression": codec})
+        factory = ParquetBulkWriters.for_row_type(layout.data_type, wanted)
+    else:
+        from headrace.datastream.formats.avro import AvroBulkWriters, AvroSchema
+        from headrace.sql.formats.avro import avro_schema
+
+        schema = AvroSchema.parse_string(json.dumps(avro_schema(layout.data_type)))
+        factory = AvroBulkWriters.for_generic_record(schema, codec)
+    return DataWriters(factory, _Records(format_, layout.data, layout.data_type))
+
+
+class _Records:
+    """Makes what a bulk format writes of rows, without their partition columns."""
+
+    def __init__(self, format_: str, columns: tuple[int, ...], row_type: RowType) -> None:
+        from headrace.common.types import row_of
+
+        self._arguments = (format_, columns, row_type)
+        self._columns = columns
+        types: list[DataType] = row_type.field_types()
+        external, names = row_to_external(types), row_type.names
+        self._convert: Any = lambda row: row_of(external(row), names)
+        if format_ == "avro":
+            from headrace.sql.formats.avro import to_avro
+
+            self._convert = to_avro(row_type)
+
+    def __reduce__(self) -> Any:
+        return _Records, self._arguments
+
+    def __call__(self, row: Any) -> Any:
+        return self._convert([row[c] for c in self._columns])
+
+
+@dataclass
+class _TextTable(TableSource):
+    path: str
+    decoder: Any
+    interval: Any
+
+    @property
+    def bounded(self) -> bool:
+        return self.interval is None
+
+    def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
+        lines = StreamFormat.text_line_format()
+        stream = _files(env, FileSource.for_record_stream_format(lines, self.path), self.interval)
+        return with_operator(stream, "Decode", DecodeSpec(self.decoder))
+
+
+@dataclass
+class _ParquetTable(TableSource):
+    path: str
+    schema: Schema
+
+    def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
+        return _files(
+            env, FileSource.for_bulk_file_format(_parquet(self.schema.row_type), self.path)
+        )
+
+    def spark_scan(self, columns: Sequence[int]) -> ParquetFiles | None:
+        from headrace.sql.connectors.parquet_scan import parquet_scan
+
+        return parquet_scan(self.path, self.schema, columns)
+
+
+@dataclass
+class _FileTable(TableSource):
+    """Files of any format, with columns of their paths and of themselves."""
+
+    path: str
+    format: RowFiles
+    interval: Any
+
+    @property
+    def bounded(self) -> bool:
+        return self.interval is None
+
+    def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
+        return _files(env, FileSource.for_bulk_file_format(self.format, self.path), self.interval)
+
+
+def _files(env: StreamExecutionEnvironment, builder: Any, interval: Any = None) -> DataStream[Any]:
+    if interval is not None:
+        from headrace.common.time import Duration
+
+        builder.monitor_continuously(Duration.of_millis(int(interval.total_seconds() * 1000)))
+    no_watermarks = WatermarkStrategy.no_watermarks()
+    return env.from_source(builder.build(), no_watermarks, "Source: filesystem")
+
+
+@dataclass
+class _SinkSettings:
+    path: str
+    buckets: BucketAssigner
+    rolling: RollingPolicy
+    check_ms: int
+    overwrite: bool
+    partitions: PartitionCommitSettings
+    compaction: tuple[FileCompactStrategy, FileCompactor] | None
+    by_partition: tuple[int, ...]
+
+
+@dataclass
+class _FileTableSink(TableSink):
+    settings: _SinkSettings
+    layout: FileLayout
+    encoder: Any
+    writers: BulkWriterFactory | None
+    takes_columns: bool = False
+    compression: str = "SNAPPY"
+    parallelism: int | None = None
+
+    def attach_columns(self, stream: DataStream[Any], schema: Schema) -> Any:
+        from headrace.sql.connectors.parquet_columns import ParquetColumns
+
+        if self.settings.overwrite:
+            clear(self.settings.path)
+        wanted = "NONE" if self.compression == "UNCOMPRESSED" else self.compression
+        writers = ParquetColumns(self.layout.data_type, wanted)
+        return self._sink(stream, FileSink.for_bulk_format(self.settings.path, writers))
+
+    def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:
+        settings = self.settings
+        if settings.overwrite:
+            clear(settings.path)
+        rows = stream
+        if settings.by_partition:
+            rows = by_columns(stream, settings.by_partition)
+        builder: Any
+        if self.writers is not None:
+            builder = FileSink.for_bulk_format(settings.path, self.writers)
+        elif self.layout.partitions:
+            lines = RowEncoder(self.encoder, self.layout.data)
+            builder = FileSink.for_row_format(settings.path, lines)
+        else:
+            rows = with_operator(stream, "Encode", EncodeSpec(self.encoder))
+            builder = FileSink.for_row_format(settings.path, TextEncoder.simple_string_encoder())
+        if self.writers is None:
+            builder.with_rolling_policy(settings.rolling)
+        return self._sink(rows, builder)
+
+    def _sink(self, rows: DataStream[Any], builder: Any) -> Any:
+        settings = self.settings
+        builder.with_bucket_assigner(settings.buckets)
+        builder.with_bucket_check_interval(settings.check_ms)
+        if settings.compaction is not None:
+            builder.enable_compact(*settings.compaction)
+        sink = builder.build()
+        if settings.partitions.policies:
+            parts = {f.name: getattr(sink, f.name) for f in fields(sink)}
+            sink = PartitionedFileSink(**parts, partitions=settings.partitions)
+        return rows.sink_to(sink).name("Sink: filesystem")

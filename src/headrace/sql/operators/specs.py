@@ -1,0 +1,558 @@
+"""Specs of the operators on rows; each names the class that does the work in a slot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from headrace.graph.specs import OperatorSpec
+from headrace.sql.codegen.aggregates import AggregateCode
+from headrace.sql.codegen.code import GeneratedCode
+from headrace.sql.plan.patterns import PatternVariable, Reference
+
+_PACKAGE = "headrace.sql.operators"
+
+
+@dataclass(frozen=True)
+class CalcSpec(OperatorSpec):
+    """Filter and projection."""
+
+    code: GeneratedCode
+
+    kind: ClassVar[str] = "Calc"
+    operator: ClassVar[str] = f"{_PACKAGE}.calc:CalcOperator"
+
+
+@dataclass(frozen=True)
+class WatermarkSpec(OperatorSpec):
+    """Watermarks of a column; without code those of the source stay.
+
+    `follows` says that a later time never gives an earlier watermark, as `ts - INTERVAL '5' SECOND`
+    does: then only the latest row is looked at.
+    """
+
+    column: int
+    code: GeneratedCode | None
+    idle_timeout_ms: int = 0
+    follows: bool = False
+
+    kind: ClassVar[str] = "WatermarkAssigner"
+    operator: ClassVar[str] = f"{_PACKAGE}.watermark:WatermarkOperator"
+
+
+@dataclass(frozen=True)
+class LocalAggregateSpec(OperatorSpec):
+    """The part of a group aggregate before the exchange: `(key, accumulator)` comes out."""
+
+    code: AggregateCode
+    key: tuple[int, ...]
+
+    kind: ClassVar[str] = "LocalGroupAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.group_aggregate:LocalAggregateOperator"
+
+
+@dataclass(frozen=True)
+class GroupAggregateSpec(OperatorSpec):
+    """A group aggregate that emits what changed.
+
+    Attributes:
+        code: How aggregates are computed.
+        keys: How many columns the key has.
+        merges: Whether accumulators of a local phase come in, rather than rows.
+        retracts: Whether rows may be taken back.
+        every_change: Emit after each row instead of at the end of the epoch.
+        ttl_ms: How long the state of a key is kept; 0 is for ever.
+        final_only: Emit results once at the end, as batch mode does.
+        always: Whether there is a result without input (no keys, batch mode).
+    """
+
+    code: AggregateCode
+    keys: int
+    merges: bool = False
+    retracts: bool = False
+    every_change: bool = False
+    ttl_ms: int = 0
+    final_only: bool = False
+    always: bool = False
+
+    kind: ClassVar[str] = "GroupAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.group_aggregate:GroupAggregateOperator"
+
+
+@dataclass(frozen=True)
+class WindowSlices:
+    """How rows go into windows of fixed length: into slices that windows are merged of.
+
+    All in milliseconds. `zone` is that of the clock that windows follow.
+    """
+
+    kind: str
+    size: int
+    slide: int
+    offset: int
+    step: int
+    zone: str | None = None
+
+
+@dataclass(frozen=True)
+class LocalWindowAggregateSpec(OperatorSpec):
+    """The part of a window aggregate before the exchange."""
+
+    code: AggregateCode
+    key: tuple[int, ...]
+    slices: WindowSlices
+    time: int
+
+    kind: ClassVar[str] = "LocalWindowAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.window_aggregate:LocalWindowAggregateOperator"
+
+
+@dataclass(frozen=True)
+class WindowAggregateSpec(OperatorSpec):
+    """Aggregates of tumbling, hopping and cumulating windows.
+
+    `time` is the column of the rows' time, or of the ends of their windows if `attached`.
+    """
+
+    code: AggregateCode
+    keys: int
+    slices: WindowSlices
+    time: int
+    properties: tuple[str, ...]
+    merges: bool = False
+    event_time: bool = True
+    attached: bool = False
+
+    kind: ClassVar[str] = "WindowAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.window_aggregate:WindowAggregateOperator"
+
+
+@dataclass(frozen=True)
+class SegmentAggregateSpec(OperatorSpec):
+    """What Spark's JVM has aggregated, as accumulators by key, or by key and slice.
+
+    Attributes:
+        keys: How many columns the key has.
+        empty: What stands for NULL in each place of an accumulator.
+        windows: Whether the column after the key is the end of a slice, and the last column
+            the watermark of the rows.
+        gap: That of sessions; then two more columns with the first and the last time of the rows
+            are before the watermark, and parts of sessions come out.
+    """
+
+    keys: int
+    empty: tuple[Any, ...]
+    windows: bool = False
+    gap: int | None = None
+
+    kind: ClassVar[str] = "SegmentAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.segment_aggregate:SegmentAggregateOperator"
+
+
+@dataclass(frozen=True)
+class LocalSessionAggregateSpec(OperatorSpec):
+    """The part of an aggregate of sessions before the exchange: parts of sessions come out."""
+
+    code: AggregateCode
+    key: tuple[int, ...]
+    gap: int
+    time: int
+
+    kind: ClassVar[str] = "LocalSessionAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.local_session:LocalSessionAggregateOperator"
+
+
+@dataclass(frozen=True)
+class SessionAggregateSpec(OperatorSpec):
+    """Aggregates of session windows; with `merges` parts of sessions come in, rather than rows."""
+
+    code: AggregateCode
+    keys: int
+    gap: int
+    time: int
+    properties: tuple[str, ...]
+    event_time: bool = True
+    zone: str | None = None
+    merges: bool = False
+
+    kind: ClassVar[str] = "SessionAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.session_aggregate:SessionAggregateOperator"
+
+
+@dataclass(frozen=True)
+class RowWindowAggregateSpec(OperatorSpec):
+    """Aggregates of so many rows of a key, each `slide` rows."""
+
+    code: AggregateCode
+    keys: int
+    size: int
+    slide: int
+
+    kind: ClassVar[str] = "RowWindowAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.row_window_aggregate:RowWindowAggregateOperator"
+
+
+@dataclass(frozen=True)
+class WindowTableSpec(OperatorSpec):
+    """Adds window_start, window_end and window_time to rows."""
+
+    slices: WindowSlices
+    time: int
+    event_time: bool = True
+    changelog: bool = False
+
+    kind: ClassVar[str] = "WindowTableFunction"
+    operator: ClassVar[str] = f"{_PACKAGE}.window_table:WindowTableOperator"
+
+
+@dataclass(frozen=True)
+class OverSpec(OperatorSpec):
+    """Adds aggregates of the rows before each row."""
+
+    code: AggregateCode
+    time: int
+    event_time: bool
+    rows: bool
+    start: int | None
+    ttl_ms: int = 0
+
+    kind: ClassVar[str] = "OverAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.over:OverOperator"
+
+
+@dataclass(frozen=True)
+class MatchValues:
+    """Code over values of the rows of a match; `aggregates` stand where references have calls."""
+
+    references: tuple[Reference, ...]
+    aggregates: tuple[AggregateCode | None, ...]
+    code: GeneratedCode
+
+
+@dataclass(frozen=True)
+class MatchSpec(OperatorSpec):
+    """MATCH_RECOGNIZE; see `plan.match.Match`. Conditions keep rows, `measures` makes new ones."""
+
+    partition: tuple[int, ...]
+    order: tuple[tuple[int, bool, bool], ...]
+    event_time: bool
+    pattern: tuple[PatternVariable, ...]
+    conditions: tuple[MatchValues | None, ...]
+    measures: MatchValues
+    skip: str
+    skip_to: int | None
+    within_ms: int | None
+
+    kind: ClassVar[str] = "Match"
+    operator: ClassVar[str] = f"{_PACKAGE}.match:MatchOperator"
+
+    @property
+    def time(self) -> int:
+        """The column that orders rows."""
+        return self.order[0][0]
+
+
+@dataclass(frozen=True)
+class SortedOverSpec(OperatorSpec):
+    """Adds functions of the rows around each row, once all rows are there (batch mode).
+
+    Attributes:
+        code: How the aggregates among the functions are computed.
+        order: Column, descending, nulls first.
+        rows: Whether the ends of the frame count rows, rather than values of the first column.
+        start: Before the current row; None is the first one.
+        end: Behind the current row; None is the last one.
+        functions: One for each new column: None for the next aggregate of `code`, or name, column
+            of the argument and constants of a function of the row's place.
+    """
+
+    code: AggregateCode
+    order: tuple[tuple[int, bool, bool], ...]
+    rows: bool
+    start: int | None
+    end: int | None
+    functions: tuple[tuple[str, int | None, tuple[Any, ...]] | None, ...]
+
+    kind: ClassVar[str] = "OverAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.sorted_over:SortedOverOperator"
+
+
+@dataclass(frozen=True)
+class RankSpec(OperatorSpec):
+    """The first rows of each key in an order."""
+
+    order: tuple[tuple[int, bool, bool], ...]
+    start: int
+    end: int
+    numbered: bool
+    changelog: bool
+    function: str = "ROW_NUMBER"
+    final_only: bool = False
+    ttl_ms: int = 0
+    keep_kind: bool = True
+
+    kind: ClassVar[str] = "Rank"
+    operator: ClassVar[str] = f"{_PACKAGE}.rank:RankOperator"
+
+
+@dataclass(frozen=True)
+class WindowRankSpec(OperatorSpec):
+    """The first rows of each key in every window, when it is over."""
+
+    order: tuple[tuple[int, bool, bool], ...]
+    start: int
+    end: int
+    numbered: bool
+    window_end: int
+    zone: str | None = None
+
+    kind: ClassVar[str] = "WindowRank"
+    operator: ClassVar[str] = f"{_PACKAGE}.rank:WindowRankOperator"
+
+
+@dataclass(frozen=True)
+class LocalRankSpec(OperatorSpec):
+    """The part of Top-N before the exchange, over rows that are only added.
+
+    Attributes:
+        key: Columns that rows are ranked within.
+        order: Column, descending, nulls first.
+        end: How many rows of a key are wanted.
+        window_end: The column with the end of a row's window, if the ranking is within windows.
+        zone: That of the clock that windows follow.
+    """
+
+    key: tuple[int, ...]
+    order: tuple[tuple[int, bool, bool], ...]
+    end: int
+    window_end: int | None = None
+    zone: str | None = None
+
+    kind: ClassVar[str] = "LocalRank"
+    operator: ClassVar[str] = f"{_PACKAGE}.local_rank:LocalRankOperator"
+
+
+@dataclass(frozen=True)
+class SegmentRankSpec(OperatorSpec):
+    """The same for columns of Spark's JVM, behind which there is one with the watermark.
+
+    Attributes:
+        rank: What is done with rows.
+        width: How many columns a row has.
+        positions: Where the columns of a batch belong.
+        groups: Columns of a batch that rows are ranked within.
+        order: Columns of a batch, descending, nulls first.
+    """
+
+    rank: LocalRankSpec
+    width: int
+    positions: tuple[int, ...]
+    groups: tuple[int, ...]
+    order: tuple[tuple[int, bool, bool], ...]
+
+    kind: ClassVar[str] = "SegmentRank"
+    operator: ClassVar[str] = f"{_PACKAGE}.local_rank:SegmentRankOperator"
+
+
+@dataclass(frozen=True)
+class DeduplicateSpec(OperatorSpec):
+    """The first or last row of each key."""
+
+    order: int
+    last: bool
+    event_time: bool
+    ttl_ms: int = 0
+
+    kind: ClassVar[str] = "Deduplicate"
+    operator: ClassVar[str] = f"{_PACKAGE}.deduplicate:DeduplicateOperator"
+
+
+@dataclass(frozen=True)
+class SortSpec(OperatorSpec):
+    """Rows in an order: at the end, or by event time as the watermark passes."""
+
+    order: tuple[tuple[int, bool, bool], ...]
+    time: int | None = None
+    offset: int = 0
+    fetch: int | None = None
+
+    kind: ClassVar[str] = "Sort"
+    operator: ClassVar[str] = f"{_PACKAGE}.sort:SortOperator"
+
+
+@dataclass(frozen=True)
+class LimitSpec(OperatorSpec):
+    """The first rows that come."""
+
+    offset: int
+    fetch: int | None
+    changelog: bool = False
+
+    kind: ClassVar[str] = "Limit"
+    operator: ClassVar[str] = f"{_PACKAGE}.sort:LimitOperator"
+
+
+@dataclass(frozen=True)
+class SetOperationSpec(OperatorSpec):
+    """INTERSECT and EXCEPT, over how often a row is on each side."""
+
+    operation: str
+    all: bool
+    final_only: bool = False
+    ttl_ms: int = 0
+
+    kind: ClassVar[str] = "SetOperation"
+    operator: ClassVar[str] = f"{_PACKAGE}.set_operation:SetOperationOperator"
+
+
+@dataclass(frozen=True)
+class SemiJoinSpec(OperatorSpec):
+    """IN and EXISTS, or with `anti` their opposites; rows have their kind if `changelog`."""
+
+    left_keys: tuple[int, ...]
+    anti: bool
+    changelog: bool
+    final_only: bool = False
+    ttl_ms: int = 0
+
+    kind: ClassVar[str] = "SemiJoin"
+    operator: ClassVar[str] = f"{_PACKAGE}.semi_join:SemiJoinOperator"
+
+
+@dataclass(frozen=True)
+class NotInSpec(SemiJoinSpec):
+    """NOT IN where there may be NULL."""
+
+    kind: ClassVar[str] = "NotIn"
+    operator: ClassVar[str] = f"{_PACKAGE}.semi_join:NotInOperator"
+
+
+@dataclass(frozen=True)
+class ScalarJoinSpec(OperatorSpec):
+    """Adds the value of a subquery to all rows."""
+
+    final_only: bool = False
+    ttl_ms: int = 0
+
+    kind: ClassVar[str] = "ScalarJoin"
+    operator: ClassVar[str] = f"{_PACKAGE}.semi_join:ScalarJoinOperator"
+
+
+@dataclass(frozen=True)
+class ExpandSpec(OperatorSpec):
+    """Each row once for every grouping set."""
+
+    sets: tuple[tuple[tuple[bool, ...], int], ...]
+    changelog: bool
+
+    kind: ClassVar[str] = "Expand"
+    operator: ClassVar[str] = f"{_PACKAGE}.expand:ExpandOperator"
+
+
+@dataclass(frozen=True)
+class CorrelateSpec(OperatorSpec):
+    """Rows with the rows that a function makes of them."""
+
+    arguments: GeneratedCode
+    function: Any
+    width: int
+    outer: bool
+    changelog: bool
+
+    kind: ClassVar[str] = "Correlate"
+    operator: ClassVar[str] = f"{_PACKAGE}.correlate:CorrelateOperator"
+
+
+@dataclass(frozen=True)
+class BatchedCallsSpec(OperatorSpec):
+    """Adds the results of functions that take many rows at once.
+
+    Attributes:
+        arguments: For each function the code that makes a row of its arguments.
+        functions: Functions of a list of such rows.
+        changelog: Whether rows end with their kind.
+        size: The most rows that a function gets at once.
+    """
+
+    arguments: tuple[GeneratedCode, ...]
+    functions: tuple[Any, ...]
+    changelog: bool
+    size: int
+
+    kind: ClassVar[str] = "BatchedCalls"
+    operator: ClassVar[str] = f"{_PACKAGE}.batched_calls:BatchedCallsOperator"
+
+
+@dataclass(frozen=True)
+class DecodeSpec(OperatorSpec):
+    """Messages to rows."""
+
+    decoder: Any
+
+    kind: ClassVar[str] = "Decode"
+    operator: ClassVar[str] = f"{_PACKAGE}.coding:DecodeOperator"
+
+
+@dataclass(frozen=True)
+class NotNullSpec(OperatorSpec):
+    """Looks for NULL in columns that have none: an error, or with `drop` no row."""
+
+    columns: tuple[int, ...]
+    names: tuple[str, ...]
+    drop: bool
+
+    kind: ClassVar[str] = "ConstraintEnforcer"
+    operator: ClassVar[str] = f"{_PACKAGE}.not_null:NotNullOperator"
+
+
+@dataclass(frozen=True)
+class UpsertMaterializeSpec(OperatorSpec):
+    """The row that counts for each key of a sink."""
+
+    ttl_ms: int = 0
+
+    kind: ClassVar[str] = "SinkMaterializer"
+    operator: ClassVar[str] = f"{_PACKAGE}.upsert_materialize:UpsertMaterializeOperator"
+
+
+@dataclass(frozen=True)
+class EncodeSpec(OperatorSpec):
+    """Rows to messages."""
+
+    encoder: Any
+
+    kind: ClassVar[str] = "Encode"
+    operator: ClassVar[str] = f"{_PACKAGE}.coding:EncodeOperator"
+
+
+@dataclass(frozen=True)
+class ExternalRowsSpec(OperatorSpec):
+    """Internal rows to `Row` objects, with a timestamp of the column `rowtime`."""
+
+    names: tuple[str, ...]
+    types: tuple[Any, ...]
+    changelog: bool
+    zone: str
+    rowtime: int | None = None
+
+    kind: ClassVar[str] = "TableToDataStream"
+    operator: ClassVar[str] = f"{_PACKAGE}.boundary:ExternalRowsOperator"
+
+
+@dataclass(frozen=True)
+class InternalRowsSpec(OperatorSpec):
+    """`Row` objects, tuples and the like to internal rows.
+
+    `rowtimes` are columns at the end that have the record's timestamp: True where they show it on
+    the session's clock.
+    """
+
+    names: tuple[str, ...]
+    types: tuple[Any, ...]
+    changelog: bool
+    zone: str
+    whole: bool = False
+    rowtimes: tuple[bool, ...] = ()
+
+    kind: ClassVar[str] = "DataStreamToTable"
+    operator: ClassVar[str] = f"{_PACKAGE}.boundary:InternalRowsOperator"

@@ -1,0 +1,173 @@
+"""Reads CREATE: tables with their columns, views, functions, databases and catalogs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot.tokenizer_core import TokenType
+
+from headrace.sql.parser import statements as s
+from headrace.sql.parser.from_ast import expression_node
+from headrace.sql.parser.statement_pieces import StatementPieces, nearest
+
+__all__ = ["CreateParser"]
+
+
+class CreateParser(StatementPieces):
+    """CREATE, and the columns and keys that ALTER TABLE has as well."""
+
+    def _statement_create(self) -> s.Statement:
+        replace = bool(self._match_text_seq("OR", "REPLACE"))
+        temporary = bool(self._match_text_seq("TEMPORARY"))
+        system = bool(self._match_text_seq("SYSTEM"))
+        token, kind = self._curr, self.word()
+        if kind == "TABLE":
+            return self._create_table(temporary, replace)
+        if kind == "VIEW":
+            return self._create_view(temporary)
+        if kind == "FUNCTION":
+            return self._create_function(temporary, system)
+        if_not_exists = self.if_not_exists()
+        if kind == "DATABASE":
+            path, comment = self.path(), self.comment()
+            options = self.options() if self._match_text_seq("WITH") else {}
+            return s.CreateDatabase(path, options, comment, if_not_exists)
+        if kind == "CATALOG":
+            name, comment = self.name(), self.comment()
+            options = self.options() if self._match_text_seq("WITH") else {}
+            return s.CreateCatalog(name, options, comment, if_not_exists)
+        hint = nearest(kind, ("TABLE", "VIEW", "FUNCTION", "DATABASE", "CATALOG"))
+        self.raise_error(f"CREATE {kind} is not supported yet{hint}", token)
+        raise AssertionError
+
+    def _create_table(self, temporary: bool, replace: bool) -> s.Statement:
+        if_not_exists = self.if_not_exists()
+        path = self.path()
+        body: dict[str, Any] = {"columns": []}
+        if self._match(TokenType.L_PAREN):
+            while True:
+                self._table_element(body)
+                if not self._match(TokenType.COMMA):
+                    break
+            self._match_r_paren()
+        comment = self.comment()
+        if self._match_text_seq("DISTRIBUTED"):
+            self._skip_distribution()
+        partitioned: tuple[str, ...] = ()
+        if self._match_texts(("PARTITIONED BY",)) or self._match_text_seq("PARTITIONED", "BY"):
+            partitioned = self.names()
+        options = self.options() if self._match_text_seq("WITH") else {}
+        like = self._like() if self._match_text_seq("LIKE") else None
+        query = self.parse_query() if self._match(TokenType.ALIAS) else None
+        keys = body.get("primary_key", ())
+        keys = keys or tuple(c.name for c in body["columns"] if c.primary_key)
+        return s.CreateTable(
+            path,
+            tuple(body["columns"]),
+            body.get("watermark"),
+            keys,
+            body.get("primary_key_name"),
+            partitioned,
+            options,
+            comment,
+            like,
+            query,
+            temporary,
+            if_not_exists,
+        )
+
+    def _skip_distribution(self) -> None:
+        self.expect("BY")
+        self._match_texts(("HASH", "RANGE"))
+        self.names()
+        if self._match_text_seq("INTO"):
+            self.word()
+            self.expect("BUCKETS")
+
+    def _table_element(self, body: dict[str, Any]) -> None:
+        if self._match_text_seq("WATERMARK", "FOR"):
+            body["watermark"] = self._watermark()
+            return
+        constraint = self.name() if self._match_text_seq("CONSTRAINT") else None
+        if self._check(TokenType.PRIMARY_KEY) or constraint or self._at("PRIMARY", "KEY"):
+            if not self._match(TokenType.PRIMARY_KEY):
+                self.expect("PRIMARY", "KEY")
+            body["primary_key"] = self.names()
+            body["primary_key_name"] = constraint
+            self._not_enforced()
+            return
+        body["columns"].append(self.column())
+
+    def _not_enforced(self) -> None:
+        if not self._match_text_seq("NOT", "ENFORCED"):
+            self.raise_error(
+                "Flink doesn't support ENFORCED mode for PRIMARY KEY constraint. ENFORCED/NOT "
+                "ENFORCED controls if the constraint checks are performed on the incoming/outgoing "
+                "data. Flink does not own the data therefore the only supported mode is the NOT "
+                "ENFORCED mode"
+            )
+
+    def _watermark(self) -> s.WatermarkDefinition:
+        column = self.path()
+        if not self._match(TokenType.ALIAS):
+            self.raise_error("Expecting AS and an expression")
+        first = self._curr
+        node = expression_node(self._parse_assignment())
+        return s.WatermarkDefinition(column, node, self.text_since(first))
+
+    def column(self) -> s.ColumnDefinition:
+        name = self.name()
+        if self._match(TokenType.ALIAS):
+            first = self._curr
+            node = expression_node(self._parse_assignment())
+            text = self.text_since(first)
+            return s.ColumnDefinition(
+                name, expression=node, expression_text=text, comment=self.comment()
+            )
+        type_ = self.parse_type()
+        if self._match_texts(("METADATA",)):
+            key = self.string() if self._match(TokenType.FROM) else None
+            virtual = bool(self._match_texts(("VIRTUAL",)))
+            return s.ColumnDefinition(
+                name,
+                type_,
+                metadata=True,
+                metadata_key=key,
+                virtual=virtual,
+                comment=self.comment(),
+            )
+        primary = False
+        if self._match(TokenType.PRIMARY_KEY) or self._match_text_seq("PRIMARY", "KEY"):
+            primary = True
+            self._not_enforced()
+        return s.ColumnDefinition(name, type_, comment=self.comment(), primary_key=primary)
+
+    def _like(self) -> s.LikeClause:
+        table = self.path()
+        features = []
+        if self._match(TokenType.L_PAREN):
+            while not self._match(TokenType.R_PAREN):
+                features.append((self.word(), self.word()))
+        return s.LikeClause(table, tuple(features))
+
+    def _create_view(self, temporary: bool) -> s.Statement:
+        if_not_exists = self.if_not_exists()
+        path = self.path()
+        columns = self.names() if self._check(TokenType.L_PAREN) else ()
+        comment = self.comment()
+        if not self._match(TokenType.ALIAS):
+            self.raise_error("Expecting AS and a query")
+        first = self._curr
+        query = self.parse_query()
+        return s.CreateView(
+            path, query, self.text_since(first), columns, comment, temporary, if_not_exists
+        )
+
+    def _create_function(self, temporary: bool, system: bool) -> s.Statement:
+        if_not_exists = self.if_not_exists()
+        path = self.path()
+        if not self._match(TokenType.ALIAS):
+            self.raise_error("Expecting AS and the function's place in single quotes")
+        identifier = self.string()
+        language = self.word() if self._match_text_seq("LANGUAGE") else "JAVA"
+        return s.CreateFunction(path, identifier, language, temporary, system, if_not_exists)

@@ -1,0 +1,377 @@
+"""Flink's SQL for sqlglot: its tokens, and the expressions that are written in a special way.
+
+Functions are not translated while they are read: each stays a name with arguments, and the binder
+finds it in the registry. Statements other than queries are read by
+`headrace.sql.parser.statement_parser`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlglot import exp, parser, tokens
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.tokenizer_core import TokenType
+
+from headrace.sql import types as t
+from headrace.sql.parser.json_syntax import JsonSyntax
+from headrace.sql.parser.match_syntax import MatchSyntax
+from headrace.sql.types import DataType
+from headrace.sql.types.data_types import DataTypes
+
+__all__ = ["Flink", "FlinkParser", "NamedArgument", "TableArgument", "TypeNode"]
+
+
+class TypeNode(exp.Expression):
+    """Holds a type of ours inside of sqlglot's tree."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+class TableArgument(exp.Expression):
+    """`TABLE t [PARTITION BY (...)]` as an argument of a function."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "partition": False}
+
+
+class NamedArgument(exp.Expression):
+    """`name => value` as an argument of a function."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True}
+
+
+_PLAIN_WORDS = frozenset(
+    {"/*+", "EXECUTE", "CALL", "SHOW", "COMMENT", "EXPLAIN", "ANALYZE", "COPY", "SESSION"}
+)
+"""Keywords of sqlglot that are ordinary words here."""
+
+
+class FlinkTokenizer(tokens.Tokenizer):
+    """Names in back ticks, text in single quotes, `x'0f'` for bytes."""
+
+    IDENTIFIERS: ClassVar[list[Any]] = ["`"]
+    QUOTES: ClassVar[list[Any]] = ["'"]
+    STRING_ESCAPES: ClassVar[list[str]] = ["'"]
+    HEX_STRINGS: ClassVar[list[Any]] = [("x'", "'"), ("X'", "'")]
+    COMMANDS: ClassVar[set[Any]] = set()
+    KEYWORDS: ClassVar[dict[str, Any]] = {
+        **{k: v for k, v in tokens.Tokenizer.KEYWORDS.items() if k not in _PLAIN_WORDS},
+        "MATCH_RECOGNIZE": TokenType.MATCH_RECOGNIZE,
+    }
+
+
+class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
+    """Reads queries and expressions."""
+
+    FUNCTIONS: ClassVar[dict[str, Any]] = {}
+    NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
+    NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        "CASE": lambda self: self._parse_case(),
+    }
+    FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        "CAST": lambda self: self.parse_cast("CAST"),
+        "TRY_CAST": lambda self: self.parse_cast("TRY_CAST"),
+        "EXTRACT": lambda self: self.parse_extract(),
+        "TRIM": lambda self: self.parse_trim(),
+        "POSITION": lambda self: self.parse_position(),
+        "SUBSTRING": lambda self: self.parse_from_for("SUBSTRING", "FROM"),
+        "OVERLAY": lambda self: self.parse_overlay(),
+        "CEIL": lambda self: self.parse_to_unit("CEIL"),
+        "CEILING": lambda self: self.parse_to_unit("CEIL"),
+        "FLOOR": lambda self: self.parse_to_unit("FLOOR"),
+        "JSON_VALUE": lambda self: self.parse_json_path("JSON_VALUE"),
+        "JSON_QUERY": lambda self: self.parse_json_path("JSON_QUERY"),
+        "JSON_EXISTS": lambda self: self.parse_json_path("JSON_EXISTS"),
+        "JSON_OBJECT": lambda self: self.parse_json_object("JSON_OBJECT"),
+        "JSON_OBJECTAGG": lambda self: self.parse_json_object("JSON_OBJECTAGG"),
+        "JSON_ARRAY": lambda self: self.parse_json_array("JSON_ARRAY"),
+        "JSON_ARRAYAGG": lambda self: self.parse_json_array("JSON_ARRAYAGG"),
+    }
+    QUERY_MODIFIER_PARSERS: ClassVar[dict[Any, Any]] = {
+        k: v
+        for k, v in parser.Parser.QUERY_MODIFIER_PARSERS.items()
+        if k != TokenType.MATCH_RECOGNIZE
+    }
+    COLUMN_OPERATORS: ClassVar[dict[Any, Any]] = {
+        k: v for k, v in parser.Parser.COLUMN_OPERATORS.items() if k == TokenType.DOT
+    }
+
+    def _parse_csv(self, parse_method: Any, sep: Any = TokenType.COMMA) -> list[Any]:
+        """A list; sqlglot would overlook that something is missing after a comma."""
+        begun = False
+
+        def element() -> Any:
+            nonlocal begun
+            comma = self._prev if begun else None
+            begun = True
+            found = parse_method()
+            if found is None and comma is not None:
+                self.raise_error("Expecting something after the comma", comma)
+            return found
+
+        return list(super()._parse_csv(element, sep))
+
+    def _parse_table(self, *args: Any, **kwargs: Any) -> Any:
+        table = super()._parse_table(*args, **kwargs)
+        return self.parse_match(table) if self._match(TokenType.MATCH_RECOGNIZE) else table
+
+    # Arguments of functions.
+
+    def _parse_lambda(self, alias: bool = False) -> Any:
+        if self._next and self._next.token_type == TokenType.FARROW:
+            name = self._curr.text
+            self._advance(2)
+            return self.expression(NamedArgument(this=name, expression=self._parse_lambda()))
+        if self._curr.token_type == TokenType.TABLE:
+            return self.parse_table_argument()
+        return super()._parse_lambda(alias)
+
+    def parse_table_argument(self) -> Any:
+        self._advance()
+        table = self._parse_table() if self._at_paren() else self._parse_table_parts()
+        partition: list[Any] | None = None
+        if self._match_text_seq("PARTITION", "BY") or self._match(TokenType.PARTITION_BY):
+            wrapped = self._match(TokenType.L_PAREN)
+            if wrapped:
+                partition = self._parse_csv(self._parse_column)
+                self._match_r_paren()
+            else:
+                # Further arguments of the function follow: only one column without parentheses.
+                partition = [self._parse_column()]
+        return self.expression(TableArgument(this=table, partition=partition))
+
+    def _at_paren(self) -> bool:
+        return bool(self._curr and self._curr.token_type == TokenType.L_PAREN)
+
+    def call(self, name: str, *args: Any) -> Any:
+        return self.expression(exp.Anonymous(this=name, expressions=list(args)))
+
+    def word(self) -> str:
+        """The next token as a word in capitals."""
+        text = str(self._curr.text).upper() if self._curr else ""
+        self._advance()
+        return text
+
+    # Functions with a syntax of their own.
+
+    def parse_cast(self, name: str) -> Any:
+        value = self._parse_assignment()
+        if not self._match(TokenType.ALIAS):
+            self.raise_error(f"Expecting AS and a type in {name}")
+        type_ = self.expression(TypeNode(this=self.parse_type()))
+        return self.call(name, value, type_)
+
+    def parse_extract(self) -> Any:
+        unit = self.word()
+        if not self._match(TokenType.FROM):
+            self.raise_error("Expecting FROM after the unit of EXTRACT")
+        return self.call("EXTRACT", exp.Literal.string(unit), self._parse_assignment())
+
+    def parse_trim(self) -> Any:
+        side = "BOTH"
+        if self._match_texts(("BOTH", "LEADING", "TRAILING")):
+            side = self._prev.text.upper()
+        elif not self._ahead_of_from():
+            return self.call("TRIM", self._parse_assignment())
+        characters: Any = exp.Literal.string(" ")
+        if not self._match(TokenType.FROM):
+            characters = self._parse_bitwise()
+            if not self._match(TokenType.FROM):
+                self.raise_error("Expecting FROM in TRIM")
+        return self.call(f"TRIM_{side}", self._parse_assignment(), characters)
+
+    def _ahead_of_from(self) -> bool:
+        """Whether a FROM follows before the closing parenthesis."""
+        depth = 0
+        for token in self._tokens[self._index :]:
+            if token.token_type == TokenType.L_PAREN:
+                depth += 1
+            elif token.token_type == TokenType.R_PAREN:
+                if depth == 0:
+                    return False
+                depth -= 1
+            elif token.token_type == TokenType.FROM and depth == 0:
+                return True
+        return False
+
+    def parse_position(self) -> Any:
+        part = self._parse_bitwise()
+        if not self._match(TokenType.IN):
+            self.raise_error("Expecting IN in POSITION")
+        return self.call("POSITION", part, self._parse_bitwise())
+
+    def parse_from_for(self, name: str, word: str) -> Any:
+        args = [self._parse_assignment()]
+        if self._match(TokenType.COMMA) or self._match_text_seq(word):
+            args.append(self._parse_assignment())
+        if self._match(TokenType.COMMA) or self._match_text_seq("FOR"):
+            args.append(self._parse_assignment())
+        return self.call(name, *args)
+
+    def parse_overlay(self) -> Any:
+        args = [self._parse_assignment()]
+        if self._match(TokenType.COMMA) or self._match_text_seq("PLACING"):
+            args.append(self._parse_assignment())
+        if self._match(TokenType.COMMA) or self._match_text_seq("FROM"):
+            args.append(self._parse_assignment())
+        if self._match(TokenType.COMMA) or self._match_text_seq("FOR"):
+            args.append(self._parse_assignment())
+        return self.call("OVERLAY", *args)
+
+    def parse_to_unit(self, name: str) -> Any:
+        value = self._parse_assignment()
+        if self._match_text_seq("TO"):
+            return self.call(f"{name}_TIME", value, exp.Literal.string(self.word()))
+        if self._match(TokenType.COMMA):
+            return self.call(name, value, self._parse_assignment())
+        return self.call(name, value)
+
+    # Types.
+
+    def parse_type(self) -> DataType:
+        """A type with its nullability."""
+        base = self._parse_base_type()
+        while True:
+            if self._match_texts(("ARRAY",)):
+                base = DataTypes.ARRAY(base)
+            elif self._match_texts(("MULTISET",)):
+                base = DataTypes.MULTISET(base)
+            elif self._match_text_seq("NOT", "NULL"):
+                base = base.not_null()
+            elif self._match_text_seq("NULL"):
+                base = base.nullable()
+            else:
+                return base
+
+    def _numbers(self, *limits: tuple[int, int]) -> list[int]:
+        """Numbers in parentheses, each between its limits."""
+        if not self._match(TokenType.L_PAREN):
+            return []
+        found: list[int] = []
+        for low, high in limits or ((0, 9), (0, 9)):
+            if found and not self._match(TokenType.COMMA):
+                break
+            token, word = self._curr, self.word()
+            if not word.isdigit() or not low <= int(word) <= high:
+                self.raise_error(f"Expecting a number from {low} to {high}", token)
+            found.append(int(word))
+        self._match_r_paren()
+        return found
+
+    def _parse_base_type(self) -> DataType:
+        token = self._curr
+        word = self.word()
+        simple = _SIMPLE_TYPES.get(word)
+        if simple is not None:
+            if word == "DOUBLE":
+                self._match_text_seq("PRECISION")
+            made: DataType = simple()
+            return made
+        sized = _SIZED_TYPES.get(word)
+        if sized is not None:
+            if word in ("CHAR", "CHARACTER") and self._match_text_seq("VARYING"):
+                sized = DataTypes.VARCHAR
+            if word == "BINARY" and self._match_text_seq("VARYING"):
+                sized = DataTypes.VARBINARY
+            length: DataType = sized((self._numbers((1, _LONGEST)) or [1])[0])
+            return length
+        if word in ("DECIMAL", "DEC", "NUMERIC"):
+            precision, scale = ([*self._numbers((1, 38), (0, 38)), 0, 0])[:2]
+            return DataTypes.DECIMAL(precision or 10, scale)
+        if word == "TIME":
+            numbers = self._numbers((0, 9)) or [0]
+            self._match_text_seq("WITHOUT", "TIME", "ZONE")
+            return DataTypes.TIME(numbers[0])
+        if word in ("TIMESTAMP", "TIMESTAMP_LTZ"):
+            return self._parse_timestamp_type(word)
+        if word == "INTERVAL":
+            return self._parse_interval_type()
+        if word in ("ARRAY", "MULTISET", "MAP", "ROW"):
+            return self._parse_container_type(word)
+        self.raise_error(f"{token.text if token else 'end of text'} is no type", token)
+        raise AssertionError
+
+    def _parse_timestamp_type(self, word: str) -> DataType:
+        precision = (self._numbers((0, 9)) or [6])[0]
+        if word == "TIMESTAMP_LTZ" or self._match_text_seq("WITH", "LOCAL", "TIME", "ZONE"):
+            return DataTypes.TIMESTAMP_LTZ(precision)
+        if self._match_text_seq("WITH", "TIME", "ZONE"):
+            return t.ZonedTimestampType(precision)
+        self._match_text_seq("WITHOUT", "TIME", "ZONE")
+        return DataTypes.TIMESTAMP(precision)
+
+    def _parse_interval_type(self) -> DataType:
+        def unit() -> t.Resolution:
+            name = self.word()
+            make = getattr(DataTypes, name, None)
+            if name not in ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"):
+                self.raise_error(f"{name} is no unit of an interval")
+            made: t.Resolution = make(*self._numbers())  # type: ignore[misc]
+            return made
+
+        upper = unit()
+        lower = unit() if self._match_text_seq("TO") else None
+        return DataTypes.INTERVAL(upper, lower)
+
+    def _parse_container_type(self, word: str) -> DataType:
+        angle = bool(self._match(TokenType.LT))
+        if not angle and not (word == "ROW" and self._match(TokenType.L_PAREN)):
+            self.raise_error(f"Expecting < after {word}")
+        if word == "ROW":
+            result: DataType = DataTypes.ROW(self._parse_csv(self._parse_row_field))
+        else:
+            inner = self._parse_csv(self.parse_type)
+            if len(inner) != (2 if word == "MAP" else 1):
+                self.raise_error(f"{word} has another number of types inside")
+            result = getattr(DataTypes, word)(*inner)
+        self._close(angle)
+        return result
+
+    def _close(self, angle: bool) -> None:
+        if not self._match(TokenType.GT if angle else TokenType.R_PAREN):
+            self.raise_error("Expecting > at the end of the type")
+
+    def _parse_row_field(self) -> t.RowField:
+        found = self._parse_id_var(any_token=True)
+        name = "" if found is None else found.name
+        type_ = self.parse_type()
+        comment = None
+        if self._match_texts(("COMMENT",)) or (
+            self._curr and self._curr.token_type == TokenType.STRING
+        ):
+            comment = self._curr.text
+            self._advance()
+        return t.RowField(name, type_, comment)
+
+
+_LONGEST = 2**31 - 1
+_SIMPLE_TYPES: dict[str, Any] = {
+    "BOOLEAN": DataTypes.BOOLEAN,
+    "TINYINT": DataTypes.TINYINT,
+    "SMALLINT": DataTypes.SMALLINT,
+    "INT": DataTypes.INT,
+    "INTEGER": DataTypes.INT,
+    "BIGINT": DataTypes.BIGINT,
+    "FLOAT": DataTypes.FLOAT,
+    "DOUBLE": DataTypes.DOUBLE,
+    "STRING": DataTypes.STRING,
+    "BYTES": DataTypes.BYTES,
+    "BITMAP": t.BitmapType,
+    "VARIANT": t.VariantType,
+    "DATE": DataTypes.DATE,
+    "NULL": DataTypes.NULL,
+}
+_SIZED_TYPES: dict[str, Any] = {
+    "CHAR": DataTypes.CHAR,
+    "CHARACTER": DataTypes.CHAR,
+    "VARCHAR": DataTypes.VARCHAR,
+    "BINARY": DataTypes.BINARY,
+    "VARBINARY": DataTypes.VARBINARY,
+}
+
+
+class Flink(Dialect):
+    """Flink's dialect of SQL."""
+
+    Tokenizer = FlinkTokenizer
+    Parser = FlinkParser

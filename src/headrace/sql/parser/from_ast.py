@@ -1,0 +1,418 @@
+"""sqlglot's expressions to our own (`headrace.sql.parser.syntax`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from sqlglot import exp
+
+from headrace.common.errors import SqlError
+from headrace.sql import types as t
+from headrace.sql.functions.builtin.times import parse_date, parse_time, parse_timestamp
+from headrace.sql.parser import syntax as x
+from headrace.sql.parser.dialect import NamedArgument, TableArgument, TypeNode
+from headrace.sql.parser.excerpts import SpannedError
+from headrace.sql.types.intervals import interval_constant
+from headrace.sql.types.type_rules import decimal_type_of, literal_type
+
+__all__ = ["expression_node", "order_nodes", "over_of"]
+
+_BINARY: dict[type, str] = {
+    exp.Add: "PLUS",
+    exp.Sub: "MINUS",
+    exp.Mul: "TIMES",
+    exp.Div: "DIVIDE",
+    exp.Mod: "MOD",
+    exp.EQ: "EQUALS",
+    exp.NEQ: "NOT_EQUALS",
+    exp.LT: "LESS_THAN",
+    exp.LTE: "LESS_THAN_OR_EQUAL",
+    exp.GT: "GREATER_THAN",
+    exp.GTE: "GREATER_THAN_OR_EQUAL",
+    exp.And: "AND",
+    exp.Or: "OR",
+    exp.DPipe: "CONCAT_OPERATOR",
+    exp.NullSafeEQ: "IS_NOT_DISTINCT_FROM",
+    exp.NullSafeNEQ: "IS_DISTINCT_FROM",
+    exp.Like: "LIKE",
+    exp.SimilarTo: "SIMILAR",
+    exp.RegexpLike: "REGEXP",
+}
+
+_WITHOUT_PARENTHESES = frozenset(
+    {
+        "CURRENT_TIMESTAMP",
+        "CURRENT_DATE",
+        "CURRENT_TIME",
+        "LOCALTIME",
+        "LOCALTIMESTAMP",
+        "CURRENT_ROW_TIMESTAMP",
+    }
+)
+
+
+def span_of(node: Any) -> x.Span | None:
+    """Where the text has a node: that of itself, or of everything inside."""
+    spans = [
+        (n.meta["start"], n.meta["end"])
+        for n in node.walk()
+        if "start" in n.meta and n.meta["start"] is not None
+    ]
+    return (min(a for a, _ in spans), max(b for _, b in spans)) if spans else None
+
+
+def expression_node(node: Any) -> x.Node:
+    """An expression."""
+    if node is None:
+        raise SqlError("an expression is missing")
+    for kind in type(node).__mro__:
+        convert = _CONVERTERS.get(kind)
+        if convert is not None:
+            return convert(node)
+    raise SpannedError(f"{node.sql()} is not supported here", span_of(node))
+
+
+def _apply(name: Any, node: Any, *args: Any) -> x.Node:
+    return x.Apply(name, tuple(expression_node(a) for a in args), span=span_of(node))
+
+
+def _binary(node: Any) -> x.Node:
+    return _unless_negated(node, _apply(_BINARY[type(node)], node, node.this, node.expression))
+
+
+def _unless_negated(node: Any, applied: x.Node) -> x.Node:
+    """NOT LIKE comes as LIKE with a mark."""
+    return x.Apply("NOT", (applied,), span=applied.span) if node.args.get("negate") else applied
+
+
+def _literal(node: Any) -> x.Node:
+    text = node.this
+    if node.is_string:
+        return x.Constant(text, literal_type(text), span=span_of(node))
+    return number_constant(text, span_of(node))
+
+
+def number_constant(text: str, span: x.Span | None = None) -> x.Constant:
+    """A number as it is written: whole, exact, or with an exponent."""
+    if text.isdigit():
+        value: Any = int(text)
+        return x.Constant(value, literal_type(value), span=span)
+    if "e" in text.lower():
+        return x.Constant(float(text), t.DoubleType(False), span=span)
+    value = Decimal(text)
+    return x.Constant(value, decimal_type_of(value), span=span)
+
+
+def _column(node: Any) -> x.Node:
+    parts = [p.name for p in node.parts]
+    if isinstance(node.this, exp.Star):
+        return x.Star(tuple(parts[:-1]), span=span_of(node))
+    only = parts[0].upper()
+    if len(parts) == 1 and only in _WITHOUT_PARENTHESES and not node.this.quoted:
+        return x.Apply(only, (), span=span_of(node))
+    return x.Name(tuple(parts), span=span_of(node))
+
+
+def _dot(node: Any) -> x.Node:
+    inner = expression_node(node.this)
+    name = node.expression.name
+    if isinstance(node.expression, exp.Anonymous):
+        called = _anonymous(node.expression)
+        if isinstance(inner, x.Name) and isinstance(called, x.Apply):
+            # A function of a catalog: the name keeps its dots.
+            return replace(called, function=".".join((*inner.parts, called.function)))
+        return called
+    if isinstance(inner, x.Name):
+        return x.Name((*inner.parts, name), span=span_of(node))
+    constant = x.Constant(name, literal_type(name))
+    return x.Apply("GET", (inner, constant), span=span_of(node))
+
+
+def _anonymous(node: Any) -> x.Node:
+    name = node.name if isinstance(node.this, str) else node.this.name
+    upper = name.upper()
+    if upper in ("CAST", "TRY_CAST"):
+        value, type_ = node.expressions
+        return x.CastTo(expression_node(value), type_.this, upper == "TRY_CAST", span=span_of(node))
+    if upper == "JSON_VALUE_RETURNING":
+        value, type_ = node.expressions
+        return x.CastTo(expression_node(value), type_.this, True, span=span_of(node))
+    if upper == "JSON_QUERY_RETURNING":
+        return _apply("JSON_QUERY_ARRAY", node, *node.expressions[0].expressions)
+    if upper == "IF" and len(node.expressions) == 3:
+        return _apply("IF", node, *node.expressions)
+    arguments = node.expressions
+    distinct = False
+    if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
+        distinct, arguments = True, arguments[0].expressions
+    if len(arguments) == 1 and isinstance(arguments[0], exp.Star):
+        arguments = []
+    args = tuple(expression_node(a) for a in arguments)
+    return x.Apply(name, args, distinct, span=span_of(node))
+
+
+def _filter(node: Any) -> x.Node:
+    inner = expression_node(node.this)
+    assert isinstance(inner, x.Apply)
+    condition = expression_node(node.expression.this)
+    return x.Apply(inner.function, inner.args, inner.distinct, condition, span=inner.span)
+
+
+def _window(node: Any) -> x.Node:
+    inner = expression_node(node.this)
+    assert isinstance(inner, x.Apply)
+    return x.Apply(
+        inner.function, inner.args, inner.distinct, inner.condition, over_of(node), span=inner.span
+    )
+
+
+def order_nodes(order: Any) -> tuple[x.Order, ...]:
+    """The expressions of ORDER BY; NULL is the smallest value, as in Flink."""
+    if order is None:
+        return ()
+    found = []
+    for item in order.expressions:
+        descending = bool(item.args.get("desc"))
+        # sqlglot fills in its default; Flink's own is nulls first where ascending.
+        explicit = item.args.get("nulls_first")
+        nulls_first = not descending if explicit is None else bool(explicit)
+        found.append(
+            x.Order(expression_node(item.this), descending, nulls_first, span=span_of(item))
+        )
+    return tuple(found)
+
+
+def over_of(node: Any) -> x.Over:
+    """The window of OVER (...), OVER name, or WINDOW name AS (...)."""
+    alias = node.args.get("alias")
+    spec = node.args.get("spec")
+    partition = tuple(expression_node(p) for p in node.args.get("partition_by") or ())
+    order = order_nodes(node.args.get("order"))
+    if alias is not None and not partition and not order and spec is None:
+        return x.Over(name=alias.name, span=span_of(node))
+    rows = start = end = None
+    if spec is not None:
+        rows = str(spec.args["kind"]).upper() == "ROWS"
+        start = _bound(spec.args.get("start"), spec.args.get("start_side"))
+        end = _bound(spec.args.get("end"), spec.args.get("end_side"))
+    return x.Over(partition, order, rows, start, end, span=span_of(node))
+
+
+def _bound(value: Any, side: Any) -> x.Bound | None:
+    if value is None:
+        return None
+    preceding = str(side or "PRECEDING").upper() == "PRECEDING"
+    if isinstance(value, str):
+        if value.upper() == "CURRENT ROW":
+            return x.Bound(None, current=True)
+        return x.Bound(None, preceding)
+    return x.Bound(expression_node(value), preceding)
+
+
+def _case(node: Any) -> x.Node:
+    subject = node.args.get("this")
+    branches = []
+    for branch in node.args["ifs"]:
+        condition = expression_node(branch.this)
+        if subject is not None:
+            condition = x.Apply("EQUALS", (expression_node(subject), condition))
+        branches.append((condition, expression_node(branch.args["true"])))
+    default = node.args.get("default")
+    otherwise = None if default is None else expression_node(default)
+    return x.CaseWhen(tuple(branches), otherwise, span=span_of(node))
+
+
+def _in(node: Any) -> x.Node:
+    value = expression_node(node.this)
+    query = node.args.get("query")
+    if query is not None:
+        inner = query.this if isinstance(query, exp.Subquery) else query
+        return x.Subquery("in", inner, value, span=span_of(node))
+    items = tuple(expression_node(i) for i in node.expressions)
+    return x.Apply("IN", (value, *items), span=span_of(node))
+
+
+def _not(node: Any) -> x.Node:
+    inner = node.this
+    if isinstance(inner, exp.Is):
+        return _is(inner, negated=True)
+    converted = expression_node(inner)
+    if isinstance(converted, x.Apply) and converted.function == "IN":
+        return x.Apply("NOT_IN", converted.args, span=converted.span)
+    return x.Apply("NOT", (converted,), span=span_of(node))
+
+
+def _is(node: Any, negated: bool = False) -> x.Node:
+    word = "IS_NOT_" if negated else "IS_"
+    right = node.expression
+    if isinstance(right, exp.Null):
+        return _apply(word + "NULL", node, node.this)
+    if isinstance(right, exp.Boolean):
+        return _apply(word + ("TRUE" if right.this else "FALSE"), node, node.this)
+    name = right.name.upper()
+    if name == "UNKNOWN":
+        return _apply(word + "NULL", node, node.this)
+    if name == "JSON" or isinstance(right, exp.JSON):
+        kind = str(right.args.get("this") or "VALUE").upper()
+        checked = _apply("IS_JSON", node, node.this, exp.Literal.string(kind))
+        return x.Apply("NOT", (checked,)) if negated else checked
+    raise SpannedError(f"IS {right.sql()} is not supported", span_of(node))
+
+
+def _between(node: Any) -> x.Node:
+    if node.args.get("symmetric"):
+        low, high = node.args["low"], node.args["high"]
+        ways = [
+            _apply("BETWEEN", node, node.this, first, last)
+            for first, last in ((low, high), (high, low))
+        ]
+        return x.Apply("OR", tuple(ways), span=span_of(node))
+    return _apply("BETWEEN", node, node.this, node.args["low"], node.args["high"])
+
+
+def _escape(node: Any) -> x.Node:
+    inner = node.this
+    applied = _apply(_BINARY[type(inner)], node, inner.this, inner.expression, node.expression)
+    return _unless_negated(inner, applied)
+
+
+def _interval(node: Any) -> x.Node:
+    value = node.this
+    unit = node.args.get("unit")
+    text = unit.sql() if unit is not None else ""
+    if isinstance(value, exp.Literal):
+        return interval_constant(value.this, text, span_of(node))
+    if isinstance(value, exp.Neg):
+        return interval_constant("-" + value.this.this, text, span_of(node))
+    one = interval_constant("1", text)
+    return x.Apply("TIMES", (expression_node(value), one), span=span_of(node))
+
+
+def _cast_literal(node: Any) -> x.Node:
+    """DATE '...', TIME '...' and TIMESTAMP '...'."""
+    kind = node.args["to"].this.name
+    text = node.this.this
+    parsers: dict[str, tuple[Callable[[str], Any], Callable[[], t.DataType]]] = {
+        "DATE": (parse_date, lambda: t.DateType(False)),
+        "TIME": (parse_time, lambda: t.TimeType(_fraction_digits(text), False)),
+        "TIMESTAMP": (parse_timestamp, lambda: t.TimestampType(_fraction_digits(text), False)),
+    }
+    if kind not in parsers or not isinstance(node.this, exp.Literal):
+        raise SpannedError(
+            f"{node.sql()} is not supported; write CAST({text} AS {kind})", span_of(node)
+        )
+    parse, type_ = parsers[kind]
+    value = parse(text)
+    if value is None:
+        raise SpannedError(f"{text!r} is no {kind}", span_of(node))
+    return x.Constant(value, type_(), span=span_of(node))
+
+
+def _fraction_digits(text: str) -> int:
+    return min(len(text.partition(".")[2].rstrip()), 9)
+
+
+def _bracket(node: Any) -> x.Node:
+    inner = node.this
+    if isinstance(inner, exp.Column) and inner.name.upper() == "MAP" and not inner.this.quoted:
+        return _apply("MAP", node, *node.expressions)
+    return _apply("ITEM", node, inner, *node.expressions)
+
+
+def _alias(node: Any) -> x.Node:
+    return x.Alias(expression_node(node.this), node.alias, span=span_of(node))
+
+
+def _subquery(node: Any) -> x.Node:
+    return x.Subquery("scalar", node.this, span=span_of(node))
+
+
+def _select(node: Any) -> x.Node:
+    return x.Subquery("scalar", node, span=span_of(node))
+
+
+def _exists(node: Any) -> x.Node:
+    return x.Subquery("exists", node.this, span=span_of(node))
+
+
+def _negated(node: Any) -> x.Node:
+    inner = expression_node(node.this)
+    if isinstance(inner, x.Constant) and isinstance(inner.type, t.NumericType):
+        type_ = literal_type(-inner.value) if isinstance(inner.value, int) else inner.type
+        return x.Constant(-inner.value, type_, span=span_of(node))
+    return x.Apply("MINUS_PREFIX", (inner,), span=span_of(node))
+
+
+def _array(node: Any) -> x.Node:
+    return _apply("ARRAY", node, *node.expressions)
+
+
+def _map(node: Any) -> x.Node:
+    keys, values = node.args.get("keys"), node.args.get("values")
+    if keys is None:
+        return _apply("MAP", node, *node.expressions)
+    pairs = zip(keys.expressions, values.expressions, strict=True)
+    return _apply("MAP", node, *(part for pair in pairs for part in pair))
+
+
+def _overlaps(node: Any) -> x.Node:
+    return _apply("OVERLAPS", node, *node.this.expressions[:2], *node.expression.expressions[:2])
+
+
+def _tuple(node: Any) -> x.Node:
+    return _apply("ROW", node, *node.expressions)
+
+
+def _hex(node: Any) -> x.Node:
+    value = bytes.fromhex(str(node.this)) if not str(node.this).isdigit() else _hex_digits(node)
+    return x.Constant(value, literal_type(value), span=span_of(node))
+
+
+def _hex_digits(node: Any) -> bytes:
+    return bytes.fromhex(str(node.this))
+
+
+def _unsupported(node: Any) -> x.Node:
+    raise SpannedError(f"{type(node).__name__} is not allowed here", span_of(node))
+
+
+_CONVERTERS: dict[type, Callable[[Any], x.Node]] = {
+    **dict.fromkeys(_BINARY, _binary),
+    exp.Literal: _literal,
+    exp.Null: lambda n: x.Constant(None, t.NullType(), span=span_of(n)),
+    exp.Boolean: lambda n: x.Constant(bool(n.this), t.BooleanType(False), span=span_of(n)),
+    exp.Column: _column,
+    exp.Identifier: lambda n: x.Name((n.name,), span=span_of(n)),
+    exp.Var: lambda n: x.Name((n.name,), span=span_of(n)),
+    exp.Dot: _dot,
+    exp.Anonymous: _anonymous,
+    exp.Filter: _filter,
+    exp.Window: _window,
+    exp.Case: _case,
+    exp.In: _in,
+    exp.Not: _not,
+    exp.Is: _is,
+    exp.Between: _between,
+    exp.Escape: _escape,
+    exp.Interval: _interval,
+    exp.Cast: _cast_literal,
+    exp.Bracket: _bracket,
+    exp.Paren: lambda n: expression_node(n.this),
+    exp.Alias: _alias,
+    exp.Subquery: _subquery,
+    exp.Select: _select,
+    exp.Exists: _exists,
+    exp.Neg: _negated,
+    exp.Array: _array,
+    exp.Map: _map,
+    exp.Overlaps: _overlaps,
+    exp.Tuple: _tuple,
+    exp.Star: lambda n: x.Star(span=span_of(n)),
+    exp.HexString: _hex,
+    TypeNode: _unsupported,
+    TableArgument: _unsupported,
+    NamedArgument: _unsupported,
+}

@@ -1,0 +1,207 @@
+"""Bound expressions: every name is a column of the input, and everything has a type."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headrace.sql.types import DataType, LocalZonedTimestampType, RowField, RowType
+
+__all__ = [
+    "AggregateCall",
+    "Call",
+    "Column",
+    "Expression",
+    "Field",
+    "Literal",
+    "Schema",
+    "SortKey",
+    "TimeAttribute",
+    "columns_used",
+    "shifted",
+]
+
+
+class TimeAttribute(enum.Enum):
+    """What a column says about time."""
+
+    ROWTIME = "ROWTIME"
+    PROCTIME = "PROCTIME"
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Base: `type` is that of the value; `time` is set where the value is a time attribute."""
+
+    type: DataType
+    time: TimeAttribute | None = field(default=None, kw_only=True)
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return ()
+
+    def with_children(self, children: Sequence[Expression]) -> Expression:
+        return self
+
+
+@dataclass(frozen=True)
+class Column(Expression):
+    """A column of the input, by position."""
+
+    index: int
+    name: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return self.name or f"${self.index}"
+
+
+@dataclass(frozen=True)
+class Literal(Expression):
+    """A constant, in internal form."""
+
+    value: Any
+
+    def __str__(self) -> str:
+        from headrace.sql.types.values import literal_text
+
+        return literal_text(self.value, self.type)
+
+    def __hash__(self) -> int:
+        return hash((self.type, repr(self.value)))
+
+
+@dataclass(frozen=True)
+class Call(Expression):
+    """A function of `headrace.sql.functions`, or a user's one, applied to arguments."""
+
+    function: Any
+    args: tuple[Expression, ...]
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return self.args
+
+    def with_children(self, children: Sequence[Expression]) -> Expression:
+        return replace(self, args=tuple(children))
+
+    def __str__(self) -> str:
+        from headrace.sql.plan.expression_text import call_text
+
+        return call_text(self)
+
+
+@dataclass(frozen=True)
+class AggregateCall:
+    """An aggregate function of columns of the input."""
+
+    function: Any
+    args: tuple[int, ...]
+    type: DataType
+    name: str
+    distinct: bool = False
+    filter: int | None = None
+    arg_types: tuple[DataType, ...] = ()
+    constants: tuple[Any, ...] = ()
+
+    def text(self, names: Sequence[str]) -> str:
+        """As plans show it."""
+        inside = ", ".join(names[i] for i in self.args) or "*"
+        distinct = "DISTINCT " if self.distinct else ""
+        condition = "" if self.filter is None else f" FILTER {names[self.filter]}"
+        return f"{self.function.name}({distinct}{inside}){condition}"
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """A column to sort by."""
+
+    index: int
+    descending: bool = False
+    nulls_first: bool = True
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of a relation."""
+
+    name: str
+    type: DataType
+    time: TimeAttribute | None = None
+
+    def type_text(self) -> str:
+        """The type with its time attribute, as DESCRIBE and EXPLAIN show it."""
+        if self.time is None:
+            return self.type.sql_text()
+        return f"{self.type.sql_text()} *{self.time.value}*"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a relation, in order."""
+
+    fields: tuple[Field, ...]
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __iter__(self) -> Iterator[Field]:
+        return iter(self.fields)
+
+    def __getitem__(self, index: int) -> Field:
+        return self.fields[index]
+
+    @property
+    def names(self) -> list[str]:
+        return [f.name for f in self.fields]
+
+    @property
+    def types(self) -> list[DataType]:
+        return [f.type for f in self.fields]
+
+    @property
+    def row_type(self) -> RowType:
+        return RowType([RowField(f.name, f.type) for f in self.fields], False)
+
+    def column(self, index: int) -> Column:
+        """An expression for a column."""
+        f = self.fields[index]
+        return Column(f.type, index, f.name, time=f.time)
+
+    def columns(self) -> tuple[Expression, ...]:
+        """Expressions for all columns."""
+        return tuple(self.column(i) for i in range(len(self.fields)))
+
+
+def rewrite(
+    expression: Expression, change: Callable[[Expression], Expression | None]
+) -> Expression:
+    """The expression with parts replaced; `change` gives None where nothing is to be replaced."""
+    new = change(expression)
+    if new is not None:
+        return new
+    if not expression.children:
+        return expression
+    return expression.with_children([rewrite(c, change) for c in expression.children])
+
+
+def columns_used(expression: Expression) -> set[int]:
+    """Positions of all columns in an expression."""
+    if isinstance(expression, Column):
+        return {expression.index}
+    return set().union(*(columns_used(c) for c in expression.children))
+
+
+def shifted(expression: Expression, mapping: Callable[[int], int]) -> Expression:
+    """The expression over other positions."""
+
+    def change(e: Expression) -> Expression | None:
+        return replace(e, index=mapping(e.index)) if isinstance(e, Column) else None
+
+    return rewrite(expression, change)
+
+
+def is_proctime(type_: DataType, time: TimeAttribute | None) -> bool:
+    """Whether a column is processing time."""
+    return time is TimeAttribute.PROCTIME and isinstance(type_, LocalZonedTimestampType)

@@ -1,0 +1,46 @@
+"""EXPLAIN: plans as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headrace.common.errors import SqlError
+from headrace.sql.parser import statements as s
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.text import plan_text
+from headrace.sql.rules import optimize
+from headrace.sql.segments.planning import find_segments, segment_places
+from headrace.sql.session.session import Session
+
+__all__ = ["explain_plans", "explain_statement"]
+
+
+def explain_statement(
+    session: Session, statement: s.Statement, text: str, details: Sequence[str] = ()
+) -> str:
+    """The plan of a query, an INSERT or a statement set."""
+    if isinstance(statement, s.Query):
+        plans = [session.query_plan(statement.tree, text)]
+    elif isinstance(statement, s.Insert):
+        plans = [session.insert_plan(statement, text)]
+    elif isinstance(statement, s.StatementSetBlock):
+        plans = [session.insert_plan(i, text) for i in statement.inserts]
+    else:
+        raise SqlError(f"EXPLAIN takes a query or INSERT, not {type(statement).__name__}")
+    return explain_plans(session, plans, details)
+
+
+def explain_plans(session: Session, plans: Sequence[n.Node], details: Sequence[str] = ()) -> str:
+    """Bound plans, plans after all rules, and where each part runs."""
+    changelog = "CHANGELOG_MODE" in details
+    optimized = [optimize(p) for p in plans]
+    for plan in optimized:
+        session.check(plan)
+    parts = ["== Abstract Syntax Tree =="]
+    parts += [plan_text(p) for p in plans]
+    parts += ["", "== Optimized Execution Plan =="]
+    settings = session.settings().for_segments()
+    for plan in optimized:
+        places = segment_places(find_segments(plan, settings))
+        parts.append(plan_text(plan, modes=changelog, batch=session.batch, places=places))
+    return "\n".join(parts) + "\n"

@@ -1,0 +1,432 @@
+"""A session: catalogs, settings, and how plans are made and run. All public classes share it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headrace.common.configuration import Configuration
+from headrace.common.errors import SqlError
+from headrace.common.job_client import JobClient
+from headrace.common.job_status import JobStatus
+from headrace.common.options import OPTIONS
+from headrace.datastream.connectors.print_sink import CollectSink
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.sql.binder import BindingContext, QueryBinder
+from headrace.sql.binder.expressions import ExpressionBinder
+from headrace.sql.binder.scope import Scope
+from headrace.sql.catalog import CatalogManager, TableEntry
+from headrace.sql.connectors.base import TableSink, find_factory
+from headrace.sql.connectors.not_null import enforced
+from headrace.sql.connectors.upsert_materialize import (
+    UPSERT_MATERIALIZE,
+    materialized,
+    needs_materializing,
+)
+from headrace.sql.parser import statements as s
+from headrace.sql.parser.excerpts import located
+from headrace.sql.parser.parsing import parse_statement
+from headrace.sql.parser.unsupported import check_supported_syntax
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.changelog import is_append_only
+from headrace.sql.plan.expressions import Expression, Field, Literal, Schema
+from headrace.sql.plan.stream_checks import check_sessions, check_stream
+from headrace.sql.rules import optimize
+from headrace.sql.session.config import SessionConfig, duration_ms
+from headrace.sql.session.modules import ModuleManager
+from headrace.sql.session.result import ChangedRows, StatementResult, changed_rows
+from headrace.sql.session.table_plan import connector_context, positions, scan_plan, sink_schema
+from headrace.sql.translation import StreamTranslator, TranslationSettings
+from headrace.sql.types import NullType
+
+__all__ = ["Session"]
+
+
+@dataclass(frozen=True)
+class SubmittedJob:
+    """A job that the session started, for SHOW JOBS."""
+
+    client: JobClient
+    name: str
+    started_ms: int
+
+    @property
+    def ended_well(self) -> bool:
+        """Whether it is over and nothing is left to say about it."""
+        return self.client.get_job_status().result() in (JobStatus.FINISHED, JobStatus.CANCELED)
+
+
+_ASYNC = "table.exec.async-scalar"
+_SPLIT = "table.optimizer.distinct-agg.split"
+_MODE = "execution.runtime-mode"
+_KEPT_JOBS = 100
+
+
+class Session:
+    """What a table environment works with."""
+
+    def __init__(
+        self,
+        env: StreamExecutionEnvironment,
+        config: SessionConfig,
+        catalogs: CatalogManager,
+        batch: bool,
+    ) -> None:
+        self.env = env
+        self.config = config
+        self.catalogs = catalogs
+        self.batch = batch
+        self.modules = ModuleManager()
+        self.jobs: list[SubmittedJob] = []
+        self.known_jobs: Callable[[], Sequence[SubmittedJob]] = lambda: self.jobs
+        """Those that SHOW JOBS lists and STOP JOB ends."""
+        self._first = (Configuration(config.get_configuration()), batch)
+
+    # Settings.
+
+    def set_option(self, key: str, value: str) -> None:
+        """Makes a setting, as SET does."""
+        if key == _MODE:
+            if value.lower() not in ("streaming", "batch"):
+                raise SqlError(f"'{key}' is streaming or batch, not '{value}'")
+            self.batch = value.lower() == "batch"
+        known = OPTIONS.get(key)
+        if known is not None:
+            known.type.parse(key, value)
+        self.config.set(key, value)
+
+    def reset_option(self, key: str | None) -> None:
+        """Takes back one setting, or all: they are as when the session began."""
+        configuration = self.config.get_configuration()
+        first, batch = self._first
+        known = first.to_dict()
+        for name in [key] if key is not None else [*configuration.key_set(), *known]:
+            configuration.remove_config(name)
+            if name in known:
+                configuration.set_string(name, known[name])
+        if key in (None, _MODE):
+            self.batch = batch
+
+    @property
+    def zone(self) -> str:
+        return self.config.get_local_timezone()
+
+    def settings(self) -> TranslationSettings:
+        """Settings that change how plans run."""
+        get = self.config.get
+        # Net changes of an epoch unless somebody wants every single one.
+        every = get("table.exec.mini-batch.enabled", "") == "false"
+        return TranslationSettings(
+            zone=self.zone,
+            batch=self.batch,
+            state_ttl_ms=duration_ms(get("table.exec.state.ttl", "0 ms")),
+            every_change=every,
+            two_phase=get("table.optimizer.agg-phase-strategy", "AUTO").upper() != "ONE_PHASE",
+            idle_timeout_ms=duration_ms(get("table.exec.source.idle-timeout", "0 ms")),
+            arrow_batch_size=int(get("python.fn-execution.arrow.batch.size", "1000")),
+            concurrent_calls=int(get(f"{_ASYNC}.max-concurrent-operations", "10")),
+            call_timeout_ms=duration_ms(get(f"{_ASYNC}.timeout", "3 min")),
+            call_attempts=int(get(f"{_ASYNC}.max-attempts", "3"))
+            if get(f"{_ASYNC}.retry-strategy", "FIXED_DELAY").upper() != "NO_RETRY"
+            else 1,
+            call_retry_delay_ms=duration_ms(get(f"{_ASYNC}.retry-delay", "100 ms")),
+            spark_segments=get("table.exec.spark-segments", "true").lower() != "false",
+        )
+
+    def binding(self, text: str = "", namespace: tuple[str, str] | None = None) -> BindingContext:
+        """The surroundings of a statement; a view has its own catalog and database."""
+
+        def find_table(path: tuple[str, ...], options: dict[str, str]) -> n.Node | None:
+            return self.find_table(self.catalogs.full_path(path, namespace), options)
+
+        def find_function(path: tuple[str, ...]) -> Any:
+            return self.catalogs.find_function(tuple(".".join(path).split(".")), namespace)
+
+        return BindingContext(
+            text=text,
+            find_table=find_table,
+            find_function=find_function,
+            table_names=self.catalogs.list_tables,
+            function_names=self.catalogs.user_functions,
+            zone=self.zone,
+            batch=self.batch,
+            database=self.catalogs.current_database or "",
+            distinct_buckets=self._distinct_buckets(),
+        )
+
+    def _distinct_buckets(self) -> int:
+        if self.batch or self.config.get(f"{_SPLIT}.enabled", "false").lower() != "true":
+            return 0
+        return int(self.config.get(f"{_SPLIT}.bucket-num", "1024"))
+
+    # Plans.
+
+    def find_table(self, path: tuple[str, ...], options: dict[str, str]) -> n.Node | None:
+        """The plan of a table or view."""
+        entry = self.catalogs.find_table(path)
+        if entry is None:
+            return None
+        if entry.plan is not None:
+            plan: n.Node = entry.plan
+            return plan
+        if entry.view_text is not None:
+            return self.view_plan(entry)
+        return scan_plan(self.catalogs.full_path(path), entry, options, self.binding())
+
+    def view_plan(self, entry: TableEntry) -> n.Node:
+        """The plan of a view's text."""
+        from headrace.sql.binder.relations import renamed
+
+        text = entry.view_text or ""
+        statement = parse_statement(text)
+        assert isinstance(statement, s.Query)
+        context = self.binding(text, entry.namespace)
+        plan = QueryBinder(context).bind(statement.tree)
+        return renamed(context, plan, [c.name for c in entry.columns])
+
+    def query_plan(self, tree: Any, text: str) -> n.Node:
+        """The plan of a query."""
+        try:
+            check_supported_syntax(tree, text)
+            return QueryBinder(self.binding(text)).bind(tree)
+        except SqlError as error:
+            located(error, text)
+            raise
+
+    def insert_plan(self, insert: s.Insert, text: str) -> n.Node:
+        """The plan of an INSERT."""
+        query = self.query_plan(insert.query, text)
+        return self.sink_plan(
+            insert.path,
+            query,
+            columns=insert.columns,
+            options=insert.hints,
+            overwrite=insert.overwrite,
+            partition=insert.partition,
+        )
+
+    def sink_plan(
+        self,
+        path: Sequence[str],
+        query: n.Node,
+        *,
+        columns: Sequence[str] = (),
+        options: dict[str, str] | None = None,
+        overwrite: bool = False,
+        partition: dict[str, Any] | None = None,
+    ) -> n.Node:
+        """Writes a query's rows to a table."""
+        entry = self.catalogs.find_table(path)
+        if entry is None or entry.is_view:
+            from headrace.sql.binder.context import suggestion
+
+            hint = suggestion(path[-1], self.catalogs.near(self.catalogs.full_path(path)))
+            raise SqlError(
+                f"Cannot find table '{'.'.join(self.catalogs.full_path(path))}' in any of the "
+                f"catalogs{hint}"
+            )
+        full = self.catalogs.full_path(path)
+        binding = self.binding()
+        context = connector_context(full, entry, options or {}, binding, sink=True)
+        sink = find_factory(context.options, context.name).create_sink(context, overwrite)
+        plan = self.fitted(query, sink_schema(entry), columns, ".".join(full), partition or {})
+        plan = optimize(plan)
+        self._check_sink(sink, plan, ".".join(full))
+        keys = tuple(plan.schema.names.index(k) for k in entry.primary_key)
+        wanted = self.config.get(UPSERT_MATERIALIZE, "AUTO")
+        several = needs_materializing(sink, plan, keys, wanted) and not self.batch
+        if several:
+            sink = materialized(sink, keys, self.settings().state_ttl_ms)
+        drop = self.config.get("table.exec.sink.not-null-enforcer", "ERROR").upper() == "DROP"
+        sink = enforced(sink, query, sink_schema(entry), drop)
+        return n.Sink(plan.schema, plan, full, sink, keys, several)
+
+    def check(self, plan: n.Node) -> None:
+        """Refuses an optimized plan that cannot run in the session's mode."""
+        check_sessions(plan)
+        if not self.batch:
+            check_stream(plan)
+
+    def _check_sink(self, sink: TableSink, plan: n.Node, name: str) -> None:
+        self.check(plan)
+        if not self.batch and not sink.accepts_updates and not is_append_only(plan):
+            culprit = next(x for x in _walk(plan) if not is_append_only(x))
+            raise SqlError(
+                f"Table sink '{name}' doesn't support consuming update and delete changes which "
+                f"is produced by node {type(culprit).__name__}("
+                f"{', '.join(culprit.schema.names)})"
+                + (f": {sink.refusal}" if sink.refusal else "")
+            )
+
+    def fitted(
+        self,
+        query: n.Node,
+        schema: Schema,
+        columns: Sequence[str],
+        table: str,
+        partition: dict[str, Any],
+    ) -> n.Node:
+        """The query's columns in the order and types of a table."""
+        context = self.binding()
+        scope = Scope(context)
+        scope.add(None, query.schema)
+        binder = ExpressionBinder(context, scope)
+        given = list(columns) or [x for x in schema.names if x not in partition]
+        if len(given) != len(query.schema):
+            raise SqlError(
+                f"Column types of query result and sink for '{table}' do not match.\n"
+                "Cause: Different number of columns.\n\n"
+                f"Query schema: [{_described(query.schema)}]\n"
+                f"Sink schema:  [{_described(schema)}]"
+            )
+        places = positions(schema.names, given, table)
+        expressions: list[Any] = [Literal(NullType(), None)] * len(schema)
+        for source, place in zip(query.schema.columns(), places, strict=True):
+            expressions[place] = source
+        for name, node in partition.items():
+            expressions[positions(schema.names, [name], table)[0]] = binder.bind(node)
+        fitted: list[Expression] = []
+        trims = self._trims()
+        for e, f in zip(expressions, schema, strict=True):
+            if not _assignable(e.type, f.type):
+                raise SqlError(
+                    f"Column types of query result and sink for '{table}' do not match.\n"
+                    f"Cause: Incompatible types for sink column '{f.name}'.\n\n"
+                    f"Query schema: [{_described(query.schema)}]\n"
+                    f"Sink schema:  [{_described(schema)}]"
+                )
+            any_length = not trims and _same_but_length(e.type, f.type)
+            fitted.append(_retyped(e, f.type) if any_length else binder.coerce(e, f.type))
+        return n.Project.of(query, fitted, schema.names)
+
+    def _trims(self) -> bool:
+        """Whether text and bytes are cut and padded to the length that a sink declares."""
+        key = "table.exec.sink.type-length-enforcer"
+        wanted = self.config.get(key, "IGNORE").upper()
+        if wanted not in ("IGNORE", "TRIM_PAD"):
+            raise SqlError(f"'{key}' is IGNORE or TRIM_PAD, not '{wanted}'")
+        return wanted == "TRIM_PAD"
+
+    # Running.
+
+    def translator(self) -> StreamTranslator:
+        return StreamTranslator(self.env, self.settings())
+
+    def run_query(self, plan: n.Node) -> StatementResult:
+        """Starts a query; its rows come while it runs."""
+        plan = optimize(plan)
+        self.check(plan)
+        translator = self.translator()
+        schema = plan.schema
+        changelog = translator.changelog(plan)
+        stream = translator.stream(plan)
+        collect_id = self.env.new_collect_id()
+        sink = stream.sink_to(CollectSink(collect_id)).name("Sink: Collect")
+        sink.set_parallelism(1) if _is_single(plan) else None
+        collector = self.env._collectors[collect_id]
+        name = self._job_name("collect")
+        master = self.env._submit(name)
+        client = self._submitted(JobClient(master), name)
+
+        def rows() -> ChangedRows:
+            return changed_rows(collector, changelog)
+
+        def close() -> None:
+            collector.abandon()
+            if not master.status().is_terminal_state():
+                client.cancel().result()
+
+        tableau = {"kinds": not self.batch}
+        return StatementResult(
+            _without_time(schema),
+            rows,
+            job_client=client,
+            zone=self.zone,
+            tableau=tableau,
+            close=close,
+            wait=_waiter(client),
+        )
+
+    def run_inserts(self, plans: Sequence[n.Node]) -> StatementResult:
+        """Starts one job that writes to some tables."""
+        translator = self.translator()
+        names = []
+        for plan in plans:
+            assert isinstance(plan, n.Sink)
+            translator.translate(plan)
+            names.append(".".join(plan.table))
+        job = "insert-into_" + ",".join(names)
+        name = self._job_name(job)
+        client = self._submitted(JobClient(self.env._submit(name)), name)
+        result = StatementResult.of_job(client, names, _waiter(client))
+        if self.config.get("table.dml-sync", "false") == "true":
+            client.get_job_execution_result().result()
+        return result
+
+    def _submitted(self, client: JobClient, name: str) -> JobClient:
+        if len(self.jobs) >= _KEPT_JOBS:
+            # A session of a server may last for months; failed jobs are told about at its end.
+            old = next((job for job in self.jobs if job.ended_well), None)
+            self.jobs = [job for job in self.jobs if job is not old]
+        self.jobs.append(SubmittedJob(client, name, time.time_ns() // 1_000_000))
+        return client
+
+    def _job_name(self, default: str) -> str:
+        return self.config.get("pipeline.name", default)
+
+
+def _waiter(client: JobClient) -> Callable[[float | None], None]:
+    def wait(timeout: float | None) -> None:
+        client.get_job_execution_result().result(timeout)
+
+    return wait
+
+
+def _walk(node: n.Node) -> Iterator[n.Node]:
+    for child in node.inputs:
+        yield from _walk(child)
+    yield node
+
+
+def _is_single(plan: n.Node) -> bool:
+    """Whether the last operator has one subtask, so that its order is to be kept."""
+    while isinstance(plan, n.Project | n.Filter):
+        plan = plan.input
+    return isinstance(plan, n.Sort | n.Limit | n.Values)
+
+
+def _described(schema: Schema) -> str:
+    return ", ".join(f"{f.name}: {f.type_text()}" for f in schema)
+
+
+def _assignable(source: Any, target: Any) -> bool:
+    """Whether Flink casts without asking: within a family of types."""
+    from headrace.sql import types as t
+    from headrace.sql.types.type_rules import common_type, is_character
+
+    if isinstance(source, t.NullType) or source.same_but_null(target):
+        return True
+    if is_character(source) != is_character(target):
+        return False
+    if isinstance(source, t.NumericType) and isinstance(target, t.NumericType):
+        return True
+    return common_type([source, target]) is not None
+
+
+def _same_but_length(source: Any, target: Any) -> bool:
+    """Whether both are text, or both are bytes."""
+    from headrace.sql import types as t
+
+    text, data = t.CharType | t.VarCharType, t.BinaryType | t.VarBinaryType
+    return any(isinstance(source, x) and isinstance(target, x) for x in (text, data))
+
+
+def _retyped(e: Expression, type_: Any) -> Expression:
+    """The same value; only the type that it is known by changes."""
+    return replace(e, type=type_.with_nullable(e.type.is_nullable), time=None)
+
+
+def _without_time(schema: Schema) -> Schema:
+    return Schema(tuple(Field(f.name, f.type) for f in schema))

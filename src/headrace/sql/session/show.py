@@ -1,0 +1,282 @@
+"""SHOW and DESCRIBE."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from headrace.common.errors import SqlError
+from headrace.sql.binder.context import suggestion
+from headrace.sql.catalog import TableEntry
+from headrace.sql.catalog.manager import quoted
+from headrace.sql.functions.registry import builtin_registry
+from headrace.sql.parser import statements as s
+from headrace.sql.plan.expressions import Field
+from headrace.sql.session.catalog_statements import (
+    describe_catalog,
+    describe_database,
+    partition_names,
+    show_create_catalog,
+)
+from headrace.sql.session.jobs import show_jobs
+from headrace.sql.session.result import StatementResult
+from headrace.sql.session.session import Session
+from headrace.sql.session.table_plan import declared_schema
+from headrace.sql.types import BooleanType
+from headrace.sql.types.type_rules import string_type
+from headrace.util.exceptions import TableException
+
+__all__ = ["create_statement", "show_statement"]
+
+
+def show_statement(session: Session, statement: s.Statement, text: str) -> StatementResult:
+    """The rows of SHOW and DESCRIBE."""
+    if isinstance(statement, s.Show):
+        show = _SHOWS.get(statement.kind)
+        if show is not None:
+            return show(session, statement)
+    if isinstance(statement, s.Describe):
+        describe = _DESCRIPTIONS.get(statement.kind)
+        if describe is not None:
+            return describe(session, statement)
+    raise SqlError(f"this statement is not supported yet: {text.strip()}")
+
+
+def _filtered(names: Iterable[str], statement: s.Show) -> list[str]:
+    """Names that LIKE lets through."""
+    if statement.pattern is None:
+        return list(names)
+    flags = re.IGNORECASE if statement.case_insensitive else 0
+    pattern = re.escape(statement.pattern).replace("%", ".*").replace("_", ".")
+    matches = re.compile(pattern, flags).fullmatch
+    return [n for n in names if bool(matches(n)) != statement.negated]
+
+
+def _names(column: str, names: Callable[[Session, s.Show], Iterable[str]]) -> Any:
+    def show(session: Session, statement: s.Show) -> StatementResult:
+        found = _filtered(names(session, statement), statement)
+        return StatementResult.of_rows([column], [(n,) for n in found])
+
+    return show
+
+
+def _functions(session: Session, statement: s.Show) -> list[str]:
+    own = session.catalogs.user_functions(statement.path)
+    if statement.kind == "USER FUNCTIONS":
+        return own
+    built_in = [f.name.lower() for f in builtin_registry().all() if not f.name.startswith("$")]
+    return sorted({*own, *built_in})
+
+
+def _databases(session: Session, statement: s.Show) -> list[str]:
+    name = statement.path[0] if statement.path else session.catalogs.current_catalog
+    found = session.catalogs.find_catalog(name)
+    if found is None:
+        hint = suggestion(name, session.catalogs.registry.names())
+        raise SqlError(f"Catalog {name} does not exist{hint}")
+    return found.list_databases()
+
+
+def _columns(session: Session, statement: s.Show) -> StatementResult:
+    result = describe_rows(session, statement.path)
+    kept = set(_filtered([r[0] for r in result], statement))
+    return _described([r for r in result if r[0] in kept])
+
+
+def _full_modules(session: Session, statement: s.Show) -> StatementResult:
+    types = [string_type(), BooleanType()]
+    return StatementResult.of_rows(["module name", "used"], session.modules.entries(), types=types)
+
+
+def _create(session: Session, statement: s.Show) -> StatementResult:
+    entry = session.catalogs.find_table(statement.path)
+    view = statement.kind == "CREATE VIEW"
+    full = session.catalogs.full_path(statement.path)
+    if entry is None:
+        name = quoted(full)
+        raise SqlError(
+            f"Could not execute SHOW {statement.kind}. "
+            f"{'View' if view else 'Table'} with identifier {name} does not exist."
+        )
+    if entry.is_view != view:
+        wanted, other = ("view", "table") if view else ("table", "view")
+        raise TableException(
+            f"SHOW CREATE {wanted.upper()} is only supported for {wanted}s, but {quoted(full)} is "
+            f"a {other}. Please use SHOW CREATE {other.upper()} instead."
+        )
+    temporary = session.catalogs.is_temporary(statement.path)
+    return StatementResult.of_rows(["result"], [(create_statement(full, entry, temporary),)])
+
+
+def _models(session: Session, statement: s.Show) -> list[str]:
+    path = statement.path or (session.catalogs.current_catalog, session.catalogs.current_database)
+    catalog, database = session.catalogs.database_path(path)
+    temporary = [
+        m for c, d, m in session.catalogs.temporary_models if (c, d) == (catalog, database)
+    ]
+    return sorted({*temporary, *session.catalogs.catalog(catalog).list_models(database)})
+
+
+_SHOWS: dict[str, Callable[[Session, s.Show], StatementResult]] = {
+    "CATALOGS": _names("catalog name", lambda x, _: x.catalogs.registry.names()),
+    "CURRENT CATALOG": _names("current catalog name", lambda x, _: [x.catalogs.current_catalog]),
+    "DATABASES": _names("database name", _databases),
+    "CURRENT DATABASE": _names("current database name", lambda x, _: [x.catalogs.current_database]),
+    "TABLES": _names("table name", lambda x, y: x.catalogs.list_tables(y.path)),
+    "VIEWS": _names("view name", lambda x, y: x.catalogs.list_views(y.path)),
+    "FUNCTIONS": _names("function name", _functions),
+    "USER FUNCTIONS": _names("function name", _functions),
+    "MODULES": _names("module name", lambda x, _: x.modules.used),
+    "FULL MODULES": _full_modules,
+    "JARS": _names("jars", lambda x, _: []),
+    "COLUMNS": _columns,
+    "CREATE TABLE": _create,
+    "CREATE VIEW": _create,
+    "CREATE CATALOG": show_create_catalog,
+    "JOBS": show_jobs,
+    "PARTITIONS": _names("partition name", partition_names),
+    "MODELS": _names("model name", _models),
+    "PROCEDURES": _names("procedure name", lambda x, _: []),
+}
+
+
+def _describe_table(session: Session, statement: s.Describe) -> StatementResult:
+    return _described(describe_rows(session, statement.path))
+
+
+def _describe_function(session: Session, statement: s.Describe) -> StatementResult:
+    entry = session.catalogs.find_function_entry(statement.path)
+    rows: list[tuple[str, str]] = []
+    if entry is not None:
+        rows = [("is system function", "false"), ("language", entry.language)]
+        rows.append(("class name", entry.identifier))
+    elif len(statement.path) == 1 and builtin_registry().find(statement.path[0]) is not None:
+        rows = [("is system function", "true")]
+    else:
+        near = builtin_registry().nearest(statement.path[-1])
+        hint = f", did you mean {near}?" if near else ""
+        name = quoted(statement.path)
+        raise SqlError(f"Function with the identifier '{name}' doesn't exist{hint or '.'}")
+    return StatementResult.of_rows(["info name", "info value"], rows)
+
+
+_DESCRIPTIONS: dict[str, Callable[[Session, s.Describe], StatementResult]] = {
+    "TABLE": _describe_table,
+    "CATALOG": describe_catalog,
+    "DATABASE": describe_database,
+    "FUNCTION": _describe_function,
+}
+
+
+def _described(rows: list[tuple[Any, ...]]) -> StatementResult:
+    names = ["name", "type", "null", "key", "extras", "watermark"]
+    types = [string_type(), string_type(), BooleanType(), *([string_type()] * 3)]
+    if any(r[6] is not None for r in rows):
+        return StatementResult.of_rows([*names, "comment"], rows, types=[*types, string_type()])
+    return StatementResult.of_rows(names, [r[:6] for r in rows], types=types)
+
+
+def describe_rows(session: Session, path: tuple[str, ...]) -> list[tuple[Any, ...]]:
+    """Name, type, nullable, key, extras, watermark and comment of each column."""
+    entry = session.catalogs.find_table(path)
+    if entry is None:
+        full = session.catalogs.full_path(path)
+        hint = suggestion(full[2], session.catalogs.near(full))
+        name = ".".join(full)
+        raise SqlError(f"Tables or views with the identifier '{name}' doesn't exist{hint or '.'}")
+    if entry.is_view:
+        plan = session.find_table(path, {})
+        assert plan is not None
+        return [(f.name, *_type_columns(f), None, None, None, None) for f in plan.schema]
+    schema = declared_schema(entry, session.binding())
+    by_name = {c.name: c for c in entry.columns}
+    rows = []
+    for f in schema:
+        column = by_name[f.name]
+        key = f"PRI({', '.join(entry.primary_key)})" if f.name in entry.primary_key else None
+        watermark = None
+        if entry.watermark is not None and entry.watermark.column[-1] == f.name:
+            watermark = quoted_expression(entry.watermark.text)
+        rows.append((f.name, *_type_columns(f), key, _extras(column), watermark, column.comment))
+    return rows
+
+
+def _type_columns(f: Field) -> tuple[str, bool]:
+    text = f.type.nullable().sql_text()
+    return (f"{text} *{f.time.value}*" if f.time is not None else text), f.type.is_nullable
+
+
+def _extras(column: s.ColumnDefinition) -> str | None:
+    if column.expression is not None:
+        return f"AS {quoted_expression(column.expression_text)}"
+    if column.metadata:
+        key = f" FROM '{column.metadata_key}'" if column.metadata_key else ""
+        return f"METADATA{key}{' VIRTUAL' if column.virtual else ''}"
+    return None
+
+
+_WORD = re.compile(r"('(?:[^']|'')*')|(`[^`]+`)|([A-Za-z_]\w*)(\s*\()?")
+_KEYWORDS = frozenset(
+    {"AS", "INTERVAL", "SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "YEAR", "AND"}
+    | {"OR", "NOT", "NULL", "CAST", "CASE", "WHEN", "THEN", "ELSE", "END"}
+    | {"IS", "IN", "LIKE", "BETWEEN", "TRUE", "FALSE", "TIMESTAMP", "DATE", "TIME"}
+    | {"INT", "BIGINT", "STRING", "DOUBLE", "FLOAT", "DECIMAL", "BOOLEAN", "TO", "MILLISECOND"}
+)
+
+
+def quoted_expression(text: str) -> str:
+    """An expression as Flink keeps it: names in back ticks, keywords in capitals."""
+
+    def word(found: re.Match[str]) -> str:
+        literal, quoted, name, call = found.groups()
+        if literal or quoted:
+            return literal or quoted
+        if call is not None:
+            return f"{name.upper()}{call}"
+        return name.upper() if name.upper() in _KEYWORDS else f"`{name}`"
+
+    return _WORD.sub(word, text)
+
+
+def create_statement(path: tuple[str, ...], entry: TableEntry, temporary: bool) -> str:
+    """The statement that makes a table or view again."""
+    name = quoted(path)
+    kind = "TEMPORARY " if temporary else ""
+    if entry.is_view:
+        columns = ",\n".join(f"  `{c.name}`" for c in entry.columns)
+        return f"CREATE {kind}VIEW {name} (\n{columns}\n)\nAS {entry.view_text or ''}\n"
+    lines = [_column_line(c) for c in entry.columns]
+    if entry.watermark is not None:
+        column = ".".join(f"`{p}`" for p in entry.watermark.column)
+        lines.append(f"WATERMARK FOR {column} AS {quoted_expression(entry.watermark.text)}")
+    if entry.primary_key:
+        key = ", ".join(f"`{k}`" for k in entry.primary_key)
+        label = entry.primary_key_name or "PK_" + "_".join(entry.primary_key)
+        lines.append(f"CONSTRAINT `{label}` PRIMARY KEY ({key}) NOT ENFORCED")
+    body = ",\n".join(f"  {x}" for x in lines)
+    text = f"CREATE {kind}TABLE {name} (\n{body}\n)"
+    if entry.comment:
+        text += f"\nCOMMENT '{entry.comment}'"
+    if entry.partition_keys:
+        keys = ", ".join(f"`{k}`" for k in entry.partition_keys)
+        text += f"\nPARTITIONED BY ({keys})"
+    options = ",\n".join(f"  '{k}' = '{v}'" for k, v in sorted(entry.options.items()))
+    return f"{text}\nWITH (\n{options}\n)\n"
+
+
+def _column_line(column: s.ColumnDefinition) -> str:
+    if column.type is None:
+        text = f"`{column.name}` AS {quoted_expression(column.expression_text)}"
+    else:
+        text = f"`{column.name}` {sql_type_text(column.type)}"
+    extras = _extras(column)
+    if column.metadata and extras:
+        text += f" {extras}"
+    return f"{text} COMMENT '{column.comment}'" if column.comment else text
+
+
+def sql_type_text(type_: Any) -> str:
+    """A type as SHOW CREATE TABLE writes it."""
+    text: str = type_.sql_text()
+    return re.sub(r"\bSTRING\b", "VARCHAR(2147483647)", text)

@@ -1,0 +1,242 @@
+"""Does what statements say, one method for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.common.errors import SqlError
+from headrace.common.secret_settings import without_secrets
+from headrace.sql.catalog import TableEntry
+from headrace.sql.parser import statements as s
+from headrace.sql.parser.excerpts import located
+from headrace.sql.parser.parsing import parse_statement
+from headrace.sql.plan import nodes as n
+from headrace.sql.session.result import StatementResult
+from headrace.sql.session.session import Session
+
+__all__ = ["StatementExecutor"]
+
+
+class StatementExecutor:
+    """Executes statements in a session."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.catalogs = session.catalogs
+        self._kept: list[n.Node] | None = None
+        """INSERTs of a statement set that has begun."""
+
+    def execute(self, text: str) -> StatementResult:
+        """The result of a statement's text."""
+        return self.run(parse_statement(text), text)
+
+    def run(self, statement: s.Statement, text: str) -> StatementResult:
+        """The result of a statement."""
+        method: Callable[[Any, str], StatementResult] | None = getattr(
+            self, f"_{type(statement).__name__.lower()}", None
+        )
+        try:
+            if self._kept is not None:
+                return self._in_statement_set(self._kept, statement, text)
+            if method is None:
+                from headrace.sql.session.show import show_statement
+
+                return show_statement(self.session, statement, text)
+            return method(statement, text)
+        except SqlError as error:
+            located(error, text, getattr(statement, "path", ())[-1:])
+            raise
+
+    # Queries and inserts.
+
+    def _query(self, statement: s.Query, text: str) -> StatementResult:
+        return self.session.run_query(self.session.query_plan(statement.tree, text))
+
+    def _insert(self, statement: s.Insert, text: str) -> StatementResult:
+        return self.session.run_inserts([self.session.insert_plan(statement, text)])
+
+    def _statementsetblock(self, statement: s.StatementSetBlock, text: str) -> StatementResult:
+        plans = [self.session.insert_plan(i, text) for i in statement.inserts]
+        return self.session.run_inserts(plans)
+
+    def _beginstatementset(self, statement: s.BeginStatementSet, text: str) -> StatementResult:
+        first = statement.first
+        self._kept = [] if first is None else [self.session.insert_plan(first, text)]
+        return StatementResult.ok()
+
+    def _in_statement_set(
+        self, kept: list[n.Node], statement: s.Statement, text: str
+    ) -> StatementResult:
+        if isinstance(statement, s.Insert):
+            kept.append(self.session.insert_plan(statement, text))
+            return StatementResult.ok()
+        if not isinstance(statement, s.EndStatementSet):
+            raise SqlError(
+                "Only 'INSERT' statement is allowed in Statement Set or use 'END' statement to "
+                "submit Statement Set."
+            )
+        self._kept = None
+        return self.session.run_inserts(kept) if kept else StatementResult.ok()
+
+    def _endstatementset(self, statement: s.EndStatementSet, text: str) -> StatementResult:
+        raise SqlError(
+            "No Statement Set to submit. 'END' statement should be used after "
+            "'BEGIN STATEMENT SET'."
+        )
+
+    def _explain(self, statement: s.Explain, text: str) -> StatementResult:
+        from headrace.sql.session.explain import explain_statement
+
+        plan = explain_statement(self.session, statement.statement, text, statement.details)
+        return StatementResult.of_rows(["result"], [(plan,)], plain=plan)
+
+    # Tables and views.
+
+    def _createtable(self, statement: s.CreateTable, text: str) -> StatementResult:
+        entry = TableEntry(
+            statement.columns,
+            statement.watermark,
+            statement.primary_key,
+            statement.primary_key_name,
+            statement.partitioned_by,
+            statement.options,
+            statement.comment,
+        )
+        if statement.like is not None:
+            from headrace.sql.session.like import merged
+
+            base = self.catalogs.find_table(statement.like.table)
+            if base is None:
+                name = ".".join(statement.like.table)
+                raise SqlError(f"Source table '{name}' of the LIKE clause not found in the catalog")
+            entry = merged(base, entry, statement.like)
+        query = None
+        if statement.query is not None:
+            query = self.session.query_plan(statement.query, text)
+            if not entry.columns:
+                columns = tuple(s.ColumnDefinition(f.name, f.type) for f in query.schema)
+                entry = TableEntry(columns, options=entry.options, primary_key=entry.primary_key)
+        self._check_table(entry, statement)
+        created = self.catalogs.create_table(
+            statement.path, entry, statement.temporary, statement.if_not_exists
+        )
+        if query is not None and created:
+            return self.session.run_inserts([self.session.sink_plan(statement.path, query)])
+        return StatementResult.ok()
+
+    def _check_table(self, entry: TableEntry, statement: s.CreateTable) -> None:
+        from headrace.sql.session.table_plan import declared_schema
+
+        names = [c.name for c in entry.columns]
+        for name in names:
+            if names.count(name) > 1:
+                raise SqlError(f"A column named '{name}' already exists in the table.")
+        for name in (*entry.primary_key, *entry.partition_keys):
+            if name not in names:
+                raise SqlError(f"Column '{name}' of a key is not defined in the table")
+        declared_schema(entry, self.session.binding())
+
+    def _createview(self, statement: s.CreateView, text: str) -> StatementResult:
+        plan = self.session.query_plan(statement.query, text)
+        names = statement.columns or tuple(plan.schema.names)
+        if len(names) != len(plan.schema):
+            raise SqlError(
+                "VIEW definition and input fields not match:\n"
+                f"\tDef fields: [{', '.join(names)}].\n"
+                f"\tInput fields: [{', '.join(plan.schema.names)}]."
+            )
+        columns = tuple(
+            s.ColumnDefinition(name, f.type) for name, f in zip(names, plan.schema, strict=True)
+        )
+        entry = TableEntry(
+            columns,
+            comment=statement.comment,
+            view_text=statement.query_text,
+            namespace=self.catalogs.namespace,
+        )
+        self.catalogs.create_table(
+            statement.path, entry, statement.temporary, statement.if_not_exists
+        )
+        return StatementResult.ok()
+
+    def _drop(self, statement: s.Drop, text: str) -> StatementResult:
+        kind, path = statement.kind, statement.path
+        if kind in ("TABLE", "VIEW"):
+            self.catalogs.drop_table(path, statement.temporary, statement.if_exists, kind == "VIEW")
+        elif kind == "DATABASE":
+            self.catalogs.drop_database(path, statement.if_exists, statement.cascade)
+        elif kind == "CATALOG":
+            self.catalogs.drop_catalog(path[0], statement.if_exists)
+        elif kind == "FUNCTION":
+            from headrace.sql.session.user_functions import drop_function
+
+            drop_function(self.session, statement)
+        else:
+            raise SqlError(f"DROP {kind} is not supported")
+        return StatementResult.ok()
+
+    def _alter(self, statement: s.Alter, text: str) -> StatementResult:
+        from headrace.sql.session.alter import alter
+
+        alter(self.session, statement)
+        return StatementResult.ok()
+
+    # Catalogs, databases, functions.
+
+    def _createdatabase(self, statement: s.CreateDatabase, text: str) -> StatementResult:
+        from headrace.sql.session.catalog_statements import create_database
+
+        create_database(self.session, statement)
+        return StatementResult.ok()
+
+    def _createcatalog(self, statement: s.CreateCatalog, text: str) -> StatementResult:
+        self.catalogs.registry.create(
+            statement.name, statement.options, statement.comment, statement.if_not_exists
+        )
+        return StatementResult.ok()
+
+    def _createfunction(self, statement: s.CreateFunction, text: str) -> StatementResult:
+        from headrace.sql.session.user_functions import create_function
+
+        create_function(self.session, statement)
+        return StatementResult.ok()
+
+    def _use(self, statement: s.Use, text: str) -> StatementResult:
+        if statement.kind == "CATALOG":
+            self.catalogs.use_catalog(statement.path[0])
+        elif statement.kind == "MODULES":
+            self.session.modules.use(statement.path)
+        else:
+            self.catalogs.use_database(statement.path)
+        return StatementResult.ok()
+
+    # Settings.
+
+    def _setoption(self, statement: s.SetOption, text: str) -> StatementResult:
+        if statement.key is None:
+            settings = sorted(without_secrets(self.session.config.to_map()).items())
+            return StatementResult.of_rows(["key", "value"], settings)
+        self.session.set_option(statement.key, statement.value or "")
+        return StatementResult.ok()
+
+    def _resetoption(self, statement: s.ResetOption, text: str) -> StatementResult:
+        self.session.reset_option(statement.key)
+        return StatementResult.ok()
+
+    def _jobstatement(self, statement: s.JobStatement, text: str) -> StatementResult:
+        from headrace.sql.session.jobs import stop_job
+
+        return stop_job(self.session, statement)
+
+    def _analyzetable(self, statement: s.AnalyzeTable, text: str) -> StatementResult:
+        if self.catalogs.find_table(statement.path) is None:
+            raise SqlError(f"Table {'.'.join(statement.path)} not found")
+        return StatementResult.ok()
+
+    def _loadmodule(self, statement: s.LoadModule, text: str) -> StatementResult:
+        if statement.unload:
+            self.session.modules.unload(statement.name)
+        else:
+            self.session.modules.load(statement.name)
+        return StatementResult.ok()

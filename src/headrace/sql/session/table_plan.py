@@ -1,0 +1,159 @@
+"""Plans of catalog tables: what a scan of a declared table is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.common.errors import SqlError
+from headrace.sql import types as t
+from headrace.sql.binder import BindingContext
+from headrace.sql.binder.expressions import ExpressionBinder
+from headrace.sql.binder.scope import Scope
+from headrace.sql.catalog import TableEntry
+from headrace.sql.connectors.base import TableContext, find_factory
+from headrace.sql.connectors.legacy_keys import modern_options
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Expression, Field, Schema, TimeAttribute
+from headrace.sql.types.type_rules import is_timestamp
+
+__all__ = ["connector_context", "declared_schema", "scan_plan", "sink_schema", "with_time"]
+
+
+def connector_context(
+    path: tuple[str, ...],
+    entry: TableEntry,
+    options: dict[str, str],
+    binding: BindingContext,
+    sink: bool = False,
+) -> TableContext:
+    """A table as its connector sees it: stored columns only."""
+    fields: list[Field] = []
+    metadata: dict[int, str] = {}
+    for column in entry.columns:
+        if column.type is None or (sink and column.virtual):
+            continue
+        if column.metadata:
+            metadata[len(fields)] = column.metadata_key or column.name
+        fields.append(Field(column.name, _key_type(entry, column.name, column.type)))
+    return TableContext(
+        path,
+        Schema(tuple(fields)),
+        modern_options({**entry.options, **options}, ".".join(path)),
+        metadata,
+        entry.partition_keys,
+        entry.primary_key,
+        binding.batch,
+        binding.zone,
+    )
+
+
+def _key_type(entry: TableEntry, name: str, type_: t.DataType) -> t.DataType:
+    """Columns of a primary key are never NULL."""
+    return type_.not_null() if name in entry.primary_key else type_
+
+
+def scan_plan(
+    path: tuple[str, ...], entry: TableEntry, options: dict[str, str], binding: BindingContext
+) -> n.Node:
+    """Reads a table: source, computed columns, watermark."""
+    context = connector_context(path, entry, options, binding)
+    factory = find_factory(context.options, context.name)
+    source = factory.create_source(context)
+    if binding.batch and not source.bounded:
+        raise SqlError(
+            f"Querying an unbounded table '{context.name}' in batch mode is not allowed. The "
+            "table source is unbounded."
+        )
+    scan = n.Scan(context.schema, path, source)
+    return with_time(scan, entry, binding)
+
+
+def with_time(scan: n.Node, entry: TableEntry, binding: BindingContext) -> n.Node:
+    """Adds computed columns and the watermark of a table's declaration."""
+    plan = scan
+    expressions = _columns(scan, entry, binding)
+    names = [c.name for c in entry.columns]
+    if expressions is not None:
+        plan = n.Project.of(scan, expressions, names)
+    return _watermark(plan, entry, binding)
+
+
+def _columns(scan: n.Node, entry: TableEntry, binding: BindingContext) -> list[Expression] | None:
+    """All columns in the declared order; None if they are those of the source."""
+    computed = any(c.expression is not None for c in entry.columns)
+    if not computed and [c.name for c in entry.columns] == list(scan.schema.names):
+        return None
+    scope = Scope(binding)
+    scope.add(entry_name(scan), scan.schema)
+    binder = ExpressionBinder(binding, scope)
+    stored = {f.name: i for i, f in enumerate(scan.schema)}
+    found: list[Expression] = []
+    for column in entry.columns:
+        if column.expression is None:
+            found.append(scan.schema.column(stored[column.name]))
+        else:
+            found.append(binder.bind(column.expression))
+    return found
+
+
+def entry_name(scan: n.Node) -> str | None:
+    """The table's own name."""
+    return scan.table[-1] if isinstance(scan, n.Scan) else None
+
+
+def _watermark(plan: n.Node, entry: TableEntry, binding: BindingContext) -> n.Node:
+    definition = entry.watermark
+    if definition is None:
+        return plan
+    name = definition.column[-1]
+    if name not in plan.schema.names:
+        raise binding.error(
+            f"The rowtime attribute field '{name}' is not defined in the table schema."
+        )
+    index = plan.schema.names.index(name)
+    column = plan.schema[index]
+    if not is_timestamp(column.type) or column.type.precision > 3:  # type: ignore[attr-defined]
+        raise SqlError(
+            "Invalid data type of time field for watermark definition. The field must be of type "
+            f"TIMESTAMP(p) or TIMESTAMP_LTZ(p), the supported precision 'p' is from 0 to 3, but "
+            f"the time field type is {column.type.sql_text()}"
+        )
+    scope = Scope(binding)
+    scope.add(None, plan.schema)
+    watermark: Expression | None = ExpressionBinder(binding, scope).bind(definition.expression)
+    if getattr(getattr(watermark, "function", None), "name", "") == "SOURCE_WATERMARK":
+        watermark = None
+    fields = tuple(
+        Field(f.name, f.type, TimeAttribute.ROWTIME) if i == index else f
+        for i, f in enumerate(plan.schema)
+    )
+    return n.WatermarkAssigner(Schema(fields), plan, index, watermark)
+
+
+def declared_schema(entry: TableEntry, binding: BindingContext) -> Schema:
+    """The columns of a table with types and time attributes, without opening its connector."""
+    stored = [c for c in entry.columns if c.type is not None]
+    fields = tuple(
+        Field(c.name, _key_type(entry, c.name, c.type)) for c in stored if c.type is not None
+    )
+    return with_time(n.Values(Schema(fields), ()), entry, binding).schema
+
+
+def sink_schema(entry: TableEntry) -> Schema:
+    """The columns that INSERT writes: stored ones that can be written."""
+    return Schema(
+        tuple(
+            Field(c.name, _key_type(entry, c.name, c.type))
+            for c in entry.columns
+            if c.type is not None and not c.virtual
+        )
+    )
+
+
+def positions(names: Sequence[str], wanted: Sequence[str], table: str) -> list[int]:
+    """Positions of columns by name."""
+    missing: list[Any] = [w for w in wanted if w not in names]
+    if missing:
+        raise SqlError(f"Unknown target column '{missing[0]}' of table {table}")
+    return [names.index(w) for w in wanted]

@@ -1,0 +1,203 @@
+"""From the Table API's expressions to plans, with the binder of SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.common.errors import SqlError
+from headrace.sql import types as t
+from headrace.sql.binder import BindingContext
+from headrace.sql.binder.aggregation import Aggregation, contains_aggregate
+from headrace.sql.binder.expressions import ExpressionBinder, column_index
+from headrace.sql.binder.group_windows import GroupWindow as BoundGroupWindow
+from headrace.sql.binder.group_windows import group_window_of
+from headrace.sql.binder.over import bind_over, contains_over
+from headrace.sql.binder.queries import PositionedName
+from headrace.sql.binder.scope import Scope
+from headrace.sql.parser import syntax as x
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Expression as Bound
+from headrace.sql.plan.expressions import SortKey, TimeAttribute
+from headrace.sql.table_api.expression_nodes import node_of
+from headrace.sql.table_api.windows import GroupWindow, OverWindow
+
+__all__ = ["TableBinding"]
+
+
+class TableBinding:
+    """Binds expressions over one plan."""
+
+    def __init__(self, context: BindingContext, plan: n.Node) -> None:
+        self.context = context
+        self.plan = plan
+        self.scope = Scope(context)
+        self.scope.add(None, plan.schema)
+        self.binder = ExpressionBinder(context, self.scope)
+
+    def nodes(self, fields: Sequence[Any]) -> list[x.Node]:
+        """Nodes of expressions; groups of columns are written out."""
+        return [n_ for f in fields for n_ in self._expanded(_column_node(f))]
+
+    def _expanded(self, node: x.Node) -> list[x.Node]:
+        if isinstance(node, x.Star):
+            return [self._named(i) for i in range(len(self.plan.schema))]
+        if isinstance(node, x.Apply) and node.function == "$with_columns":
+            return [self._named(i) for i in self._positions(node.args)]
+        if isinstance(node, x.Apply) and node.function == "$without_columns":
+            left_out = set(self._positions(node.args))
+            kept = [i for i in range(len(self.plan.schema)) if i not in left_out]
+            return [self._named(i) for i in kept]
+        if isinstance(node, x.Apply) and node.function == "$flatten":
+            bound = self.binder.bind(node.args[0])
+            if not isinstance(bound.type, t.RowType):
+                return [node.args[0]]
+            names = bound.type.names
+            label = node.args[0].parts[-1] if isinstance(node.args[0], x.Name) else "f"
+            return [
+                x.Alias(
+                    x.Apply("GET", (node.args[0], x.Constant(f, t.CharType(len(f), False)))),
+                    f"{label}${f}",
+                )
+                for f in names
+            ]
+        return [node]
+
+    def _named(self, index: int) -> x.Node:
+        return x.Alias(PositionedName((), index=index), self.plan.schema[index].name)
+
+    def _positions(self, nodes: Sequence[x.Node]) -> list[int]:
+        found: list[int] = []
+        for node in nodes:
+            if isinstance(node, x.Star):
+                found += range(len(self.plan.schema))
+            elif isinstance(node, x.Apply) and node.function == "$range":
+                first, last = (self._position(a) for a in node.args)
+                found += range(first, last + 1)
+            else:
+                found.append(self._position(node))
+        return found
+
+    def _position(self, node: x.Node) -> int:
+        """A column by name, or by number from 1."""
+        if isinstance(node, x.Constant) and isinstance(node.value, int):
+            return node.value - 1
+        index = column_index(self.binder.bind(node))
+        if index is None:
+            raise SqlError("a column is expected here")
+        return index
+
+    def select(self, fields: Sequence[Any]) -> n.Node:
+        """A projection, or an aggregation of all rows."""
+        nodes = self.nodes(fields)
+        values = [_value(v) for v in nodes]
+        if any(contains_aggregate(self.context, v) for v in values):
+            return self._aggregated(Aggregation(self.context, self.plan, self.scope), nodes)
+        bound = [self.binder.bind(v) for v in values]
+        return n.Project.of(self.plan, bound, self.names(nodes))
+
+    def names(self, nodes: Sequence[x.Node]) -> list[str]:
+        """Names of columns; those without one are _c and their number."""
+        names: list[str] = []
+        for position, node in enumerate(nodes):
+            if isinstance(node, x.Alias):
+                name = node.name
+            elif isinstance(node, x.Name):
+                name = node.parts[-1]
+            else:
+                name = f"_c{position}"
+            if name in names:
+                raise SqlError(f"Ambiguous column name: {name}")
+            names.append(name)
+        return names
+
+    def grouped(
+        self, groups: Sequence[Any], fields: Sequence[Any], window: GroupWindow | None = None
+    ) -> n.Node:
+        """An aggregation of groups."""
+        aggregation = Aggregation(self.context, self.plan, self.scope)
+        nodes = self.nodes(groups)
+        bound_window = None
+        if window is not None:
+            named = x.Name((window.name,))
+            if named not in nodes:
+                raise SqlError(f"group_by must name the window {window.name!r}")
+            nodes = [g for g in nodes if g != named]
+            if window.counts_rows:
+                aggregation.rows = self._rows(window)
+            else:
+                bound_window = self._window(window)
+        aggregation.group_by([_value(g) for g in nodes], bound_window)
+        return self._aggregated(aggregation, [_column_node(f) for f in fields])
+
+    def _window(self, window: GroupWindow) -> BoundGroupWindow:
+        call = x.Apply(window.kind, (window.time, *window.lengths))
+        found = group_window_of(self.context, self.binder, call)
+        assert found is not None
+        return BoundGroupWindow(found.window, found.time, window.name)
+
+    def _rows(self, window: GroupWindow) -> tuple[int, int]:
+        """Size and slide of a window of a number of rows."""
+        time = self.binder.bind(window.time)
+        if window.kind == "SESSION":
+            raise SqlError("a session window has a gap of time, not of rows")
+        if time.time is not TimeAttribute.PROCTIME and not self.context.batch:
+            raise SqlError(
+                "Event-time grouping windows on row intervals are currently not supported: a "
+                "window of a number of rows is on a processing time attribute"
+            )
+        slide, *size = [_count(a) for a in window.lengths]
+        return (size[0], slide) if size else (slide, slide)
+
+    def _aggregated(self, aggregation: Aggregation, nodes: Sequence[x.Node]) -> n.Node:
+        plan, bound, _ = aggregation.select([_value(v) for v in nodes])
+        return n.Project.of(plan, bound, self.names(nodes))
+
+    def over(self, windows: Sequence[OverWindow], fields: Sequence[Any]) -> n.Node:
+        """Columns of the rows around each row."""
+        nodes = self.nodes(fields)
+        values = [_value(v) for v in nodes]
+        if not any(contains_over(v) for v in values):
+            return self.select(fields)
+        named = {w.name: w.over for w in windows}
+        plan, bound = bind_over(self.context, self.plan, self.scope, values, named)
+        return n.Project.of(plan, bound, self.names(nodes))
+
+    def filtered(self, predicate: Any) -> n.Node:
+        """Rows for which a condition is TRUE."""
+        condition = self.binder.condition(node_of(predicate), "where")
+        return n.Filter.of(self.plan, condition)
+
+    def sort_keys(self, fields: Sequence[Any]) -> tuple[SortKey, ...]:
+        """Columns of `order_by`."""
+        keys = []
+        for field in fields:
+            node = _column_node(field)
+            order = node if isinstance(node, x.Order) else x.Order(node)
+            index = column_index(self.binder.bind(order.value))
+            if index is None:
+                raise SqlError("order_by takes columns; add others with select() first")
+            keys.append(SortKey(index, order.descending, order.nulls_first))
+        return tuple(keys)
+
+    def bound(self, field: Any) -> Bound:
+        """One expression."""
+        return self.binder.bind(_value(node_of(field)))
+
+
+def _count(node: x.Node) -> int:
+    """The number of a row interval."""
+    if isinstance(node, x.Apply) and node.function == "$rows":
+        count = node.args[0]
+        if isinstance(count, x.Constant) and isinstance(count.value, int) and count.value > 0:
+            return count.value
+    raise SqlError("size and slide of a window are both times or both row_interval(n)")
+
+
+def _value(node: x.Node) -> x.Node:
+    return node.value if isinstance(node, x.Alias) else node
+
+
+def _column_node(field: Any) -> x.Node:
+    """Names stand for columns where columns are expected."""
+    return x.Name((field,)) if isinstance(field, str) else node_of(field)

@@ -1,0 +1,97 @@
+"""Streams of the parts of a plan that Spark's JVM runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.connectors.spark_query import GroupBy, SparkQuery, SparkQuerySource
+from headrace.datastream.data_stream import DataStream
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.sql import types as t
+from headrace.sql.connectors.streams import with_operator
+from headrace.sql.operators.specs import LocalRankSpec, SegmentAggregateSpec, SegmentRankSpec
+from headrace.sql.segments.columns import RowsOfColumns, arrow_schema, whole_batch
+from headrace.sql.segments.expressions import column_name, storage
+from headrace.sql.segments.planning import LocalPhase, LocalRank, Segment, Where
+from headrace.sql.types import DataType
+
+__all__ = ["segment_accumulators", "segment_columns", "segment_ranked", "segment_rows"]
+
+
+def segment_rows(env: StreamExecutionEnvironment, segment: Segment, width: int) -> DataStream[Any]:
+    """Rows as tuples, in which only the segment's columns are set."""
+    return _stream(env, segment, RowsOfColumns(width, segment.columns))
+
+
+def segment_columns(env: StreamExecutionEnvironment, segment: Segment) -> DataStream[Any]:
+    """Arrow batches of internal values."""
+    return _stream(env, segment, whole_batch)
+
+
+def segment_accumulators(env: StreamExecutionEnvironment, segment: Segment) -> DataStream[Any]:
+    """Keys with accumulators, and with the ends of slices where there are windows."""
+    local = segment.local
+    assert isinstance(local, LocalPhase)
+    windows = local.slice_end is not None
+    big = t.BigIntType()
+    keys = tuple(map(column_name, local.keys))
+    texts = [place.text for place in local.places]
+    types: list[DataType] = [f.type for f in local.key_fields]
+    if local.slice_end is not None:
+        keys, types = (*keys, local.slice_end), [*types, big]
+    types += [place.type for place in local.places]
+    if windows:
+        texts.append(f"max({local.watermark})")
+        types.append(big)
+    query = _query(segment, (), types, GroupBy(keys, tuple(texts)))
+    source = SparkQuerySource(query, arrow_schema(types), whole_batch)
+    places = local.places if local.gap is None else local.places[:-2]
+    empty = tuple(place.empty for place in places)
+    spec = SegmentAggregateSpec(len(local.keys), empty, windows, local.gap)
+    return with_operator(_read(env, source), spec.kind, spec)
+
+
+def segment_ranked(
+    env: StreamExecutionEnvironment, segment: Segment, width: int, rank: LocalRankSpec
+) -> DataStream[Any]:
+    """The first rows of each key; only few of those that Spark reads become rows at all."""
+    local = segment.local
+    assert isinstance(local, LocalRank)
+    columns = segment.columns
+    types = [segment.nodes[-1].schema[i].type for i in columns]
+    types.append(t.BigIntType())
+    outputs = (*map(column_name, columns), local.watermark)
+    source = SparkQuerySource(_query(segment, outputs, types), arrow_schema(types), whole_batch)
+    place = {column: i for i, column in enumerate(columns)}
+    spec = SegmentRankSpec(
+        rank,
+        width,
+        columns,
+        tuple(place[k] for k in rank.key),
+        tuple((place[i], descending, nulls) for i, descending, nulls in rank.order),
+    )
+    return with_operator(_read(env, source), spec.kind, spec)
+
+
+def _stream(
+    env: StreamExecutionEnvironment, segment: Segment, records: Callable[[Any], list[Any]]
+) -> DataStream[Any]:
+    types = [segment.nodes[-1].schema[i].type for i in segment.columns]
+    query = _query(segment, tuple(map(column_name, segment.columns)), types)
+    return _read(env, SparkQuerySource(query, arrow_schema(types), records))
+
+
+def _query(
+    segment: Segment,
+    outputs: tuple[str, ...],
+    types: Sequence[DataType],
+    group_by: GroupBy | None = None,
+) -> SparkQuery:
+    steps = tuple(s.text if isinstance(s, Where) else s.texts for s in segment.steps)
+    return SparkQuery(segment.scan, steps, outputs, tuple(map(storage, types)), group_by)
+
+
+def _read(env: StreamExecutionEnvironment, source: SparkQuerySource) -> DataStream[Any]:
+    return env.from_source(source, WatermarkStrategy.no_watermarks(), "Source: Spark")

@@ -1,0 +1,196 @@
+"""Values as text: what CAST(... AS STRING) and tables on the screen show, and what Java prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from headrace.sql import types as t
+from headrace.sql.functions.builtin.bitmaps import bitmap_text
+from headrace.sql.functions.builtin.times import moment, to_local
+from headrace.sql.types import DataType
+
+Text = Callable[[Any], str]
+
+
+def double_text(value: float) -> str:
+    """As Java's `Double.toString`."""
+    from headrace.runtime.java_text import double_text as text
+
+    return text(value)
+
+
+def float_text(value: float) -> str:
+    """As Java's `Float.toString`."""
+    from headrace.runtime.java_text import float_text as text
+
+    return text(value)
+
+
+def decimal_text(value: Decimal) -> str:
+    """All digits, without an exponent."""
+    return f"{value:f}"
+
+
+def timestamp_text(micros: int, precision: int) -> str:
+    """`2020-01-31 10:20:30.123` with so many digits behind the point."""
+    text = moment(micros).strftime("%H:%M:%S")
+    day = moment(micros).date().isoformat()
+    fraction = f"{micros % 1_000_000:06d}000"[:precision]
+    return f"{day} {text}.{fraction}" if precision else f"{day} {text}"
+
+
+def time_text(micros: int, precision: int) -> str:
+    """`10:20:30.123` with so many digits behind the point."""
+    text = moment(micros).strftime("%H:%M:%S")
+    fraction = f"{micros % 1_000_000:06d}000"[:precision]
+    return f"{text}.{fraction}" if precision else text
+
+
+def date_text(days: int) -> str:
+    """`2020-01-31`."""
+    return moment(days * 86_400_000_000).date().isoformat()
+
+
+def interval_text(millis: int) -> str:
+    """`+1 02:03:04.567`."""
+    sign = "-" if millis < 0 else "+"
+    seconds, rest = divmod(abs(millis), 1000)
+    minutes, second = divmod(seconds, 60)
+    hours, minute = divmod(minutes, 60)
+    day, hour = divmod(hours, 24)
+    return f"{sign}{day} {hour:02d}:{minute:02d}:{second:02d}.{rest:03d}"
+
+
+def months_text(months: int) -> str:
+    """`+1-02`."""
+    year, month = divmod(abs(months), 12)
+    return f"{'-' if months < 0 else '+'}{year}-{month:02d}"
+
+
+def sql_text(type_: DataType, zone: ZoneInfo | None = None, printing: bool = False) -> Text:
+    """Makes the text of values that are not NULL, as CAST(... AS STRING) does.
+
+    Args:
+        type_: The type of the values.
+        zone: The session's time zone; UTC without one.
+        printing: As a table on the screen: bytes as hexadecimal digits.
+    """
+    if isinstance(type_, t.BooleanType):
+        return lambda v: "TRUE" if v else "FALSE"
+    if isinstance(type_, t.IntegralType):
+        return str
+    if isinstance(type_, t.FloatType):
+        return float_text
+    if isinstance(type_, t.DoubleType):
+        return double_text
+    if isinstance(type_, t.DecimalType):
+        return decimal_text
+    if isinstance(type_, t.DateType):
+        return date_text
+    if isinstance(type_, t.TimeType):
+        return lambda v: time_text(v, type_.precision)
+    if isinstance(type_, t.TimestampType):
+        return lambda v: timestamp_text(v, type_.precision)
+    if isinstance(type_, t.LocalZonedTimestampType):
+        at = zone or ZoneInfo("UTC")
+        return lambda v: timestamp_text(to_local(at, v), type_.precision)
+    if isinstance(type_, t.DayTimeIntervalType):
+        return interval_text
+    if isinstance(type_, t.YearMonthIntervalType):
+        return months_text
+    if isinstance(type_, t.BitmapType):
+        return bitmap_text
+    if isinstance(type_, t.BinaryType | t.VarBinaryType):
+        return (lambda v: f"x'{v.hex()}'") if printing else (lambda v: v.decode(errors="replace"))
+    return _container_text(type_, zone, printing)
+
+
+def _container_text(type_: DataType, zone: ZoneInfo | None, printing: bool) -> Text:
+    def inside(inner: DataType) -> Text:
+        text = sql_text(inner, zone, printing)
+        return lambda v: "NULL" if v is None else text(v)
+
+    if isinstance(type_, t.StructuredType):
+        named = [(f.name, inside(f.data_type)) for f in type_.fields]
+        return lambda v: (
+            "(" + ", ".join(f"{n}={f(x)}" for (n, f), x in zip(named, v, strict=True)) + ")"
+        )
+    if isinstance(type_, t.RowType):
+        fields = [inside(f.data_type) for f in type_.fields]
+        return lambda v: "(" + ", ".join(f(x) for f, x in zip(fields, v, strict=True)) + ")"
+    if isinstance(type_, t.MultisetType):
+        element = inside(type_.element_type)
+        return lambda v: "{" + ", ".join(f"{element(k)}={n}" for k, n in v.items()) + "}"
+    if isinstance(type_, t.ArrayType):
+        element = inside(type_.element_type)
+        return lambda v: "[" + ", ".join(map(element, v)) + "]"
+    if isinstance(type_, t.MapType):
+        key, value = inside(type_.key_type), inside(type_.value_type)
+        return lambda v: "{" + ", ".join(f"{key(a)}={value(b)}" for a, b in v.items()) + "}"
+    return str
+
+
+def java_text(type_: DataType) -> Text:
+    """Makes the text that Java prints for a value: what the print connector shows."""
+    text = _java_text(type_)
+    return lambda v: "null" if v is None else text(v)
+
+
+def _java_text(type_: DataType) -> Text:
+    if isinstance(type_, t.BooleanType):
+        return lambda v: "true" if v else "false"
+    if isinstance(type_, t.TimestampType):
+        return local_date_time_text
+    if isinstance(type_, t.LocalZonedTimestampType):
+        return lambda v: local_date_time_text(v, seconds=True) + "Z"
+    if isinstance(type_, t.TimeType):
+        return lambda v: local_date_time_text(v).partition("T")[2]
+    if isinstance(type_, t.DayTimeIntervalType):
+        return duration_text
+    if isinstance(type_, t.BinaryType | t.VarBinaryType):
+        return lambda v: "[" + ", ".join(str(b - 256 if b > 127 else b) for b in v) + "]"
+    if isinstance(type_, t.RowType):
+        fields = [java_text(f.data_type) for f in type_.fields]
+        return lambda v: "+I[" + ", ".join(f(x) for f, x in zip(fields, v, strict=True)) + "]"
+    if isinstance(type_, t.MultisetType):
+        element = java_text(type_.element_type)
+        return lambda v: "{" + ", ".join(f"{element(k)}={n}" for k, n in v.items()) + "}"
+    if isinstance(type_, t.ArrayType):
+        inner = java_text(type_.element_type)
+        return lambda v: "[" + ", ".join(map(inner, v)) + "]"
+    if isinstance(type_, t.MapType):
+        key, value = java_text(type_.key_type), java_text(type_.value_type)
+        return lambda v: "{" + ", ".join(f"{key(a)}={value(b)}" for a, b in v.items()) + "}"
+    return sql_text(type_)
+
+
+def local_date_time_text(micros: int, seconds: bool = False) -> str:
+    """As Java's `LocalDateTime.toString`: seconds and fraction only where they are not zero."""
+    at = moment(micros)
+    text = f"{at.date().isoformat()}T{at:%H:%M}"
+    if seconds or at.second or at.microsecond:
+        text += f":{at.second:02d}"
+    if at.microsecond:
+        text += (
+            f".{at.microsecond:06d}" if at.microsecond % 1000 else f".{at.microsecond // 1000:03d}"
+        )
+    return text
+
+
+def duration_text(millis: int) -> str:
+    """As Java's `Duration.toString`: `PT1H2M3.5S`."""
+    if not millis:
+        return "PT0S"
+    sign, rest = ("-", -millis) if millis < 0 else ("", millis)
+    hours, rest = divmod(rest, 3_600_000)
+    minutes, rest = divmod(rest, 60_000)
+    text = "PT"
+    text += f"{sign}{hours}H" if hours else ""
+    text += f"{sign}{minutes}M" if minutes else ""
+    if rest:
+        whole, fraction = divmod(rest, 1000)
+        text += f"{sign}{whole}" + (f".{fraction:03d}".rstrip("0") if fraction else "") + "S"
+    return text

@@ -1,0 +1,247 @@
+"""Internal values and the Python objects that users see.
+
+| type | internal | for users |
+|---|---|---|
+| whole numbers, BOOLEAN, text, bytes, DECIMAL, FLOAT, DOUBLE | the same | the same |
+| DATE | days since 1970 | `datetime.date` |
+| TIME | microseconds of the day | `datetime.time` |
+| TIMESTAMP | microseconds since 1970 | `datetime.datetime` |
+| TIMESTAMP_LTZ | microseconds since 1970 in UTC | `datetime.datetime` in the session's zone |
+| INTERVAL of days to seconds / of months | milliseconds / months | `datetime.timedelta` / int |
+| ARRAY / ROW / MAP | tuple / tuple / dict | list / `Row` / dict |
+
+A row of a table is a tuple. A row of a changelog that is more than inserts ends with its kind, the
+number of a `RowKind`; an odd one takes a row back.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from headrace.common.errors import TypeMismatchError
+from headrace.common.types import row_of
+from headrace.sql import types as t
+from headrace.sql.functions.builtin.arithmetic import decimal_of, fit_decimal, float32
+from headrace.sql.functions.builtin.bitmaps import build
+from headrace.sql.types import DataType
+
+__all__ = ["Converter", "literal_text", "row_to_external", "to_external", "to_internal"]
+
+Converter = Callable[[Any], Any]
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+_EPOCH_DAY = datetime.date(1970, 1, 1).toordinal()
+_MICRO = datetime.timedelta(microseconds=1)
+
+
+def local_zone() -> ZoneInfo:
+    """The time zone of this machine, as far as it can be found; else UTC."""
+    import os
+    from pathlib import Path
+
+    name = os.environ.get("TZ", "")
+    if not name:
+        path = str(Path("/etc/localtime").resolve())
+        name = path.partition("zoneinfo/")[2] or "UTC"
+    try:
+        return ZoneInfo(name)
+    except Exception:
+        return ZoneInfo("UTC")
+
+
+def to_external(
+    type_: DataType, zone: ZoneInfo | None = None, named: bool = True
+) -> Converter | None:
+    """Makes users' objects of internal values; None where they are the same."""
+    if isinstance(type_, t.LocalZonedTimestampType):
+        target = zone or local_zone()
+
+        def instant(value: Any) -> Any:
+            if value is None:
+                return None
+            aware = (_EPOCH + value * _MICRO).replace(tzinfo=datetime.UTC)
+            return aware.astimezone(target).replace(tzinfo=None)
+
+        return instant
+    if isinstance(type_, t.RowType):
+        names = type_.names if named else None
+        fields = [to_external(f.data_type, zone, named) for f in type_.fields]
+        return lambda v: None if v is None else row_of(_converted(v, fields), names)
+    if isinstance(type_, t.MultisetType):
+        element = to_external(type_.element_type, zone, named) or _same
+        return lambda v: None if v is None else {element(k): n for k, n in v.items()}
+    if isinstance(type_, t.ArrayType):
+        inner = to_external(type_.element_type, zone, named)
+        if inner is None:
+            return lambda v: None if v is None else list(v)
+        return lambda v: None if v is None else list(map(inner, v))
+    if isinstance(type_, t.MapType):
+        key, value = (
+            to_external(type_.key_type, zone, named),
+            to_external(type_.value_type, zone, named),
+        )
+        if key is None and value is None:
+            return None
+        k, w = key or _same, value or _same
+        return lambda v: None if v is None else {k(a): w(b) for a, b in v.items()}
+    return type_.from_sql_type if type_.need_conversion() else None
+
+
+def row_to_external(
+    types: Sequence[DataType], zone: ZoneInfo | None = None, named: bool = True
+) -> Callable[[Sequence[Any]], list[Any]]:
+    """Makes a list of users' objects of an internal row; rows inside may have names."""
+    converters = [to_external(x, zone, named) for x in types]
+    if not any(converters):
+        return list
+    return lambda row: _converted(row, converters)
+
+
+def _converted(row: Sequence[Any], converters: Sequence[Converter | None]) -> list[Any]:
+    return [v if c is None else c(v) for v, c in zip(row, converters, strict=True)]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def to_internal(type_: DataType, zone: ZoneInfo | None = None) -> Converter:
+    """Makes internal values of users' objects, checking that they fit."""
+    convert = _to_internal(type_, zone)
+
+    def checked(value: Any) -> Any:
+        if value is None:
+            if not type_.is_nullable:
+                raise TypeMismatchError(f"NULL where {type_.sql_text()} was declared")
+            return None
+        try:
+            return convert(value)
+        except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            raise TypeMismatchError(
+                f"{value!r} ({type(value).__name__}) is no {type_.sql_text()}"
+            ) from error
+
+    return checked
+
+
+def _to_internal(type_: DataType, zone: ZoneInfo | None) -> Converter:
+    if isinstance(type_, t.IntegralType):
+        return _whole(type_)
+    if isinstance(type_, t.FloatType):
+        return lambda v: float32(float(v))
+    if isinstance(type_, t.DoubleType):
+        return float
+    if isinstance(type_, t.DecimalType):
+        return _decimal(type_)
+    if isinstance(type_, t.LocalZonedTimestampType):
+        return lambda v: _instant(v, zone or local_zone())
+    if isinstance(type_, t.TimestampType):
+        return _timestamp
+    if isinstance(type_, t.RowType):
+        return _row(type_, zone)
+    if isinstance(type_, t.MultisetType):
+        element = to_internal(type_.element_type, zone)
+        return lambda v: {element(k): n for k, n in v.items()}
+    if isinstance(type_, t.ArrayType):
+        inner = to_internal(type_.element_type, zone)
+        return lambda v: tuple(map(inner, v))
+    if isinstance(type_, t.MapType):
+        key, value = to_internal(type_.key_type, zone), to_internal(type_.value_type, zone)
+        return lambda v: {key(a): value(b) for a, b in v.items()}
+    return _simple(type_)
+
+
+def _simple(type_: DataType) -> Converter:
+    if isinstance(type_, t.BooleanType):
+        return _expect(bool)
+    if isinstance(type_, t.CharType | t.VarCharType):
+        return _expect(str)
+    if isinstance(type_, t.BinaryType | t.VarBinaryType):
+        return lambda v: bytes(v) if isinstance(v, bytes | bytearray | memoryview) else _refuse(v)
+    if isinstance(type_, t.BitmapType):
+        return build
+    if isinstance(type_, t.DateType):
+        return lambda v: v if isinstance(v, int) else v.toordinal() - _EPOCH_DAY
+    if isinstance(type_, t.DayTimeIntervalType):
+        return lambda v: v if isinstance(v, int) else v // datetime.timedelta(milliseconds=1)
+    return type_.to_sql_type
+
+
+def _refuse(value: Any) -> Any:
+    raise TypeError(f"unexpected {type(value).__name__}")
+
+
+def _expect(kind: type) -> Converter:
+    return lambda v: v if isinstance(v, kind) else _refuse(v)
+
+
+def _whole(type_: t.IntegralType) -> Converter:
+    low, high = -(1 << type_.bits - 1), (1 << type_.bits - 1) - 1
+
+    def whole(value: Any) -> int:
+        number = int(value) if not isinstance(value, str) else _refuse(value)
+        if not low <= number <= high:
+            raise ValueError(f"{number} is beyond {low} to {high}")
+        return int(number)
+
+    return whole
+
+
+def _decimal(type_: t.DecimalType) -> Converter:
+    def decimal(value: Any) -> Decimal:
+        fitted = fit_decimal(decimal_of(value), type_.precision, type_.scale)
+        if fitted is None:
+            raise ValueError("too many digits")
+        return fitted
+
+    return decimal
+
+
+def _timestamp(value: Any) -> int:
+    if isinstance(value, int):
+        return value
+    return int((value.replace(tzinfo=None) - _EPOCH) // _MICRO)
+
+
+def _instant(value: Any, zone: ZoneInfo) -> int:
+    if isinstance(value, int):
+        return value
+    if hasattr(value, "seconds") and hasattr(value, "nanos"):
+        return int(value.seconds * 1_000_000 + value.nanos // 1000)
+    aware = value if value.tzinfo is not None else value.replace(tzinfo=zone)
+    return int((aware.astimezone(datetime.UTC).replace(tzinfo=None) - _EPOCH) // _MICRO)
+
+
+def _row(type_: t.RowType, zone: ZoneInfo | None) -> Converter:
+    names = type_.names
+    fields = [to_internal(f.data_type, zone) for f in type_.fields]
+
+    def row(value: Any) -> tuple[Any, ...]:
+        if isinstance(value, dict):
+            value = [value.get(n) for n in names]
+        elif not isinstance(value, tuple | list) and hasattr(value, "get_fields_by_names"):
+            value = value.get_fields_by_names(names)
+        if len(value) != len(fields):
+            raise ValueError(f"{len(value)} fields instead of {len(fields)}")
+        return tuple([f(v) for f, v in zip(fields, value, strict=True)])
+
+    return row
+
+
+def literal_text(value: Any, type_: DataType) -> str:
+    """A literal as plans show it."""
+    from headrace.sql.types.text import sql_text
+
+    if value is None:
+        return "null"
+    if isinstance(type_, t.CharType | t.VarCharType):
+        return "'" + str(value).replace("'", "''") + "'"
+    if isinstance(type_, t.BooleanType):
+        return "true" if value else "false"
+    if isinstance(type_, t.DayTimeIntervalType | t.YearMonthIntervalType):
+        return str(value)
+    return sql_text(type_)(value)

@@ -1,0 +1,1 @@
+"""Users' functions: how they are bound to types, and how they run in slots."""
