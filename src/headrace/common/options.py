@@ -466,11 +466,14 @@ METRICS_FETCHER_INTERVAL = _option(
     "How often the dashboard's metrics are brought up to date.",
 )  # fmt: skip
 TASK_CANCELLATION_INTERVAL = _option(
-    "task.cancellation.interval", DURATION, "30 s", "Time between two attempts at cancelling."
-)
+    "task.cancellation.interval", DURATION, "30 s",
+    "How often user code that does not return is interrupted when a job is cancelled or has "
+    "failed. `close()` of functions is never interrupted.",
+)  # fmt: skip
 TASK_CANCELLATION_TIMEOUT = _option(
     "task.cancellation.timeout", DURATION, "3 min",
-    "After this time without success, a slot that is to be cancelled is killed.",
+    "A slot whose user code has not returned and whose functions are not closed after this time "
+    "is killed. 0 lets it take as long as it takes.",
 )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from headrace.graph.ids import CheckpointId, VertexId
 from headrace.graph.job_graph import JobGraph, JobVertex
 from headrace.runtime.epoch import CheckpointRequest, SubtaskKey
 from headrace.runtime.messages import Snapshotted
+from headrace.runtime.slot_protocol import steady_ms
 from headrace.runtime.storage import Storages, join, name_of, relative_to, resolve
 
 _log = logging.getLogger(__name__)
@@ -93,6 +94,7 @@ class _Pending:
     checkpoint: CheckpointId
     directory: str
     started_ms: int
+    expires_at: int
     enumerators: dict[VertexId, Any]
     order: SavepointOrder | None
     parts: dict[SubtaskKey, Snapshotted] = field(default_factory=dict)
@@ -116,7 +118,11 @@ class _Pending:
 
 
 class CheckpointCoordinator:
-    """Checkpoints of one job, over all its attempts. Parts arrive on other threads."""
+    """Checkpoints of one job, over all its attempts. Parts arrive on other threads.
+
+    Times of day are what people see; what has passed between two times is measured by `clock`,
+    which nobody can set.
+    """
 
     def __init__(
         self,
@@ -125,12 +131,14 @@ class CheckpointCoordinator:
         settings: CheckpointSettings,
         store: CheckpointStore,
         on_end: Callable[[CheckpointId, bool], None] = lambda checkpoint, completed: None,
+        clock: Callable[[], int] = steady_ms,
     ) -> None:
         self.job_graph = job_graph
         self._job_id = job_id
         self._settings = settings
         self.store = store
         self._on_end = on_end
+        self._clock = clock
         self._lock = threading.Lock()
         # Held while a checkpoint becomes complete: an attempt that ends meanwhile must see it
         # either complete, with all that follows from it, or never.
@@ -139,8 +147,8 @@ class CheckpointCoordinator:
         self._pending: dict[CheckpointId, _Pending] = {}
         self._ending = 0
         self._orders: list[SavepointOrder] = []
-        self._last_start_ms: int | None = None
-        self._last_end_ms: int | None = None
+        self._last_start: int | None = None
+        self._last_end: int | None = None
         self._failures = ToleratedFailures(settings.tolerable_failures)
         self.history: list[dict[str, Any]] = []
         self.totals = {"COMPLETED": 0, "FAILED": 0}
@@ -153,25 +161,30 @@ class CheckpointCoordinator:
             self._orders.append(order)
 
     def next_due(self, now_ms: int) -> int | None:
-        """When there is something to do next: a checkpoint to start, or one to give up."""
-        with self._lock:
-            expiry = [p.started_ms + self._settings.timeout_ms for p in self._pending.values()]
-            start = self._next_start(now_ms)
-        return min((*expiry, *([] if start is None else [start])), default=None)
+        """When there is something to do next, a checkpoint to start or one to give up.
 
-    def _next_start(self, now_ms: int) -> int | None:
+        The answer is a time of day if it is `now_ms` now.
+        """
+        with self._lock:
+            expiry = [p.expires_at for p in self._pending.values()]
+            start = self._next_start()
+        due = min((*expiry, *([] if start is None else [start])), default=None)
+        return None if due is None else now_ms + due - self._clock()
+
+    def _next_start(self) -> int | None:
         """When the next checkpoint may start; None if none is wanted or enough are under way."""
         if len(self._pending) >= self._settings.limit:
             return None
+        now = self._clock()
         if self._orders:
-            return now_ms
+            return now
         if self._settings.interval_ms is None:
             return None
-        if self._last_start_ms is None:
-            self._last_start_ms = now_ms
-        due = self._last_start_ms + self._settings.interval_ms
-        if self._last_end_ms is not None:
-            due = max(due, self._last_end_ms + self._settings.min_pause_ms)
+        if self._last_start is None:
+            self._last_start = now
+        due = self._last_start + self._settings.interval_ms
+        if self._last_end is not None:
+            due = max(due, self._last_end + self._settings.min_pause_ms)
         return due
 
     def begin(
@@ -179,8 +192,8 @@ class CheckpointCoordinator:
     ) -> tuple[CheckpointRequest, SavepointOrder | None] | None:
         """Start a checkpoint if one is due: the request for the epoch's plan."""
         with self._lock:
-            due = self._next_start(now_ms)
-            if due is None or due > now_ms:
+            due = self._next_start()
+            if due is None or due > self._clock():
                 return None
             order = self._orders.pop(0) if self._orders else None
             checkpoint = self._next_checkpoint()
@@ -188,8 +201,8 @@ class CheckpointCoordinator:
                 directory = self.store.savepoint_directory(order.directory, self._job_id)
             else:
                 directory = self.store.directory_of(checkpoint)
-                self._last_start_ms = now_ms
-            pending = _Pending(checkpoint, directory, now_ms, enumerators, order)
+                self._last_start = self._clock()
+            pending = _Pending(checkpoint, directory, now_ms, self._expiry(), enumerators, order)
             if not pending.savepoint:
                 pending.base = self._base()
             self._pending[checkpoint] = pending
@@ -201,10 +214,15 @@ class CheckpointCoordinator:
         with self._lock:
             checkpoint = self._next_checkpoint()
             directory = self.store.directory_of(checkpoint)
-            pending = _Pending(checkpoint, directory, now_ms, enumerators, None, final=True)
+            pending = _Pending(
+                checkpoint, directory, now_ms, self._expiry(), enumerators, None, final=True
+            )
             pending.base = self._base()
             self._pending[checkpoint] = pending
         return self._request(pending)
+
+    def _expiry(self) -> int:
+        return self._clock() + self._settings.timeout_ms
 
     def _request(self, pending: _Pending) -> CheckpointRequest:
         base = None if pending.base is None else pending.base.checkpoint
@@ -290,7 +308,7 @@ class CheckpointCoordinator:
         subsumed: list[_Pending] = []
         with self._lock:
             self._failures.succeeded()
-            self._last_end_ms = now_ms
+            self._last_end = self._clock()
             full_size = sum(i.size for i in completed.increments)
             self._remember(pending, "COMPLETED", full_size, now_ms)
             if pending.binding:
@@ -385,12 +403,13 @@ class CheckpointCoordinator:
 
     # Giving up.
 
-    def expire(self, now_ms: int) -> CheckpointError | None:
+    def expire(self) -> CheckpointError | None:
         """Give up what has taken too long. An error if too many checkpoints have failed now."""
         timeout_ms = self._settings.timeout_ms
         with self._completing:
             with self._lock:
-                late = [p for p in self._pending.values() if now_ms >= p.started_ms + timeout_ms]
+                now = self._clock()
+                late = [p for p in self._pending.values() if now >= p.expires_at]
                 for pending in late:
                     del self._pending[pending.checkpoint]
             verdicts = [

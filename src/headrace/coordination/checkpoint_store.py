@@ -9,11 +9,13 @@ metadata are relative: a savepoint's directory, which has all it needs, can be m
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
+import logging
 import pickle
 import secrets
 import zlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +26,8 @@ from headrace.graph.ids import CheckpointId
 from headrace.graph.job_graph import JobGraph, JobVertex
 from headrace.runtime.snapshot_files import read_snapshot
 from headrace.runtime.storage import Storages, join, name_of, resolve
+
+_log = logging.getLogger(__name__)
 
 METADATA = "_metadata"
 FORMAT = 2
@@ -285,12 +289,16 @@ class CheckpointStore:
         return not checkpoint.savepoint and resolve(checkpoint.directory, "..") == self.directory
 
     def _sweep(self, in_use: Collection[CompletedCheckpoint] = ()) -> None:
-        """Delete what was retired, as far as nobody needs it."""
+        """Delete what was retired, as far as nobody needs it.
+
+        What cannot be deleted now is tried again next time: it takes space, but does no harm.
+        """
         needed = {file for c in (*self.completed, *in_use) for file in c.all_files}
         for checkpoint in [c for c in self._retired if c not in in_use]:
-            self._retired.remove(checkpoint)
-            if self._owns(checkpoint):
-                checkpoint.discard(needed)
+            with _tolerant(checkpoint.directory):
+                if self._owns(checkpoint):
+                    checkpoint.discard(needed)
+                self._retired.remove(checkpoint)
 
     def base(self, job_id: str, most_increments: int) -> CompletedCheckpoint | None:
         """What the next incremental checkpoint builds upon; None if it should be a full one.
@@ -327,4 +335,13 @@ class CheckpointStore:
         self._retired += [*self.completed, *self._dropped]
         self.completed, self._dropped = [], []
         self._sweep()
-        self.storages.of(self.directory).delete_empty_directory(self.directory)
+        with _tolerant(self.directory):
+            self.storages.of(self.directory).delete_empty_directory(self.directory)
+
+
+@contextlib.contextmanager
+def _tolerant(directory: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        _log.warning("%s cannot be deleted: %s", directory, error)

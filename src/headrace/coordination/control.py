@@ -23,7 +23,8 @@ class ControlServer:
     """Accepts slots of one incarnation of a job and passes their messages on.
 
     `on_message` is called on the connection's thread, in the order in which a slot sent; `on_lost`
-    when a connection breaks before the slot said goodbye.
+    when a connection breaks before the slot said goodbye. What `on_message` raises is trouble of
+    this process and says nothing about the slot: `on_error` is told.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class ControlServer:
         incarnation: int,
         on_message: Callable[[Any], None],
         on_lost: Callable[[SlotId], None],
+        on_error: Callable[[Exception], None],
     ) -> None:
         self._listener = Listener(address, backlog=64)
         self._token = token.encode()
@@ -40,6 +42,7 @@ class ControlServer:
         self._incarnation = incarnation
         self._on_message = on_message
         self._on_lost = on_lost
+        self._on_error = on_error
         self._lock = threading.Lock()
         self._slots: dict[SlotId, Connection] = {}
         self.hellos: dict[SlotId, m.Hello] = {}
@@ -92,23 +95,28 @@ class ControlServer:
         if not self._knows_token(connection):
             connection.close()
             return
+        while (data := _received(connection)) is not None:
+            message = pickle.loads(data)
+            if isinstance(message, m.Hello):
+                if message.incarnation != self._incarnation or message.slot in self.hellos:
+                    # Spark ran a start task twice, or an old slot came back: not one of ours.
+                    connection.close()
+                    return
+                slot = message.slot
+                self._slots[slot] = connection
+                self.hellos[slot] = message
+            ended = ended or isinstance(message, m.Closed)
+            self._handle(message)
+        connection.close()
+        if slot is not None and not ended and not self._closed:
+            self._on_lost(slot)
+
+    def _handle(self, message: Any) -> None:
         try:
-            while True:
-                message = pickle.loads(connection.recv_bytes())
-                if isinstance(message, m.Hello):
-                    if message.incarnation != self._incarnation or message.slot in self.hellos:
-                        # Spark ran a start task twice, or an old slot came back: not one of ours.
-                        connection.close()
-                        return
-                    slot = message.slot
-                    self._slots[slot] = connection
-                    self.hellos[slot] = message
-                ended = ended or isinstance(message, m.Closed)
-                self._on_message(message)
-        except (EOFError, OSError):
-            connection.close()
-            if slot is not None and not ended and not self._closed:
-                self._on_lost(slot)
+            self._on_message(message)
+        except Exception as error:
+            _log.exception("what a slot sent could not be handled")
+            self._on_error(error)
 
     def _knows_token(self, connection: Connection) -> bool:
         """Whether it is one of ours; not asked where calls are taken, since a stranger is slow."""
@@ -120,6 +128,14 @@ class ControlServer:
                 _log.warning("refused a control connection: %s", error)
             return False
         return True
+
+
+def _received(connection: Connection) -> bytes | None:
+    """The next message; None if the other end is gone."""
+    try:
+        return connection.recv_bytes()
+    except (EOFError, OSError):
+        return None
 
 
 def _end(connection: Connection) -> None:

@@ -29,12 +29,13 @@ from headrace.graph.physical_graph import PhysicalGraph
 from headrace.runtime import messages as m
 from headrace.runtime.epoch import CheckpointRequest, EpochPlan, EpochReport, SubtaskKey
 from headrace.runtime.failure import FailureReport
-from headrace.runtime.slot_protocol import SlotLaunch, now_ms
+from headrace.runtime.slot_protocol import SlotLaunch
 
 _SLOT_START_S = 120.0
 _SLOT_LOOK_S = 1.0
 _REPORT_WAIT_S = 60.0
 _CLOSE_WAIT_S = 10.0
+"""What a slot needs beyond its own time limit to say that it has ended."""
 
 Failure = FailureReport | str
 """What a slot reported, or what became of a slot."""
@@ -76,6 +77,7 @@ class JobAttempt:
         on_snapshot: Callable[[m.Snapshotted], None],
         on_committed: Callable[[CheckpointId], None] = lambda checkpoint: None,
         heartbeats: HeartbeatSettings | None = None,
+        cancellation: m.Close | None = None,
         on_tick: Callable[[], None] = lambda: None,
     ) -> None:
         self.incarnation = incarnation
@@ -85,6 +87,7 @@ class JobAttempt:
         self._on_output = on_output
         self._on_snapshot = on_snapshot
         self._on_committed = on_committed
+        self._close = cancellation or m.Close()
         self._committed: dict[SlotId, CheckpointId] = {}
         self._committed_last = 0
         self._changed = threading.Condition()
@@ -99,7 +102,7 @@ class JobAttempt:
         self._directory = tempfile.mkdtemp(prefix="headrace-")
         address = carrier.control_address() or os.path.join(self._directory, "control")
         self._server = ControlServer(
-            address, self._token, incarnation, self._on_message, self._on_lost
+            address, self._token, incarnation, self._on_message, self._on_lost, self._on_error
         )
         self._heartbeats = Heartbeats(
             heartbeats or HeartbeatSettings(),
@@ -244,22 +247,21 @@ class JobAttempt:
         slots = map(SlotId, range(self._physical.slots))
         return min((self._committed.get(slot, 0) for slot in slots), default=0)
 
-    def wait(self, until_ms: int | None) -> None:
-        """Sleep until a time, or until somebody calls `wake`, or the attempt fails."""
+    def wait(self, timeout_s: float | None) -> None:
+        """Sleep for a time, or until somebody calls `wake`, or the attempt fails."""
         with self._changed:
-            while not (self._woken or self._cancelled or self._failure):
-                left = None if until_ms is None else (until_ms - now_ms()) / 1000
-                if left is not None and left <= 0:
-                    break
-                self._changed.wait(left)
+            self._changed.wait_for(
+                lambda: self._woken or self._cancelled or self._failure, timeout_s
+            )
         self._check()
 
-    def wait_for(self, done: Future[Any], until_ms: int | None) -> None:
+    def wait_for(self, done: Future[Any], timeout_s: float | None) -> None:
         """Sleep until something is done or the time is over; raises if the attempt fails."""
         done.add_done_callback(lambda _: self._notify())
         with self._changed:
-            left = None if until_ms is None else max(until_ms - now_ms(), 0) / 1000
-            self._changed.wait_for(lambda: done.done() or self._failure or self._cancelled, left)
+            self._changed.wait_for(
+                lambda: done.done() or self._failure or self._cancelled, timeout_s
+            )
         self._check()
 
     def _notify(self) -> None:
@@ -290,16 +292,21 @@ class JobAttempt:
     def _end_what_runs(self) -> None:
         """The Spark job, and user code that may sleep in a slot."""
         self._carrier.cancel()
-        self._server.broadcast(m.Close())
+        self._server.broadcast(self._close)
 
     def close(self) -> list[m.Closed]:
         """Close the functions and let the slots go; their last words."""
-        self._heartbeats.stop()
         self.queries.close()
-        self._server.broadcast(m.Close())
+        self._server.broadcast(self._close)
+        timeout_s = self._close.timeout_s
         with self._changed:
             expected = set(self._server.hellos)
-            self._changed.wait_for(lambda: expected <= set(self._closed), _CLOSE_WAIT_S)
+            self._changed.wait_for(
+                lambda: expected <= set(self._closed),
+                None if timeout_s is None else timeout_s + _CLOSE_WAIT_S,
+            )
+        # Not before: a slot that is silent, or whose host is gone, is not waited for.
+        self._heartbeats.stop()
         self._server.close()
         shutil.rmtree(self._directory, ignore_errors=True)
         return list(self._closed.values())
@@ -366,6 +373,9 @@ class JobAttempt:
             "ran out of memory, or its executor is gone; the cluster's logs tell more",
             slot,
         )
+
+    def _on_error(self, error: Exception) -> None:
+        self.fail(f"the driver could not handle a slot's message: {type(error).__name__}: {error}")
 
     def _on_silent(self, slot: SlotId, silence_s: float) -> None:
         hello = self._server.hellos[slot]

@@ -52,7 +52,7 @@ from headrace.runtime import messages as m
 from headrace.runtime.deployment import JobSettings, deployment_of, library_modules
 from headrace.runtime.epoch import EpochPlan, EpochReport
 from headrace.runtime.local_copies import LocalCopies
-from headrace.runtime.slot_protocol import now_ms
+from headrace.runtime.slot_protocol import now_ms, steady_ms
 from headrace.runtime.storage import join, shared
 
 _log = logging.getLogger(__name__)
@@ -312,7 +312,8 @@ class JobMaster:
             self._on_snapshot,
             self._on_committed,
             heartbeats=self._options.heartbeats,
-            on_tick=lambda: self._expire(now_ms()),
+            cancellation=self._options.cancellation,
+            on_tick=self._expire,
         )
         self.attempt = attempt
         self._collected.attempt_started(self._incarnation)
@@ -447,8 +448,9 @@ class JobMaster:
     def _ended_by(self, order: SavepointOrder, attempt: JobAttempt) -> bool:
         """Wait for the snapshot that ends the attempt; one that failed lets the job go on."""
         while not order.done.done():
-            attempt.wait_for(order.done, self.checkpoints.next_due(now_ms()))
-            self._expire(now_ms())
+            now = now_ms()
+            attempt.wait_for(order.done, _seconds_until(self.checkpoints.next_due(now), now))
+            self._expire()
         failed = order.done.exception() is not None
         if failed and order.drain:
             order.done.result()
@@ -463,7 +465,7 @@ class JobMaster:
             return
         while True:
             while not attempt.wait_until(lambda: not checkpoints.under_way, _LOOK_S):
-                self._expire(now_ms())
+                self._expire()
             latest = checkpoints.store.latest
             if latest is not None and latest.final:
                 attempt.wait_for_commit(latest.checkpoint)
@@ -473,10 +475,9 @@ class JobMaster:
             attempt.take_snapshots(request)
 
     def _plan(self, attempt: JobAttempt) -> tuple[EpochPlan, SavepointOrder | None]:
-        now = now_ms()
-        self._expire(now)
-        splits = self._sources.discover(now)
-        begun = self.checkpoints.begin(now, self._sources.snapshot())
+        self._expire()
+        splits = self._sources.discover(steady_ms())
+        begun = self.checkpoints.begin(now_ms(), self._sources.snapshot())
         request, order = begun if begun is not None else (None, None)
         if request is not None:
             self._collected.planned(request.checkpoint, self._epoch)
@@ -491,7 +492,7 @@ class JobMaster:
             request,
             self.checkpoints.begin_commit() if uncovered else None,
             drain=order is not None and order.drain,
-            max_watermarks=self._alignment.limits(now),
+            max_watermarks=self._alignment.limits(steady_ms()),
         )
         return plan, order
 
@@ -518,11 +519,12 @@ class JobMaster:
     def _wait_for_work(self, attempt: JobAttempt, reports: tuple[EpochReport, ...]) -> None:
         """Sleep until there is something to do; no Spark job runs meanwhile."""
         self._collected.wait_while_full(self._cancelling)
-        now = now_ms()
-        due = [r.wake_up_at for r in reports if not r.finished]
-        due += [self._sources.next_discovery(now), self.checkpoints.next_due(now)]
-        due.append(self._alignment.resume_at())
-        attempt.wait(min((d for d in due if d is not None), default=None))
+        now, steady = now_ms(), steady_ms()
+        left = [_seconds_until(r.wake_up_at, now) for r in reports if not r.finished]
+        left.append(_seconds_until(self.checkpoints.next_due(now), now))
+        left.append(_seconds_until(self._sources.next_discovery(steady), steady))
+        left.append(_seconds_until(self._alignment.resume_at(), steady))
+        attempt.wait(min((s for s in left if s is not None), default=None))
 
     def _finish(self, error: JobExecutionError | None) -> None:
         status = JobStatus.FINISHED if error is None else JobStatus.FAILED
@@ -572,9 +574,9 @@ class JobMaster:
         if error is not None and self.attempt is not None:
             self.attempt.fail(str(error))
 
-    def _expire(self, now: int) -> None:
+    def _expire(self) -> None:
         """Give up checkpoints that take too long, and with too many of them the attempt."""
-        error = self.checkpoints.expire(now)
+        error = self.checkpoints.expire()
         if error is not None and self.attempt is not None:
             self.attempt.fail(str(error))
 
@@ -600,6 +602,11 @@ class JobMaster:
 
     def _as_error(self, raised: BaseException) -> JobExecutionError:
         return job_error(raised, self._id.to_hex_string(), self.job_graph.job_name)
+
+
+def _seconds_until(due_ms: int | None, now_ms: int) -> float | None:
+    """How long to wait: whoever waits must not look at a clock again that may be set meanwhile."""
+    return None if due_ms is None else max(due_ms - now_ms, 0) / 1000
 
 
 def _scale(job_graph: JobGraph | None) -> list[tuple[str, int]]:

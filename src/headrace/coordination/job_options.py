@@ -12,6 +12,7 @@ from headrace.coordination.job_attempt import SlotEnvironment
 from headrace.coordination.restart_policy import NoRestart, RestartPolicy
 from headrace.graph.job_graph import JobGraph
 from headrace.runtime.epoch import EpochReport
+from headrace.runtime.messages import Close
 from headrace.runtime.state.factory import StateBackendSettings
 from headrace.runtime.subtask_figures import MetricSettings
 
@@ -24,6 +25,7 @@ class JobMasterOptions:
     epoch_max_records: int | None = None
     slots: SlotEnvironment = field(default_factory=SlotEnvironment)
     heartbeats: HeartbeatSettings = field(default_factory=HeartbeatSettings)
+    cancellation: Close = field(default_factory=Close)
     job_parameters: dict[str, str] = field(default_factory=dict)
     cached_files: dict[str, str] = field(default_factory=dict)
     state_backend: StateBackendSettings = field(default_factory=StateBackendSettings)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 import pickle
 import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TextIO
 
 from headrace.graph.ids import CheckpointId
 from headrace.runtime.messages import Collected
@@ -19,16 +21,38 @@ _WAITING_RECORDS = 100_000
 
 
 class Terminal:
-    """Writes lines of all slots to the program's standard output, never mixing two of them."""
+    """Writes lines of all slots to the program's standard output, never mixing two of them.
+
+    A job does not depend on who looks at it: what cannot be written is dropped, as in Flink.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._warned = False
 
     def write(self, text: str, to_stderr: bool) -> None:
         stream = sys.stderr if to_stderr else sys.stdout
         with self._lock:
-            stream.write(text)
-            stream.flush()
+            try:
+                stream.write(text)
+                stream.flush()
+            except (OSError, ValueError) as error:
+                self._dropped(stream, error)
+
+    def _dropped(self, stream: TextIO, error: Exception) -> None:
+        if isinstance(error, BrokenPipeError):
+            _write_to_nobody(stream)
+        if not self._warned:
+            self._warned = True
+            _log.warning("what the job prints is dropped, and the job goes on: %s", error)
+
+
+def _write_to_nobody(stream: TextIO) -> None:
+    """Let a stream that nobody reads take what it still has, so that the program's end is quiet."""
+    with contextlib.suppress(OSError, ValueError):
+        nobody = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nobody, stream.fileno())
+        os.close(nobody)
 
 
 class Multiset:

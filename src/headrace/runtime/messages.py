@@ -64,7 +64,14 @@ class Ping:
 
 @dataclass(frozen=True)
 class Close:
-    """Close the functions and end."""
+    """Close the functions and end.
+
+    What user code does is interrupted, again and again in this interval, but `close()` never is.
+    A process that has not ended after the timeout, if there is one, ends at once.
+    """
+
+    interval_s: float = 30.0
+    timeout_s: float | None = 180.0
 
 
 @dataclass(frozen=True)

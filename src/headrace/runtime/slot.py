@@ -42,9 +42,8 @@ from headrace.runtime.state.factory import StateBackends
 from headrace.runtime.subtask import Subtask
 from headrace.runtime.task_listener import TaskListener
 from headrace.runtime.thread_dump import thread_dump
-from headrace.runtime.wire import MessageSocket
+from headrace.runtime.wire import MessageSocket, PeerGoneError
 
-_CANCEL_GRACE_S = 5.0
 _PLAN_WAIT_S = 60.0
 _GC_THRESHOLD = 100_000
 
@@ -61,7 +60,8 @@ class _Control:
             data = pickle.dumps(message, 5)
         except Exception:
             data = cloudpickle.dumps(message)
-        with self._lock:
+        # Half a message would be the end of the connection.
+        with _uninterrupted(), self._lock:
             self._connection.send_bytes(data)
 
     def receive(self) -> Any:
@@ -152,6 +152,8 @@ class Slot:
         self._begun: set[tuple[int, SubtaskKey]] = set()
         self._broken = False
         self._closing = False
+        self._busy = False
+        self._served = threading.Event()
         self._listener = TaskListener(
             os.path.join(launch.socket_dir, f"{launch.incarnation}-{launch.slot}.sock"),
             self._control.own_host(),
@@ -179,11 +181,13 @@ class Slot:
         self._listener.start()
         for target in (self._read_control, self._watch_executor):
             threading.Thread(target=target, daemon=True, name=target.__name__).start()
-        failure: FailureReport | None = None
+        signal.signal(signal.SIGINT, self._on_interrupt)
         try:
             self._serve()
         except KeyboardInterrupt:
             self._broken = True
+        self._busy = False
+        self._served.set()
         failure = self._close_subtasks()
         for stream in streams:
             stream.finish()
@@ -202,7 +206,7 @@ class Slot:
                 elif isinstance(message, m.Ping):
                     self._control.send(m.Pong(self._id))
                 elif isinstance(message, m.Close):
-                    self._interrupt()
+                    self._close(message)
                 elif isinstance(message, m.SampleStacks):
                     self._sampler().start(message)
                 elif isinstance(message, m.DumpThreads):
@@ -226,17 +230,29 @@ class Slot:
         dumped = m.ThreadsDumped(self._id, message.request, thread_dump(), working_for)
         self._control.send(dumped)
 
-    def _interrupt(self) -> None:
-        """End also when user code sleeps or loops: first politely, then not."""
-        self._closing = True
-        self._inbox.put(m.Close())
-        threading.Timer(_CANCEL_GRACE_S, _leave, (self._launch, 1)).start()
-        if self._busy:
-            main = threading.main_thread().ident
-            assert main is not None
-            signal.pthread_kill(main, signal.SIGINT)
+    def _close(self, message: m.Close) -> None:
+        """End, also when user code sleeps or loops. Several may say so: who fails, who cancels."""
+        if not self._closing:
+            self._closing = True
+            self._inbox.put(message)
+            threading.Thread(target=self._press, args=(message,), daemon=True).start()
 
-    _busy = False
+    def _press(self, close: m.Close) -> None:
+        """Interrupt user code until it returns, and end without it when time is over."""
+        main = threading.main_thread().ident
+        assert main is not None
+        deadline = time.monotonic() + (close.timeout_s or threading.TIMEOUT_MAX)
+        while not self._served.is_set() and (left := deadline - time.monotonic()) > 0:
+            signal.pthread_kill(main, signal.SIGINT)
+            self._served.wait(min(close.interval_s, left))
+        if close.timeout_s is not None:
+            time.sleep(max(deadline - time.monotonic(), 0))
+            _leave(self._launch, 1)
+
+    def _on_interrupt(self, *_: Any) -> None:
+        """On the main thread, so what it does at this moment is known for sure."""
+        if self._busy:
+            raise KeyboardInterrupt
 
     def _watch_executor(self) -> None:
         pid = self._launch.executor_pid
@@ -364,7 +380,7 @@ class Slot:
             for answer in answers:
                 channel.send(answer)
             channel.send_end()
-        except (OSError, EOFError):
+        except PeerGoneError:
             # The task is gone in the middle: this slot's state is of no epoch any more.
             self._broken = True
         finally:
@@ -400,7 +416,7 @@ class Slot:
         self._current = (subtask.vertex.id, subtask.task.subtask)
         try:
             report = subtask.run_epoch(plan, frames, send, partial(self._snapshots.take, subtask))
-        except (OSError, EOFError):
+        except PeerGoneError:
             raise
         except (Exception, SystemExit) as error:
             self._fail(error, subtask)
@@ -423,6 +439,15 @@ class Slot:
                     parallelism=subtask.task.parallelism,
                 )
         return failure
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _frames(channel: MessageSocket) -> Iterator[bytes]:

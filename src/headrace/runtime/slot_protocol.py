@@ -90,3 +90,14 @@ class TaskRequest:
 def now_ms() -> int:
     """Processing time."""
     return time.time_ns() // 1_000_000
+
+
+def steady_ms() -> int:
+    """A clock for what passes between two times: setting the clock of the host does not change it.
+
+    It shows about the time of day, but only for as long as nobody does.
+    """
+    return _STARTED_MS + time.monotonic_ns() // 1_000_000
+
+
+_STARTED_MS = now_ms() - time.monotonic_ns() // 1_000_000

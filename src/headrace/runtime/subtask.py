@@ -200,7 +200,7 @@ class Subtask:
         for operator in reversed(self.operators.values()):
             try:
                 operator.close()
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 first = first or error
         for backend in self.backends.values():
             backend.dispose()

@@ -144,6 +144,10 @@ def _unpack(packed: tuple[Any, ...]) -> Element:
     return StatusMark(packed[1]) if kind == _STATUS else EndMark()
 
 
+class PeerGoneError(EOFError):
+    """The other end of a connection is gone. An error of this side is never one."""
+
+
 class MessageSocket:
     """Length-prefixed messages over a stream socket; an empty one marks the end of a sequence."""
 
@@ -153,26 +157,39 @@ class MessageSocket:
 
     def send(self, message: bytes) -> None:
         if len(message) < 1 << 14:
-            self._sock.sendall(_LENGTH.pack(len(message)) + message)
+            self._send(_LENGTH.pack(len(message)) + message)
         else:
-            self._sock.sendall(_LENGTH.pack(len(message)))
-            self._sock.sendall(message)
+            self._send(_LENGTH.pack(len(message)))
+            self._send(message)
 
     def send_end(self) -> None:
-        self._sock.sendall(_LENGTH.pack(0))
+        self._send(_LENGTH.pack(0))
+
+    def _send(self, data: bytes) -> None:
+        try:
+            self._sock.sendall(data)
+        except OSError as error:
+            raise PeerGoneError(str(error)) from error
 
     def receive(self) -> bytes | None:
-        """The next message, None at the end of a sequence; EOFError when the other side is gone."""
-        head = self._reader.read(_LENGTH.size)
+        """The next message, None at the end of a sequence."""
+        head = self._read(_LENGTH.size)
         if len(head) < _LENGTH.size:
-            raise EOFError("the connection was closed")
+            raise PeerGoneError("the connection was closed")
         (length,) = _LENGTH.unpack(head)
         if length == 0:
             return None
-        message: bytes = self._reader.read(length)
+        message = self._read(length)
         if len(message) < length:
-            raise EOFError("the connection was closed inside a message")
+            raise PeerGoneError("the connection was closed inside a message")
         return message
+
+    def _read(self, length: int) -> bytes:
+        try:
+            data: bytes = self._reader.read(length)
+        except OSError as error:
+            raise PeerGoneError(str(error)) from error
+        return data
 
     def shut_down(self) -> None:
         """Have all that wait for this connection, on either side, find its end."""

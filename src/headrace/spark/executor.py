@@ -25,6 +25,7 @@ from headrace.coordination.metric_reporters import start_reporters
 from headrace.coordination.outputs import Collector
 from headrace.coordination.restart_policy import restart_policy
 from headrace.graph.job_graph import JobGraph
+from headrace.runtime.messages import Close
 from headrace.runtime.state.factory import StateBackendSettings
 from headrace.runtime.storage import Storages
 from headrace.runtime.subtask_figures import MetricSettings
@@ -82,6 +83,11 @@ def _master_options(
         heartbeats=HeartbeatSettings(
             to_millis(get(options.HEARTBEAT_INTERVAL)) / 1000,
             to_millis(get(options.HEARTBEAT_TIMEOUT)) / 1000,
+        ),
+        cancellation=Close(
+            to_millis(get(options.TASK_CANCELLATION_INTERVAL)) / 1000,
+            # As in Flink, 0 means no limit.
+            to_millis(get(options.TASK_CANCELLATION_TIMEOUT)) / 1000 or None,
         ),
         slots=SlotEnvironment(
             python_path=(*python_path(), *dependencies.last_python_path),

@@ -15,7 +15,7 @@ from pyspark import SparkFiles
 from headrace.coordination.carrier import EpochRun
 from headrace.runtime.slot_protocol import FAILED, SlotLaunch, TaskRequest
 from headrace.runtime.task_listener import connect
-from headrace.runtime.wire import HEADER_SIZE, MessageSocket, destination
+from headrace.runtime.wire import HEADER_SIZE, MessageSocket, PeerGoneError, destination
 
 _ENTRY = "from headrace.runtime.slot import main; main()"
 
@@ -133,7 +133,7 @@ class LevelTask:
         feeder.start()
         try:
             yield from self._answers(channel)
-        except (OSError, EOFError) as error:
+        except PeerGoneError as error:
             feeder.join()
             raise failures[0] if failures else error from None
         feeder.join()

@@ -37,19 +37,30 @@ class Checkpoints:
         self.store = CheckpointStore(str(directory / "job"), settings.get("retained", 1))
         self.completed: list[int] = []
         self.aborted: list[int] = []
+        self.now_ms = 0
         self.coordinator = CheckpointCoordinator(
             job_graph,
             "0f" * 16,
             CheckpointSettings(**{"interval_ms": 100} | settings),
             self.store,
             self._ended,
+            lambda: self.now_ms,
         )
-        self.coordinator.next_due(0)
+        self.next_due(0)
 
     def _ended(self, checkpoint: int, completed: bool) -> None:
         (self.completed if completed else self.aborted).append(checkpoint)
 
+    def next_due(self, now_ms: int) -> int | None:
+        self.now_ms = now_ms
+        return self.coordinator.next_due(now_ms)
+
+    def expire(self, now_ms: int) -> CheckpointError | None:
+        self.now_ms = now_ms
+        return self.coordinator.expire()
+
     def begin(self, now_ms: int) -> CheckpointRequest | None:
+        self.now_ms = now_ms
         begun = self.coordinator.begin(now_ms, {})
         return None if begun is None else begun[0]
 
@@ -62,6 +73,7 @@ class Checkpoints:
         self, request: CheckpointRequest, now_ms: int, error: str | None = None
     ) -> CheckpointError | None:
         verdict = None
+        self.now_ms = now_ms
         for vertex in self.vertices:
             path = Path(request.directory, f"{vertex}-0.snapshot")
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,7 +99,18 @@ def test_one_is_started_each_interval(make: Any) -> None:
     assert checkpoints.complete(100).checkpoint == 1
     assert checkpoints.begin(199) is None
     assert checkpoints.complete(205).checkpoint == 2
-    assert checkpoints.coordinator.next_due(210) == 305
+    assert checkpoints.next_due(210) == 305
+
+
+def test_a_clock_that_is_set_changes_neither_interval_nor_timeout(make: Any) -> None:
+    checkpoints = make(interval_ms=100, timeout_ms=500)
+    hour = 3_600_000
+    assert checkpoints.coordinator.next_due(-hour) == 100 - hour
+    assert checkpoints.coordinator.begin(hour, {}) is None
+    checkpoints.now_ms = 100
+    assert checkpoints.coordinator.begin(100 - hour, {}) is not None
+    assert checkpoints.coordinator.next_due(-hour) == 500 - hour
+    assert checkpoints.expire(599) is None
 
 
 def test_the_minimum_pause_counts_from_the_end_of_the_last_one(make: Any) -> None:
@@ -133,9 +156,9 @@ def test_a_complete_one_ends_the_row_of_failures(make: Any) -> None:
 def test_one_that_takes_too_long_is_given_up_and_counted(make: Any) -> None:
     checkpoints = make(timeout_ms=500)
     request = checkpoints.started(100)
-    assert checkpoints.coordinator.next_due(110) == 600
-    assert checkpoints.coordinator.expire(599) is None
-    verdict = checkpoints.coordinator.expire(600)
+    assert checkpoints.next_due(110) == 600
+    assert checkpoints.expire(599) is None
+    verdict = checkpoints.expire(600)
     assert verdict.reason is CheckpointFailureReason.TOO_MANY_FAILURES
     assert "not complete after 500 ms" in str(verdict)
     assert checkpoints.aborted == [1]

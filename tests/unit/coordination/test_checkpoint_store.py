@@ -100,6 +100,19 @@ def test_nothing_is_left_when_all_checkpoints_go(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_cannot_be_deleted_is_tried_again_and_hurts_nobody(tmp_path: Path) -> None:
+    store = CheckpointStore(str(tmp_path), 1)
+    completed(store, 1)
+    metadata = tmp_path / "chk-1" / METADATA
+    metadata.unlink()
+    metadata.mkdir()
+    completed(store, 2)
+    assert metadata.exists()
+    metadata.rmdir()
+    completed(store, 3)
+    assert [p.name for p in tmp_path.iterdir()] == ["chk-3"]
+
+
 class TestBase:
     def test_there_is_none_before_the_first_checkpoint(self, tmp_path: Path) -> None:
         assert CheckpointStore(str(tmp_path), 1).base(JOB, 10) is None

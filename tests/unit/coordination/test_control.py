@@ -23,11 +23,22 @@ class Master:
         self.changed = threading.Condition()
         self.messages: list[Any] = []
         self.lost: list[SlotId] = []
-        self.server = ControlServer(str(directory / "control"), "token", 1, self._keep, self._lose)
+        self.errors: list[Exception] = []
+        self.trouble: Exception | None = None
+        self.server = ControlServer(
+            str(directory / "control"), "token", 1, self._keep, self._lose, self._err
+        )
 
     def _keep(self, message: Any) -> None:
+        if self.trouble is not None:
+            raise self.trouble
         with self.changed:
             self.messages.append(message)
+            self.changed.notify_all()
+
+    def _err(self, error: Exception) -> None:
+        with self.changed:
+            self.errors.append(error)
             self.changed.notify_all()
 
     def _lose(self, slot: SlotId) -> None:
@@ -51,6 +62,18 @@ def connect(master: Master, slot: int, incarnation: int = 1) -> Any:
     connection = Client(master.server.address, authkey=b"token")
     connection.send_bytes(pickle.dumps(m.Hello(SlotId(slot), incarnation, 1, "host", "/socket")))
     return connection
+
+
+def test_trouble_of_the_master_itself_is_not_a_lost_slot(master: Master) -> None:
+    connection = connect(master, 0)
+    assert master.wait_for(lambda: len(master.messages) == 1)
+    master.trouble = OSError(5, "Input/output error")
+    connection.send_bytes(pickle.dumps(m.Pong(SlotId(0))))
+    assert master.wait_for(lambda: master.errors == [master.trouble])
+    master.trouble = None
+    connection.send_bytes(pickle.dumps(m.Ready(SlotId(0))))
+    assert master.wait_for(lambda: master.messages[-1:] == [m.Ready(SlotId(0))])
+    assert master.lost == []
 
 
 def test_slots_say_hello_and_get_what_is_for_them(master: Master) -> None:

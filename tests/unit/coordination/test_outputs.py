@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import sys
 import threading
@@ -108,6 +109,20 @@ def test_lines_go_where_they_should(capsys: pytest.CaptureFixture[str]) -> None:
     terminal.write("err\n", to_stderr=True)
     assert capsys.readouterr() == ("out\n", "err\n")
     assert sys.stdout is not None
+
+
+def test_a_terminal_that_nobody_reads_any_more_takes_what_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w") as output:
+        monkeypatch.setattr(sys, "stdout", output)
+        terminal = Terminal()
+        terminal.write("out\n", to_stderr=False)
+        terminal.write("more\n", to_stderr=False)
+    # Closed at the end without an error: nothing is left that could not be written.
+    terminal.write("after the end\n", to_stderr=False)
 
 
 def test_an_epoch_that_failed_after_its_checkpoint_was_complete_counts() -> None:

@@ -35,7 +35,12 @@ class Coordinator:
         self.messages: queue.Queue[Any] = queue.Queue()
         self.directory = directory
         self.server = ControlServer(
-            str(directory / "control"), "secret", 1, self.messages.put, lambda slot: None
+            str(directory / "control"),
+            "secret",
+            1,
+            self.messages.put,
+            lambda slot: None,
+            self.messages.put,
         )
 
     def launch(self, slot: int, **settings: Any) -> SlotLaunch:

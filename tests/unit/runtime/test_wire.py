@@ -24,6 +24,7 @@ from headrace.runtime.wire import (
     HEADER_SIZE,
     FrameHeader,
     MessageSocket,
+    PeerGoneError,
     decode_payload,
     destination,
     encode_frame,
@@ -139,6 +140,15 @@ def test_messages_arrive_whole_and_in_order() -> None:
         receiver.receive()
     thread.join()
     receiver.close()
+
+
+def test_a_broken_connection_is_a_peer_that_is_gone() -> None:
+    one, other = socket.socketpair()
+    sender = MessageSocket(one)
+    other.close()
+    with pytest.raises(PeerGoneError):
+        sender.send(b"x" * 100_000)
+    sender.close()
 
 
 def test_a_connection_that_ends_inside_a_message_is_an_error() -> None:

@@ -165,7 +165,9 @@ class RateLimiter:
         """How many records may come now."""
         now = self._now_ms()
         if self._at is not None:
-            self._permits = min(self._permits + (now - self._at) * self._per_ms, self._most)
+            # A clock that is set back takes nothing away.
+            passed = max(now - self._at, 0)
+            self._permits = min(self._permits + passed * self._per_ms, self._most)
         self._at = now
         # A permit that is there but for the last bit of a float is there.
         return int(self._permits + 1e-9)
