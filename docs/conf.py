@@ -78,9 +78,9 @@ def write_api_pages(app: Sphinx) -> None:
 
 def write_option_reference(app: Sphinx) -> None:
     """The table of configuration options, as the package declares them."""
-    from headrace.common import options
+    from headrace.common.option_reference import render_markdown
 
-    write_if_changed(DOCS / "_generated" / "options.md", options.render_markdown())
+    write_if_changed(DOCS / "_generated" / "options.md", render_markdown())
 
 
 def setup(app: Sphinx) -> None:

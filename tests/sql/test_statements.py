@@ -198,6 +198,12 @@ def test_reset_brings_back_what_the_session_began_with() -> None:
         t_env.execute_sql("SET 'execution.runtime-mode' = 'fast'")
 
 
+def test_set_warns_of_a_misspelt_key(caplog: pytest.LogCaptureFixture) -> None:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.execute_sql("SET 'paralellism.default' = '1'")
+    assert "did you mean parallelism.default?" in caplog.text
+
+
 class _Job:
     """As much of a job as SHOW JOBS needs."""
 

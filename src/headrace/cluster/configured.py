@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 
 from headrace.common import options
@@ -20,11 +21,15 @@ def configured_job_manager(
 
     They may be set on the command line, in the environment or in the configuration file.
     """
-    configuration = load_configuration(None, settings, environ)
-    known = configuration.to_dict()
-    if options.REST_ADDRESS.key not in known and options.REST_PORT.key not in known:
+    places = dict(os.environ if environ is None else environ)
+    # What Flink's own file names is the JobManager of a Flink cluster.
+    places.pop("FLINK_CONF_DIR", None)
+    configuration = load_configuration(None, settings, places)
+    if not (
+        configuration.contains(options.REST_ADDRESS) or configuration.contains(options.REST_PORT)
+    ):
         return None
     address = str(configuration.get(options.REST_ADDRESS))
     port = configuration.get(options.REST_PORT)
-    scheme = "https://" if "security.ssl.rest.certificate" in known else ""
+    scheme = "https://" if configuration.contains(options.SSL_REST_CERTIFICATE) else ""
     return f"{scheme}{address}:{port}"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headrace.common import options
 from headrace.common.config_options import ConfigOption
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError
@@ -62,14 +63,13 @@ class Door:
         host, port = get(address), get(ports)
         if otherwise is not None:
             host, port = host or get(otherwise[0]), port or get(otherwise[1])
-        settings = configuration.to_dict()
         door = Door(
             str(host),
             str(port),
             ports.key,
             os.environ.get("HEADRACE_CLUSTER_TOKEN"),
-            settings.get("security.ssl.rest.certificate"),
-            settings.get("security.ssl.rest.key"),
+            get(options.SSL_REST_CERTIFICATE),
+            get(options.SSL_REST_KEY),
         )
         if not door.is_loopback and not (door.token and door.certificate and door.key):
             raise ConfigurationError(

@@ -15,6 +15,7 @@ from headrace.cluster.program import Program
 from headrace.common import options as declared
 from headrace.common.configuration import Configuration
 from headrace.common.errors import JobCancelledError
+from headrace.common.option_checks import check
 from headrace.common.option_loading import settings_from_arguments
 from headrace.compat import install
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -105,7 +106,7 @@ def settings_of(options: argparse.Namespace) -> Configuration:
         configuration.set(declared.RESTORE_MODE, options.claimMode.upper())
     if getattr(options, "pyRequirements", None):
         configuration.set(declared.PYTHON_REQUIREMENTS, options.pyRequirements)
-    declared.check(configuration)
+    check(configuration)
     return configuration
 
 

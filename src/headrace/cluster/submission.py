@@ -18,16 +18,17 @@ from headrace.cluster.job_manager import cluster_directory, running_job_manager
 from headrace.cluster.jobs import Progress
 from headrace.cluster.program_options import settings_of
 from headrace.cluster.rest_client import RestClient, packed
+from headrace.common import options as declared
 from headrace.common.errors import HeadraceError
 
 __all__ = ["end_of_application", "job_manager_of", "submit"]
 
 _POLL_S = 0.5
-_NOT_SENT = (
-    "python.files",
-    "execution.state-recovery.path",
-    "parallelism.default",
-    "spark.master",
+_NOT_SENT: tuple[declared.Option[Any], ...] = (
+    declared.PYTHON_FILES,
+    declared.SAVEPOINT_PATH,
+    declared.PARALLELISM_DEFAULT,
+    declared.SPARK_MASTER,
 )
 """What travels in another way, or is the JobManager's to say."""
 _ENDED = ("FINISHED", "CANCELED", "FAILED")
@@ -77,9 +78,11 @@ def submit(
     path = Path(file)
     if not path.exists():
         raise UsageError(f"there is no file {file!r}")
-    settings = settings_of(options).to_dict()
-    for name in _NOT_SENT:
-        settings.pop(name, None)
+    configuration = settings_of(options)
+    settings = configuration.to_dict()
+    for option in _NOT_SENT:
+        for name in (option.key, *option.deprecated_keys):
+            settings.pop(name, None)
     more = _shipped(options, settings)
     client = RestClient(address)
     progress = Progress("uploading")
@@ -92,8 +95,8 @@ def submit(
         {
             "entry": path.name if path.suffix == ".py" and more else None,
             "programArgsList": arguments,
-            "parallelism": options.parallelism,
-            "savepointPath": options.fromSavepoint,
+            "parallelism": configuration.get(declared.PARALLELISM_DEFAULT),
+            "savepointPath": configuration.get(declared.SAVEPOINT_PATH),
             "allowNonRestoredState": options.allowNonRestoredState,
             "pyflink": options.pyflink,
             "settings": {key: str(value) for key, value in settings.items()},

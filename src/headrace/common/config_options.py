@@ -22,12 +22,14 @@ class ConfigOption(Generic[T]):
         type: How values are read.
         default: The value when none is set; None if there is no default.
         description: One or two sentences for the reference.
+        deprecated_keys: Names that the setting had before; they count where `key` is not set.
     """
 
     key: str
     type: OptionType[T]
     default: T | None = None
     description: str = ""
+    deprecated_keys: tuple[str, ...] = ()
 
 
 class ConfigOptions:

@@ -70,8 +70,10 @@ class Configuration:
             option: The option, for example one of `headrace.common.options`.
             default_value: Returned when the option is not set, instead of the option's own default.
         """
-        default = option.default if default_value is None else default_value
-        return self._read(option.key, option.type, default)
+        for key in (option.key, *option.deprecated_keys):
+            if key in self._values:
+                return option.type.parse(key, self._values[key])
+        return option.default if default_value is None else default_value
 
     def set(self, option: ConfigOption[T], value: Any) -> Configuration:
         """Sets a declared option; the value is checked at once."""
@@ -138,6 +140,10 @@ class Configuration:
     def contains_key(self, key: str) -> bool:
         """Whether there is a setting with this key."""
         return key in self._values
+
+    def contains(self, option: ConfigOption[Any]) -> bool:
+        """Whether a declared option is set, if only by an earlier name."""
+        return not self._values.keys().isdisjoint((option.key, *option.deprecated_keys))
 
     def remove_config(self, key: str) -> bool:
         """Removes a setting; says whether there was one."""

@@ -7,11 +7,13 @@ configuration file, and that over the option's default.
   `HEADRACE_PARALLELISM_DEFAULT=4`, for every declared option. `HEADRACE_PROPERTIES` takes any
   number of further `key: value` lines, for keys that are not declared: `spark.executor.memory: 2g`.
 * File: `headrace.yaml` or `config.yaml` in `$HEADRACE_CONF_DIR`, else in `./conf`, else
-  `headrace.yaml` in the working directory. Keys may be flat (`parallelism.default: 4`) or nested.
+  `headrace.yaml` in the working directory, else what Flink reads: `flink-conf.yaml` or
+  `config.yaml` in `$FLINK_CONF_DIR`. Keys may be flat (`parallelism.default: 4`) or nested.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -20,6 +22,7 @@ from typing import Any
 from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError
+from headrace.common.option_checks import check
 from headrace.common.option_types import MAP
 
 __all__ = [
@@ -30,7 +33,10 @@ __all__ = [
     "settings_from_environment",
 ]
 
+logger = logging.getLogger(__name__)
+
 _FILE_NAMES = ("headrace.yaml", "config.yaml")
+_FLINK_FILE_NAMES = ("flink-conf.yaml", "config.yaml")
 
 
 def load_configuration(
@@ -64,7 +70,7 @@ def load_configuration(
         merged.add_all(code)
     elif code is not None:
         merged.add_all(Configuration.from_dict(code))
-    options.check(merged)
+    check(merged)
     return merged
 
 
@@ -72,18 +78,24 @@ def find_configuration_file(
     environ: Mapping[str, str], working_directory: str | Path = "."
 ) -> Path | None:
     """The configuration file that counts, or None."""
-    configured = environ.get("HEADRACE_CONF_DIR")
-    if configured:
-        found = _first_file(Path(configured), _FILE_NAMES)
-        if found is None:
-            raise ConfigurationError(
-                f"HEADRACE_CONF_DIR is {configured!r}, but there is no headrace.yaml or "
-                "config.yaml in it; create one or unset the variable"
-            )
-        return found
+    if environ.get("HEADRACE_CONF_DIR"):
+        return _file_of_variable("HEADRACE_CONF_DIR", environ, _FILE_NAMES)
     base = Path(working_directory)
     # A bare ./config.yaml is more often the program's own file than ours.
-    return _first_file(base / "conf", _FILE_NAMES) or _first_file(base, _FILE_NAMES[:1])
+    found = _first_file(base / "conf", _FILE_NAMES) or _first_file(base, _FILE_NAMES[:1])
+    if found is None and environ.get("FLINK_CONF_DIR"):
+        return _file_of_variable("FLINK_CONF_DIR", environ, _FLINK_FILE_NAMES)
+    return found
+
+
+def _file_of_variable(variable: str, environ: Mapping[str, str], names: tuple[str, ...]) -> Path:
+    found = _first_file(Path(environ[variable]), names)
+    if found is None:
+        raise ConfigurationError(
+            f"{variable} is {environ[variable]!r}, but there is no {' or '.join(names)} in it; "
+            "create one or unset the variable"
+        )
+    return found
 
 
 def _first_file(directory: Path, names: Iterable[str]) -> Path | None:
@@ -91,12 +103,27 @@ def _first_file(directory: Path, names: Iterable[str]) -> Path | None:
 
 
 def read_configuration_file(path: str | Path) -> Configuration:
-    """Reads one YAML file with flat or nested keys."""
+    """Reads one YAML file with flat or nested keys, or a `flink-conf.yaml`."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"cannot read the configuration file {path}: {error}") from error
+    if Path(path).name == "flink-conf.yaml":
+        return _from_lines(text, path)
     return _from_yaml(text, f"the configuration file {path}")
+
+
+def _from_lines(text: str, path: str | Path) -> Configuration:
+    """Reads what is YAML by its name only: Flink takes each line of it for itself."""
+    configuration = Configuration()
+    for number, line in enumerate(text.splitlines(), 1):
+        setting = line.split("#", 1)[0].strip()
+        key, colon, value = setting.partition(": ")
+        if colon and key.strip() and value.strip():
+            configuration.set_string(key.strip(), value.strip())
+        elif setting:
+            logger.warning("line %d of %s is ignored: it is not `key: value`", number, path)
+    return configuration
 
 
 def _from_yaml(text: str, where: str) -> Configuration:

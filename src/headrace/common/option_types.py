@@ -26,14 +26,17 @@ __all__ = [
     "LIST",
     "LONG",
     "MAP",
+    "MAPS",
     "MEMORY",
     "STRING",
     "OptionType",
     "choice",
+    "ranged",
     "text_of",
 ]
 
 T = TypeVar("T")
+N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,7 @@ def _read_whole(value: Any) -> int:
     raise TypeError(type(value).__name__)
 
 
-def _ranged(bits: int) -> Callable[[Any], int]:
+def _whole_of(bits: int) -> Callable[[Any], int]:
     def read(value: Any) -> int:
         number = _read_whole(value)
         if not -(1 << bits - 1) <= number < 1 << bits - 1:
@@ -143,7 +146,10 @@ def _ranged(bits: int) -> Callable[[Any], int]:
 def _read_double(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise TypeError(type(value).__name__)
-    return float(value)
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(number)
+    return number
 
 
 def _read_boolean(value: Any) -> bool:
@@ -252,6 +258,14 @@ def _read_map(value: Any) -> dict[str, str]:
     return {text_of(k): text_of(v) for k, v in value.items()}
 
 
+def _read_maps(value: Any) -> list[dict[str, str]]:
+    if isinstance(value, str):
+        value = _flow(value, "[") or [piece for piece in _pieces(value, ";") if piece.strip()]
+    if isinstance(value, Mapping) or not isinstance(value, Iterable):
+        raise TypeError(type(value).__name__)
+    return [_read_map(_unquoted(item) if isinstance(item, str) else item) for item in value]
+
+
 def _pair(text: str) -> tuple[str, str]:
     key, *rest = _pieces(text, ":")
     if not rest:
@@ -260,8 +274,8 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 STRING: OptionType[str] = OptionType("String", "a text", _read_string)
-INT: OptionType[int] = OptionType("Integer", "a whole number of 32 bits", _ranged(32))
-LONG: OptionType[int] = OptionType("Long", "a whole number of 64 bits", _ranged(64))
+INT: OptionType[int] = OptionType("Integer", "a whole number of 32 bits", _whole_of(32))
+LONG: OptionType[int] = OptionType("Long", "a whole number of 64 bits", _whole_of(64))
 DOUBLE: OptionType[float] = OptionType("Double", "a number", _read_double)
 BOOLEAN: OptionType[bool] = OptionType("Boolean", "true or false", _read_boolean)
 DURATION: OptionType[datetime.timedelta] = OptionType(
@@ -279,6 +293,22 @@ LIST: OptionType[list[str]] = OptionType(
 MAP: OptionType[dict[str, str]] = OptionType(
     "Map", "a map such as 'k1:v1,k2:v2' or '{k1: v1, k2: v2}'", _read_map
 )
+MAPS: OptionType[list[dict[str, str]]] = OptionType(
+    "List of maps", "a list of maps such as 'k1:v1,k2:v2;k1:v3,k2:v4'", _read_maps
+)
+
+
+def ranged(option_type: OptionType[N], least: float, most: float | None = None) -> OptionType[N]:
+    """A type of numbers that takes none below `least` or above `most`."""
+    limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+
+    def read(value: Any) -> N:
+        number = option_type.read(value)
+        if number < least or (most is not None and number > most):
+            raise ValueError(number)
+        return number
+
+    return OptionType(option_type.name, f"{option_type.expected} {limits}", read)
 
 
 def choice(*names: str, **aliases: str) -> OptionType[str]:

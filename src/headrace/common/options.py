@@ -1,13 +1,12 @@
 """The one declared list of configuration options.
 
 Each option is declared once, with key (Flink's where Flink has it), type, default and description.
-`headrace.common.option_loading` finds the values, `render_markdown` writes the reference.
+`headrace.common.option_loading` finds the values, `headrace.common.option_checks` looks them over,
+`headrace.common.option_reference` writes the reference.
 """
 
 from __future__ import annotations
 
-import difflib
-import logging
 from typing import Any, TypeVar
 
 from headrace.common.config_options import ConfigOption as Option
@@ -20,66 +19,64 @@ from headrace.common.option_types import (
     LIST,
     LONG,
     MAP,
+    MAPS,
     MEMORY,
     STRING,
     OptionType,
     choice,
-    text_of,
+    ranged,
 )
 
 __all__ = [
+    "DEPRECATED",
     "OPTIONS",
     "PREFIXES",
     "Option",
-    "check",
     "environment_variable",
     "find",
-    "render_markdown",
     "spark_properties",
 ]
-
-logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 OPTIONS: dict[str, Option[Any]] = {}
 """Every declared option, by key, in the order of the reference."""
 
+DEPRECATED: dict[str, Option[Any]] = {}
+"""The options by the keys that they had in earlier versions of Flink."""
+
 PREFIXES: dict[str, str] = {
     "spark.": "Any property of Spark; passed on to the Spark session as it is.",
     "state.backend.rocksdb.": "Further settings of RocksDB; those the library lacks are ignored.",
     "metrics.reporter.": "Settings of one metrics reporter: `metrics.reporter.<name>.<setting>`.",
     "metrics.scope.": "Formats of metric scopes.",
-    "rest.": "Further settings of the REST server.",
-    "restart-strategy.": "Further settings of restart strategies.",
 }
 """Keys that begin like this are known without each being declared."""
 
-_FLINK_PREFIXES = (
-    "akka.", "blob.", "classloader.", "client.", "cluster.", "containerized.", "env.", "execution.",
-    "fs.", "heartbeat.", "high-availability.", "io.", "jobmanager.", "jobstore.", "kubernetes.",
-    "metrics.", "parallelism.", "pekko.", "pipeline.", "process.", "python.", "queryable-state.",
-    "resourcemanager.", "rest.", "restart-strategy.", "s3.", "security.", "slot.", "sql-client.",
-    "sql-gateway.", "state.", "table.", "task.", "taskmanager.", "web.", "yarn.", "zookeeper.",
-)  # fmt: skip
 
-
-def _option(key: str, option_type: OptionType[T], default: Any, description: str) -> Option[T]:
+def _option(
+    key: str, option_type: OptionType[T], default: Any, description: str, deprecated: str = ""
+) -> Option[T]:
+    """Declares an option; `deprecated` are its earlier keys, with spaces between."""
     parsed = None if default is None else option_type.parse(key, default)
-    option = Option(key, option_type, parsed, description)
+    option = Option(key, option_type, parsed, description, tuple(deprecated.split()))
     OPTIONS[key] = option
+    DEPRECATED.update(dict.fromkeys(option.deprecated_keys, option))
     return option
 
+
+POSITIVE: OptionType[int] = ranged(INT, 1)
+PORT: OptionType[int] = ranged(INT, 0, 65535)
 
 # -- Parallelism and pipeline
 
 PARALLELISM_DEFAULT = _option(
-    "parallelism.default", INT, None,
+    "parallelism.default", POSITIVE, None,
     "Parallelism of operators that set none. Without it: the number of cores of a local master, "
     "else the default parallelism of Spark.",
 )  # fmt: skip
 MAX_PARALLELISM = _option(
-    "pipeline.max-parallelism", INT, None,
+    "pipeline.max-parallelism", ranged(INT, 1, 32768), None,
     "Upper limit of parallelism, and the number of key groups. 128 unless set; it cannot change "
     "for restored state.",
 )  # fmt: skip
@@ -96,6 +93,7 @@ OBJECT_REUSE = _option(
 OPERATOR_CHAINING = _option(
     "pipeline.operator-chaining.enabled", BOOLEAN, True,
     "Run operators that are connected one to one in one vertex.",
+    "pipeline.operator-chaining",
 )  # fmt: skip
 GENERIC_TYPES = _option(
     "pipeline.generic-types", BOOLEAN, True,
@@ -111,8 +109,9 @@ GLOBAL_JOB_PARAMETERS = _option(
     "Parameters of the user, which functions find in their runtime context.",
 )  # fmt: skip
 CACHED_FILES = _option(
-    "pipeline.cached-files", LIST, [],
-    "Files for all workers, each as `name:NAME,path:PATH,executable:true`.",
+    "pipeline.cached-files", MAPS, [],
+    "Files for all workers, each as `name:NAME,path:PATH`, with `;` between two; see "
+    "`register_cached_file`.",
 )  # fmt: skip
 CLOSURE_CLEANER_LEVEL = _option(
     "pipeline.closure-cleaner-level", choice("NONE", "TOP_LEVEL", "RECURSIVE"), "RECURSIVE",
@@ -130,26 +129,19 @@ RUNTIME_MODE = _option(
 )  # fmt: skip
 BUFFER_TIMEOUT = _option(
     "execution.buffer-timeout.interval", DURATION, "100 ms",
-    "How long a record may wait in a batch. An epoch never outlasts its target, so this only has "
-    "an effect below `execution.epoch.target`.",
+    "Accepted for Flink's sake: an epoch hands on everything at its end.",
+    "execution.buffer-timeout",
 )  # fmt: skip
 BUFFER_TIMEOUT_ENABLED = _option(
     "execution.buffer-timeout.enabled", BOOLEAN, True,
-    "Whether `execution.buffer-timeout.interval` counts.",
-)  # fmt: skip
-ATTACHED = _option(
-    "execution.attached", BOOLEAN, True, "Whether submitting a job waits for its end."
-)
-SHUTDOWN_ON_ATTACHED_EXIT = _option(
-    "execution.shutdown-on-attached-exit", BOOLEAN, False,
-    "Whether a job that was submitted attached ends with the command that submitted it.",
+    "Accepted for Flink's sake; if false, `get_buffer_timeout` is -1.",
 )  # fmt: skip
 EPOCH_TARGET = _option(
     "execution.epoch.target", DURATION, "1 s",
     "How long an epoch should take. Source budgets follow the measured rate to meet it.",
 )  # fmt: skip
 EPOCH_MAX_RECORDS = _option(
-    "execution.epoch.max-records", LONG, None,
+    "execution.epoch.max-records", ranged(LONG, 1), None,
     "Most records that a source subtask reads in one epoch; no limit unless set.",
 )  # fmt: skip
 SNAPSHOT_COMPRESSION = _option(
@@ -176,11 +168,11 @@ CHECKPOINTING_MIN_PAUSE = _option(
     "Least time between the end of one checkpoint and the start of the next.",
 )  # fmt: skip
 CHECKPOINTING_MAX_CONCURRENT = _option(
-    "execution.checkpointing.max-concurrent-checkpoints", INT, 1,
+    "execution.checkpointing.max-concurrent-checkpoints", POSITIVE, 1,
     "How many checkpoints may be under way at once; one with a minimum pause between them.",
 )  # fmt: skip
 CHECKPOINTING_TOLERABLE_FAILURES = _option(
-    "execution.checkpointing.tolerable-failed-checkpoints", INT, 0,
+    "execution.checkpointing.tolerable-failed-checkpoints", ranged(INT, 0), 0,
     "How many checkpoints in a row may fail before the job does.",
 )  # fmt: skip
 EXTERNALIZED_CHECKPOINT_RETENTION = _option(
@@ -192,9 +184,10 @@ EXTERNALIZED_CHECKPOINT_RETENTION = _option(
 CHECKPOINTING_INCREMENTAL = _option(
     "execution.checkpointing.incremental", BOOLEAN, False,
     "Write only what changed since the last checkpoint.",
+    "state.backend.incremental",
 )  # fmt: skip
 CHECKPOINTING_MAX_INCREMENTS = _option(
-    "execution.checkpointing.incremental.max-increments", INT, 100,
+    "execution.checkpointing.incremental.max-increments", ranged(INT, 0), 100,
     "After so many incremental checkpoints one is written in full; sooner if together they are "
     "larger than the last full one.",
 )  # fmt: skip
@@ -202,14 +195,17 @@ CHECKPOINTING_STORAGE = _option(
     "execution.checkpointing.storage", choice("jobmanager", "filesystem"), None,
     "Where checkpoints are kept. `filesystem` when `execution.checkpointing.dir` is set, else "
     "`jobmanager`, which lasts as long as the job.",
+    "state.checkpoint-storage",
 )  # fmt: skip
 CHECKPOINTING_DIR = _option(
     "execution.checkpointing.dir", STRING, None,
     "Directory of checkpoints, on any file system that fsspec reaches.",
+    "state.checkpoints.dir state.backend.fs.checkpointdir",
 )  # fmt: skip
 SAVEPOINT_DIR = _option(
     "execution.checkpointing.savepoint-dir", STRING, None,
     "Directory of savepoints that are taken without one.",
+    "state.savepoints.dir savepoints.state.backend.fs.dir",
 )  # fmt: skip
 S3_ENDPOINT = _option(
     "s3.endpoint", STRING, None,
@@ -225,31 +221,38 @@ COMMIT_MARKER = _option(
     "outputs of several sinks together.",
 )  # fmt: skip
 CHECKPOINTS_NUM_RETAINED = _option(
-    "execution.checkpointing.num-retained", INT, 1, "How many completed checkpoints are kept."
+    "execution.checkpointing.num-retained",
+    POSITIVE,
+    1,
+    "How many completed checkpoints are kept.",
+    "state.checkpoints.num-retained",
 )
 UNALIGNED_ENABLED = _option(
     "execution.checkpointing.unaligned.enabled", BOOLEAN, False,
     "Accepted: a barrier between epochs never waits for alignment, and there is nothing in flight "
     "to save.",
+    "execution.checkpointing.unaligned",
 )  # fmt: skip
 UNALIGNED_FORCED = _option(
     "execution.checkpointing.unaligned.forced", BOOLEAN, False, "Accepted; see above."
 )
 ALIGNED_CHECKPOINT_TIMEOUT = _option(
-    "execution.checkpointing.aligned-checkpoint-timeout", DURATION, "0 ms", "Accepted; see above."
+    "execution.checkpointing.aligned-checkpoint-timeout",
+    DURATION,
+    "0 ms",
+    "Accepted; see above.",
+    "execution.checkpointing.alignment-timeout",
 )
 LOCAL_RECOVERY = _option(
     "execution.state-recovery.from-local", BOOLEAN, False,
     "Keep a copy of the state beside the slot, for a quicker restore on the same host.",
-)  # fmt: skip
-LOCAL_RECOVERY_BEFORE = _option(
-    "state.backend.local-recovery", BOOLEAN, False,
-    "The earlier name of `execution.state-recovery.from-local`.",
+    "state.backend.local-recovery",
 )  # fmt: skip
 LOCAL_BACKUP_DIRS = _option(
     "execution.checkpointing.local-backup.dirs", STRING, None,
     "Where the copies for `execution.state-recovery.from-local` go; a temporary directory of the "
     "host unless set.",
+    "taskmanager.state.local.root-dirs",
 )  # fmt: skip
 SAVEPOINT_PATH = _option(
     "execution.state-recovery.path",
@@ -257,29 +260,37 @@ SAVEPOINT_PATH = _option(
     None,
     "Savepoint or checkpoint to start from, or the directory of a job's checkpoints, which stands "
     "for the newest that can be read.",
+    "execution.savepoint.path",
 )
 SAVEPOINT_IGNORE_UNCLAIMED = _option(
     "execution.state-recovery.ignore-unclaimed-state", BOOLEAN, False,
     "Start although the savepoint holds state that no operator of the program takes.",
+    "execution.savepoint.ignore-unclaimed-state",
 )  # fmt: skip
 RESTORE_MODE = _option(
     "execution.state-recovery.claim-mode", choice("NO_CLAIM", "CLAIM", "LEGACY"), "NO_CLAIM",
     "Who owns the savepoint after a restore: with CLAIM, the job, which may delete it.",
+    "execution.savepoint-restore-mode",
 )  # fmt: skip
 
 # -- State
 
 STATE_BACKEND = _option(
-    "state.backend.type", choice("hashmap", "rocksdb"), "hashmap",
+    "state.backend.type",
+    choice("hashmap", "rocksdb", filesystem="hashmap", jobmanager="hashmap"),
+    "hashmap",
     "Where keyed state lives: Python objects in memory, or RocksDB on local disk.",
+    "state.backend",
 )  # fmt: skip
 LATENCY_TRACK = _option(
     "state.latency-track.keyed-state-enabled", BOOLEAN, False,
     "Measure how long state accesses take.",
+    "state.backend.latency-track.keyed-state-enabled",
 )  # fmt: skip
 LATENCY_TRACK_SAMPLE_INTERVAL = _option(
-    "state.latency-track.sample-interval", INT, 100,
+    "state.latency-track.sample-interval", POSITIVE, 100,
     "With it, measure one of so many accesses.",
+    "state.backend.latency-track.sample-interval",
 )  # fmt: skip
 ROCKSDB_LOCALDIR = _option(
     "state.backend.rocksdb.localdir", STRING, None,
@@ -297,7 +308,7 @@ ROCKSDB_WRITEBUFFER_SIZE = _option(
     "state.backend.rocksdb.writebuffer.size", MEMORY, "64mb", "Size of one write buffer."
 )
 ROCKSDB_WRITEBUFFER_COUNT = _option(
-    "state.backend.rocksdb.writebuffer.count", INT, 2, "Most write buffers in memory."
+    "state.backend.rocksdb.writebuffer.count", POSITIVE, 2, "Most write buffers in memory."
 )
 ROCKSDB_BLOCK_CACHE_SIZE = _option(
     "state.backend.rocksdb.block.cache-size", MEMORY, "8mb", "Cache of data blocks."
@@ -306,13 +317,16 @@ ROCKSDB_BLOCK_SIZE = _option(
     "state.backend.rocksdb.block.blocksize", MEMORY, "4kb", "Size of a data block."
 )
 ROCKSDB_THREADS = _option(
-    "state.backend.rocksdb.thread.num", INT, 2, "Background threads for flushes and compactions."
+    "state.backend.rocksdb.thread.num",
+    POSITIVE,
+    2,
+    "Background threads for flushes and compactions.",
 )
 ROCKSDB_BLOOM_FILTER = _option(
     "state.backend.rocksdb.use-bloom-filter", BOOLEAN, False, "Give each file a Bloom filter."
 )
 ROCKSDB_CACHE_OBJECTS = _option(
-    "state.backend.rocksdb.object-cache.size", INT, 100_000,
+    "state.backend.rocksdb.object-cache.size", POSITIVE, 100_000,
     "How many decoded values are kept in front of RocksDB, for each slot.",
 )  # fmt: skip
 
@@ -339,15 +353,16 @@ RESTART_STRATEGY_TYPE = _option(
     ),
     None,
     "What follows a failure. Without it: `exponential-delay` if checkpoints are on, else `none`.",
+    "restart-strategy",
 )  # fmt: skip
 FIXED_DELAY_ATTEMPTS = _option(
-    "restart-strategy.fixed-delay.attempts", INT, 1, "How often the job may start again."
+    "restart-strategy.fixed-delay.attempts", ranged(INT, 0), 1, "How often the job may start again."
 )
 FIXED_DELAY_DELAY = _option(
     "restart-strategy.fixed-delay.delay", DURATION, "1 s", "The pause before each restart."
 )
 FAILURE_RATE_MAX_FAILURES = _option(
-    "restart-strategy.failure-rate.max-failures-per-interval", INT, 1,
+    "restart-strategy.failure-rate.max-failures-per-interval", POSITIVE, 1,
     "How many failures there may be in one interval.",
 )  # fmt: skip
 FAILURE_RATE_INTERVAL = _option(
@@ -363,7 +378,7 @@ EXPONENTIAL_DELAY_MAX_BACKOFF = _option(
     "restart-strategy.exponential-delay.max-backoff", DURATION, "1 min", "The longest pause."
 )
 EXPONENTIAL_DELAY_MULTIPLIER = _option(
-    "restart-strategy.exponential-delay.backoff-multiplier", DOUBLE, 1.5,
+    "restart-strategy.exponential-delay.backoff-multiplier", ranged(DOUBLE, 1), 1.5,
     "How much longer each pause is than the one before.",
 )  # fmt: skip
 EXPONENTIAL_DELAY_RESET_THRESHOLD = _option(
@@ -371,11 +386,11 @@ EXPONENTIAL_DELAY_RESET_THRESHOLD = _option(
     "How long the job must run well until the pauses start over.",
 )  # fmt: skip
 EXPONENTIAL_DELAY_JITTER = _option(
-    "restart-strategy.exponential-delay.jitter-factor", DOUBLE, 0.1,
+    "restart-strategy.exponential-delay.jitter-factor", ranged(DOUBLE, 0, 1), 0.1,
     "By which share a pause is made longer or shorter at random.",
 )  # fmt: skip
 EXPONENTIAL_DELAY_ATTEMPTS = _option(
-    "restart-strategy.exponential-delay.attempts-before-reset-backoff", INT, None,
+    "restart-strategy.exponential-delay.attempts-before-reset-backoff", POSITIVE, None,
     "How many restarts there may be before a long enough good run; any number unless set.",
 )  # fmt: skip
 
@@ -412,15 +427,32 @@ SPARK_MASTER = _option(
 REST_ADDRESS = _option(
     "rest.address", STRING, "localhost", "Host under which clients find the REST server."
 )
-REST_PORT = _option("rest.port", INT, 8081, "Port under which clients find the REST server.")
+REST_PORT = _option(
+    "rest.port",
+    PORT,
+    8081,
+    "Port under which clients find the REST server.",
+    "web.port jobmanager.web.port",
+)
 REST_BIND_ADDRESS = _option(
-    "rest.bind-address", STRING, "localhost", "Address on which the REST server listens."
+    "rest.bind-address",
+    STRING,
+    "localhost",
+    "Address on which the REST server listens.",
+    "jobmanager.web.address",
 )
 REST_BIND_PORT = _option(
     "rest.bind-port",
     STRING,
     None,
     "Port, or range of ports, on which the REST server listens; `rest.port` where it is not set.",
+)
+SSL_REST_CERTIFICATE = _option(
+    "security.ssl.rest.certificate", STRING, None,
+    "File with the certificate of the REST server and the SQL gateway, as PEM.",
+)  # fmt: skip
+SSL_REST_KEY = _option(
+    "security.ssl.rest.key", STRING, None, "File with the private key of that certificate, as PEM."
 )
 SQL_GATEWAY_ADDRESS = _option(
     "sql-gateway.endpoint.rest.address", STRING, "localhost",
@@ -431,7 +463,7 @@ SQL_GATEWAY_BIND_ADDRESS = _option(
     "Address on which the SQL gateway listens; the one under which it is found unless set.",
 )  # fmt: skip
 SQL_GATEWAY_PORT = _option(
-    "sql-gateway.endpoint.rest.port", INT, 8083, "Port under which clients find the SQL gateway."
+    "sql-gateway.endpoint.rest.port", PORT, 8083, "Port under which clients find the SQL gateway."
 )
 SQL_GATEWAY_BIND_PORT = _option(
     "sql-gateway.endpoint.rest.bind-port", STRING, None,
@@ -447,7 +479,10 @@ SQL_GATEWAY_CHECK_INTERVAL = _option(
     "How often the SQL gateway looks for idle sessions; 0 for never.",
 )  # fmt: skip
 SQL_GATEWAY_MAX_SESSIONS = _option(
-    "sql-gateway.session.max-num", INT, 1_000_000, "Sessions that may be open at the same time."
+    "sql-gateway.session.max-num",
+    POSITIVE,
+    1_000_000,
+    "Sessions that may be open at the same time.",
 )
 METRICS_ENABLED = _option(
     "metrics.enabled", BOOLEAN, True,
@@ -461,14 +496,11 @@ METRICS_LATENCY_INTERVAL = _option(
     "metrics.latency.interval", DURATION, "0 ms",
     "How often sources send latency markers; 0 for never.",
 )  # fmt: skip
-METRICS_FETCHER_INTERVAL = _option(
-    "metrics.fetcher.update-interval", DURATION, "10 s",
-    "How often the dashboard's metrics are brought up to date.",
-)  # fmt: skip
 TASK_CANCELLATION_INTERVAL = _option(
     "task.cancellation.interval", DURATION, "30 s",
     "How often user code that does not return is interrupted when a job is cancelled or has "
     "failed. `close()` of functions is never interrupted.",
+    "task.cancellation-interval",
 )  # fmt: skip
 TASK_CANCELLATION_TIMEOUT = _option(
     "task.cancellation.timeout", DURATION, "3 min",
@@ -478,8 +510,8 @@ TASK_CANCELLATION_TIMEOUT = _option(
 
 
 def find(key: str) -> Option[Any] | None:
-    """The declared option with this key, or None."""
-    return OPTIONS.get(key)
+    """The declared option with this key, or with this earlier one; or None."""
+    return OPTIONS.get(key) or DEPRECATED.get(key)
 
 
 def environment_variable(key: str) -> str:
@@ -487,65 +519,6 @@ def environment_variable(key: str) -> str:
     return "HEADRACE_" + key.upper().replace(".", "_").replace("-", "_")
 
 
-_reported: set[str] = set()
-
-
-def check(configuration: Configuration) -> None:
-    """Reads every declared option that is set, and logs each unknown key once in a process.
-
-    A key that Flink has but headrace has no use for is worth an information; any other unknown key
-    is probably a slip of the pen, so it is a warning, with the nearest known key if one is near.
-
-    Raises:
-        ConfigurationError: A declared option has a value that it cannot have.
-    """
-    for key in sorted(configuration.key_set()):
-        option = find(key)
-        if option is not None:
-            configuration.get(option)
-        elif key not in _reported and not key.startswith(tuple(PREFIXES)):
-            _reported.add(key)
-            _report_unknown(key)
-
-
-def _report_unknown(key: str) -> None:
-    close = difflib.get_close_matches(key, OPTIONS, n=1, cutoff=0.85)
-    if close:
-        logger.warning("unknown option %s is ignored; did you mean %s?", key, close[0])
-    elif key.startswith(_FLINK_PREFIXES):
-        logger.info("option %s has no effect in headrace", key)
-    else:
-        logger.warning("unknown option %s is ignored", key)
-
-
 def spark_properties(configuration: Configuration) -> dict[str, str]:
     """The properties that are passed on to Spark: every `spark.*` that is set."""
     return {k: v for k, v in configuration.to_dict().items() if k.startswith("spark.")}
-
-
-def render_markdown() -> str:
-    """The reference of all options as Markdown: a table for each group, and the free prefixes."""
-    groups: dict[str, list[Option[Any]]] = {}
-    for option in OPTIONS.values():
-        first, _, rest = option.key.partition(".")
-        name = f"{first}.{rest.partition('.')[0]}" if first in ("execution", "state") else first
-        name = name if name in ("execution.checkpointing", "state.backend") else first
-        groups.setdefault(name, []).append(option)
-    lines = ["# Configuration options", ""]
-    for name, members in groups.items():
-        lines += [f"## {name}", "", "| Key | Type | Default | Description |", "|---|---|---|---|"]
-        lines += [_table_row(option) for option in members]
-        lines.append("")
-    lines += ["## Keys that begin with", "", "| Prefix | Description |", "|---|---|"]
-    lines += [f"| `{prefix}*` | {text} |" for prefix, text in PREFIXES.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _table_row(option: Option[Any]) -> str:
-    default = "(none)" if option.default is None else f"`{text_of(option.default)}`"
-    if option.default in ([], {}):
-        default = "(empty)"
-    kind = option.type.name
-    if kind == "Enum":
-        kind = option.type.expected.removeprefix("one of ")
-    return f"| `{option.key}` | {kind} | {default} | {option.description} |".replace("||", "|")

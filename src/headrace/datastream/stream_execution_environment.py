@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from headrace.common import options
 from headrace.common.completable_future import CompletableFuture
 from headrace.common.configuration import Configuration
-from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
+from headrace.common.errors import ConfigurationError, FunctionTypeError, GraphError, HeadraceError
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.job_client import JobClient
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_listener import JobListener
+from headrace.common.option_checks import check
 from headrace.common.option_loading import load_configuration
 from headrace.common.time import to_millis
 from headrace.common.typeinfo import BasicTypeInfo, TypeInformation, Types
@@ -79,6 +80,7 @@ class StreamExecutionEnvironment:
         self._side_outputs: dict[tuple[int, str], TypeInformation] = {}
         self._slot_sharing_groups: dict[str, SlotSharingGroup] = {}
         self._cached_files: dict[str, str] = {}
+        self._register_configured_files()
         self._collectors: dict[str, Any] = {}
         self._job_listeners: list[JobListener] = []
         self.ids = id_counter()
@@ -122,7 +124,7 @@ class StreamExecutionEnvironment:
         if not isinstance(configuration, Configuration):
             raise FunctionTypeError(f"configure takes a Configuration, not {configuration!r}")
         self._configuration.add_all(configuration)
-        options.check(self._configuration)
+        check(self._configuration)
 
     def get_parallelism(self) -> int:
         """Parallelism of operators that set none."""
@@ -172,6 +174,8 @@ class StreamExecutionEnvironment:
 
     def get_buffer_timeout(self) -> int:
         """Milliseconds; see `set_buffer_timeout`."""
+        if not self._configuration.get(options.BUFFER_TIMEOUT_ENABLED):
+            return -1
         return to_millis(self._configuration.get(options.BUFFER_TIMEOUT))
 
     def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
@@ -336,6 +340,15 @@ class StreamExecutionEnvironment:
         if not Path(file_path).exists():
             raise GraphError(f"register_cached_file: there is no file {file_path!r}")
         self._cached_files[name] = os.path.abspath(file_path)
+
+    def _register_configured_files(self) -> None:
+        for file in self._configuration.get(options.CACHED_FILES):
+            if not {"name", "path"} <= file.keys():
+                raise ConfigurationError(
+                    f"each file of {options.CACHED_FILES.key} has a name and a path, as in "
+                    f"name:cities,path:/data/cities.csv, unlike {file}"
+                )
+            self.register_cached_file(file["path"].removeprefix("file://"), file["name"])
 
     # Sources.
 
@@ -584,6 +597,7 @@ class StreamExecutionEnvironment:
     ) -> JobMaster:
         if job_name is not None and not isinstance(job_name, str):
             raise FunctionTypeError(f"a job name is a str, not {job_name!r}")
+        check(self._configuration)
         self._settle_caches()
         caches = CachesOfJob(self._transformations)
         self._transformations += caches.sinks(self.ids)

@@ -130,7 +130,7 @@ def _checkpoint_settings(configuration: Configuration) -> CheckpointSettings:
         storages=Storages.from_configuration(configuration),
         incremental=get(options.CHECKPOINTING_INCREMENTAL),
         compress=get(options.SNAPSHOT_COMPRESSION),
-        local_recovery=get(options.LOCAL_RECOVERY) or get(options.LOCAL_RECOVERY_BEFORE),
+        local_recovery=get(options.LOCAL_RECOVERY),
         local_directory=get(options.LOCAL_BACKUP_DIRS),
         most_increments=get(options.CHECKPOINTING_MAX_INCREMENTS),
     )

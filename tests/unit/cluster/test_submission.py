@@ -31,7 +31,12 @@ def parsed(*arguments: str) -> argparse.Namespace:
 @pytest.fixture(autouse=True)
 def _empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("HEADRACE_CONF_DIR", "HEADRACE_REST_ADDRESS", "HEADRACE_REST_PORT"):
+    for name in (
+        "HEADRACE_CONF_DIR",
+        "FLINK_CONF_DIR",
+        "HEADRACE_REST_ADDRESS",
+        "HEADRACE_REST_PORT",
+    ):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -52,6 +57,14 @@ def test_the_command_line_and_the_environment_may_name_it(monkeypatch: pytest.Mo
     monkeypatch.setenv("HEADRACE_REST_ADDRESS", "there")
     assert configured_job_manager() == "there:8081"
     assert configured_job_manager(["security.ssl.rest.certificate=c"]) == "https://there:8081"
+
+
+def test_the_job_manager_of_flinks_own_file_is_flinks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config.yaml").write_text("rest:\n  address: localhost\n")
+    monkeypatch.setenv("FLINK_CONF_DIR", str(tmp_path))
+    assert configured_job_manager() is None
 
 
 class Recorded:
@@ -96,6 +109,18 @@ def test_requirements_and_archives_go_along(
         "python.requirements": "requirements.txt",
         "python.archives": "env.zip#env",
     }
+
+
+def test_a_savepoint_and_a_parallelism_may_be_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "job.py").touch()
+    monkeypatch.setattr(submission, "RestClient", Recorded)
+    settings = ("-D", "execution.savepoint.path=/s/1", "-D", "parallelism.default=3")
+    submission.submit(parsed("run", "-d", *settings, "job.py"), "h:1")
+    assert Recorded.submitted["savepointPath"] == "/s/1"
+    assert Recorded.submitted["parallelism"] == 3
+    assert Recorded.submitted["settings"] == {}
 
 
 def test_a_zip_takes_further_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,18 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from headrace.common import Configuration, options
+from headrace.common import Configuration, option_checks, options
 from headrace.common.errors import ConfigurationError
 from headrace.common.option_loading import (
     find_configuration_file,
     load_configuration,
     read_configuration_file,
 )
+from headrace.common.option_reference import render_markdown
 
 
 @pytest.fixture(autouse=True)
 def nothing_reported_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(options, "_reported", set())
+    monkeypatch.setattr(option_checks, "_reported", set())
 
 
 def test_defaults_that_programs_rely_on() -> None:
@@ -149,8 +150,8 @@ def test_each_unknown_key_is_logged_once(caplog: pytest.LogCaptureFixture) -> No
             "parallelism.default": "2",
         }
     )
-    options.check(conf)
-    options.check(conf)
+    option_checks.check(conf)
+    option_checks.check(conf)
     lines = [(r.levelname, r.getMessage()) for r in caplog.records]
     assert lines == [
         (
@@ -163,7 +164,7 @@ def test_each_unknown_key_is_logged_once(caplog: pytest.LogCaptureFixture) -> No
 
 
 def test_reference_lists_every_option() -> None:
-    text = options.render_markdown()
+    text = render_markdown()
     for key in options.OPTIONS:
         assert f"| `{key}` |" in text
     assert "| `pipeline.auto-watermark-interval` | Duration | `200 ms` |" in text
@@ -172,3 +173,103 @@ def test_reference_lists_every_option() -> None:
     table = [line for line in text.splitlines() if line.startswith("| `")]
     widths = {line.count(" | ") for line in table}
     assert widths == {1, 3}
+
+
+@pytest.mark.parametrize(
+    ("old", "value", "option", "read"),
+    [
+        ("state.backend", "rocksdb", options.STATE_BACKEND, "rocksdb"),
+        ("state.backend", "filesystem", options.STATE_BACKEND, "hashmap"),
+        ("state.checkpoints.dir", "/c", options.CHECKPOINTING_DIR, "/c"),
+        ("state.savepoints.dir", "/s", options.SAVEPOINT_DIR, "/s"),
+        ("execution.savepoint.path", "/s/1", options.SAVEPOINT_PATH, "/s/1"),
+        ("state.checkpoints.num-retained", "3", options.CHECKPOINTS_NUM_RETAINED, 3),
+        ("state.backend.incremental", "true", options.CHECKPOINTING_INCREMENTAL, True),
+        ("taskmanager.state.local.root-dirs", "/l", options.LOCAL_BACKUP_DIRS, "/l"),
+        ("state.backend.local-recovery", "true", options.LOCAL_RECOVERY, True),
+        ("restart-strategy", "fixed-delay", options.RESTART_STRATEGY_TYPE, "fixed-delay"),
+        ("execution.checkpointing.unaligned", "true", options.UNALIGNED_ENABLED, True),
+    ],
+)
+def test_earlier_names_count_with_one_line(
+    old: str, value: str, option: options.Option[object], read: object,
+    caplog: pytest.LogCaptureFixture, tmp_path: Path,
+) -> None:  # fmt: skip
+    for _ in range(2):
+        conf = load_configuration({old: value}, environ={}, working_directory=tmp_path)
+    assert conf.get(option) == read
+    assert conf.contains(option)
+    assert caplog.messages == [f"option {old} is deprecated: its present name is {option.key}"]
+    assert f"`{old}`" in render_markdown()
+
+
+def test_the_present_name_wins_over_an_earlier_one(caplog: pytest.LogCaptureFixture) -> None:
+    conf = Configuration.from_dict({"state.backend": "rocksdb", "state.backend.type": "hashmap"})
+    option_checks.check(conf)
+    assert conf.get(options.STATE_BACKEND) == "hashmap"
+    assert "state.backend is ignored" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [
+        ("state.backend.rocksdb.localdirs", "state.backend.rocksdb.localdir"),
+        ("rest.prot", "rest.port"),
+        ("restart-strategy.fixed-delay.attempt", "restart-strategy.fixed-delay.attempts"),
+        ("execution.checkpointing.Interval", "execution.checkpointing.interval"),
+        ("execution.savepoint.pth", "execution.state-recovery.path"),
+        ("checkpointing.interval", "execution.checkpointing.interval"),
+    ],
+)
+def test_misspelt_keys_are_named_with_the_nearest(
+    wrong: str, meant: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    option_checks.check(Configuration.from_dict({wrong: "1"}))
+    assert caplog.messages == [f"unknown option {wrong} is ignored; did you mean {meant}?"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("parallelism.default", "-1"),
+        ("pipeline.max-parallelism", "40000"),
+        ("execution.checkpointing.num-retained", "0"),
+        ("restart-strategy.exponential-delay.backoff-multiplier", "NaN"),
+        ("restart-strategy.exponential-delay.jitter-factor", "1.5"),
+        ("rest.port", "70000"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(key: str, value: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"{key}.*{value}.*number"):
+        option_checks.check(Configuration.from_dict({key: value}))
+
+
+def test_flinks_own_files_are_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    flink = tmp_path / "flink"
+    flink.mkdir()
+    environ = {"FLINK_CONF_DIR": str(flink)}
+    with pytest.raises(ConfigurationError, match=r"FLINK_CONF_DIR.*flink-conf\.yaml"):
+        load_configuration(environ=environ, working_directory=tmp_path)
+    (flink / "config.yaml").write_text("parallelism:\n  default: 3\n")
+    conf = load_configuration(environ=environ, working_directory=tmp_path)
+    assert conf.get(options.PARALLELISM_DEFAULT) == 3
+    (flink / "flink-conf.yaml").write_text(
+        "# Flink's\nparallelism.default: 5 # five\nenv.java.opts: -Da=b: c\nrest.port:1\n\n"
+    )
+    conf = load_configuration(environ=environ, working_directory=tmp_path)
+    assert conf.get(options.PARALLELISM_DEFAULT) == 5
+    assert conf.get_string("env.java.opts", "") == "-Da=b: c"
+    assert "line 4 of" in caplog.text
+    (tmp_path / "headrace.yaml").write_text("parallelism.default: 7")
+    conf = load_configuration(environ=environ, working_directory=tmp_path)
+    assert conf.get(options.PARALLELISM_DEFAULT) == 7
+
+
+def test_a_list_of_maps() -> None:
+    option = options.CACHED_FILES
+    for value in (
+        "name:a,path:/x;name:b,path:'/y:z'",
+        [{"name": "a", "path": "/x"}, "name:b,path:'/y:z'"],
+    ):
+        conf = Configuration.from_dict({option.key: value})
+        assert conf.get(option) == [{"name": "a", "path": "/x"}, {"name": "b", "path": "/y:z"}]

@@ -20,6 +20,7 @@ from headrace.common.option_loading import (
     read_configuration_file,
     settings_from_environment,
 )
+from headrace.common.option_reference import render_markdown
 from headrace.common.option_types import text_of
 from headrace.common.secret_settings import without_secrets
 
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     """Print settings or the reference."""
     arguments = settings_of(options)
     if options.markdown:
-        print(declared.render_markdown(), end="")
+        print(render_markdown(), end="")
     elif options.options or options.key:
         _print_options(_chosen(options.key), load_configuration(None, arguments.to_dict()), options)
     else:
@@ -66,7 +67,7 @@ def _chosen(keys: list[str]) -> list[declared.Option[Any]]:
             close = difflib.get_close_matches(key, declared.OPTIONS, n=1, cutoff=0.5)
             suggestion = f"; did you mean {close[0]}?" if close else ""
             raise UsageError(f"there is no option {key}{suggestion}")
-    return [declared.OPTIONS[key] for key in keys]
+    return [option for key in keys if (option := declared.find(key)) is not None]
 
 
 def _print_options(
@@ -86,7 +87,7 @@ def _print_options(
 
 def _described(option: declared.Option[Any], effective: Configuration) -> dict[str, Any]:
     value = None
-    if effective.contains_key(option.key):
+    if effective.contains(option):
         value = without_secrets({option.key: text_of(effective.get(option))})[option.key]
     kind = option.type.name
     return {

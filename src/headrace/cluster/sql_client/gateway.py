@@ -32,7 +32,7 @@ def configured_gateway() -> str:
     """The address of the gateway that the configuration names."""
     configuration = load_configuration()
     host = configuration.get(options.SQL_GATEWAY_ADDRESS)
-    encrypted = "security.ssl.rest.certificate" in configuration.to_dict()
+    encrypted = configuration.contains(options.SSL_REST_CERTIFICATE)
     scheme = "https" if encrypted else "http"
     return f"{scheme}://{host}:{configuration.get(options.SQL_GATEWAY_PORT)}"
 

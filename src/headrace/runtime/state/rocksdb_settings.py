@@ -133,13 +133,6 @@ class RocksDBSettings:
                 key=key,
                 value=style,
             )
-        if self.object_cache_size < 1:
-            key = options.ROCKSDB_CACHE_OBJECTS.key
-            raise ConfigurationError(
-                f"{key} must be at least 1, not {self.object_cache_size}",
-                key=key,
-                value=self.object_cache_size,
-            )
 
     @property
     def effective(self) -> dict[str, Any]:

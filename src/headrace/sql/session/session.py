@@ -11,7 +11,7 @@ from headrace.common.configuration import Configuration
 from headrace.common.errors import SqlError
 from headrace.common.job_client import JobClient
 from headrace.common.job_status import JobStatus
-from headrace.common.options import OPTIONS
+from headrace.common.option_checks import check
 from headrace.datastream.connectors.print_sink import CollectSink
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.binder import BindingContext, QueryBinder
@@ -92,9 +92,7 @@ class Session:
             if value.lower() not in ("streaming", "batch"):
                 raise SqlError(f"'{key}' is streaming or batch, not '{value}'")
             self.batch = value.lower() == "batch"
-        known = OPTIONS.get(key)
-        if known is not None:
-            known.type.parse(key, value)
+        check(Configuration.from_dict({key: value}))
         self.config.set(key, value)
 
     def reset_option(self, key: str | None) -> None:
