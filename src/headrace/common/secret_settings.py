@@ -18,7 +18,7 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _NAMED = re.compile(
-    rf"([\w.-]*(?:{_SECRET.pattern})[\w.-]*['\"]?\s*[:=]\s*)('[^']*'|\"[^\"]*\"|[^\s,;&}}]+)",
+    rf"((?:{_SECRET.pattern})[\w.-]*['\"]?\s*[:=]\s*)('[^']*'|\"[^\"]*\"|[^\s,;&}}]+)",
     re.IGNORECASE,
 )
 _OF_A_URL = re.compile(r"(://[^/\s:@]*:)[^/\s@]+@")

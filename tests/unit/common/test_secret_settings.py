@@ -88,3 +88,7 @@ def test_a_bad_value_of_a_secret_is_not_repeated() -> None:
     with pytest.raises(ValueError, match="expected") as refused:
         Configuration().set_string("s3.secret-key", ["hidden"])  # type: ignore[arg-type]
     assert "hidden" not in str(refused.value)
+
+
+def test_a_long_value_takes_no_long_time() -> None:
+    assert masked("a" * 100_000) == "a" * 100_000
