@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from headrace.cluster import told_process
 from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import ExitCode
 from headrace.cluster.job_manager import running_job_manager
 from headrace.common.errors import HeadraceError
+from headrace.common.option_loading import settings_from_arguments
 
-__all__ = ["LOG", "command_of", "require_server_packages", "start_job_manager", "start_process"]
+__all__ = ["LOG", "require_server_packages", "start_job_manager", "start_process"]
 
 LOG = "job-manager.log"
 _START_S = 180.0
 _TAIL = 2_000
-
-
-def command_of(directory: Path, settings: Iterable[str], *, application: bool) -> list[str]:
-    """The command line of the process."""
-    command = [sys.executable, "-m", "headrace.cluster.job_manager", str(directory)]
-    for setting in settings:
-        command += ["-D", setting]
-    return [*command, "--application"] if application else command
 
 
 def start_job_manager(
@@ -51,8 +43,10 @@ def start_job_manager(
         about = running_job_manager(directory)
         return about if about is not None and about["pid"] == pid else None
 
-    command = command_of(directory, settings, application=application)
-    return start_process(command, directory / LOG, running, "JobManager")
+    arguments = [str(directory), *(["--application"] if application else [])]
+    made = settings_from_arguments(settings).to_dict()
+    module = "headrace.cluster.job_manager"
+    return start_process(module, arguments, made, directory / LOG, running, "JobManager")
 
 
 def require_server_packages() -> None:
@@ -63,24 +57,25 @@ def require_server_packages() -> None:
 
 
 def start_process(
-    command: list[str], path: Path, running: Callable[[int], dict[str, object] | None], what: str
+    module: str,
+    arguments: list[str],
+    settings: dict[str, str],
+    path: Path,
+    running: Callable[[int], dict[str, object] | None],
+    what: str,
 ) -> dict[str, object]:
     """Start a server that goes on when this process ends, and wait until it is there.
 
     Args:
-        command: Its command line.
+        module: What to run.
+        arguments: Its command line.
+        settings: Its settings, which it is told.
         path: Its log.
         running: What the server of a process says about itself, once it does.
         what: Its name, for errors.
     """
     with path.open("w") as log:
-        child = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        child = told_process.start(module, arguments, settings, log)
     deadline = time.monotonic() + _START_S
     while time.monotonic() < deadline:
         about = running(child.pid)

@@ -13,13 +13,13 @@ import os
 import secrets
 import shutil
 import subprocess
-import sys
 import threading
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from headrace.cluster import told_process
 from headrace.cluster.configured import LOCAL
 from headrace.cluster.empty_job import empty_parts
 from headrace.cluster.log_files import LocalLog
@@ -155,7 +155,7 @@ class Dispatcher:
     def _start(self, job: _Job, file: Path, restore: str | None) -> None:
         submission = job.submission
         settings = {**self._defaults, **submission.settings}
-        command = [sys.executable, "-m", "headrace.cluster.job_process", "run", "-m", LOCAL]
+        command = ["run", "-m", LOCAL]
         for key, value in settings.items():
             command += ["-D", f"{key}={value}"]
         if submission.parallelism is not None:
@@ -167,18 +167,17 @@ class Dispatcher:
         if submission.pyflink:
             command += ["--pyflink"]
         with (job.directory / "job.log").open("ab") as log:
-            job.process = subprocess.Popen(
+            job.process = told_process.start(
+                "headrace.cluster.job_process",
+                [job.id],
                 [*command, str(file), *submission.arguments],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=job.directory / "program",
-                env={
+                log,
+                directory=job.directory / "program",
+                environment={
                     **self._environment,
                     **slot_log_directory(job.directory / "slots"),
                     "HEADRACE_JOB_ID": job.id,
                 },
-                start_new_session=True,
             )
         _log.info("job %s runs in process %s", job.id, job.process.pid)
         threading.Thread(target=self._await, args=(job,), daemon=True).start()

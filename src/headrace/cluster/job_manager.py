@@ -17,10 +17,11 @@ from headrace.cluster.dispatcher import Dispatcher
 from headrace.cluster.door import LARGEST, Door
 from headrace.cluster.executors import Executors
 from headrace.cluster.programs import Programs
+from headrace.cluster.told_process import what_was_told
 from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError
-from headrace.common.option_loading import load_configuration, settings_from_arguments
+from headrace.common.option_loading import load_configuration
 from headrace.common.secret_settings import without_secrets
 from headrace.coordination.dependencies import cache_directory
 from headrace.runtime.storage import Storages
@@ -146,17 +147,15 @@ def _end_with_jobs(dispatcher: Dispatcher, shut_down: Callable[[], None]) -> Non
 
 
 def main() -> int:
-    """Entry point of the process that `headrace start-cluster` starts."""
+    """Entry point of the process that `headrace start-cluster` starts and tells its settings."""
     parser = argparse.ArgumentParser()
     parser.add_argument("directory")
-    parser.add_argument("-D", dest="settings", action="append", default=[])
     parser.add_argument("--application", action="store_true")
     arguments = parser.parse_args()
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
-    settings = settings_from_arguments(arguments.settings)
-    configuration = load_configuration(None, settings.to_dict())
+    configuration = load_configuration(None, what_was_told())
     try:
         directory = Path(arguments.directory)
         JobManager(directory, configuration, application=arguments.application).run()

@@ -11,15 +11,17 @@ import sys
 import threading
 
 from headrace.cluster.cli import main as headrace
+from headrace.cluster.told_process import what_was_told
 
 
 def main() -> int:
-    """Entry point; the arguments are those of `headrace`."""
+    """Entry point; what it is told are the arguments of `headrace`."""
+    arguments: list[str] = what_was_told()
     life_line = os.dup(0)
     with open(os.devnull) as nothing:
         os.dup2(nothing.fileno(), 0)
     threading.Thread(target=_end_with, args=(life_line,), daemon=True).start()
-    return headrace(sys.argv[1:])
+    return headrace(arguments)
 
 
 def _end_with(life_line: int) -> None:

@@ -14,13 +14,14 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headrace.common.errors import ConfigurationError
+from headrace.common.secret_settings import is_secret
 from headrace.coordination.slot_zygote import slot_zygote
 from headrace.spark import shared
 
@@ -92,11 +93,8 @@ def get_or_create_session(settings: Mapping[str, str]) -> SparkSession:
             [_quiet_logging(), *(_PATIENT_COMPILER if is_this_process(master) else ())]
         )
         merged |= settings
-        builder = SparkSession.builder.master(master).appName(
-            settings.get("spark.app.name", "headrace")
-        )
-        for key, value in merged.items():
-            builder = builder.config(key, value)
+        merged["spark.master"] = master
+        merged.setdefault("spark.app.name", "headrace")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         if logging.getLogger("py4j").level == logging.NOTSET:
             # It logs every connection, which a program that shows all logs does not want to see.
@@ -104,20 +102,27 @@ def get_or_create_session(settings: Mapping[str, str]) -> SparkSession:
         if is_this_process(master):
             # It gets ready while Spark does.
             slot_zygote()
-        session = _started(builder, master)
+        session = _started(merged)
         _log.info("Spark %s on %s", session.version, master)
         return session
 
 
-def _started(builder: Any, master: str) -> SparkSession:
+def _started(settings: Mapping[str, str]) -> SparkSession:
     """A session; where Spark does not start, the reason without a Java trace."""
+    # PySpark writes these on the command line of the JVM, which everybody on the machine can read.
+    # What is missing there reaches the JVM through its gateway.
+    readable = SparkConf(loadDefaults=False)
+    for key, value in settings.items():
+        if not is_secret(key):
+            readable.set(key, value)
     with _java_output_in_a_file() as log:
         try:
-            session: SparkSession = builder.getOrCreate()
+            SparkContext._ensure_initialized(conf=readable)
+            session = SparkSession.builder.config(map=dict(settings)).getOrCreate()
         except (Py4JError, PySparkException) as error:
             where = "" if log is None else f"; all that it wrote is in {log}"
             raise ConfigurationError(
-                f"Spark does not start on {master}: {_reason(error, log)}{where}"
+                f"Spark does not start on {settings['spark.master']}: {_reason(error, log)}{where}"
             ) from None
     return session
 

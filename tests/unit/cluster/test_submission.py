@@ -16,7 +16,6 @@ import pytest
 
 from headrace.cluster import submission
 from headrace.cluster.cli import build_parser
-from headrace.cluster.cluster_start import command_of
 from headrace.cluster.configured import configured_job_manager
 from headrace.cluster.errors import UsageError
 from headrace.cluster.jobs import LocalJobs, jobs_of
@@ -141,13 +140,6 @@ def test_what_a_cluster_cannot_take_is_refused(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text("")
     with pytest.raises(UsageError, match="without a cache"):
         submission.submit(parsed("run", "-pyreq", "r.txt#cache", "job.py"), "h:1")
-
-
-@pytest.mark.parametrize("master", ["yarn", "k8s://https://host:6443", "spark://host:7077"])
-def test_the_command_line_of_a_job_manager(tmp_path: Path, master: str) -> None:
-    command = command_of(tmp_path, [f"spark.master={master}"], application=True)
-    assert command[1:4] == ["-m", "headrace.cluster.job_manager", str(tmp_path)]
-    assert command[4:] == ["-D", f"spark.master={master}", "--application"]
 
 
 class Followed(Recorded):

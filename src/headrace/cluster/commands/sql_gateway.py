@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import signal
-import sys
 import time
 from pathlib import Path
 
@@ -63,15 +62,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _start(directory: Path, settings: dict[str, str], as_json: bool) -> None:
-    command = [sys.executable, "-m", "headrace.cluster.sql_gateway.server", str(directory)]
-    for key, value in settings.items():
-        command += ["-D", f"{key}={value}"]
+    module = "headrace.cluster.sql_gateway.server"
     log = directory / f"{time.time_ns()}.log"
 
     def running(pid: int) -> dict[str, object] | None:
         return next((g for g in running_gateways(directory) if g["pid"] == pid), None)
 
-    about = start_process(command, log, running, "SQL gateway")
+    about = start_process(module, [str(directory)], settings, log, running, "SQL gateway")
     _show(about, f"SQL gateway {about['pid']} at {about['address']}; its log is {log}", as_json)
 
 

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from headrace.cluster.door import Door
+from headrace.cluster.told_process import what_was_told
 from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError
-from headrace.common.option_loading import load_configuration, settings_from_arguments
+from headrace.common.option_loading import load_configuration
 from headrace.coordination.dependencies import cache_directory
 
 __all__ = ["SqlGateway", "gateway_directory", "main", "running_gateways"]
@@ -97,17 +98,15 @@ class SqlGateway:
 
 
 def main() -> int:
-    """Entry point of the process that `headrace sql-gateway start` starts."""
+    """Entry point of what `headrace sql-gateway start` starts and tells its settings."""
     parser = argparse.ArgumentParser()
     parser.add_argument("directory")
-    parser.add_argument("-D", dest="settings", action="append", default=[])
     arguments = parser.parse_args()
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
-    settings = settings_from_arguments(arguments.settings)
     try:
-        configuration = load_configuration(None, settings.to_dict())
+        configuration = load_configuration(None, what_was_told())
         SqlGateway(Path(arguments.directory), configuration).run()
     except ConfigurationError as error:
         print(f"headrace: {error}", file=sys.stderr)
