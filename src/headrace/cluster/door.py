@@ -133,6 +133,7 @@ class Door:
         """A server for an application behind the guard of this door."""
         import uvicorn
 
+        from headrace.cluster.rest.connections import GuardedConnection
         from headrace.cluster.rest.guard import GuardSettings
 
         hosts = _LOOPBACK if self.is_loopback else ()
@@ -140,6 +141,8 @@ class Door:
             uvicorn.Config(
                 create_app(GuardSettings(hosts, self.token, LARGEST)),
                 log_level="warning",
+                http=GuardedConnection,
+                ws="none",
                 lifespan="off",
                 ssl_certfile=self.certificate,
                 ssl_keyfile=self.key,

@@ -7,6 +7,7 @@ import logging
 import os
 import pickle
 import socket
+import struct
 import threading
 from collections.abc import Callable
 from multiprocessing import AuthenticationError
@@ -15,6 +16,7 @@ from typing import Any
 
 from headrace.graph.ids import SlotId
 from headrace.runtime import messages as m
+from headrace.runtime.strangers import PATIENCE_S, Strangers, hang_up
 
 _log = logging.getLogger(__name__)
 
@@ -44,6 +46,7 @@ class ControlServer:
         self._on_lost = on_lost
         self._on_error = on_error
         self._lock = threading.Lock()
+        self._strangers = Strangers()
         self._slots: dict[SlotId, Connection] = {}
         self.hellos: dict[SlotId, m.Hello] = {}
         self._closed = False
@@ -74,7 +77,7 @@ class ControlServer:
         with contextlib.suppress(OSError):
             self._listener.close()
         for connection in list(self._slots.values()):
-            _end(connection)
+            hang_up(connection)
         if isinstance(address, str):
             with contextlib.suppress(OSError):
                 os.unlink(address)
@@ -87,6 +90,7 @@ class ControlServer:
                 if self._closed:
                     return
                 continue
+            self._strangers.add(connection)
             threading.Thread(target=self._read, args=(connection,), daemon=True).start()
 
     def _read(self, connection: Connection) -> None:
@@ -121,12 +125,16 @@ class ControlServer:
     def _knows_token(self, connection: Connection) -> bool:
         """Whether it is one of ours; not asked where calls are taken, since a stranger is slow."""
         try:
+            _wait_at_most(connection, PATIENCE_S)
             deliver_challenge(connection, self._token)
             answer_challenge(connection, self._token)
+            _wait_at_most(connection, 0)
         except (AuthenticationError, EOFError, OSError) as error:
             if not self._closed:
                 _log.warning("refused a control connection: %s", error)
             return False
+        finally:
+            self._strangers.remove(connection)
         return True
 
 
@@ -138,14 +146,14 @@ def _received(connection: Connection) -> bytes | None:
         return None
 
 
-def _end(connection: Connection) -> None:
-    """Let the thread that reads from a connection find its end and close it.
+def _wait_at_most(connection: Connection, seconds: float) -> None:
+    """How long a read may take; 0 for any time. An error of a read that took longer is an OSError.
 
-    Closing it from here would give the number of its file to whoever opens the next one, while that
-    thread may still be about to read from it.
+    Not a timeout of Python's: that makes the connection one that does not block.
     """
-    with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as shared:
-        shared.shutdown(socket.SHUT_RDWR)
+    limit = struct.pack("ll", int(seconds), 0)
+    with socket.socket(fileno=os.dup(connection.fileno())) as shared:
+        shared.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
 
 
 def _call(address: str | tuple[str, int]) -> None:

@@ -12,6 +12,7 @@ from headrace.common.configuration import Configuration
 from headrace.coordination.job_master import JobMaster
 from headrace.coordination.metric_values import metrics_of
 from headrace.coordination.prometheus import CONTENT_TYPE, prometheus_text
+from headrace.runtime.strangers import PATIENCE_S
 
 __all__ = ["PrometheusEndpoint", "start_reporters"]
 
@@ -58,6 +59,8 @@ class PrometheusEndpoint:
 
     def __init__(self, master: JobMaster, host: str, ports: str) -> None:
         class Handler(BaseHTTPRequestHandler):
+            timeout = PATIENCE_S
+
             def do_GET(self) -> None:
                 if self.path.partition("?")[0] not in ("/", "/metrics"):
                     self.send_error(404)

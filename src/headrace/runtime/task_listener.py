@@ -10,9 +10,10 @@ import threading
 from collections.abc import Callable
 
 from headrace.runtime.slot_protocol import TaskRequest
+from headrace.runtime.strangers import PATIENCE_S, Strangers
 from headrace.runtime.wire import MessageSocket
 
-_REQUEST_S = 30.0
+_LONGEST_REQUEST = 4096
 _WAITING = 64
 
 Address = tuple[str, int]
@@ -22,7 +23,7 @@ class TaskListener:
     """Accepts connections and reads what they are about.
 
     A request must be signed with the token of the job. Whoever says nothing, or something else, is
-    let go and keeps nobody waiting.
+    let go and keeps nobody waiting. Nothing that is longer than a request is read before.
 
     Args:
         path: The unix socket.
@@ -39,6 +40,7 @@ class TaskListener:
         on_task: Callable[[MessageSocket, TaskRequest], None],
     ) -> None:
         self._token = token
+        self._strangers = Strangers()
         self._on_task = on_task
         self.path = path
         self.tcp_address: Address | None = None
@@ -58,16 +60,18 @@ class TaskListener:
     def _accept(self, listener: socket.socket) -> None:
         while True:
             connection, _ = listener.accept()
+            self._strangers.add(connection)
             threading.Thread(target=self._receive, args=(connection,), daemon=True).start()
 
     def _receive(self, connection: socket.socket) -> None:
-        connection.settimeout(_REQUEST_S)
+        connection.settimeout(PATIENCE_S)
         channel = MessageSocket(connection)
         try:
-            request = TaskRequest(**json.loads(channel.receive() or b"{}"))
+            request = TaskRequest(**json.loads(channel.receive(_LONGEST_REQUEST) or b"{}"))
             known = request.is_signed_with(self._token)
         except (OSError, EOFError, ValueError, TypeError):
             known = False
+        self._strangers.remove(connection)
         if not known:
             with contextlib.suppress(OSError):
                 channel.close()

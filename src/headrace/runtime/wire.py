@@ -171,14 +171,20 @@ class MessageSocket:
         except OSError as error:
             raise PeerGoneError(str(error)) from error
 
-    def receive(self) -> bytes | None:
-        """The next message, None at the end of a sequence."""
+    def receive(self, most: int | None = None) -> bytes | None:
+        """The next message, None at the end of a sequence.
+
+        Args:
+            most: Bytes that it may have; one that is longer is not read and a ValueError.
+        """
         head = self._read(_LENGTH.size)
         if len(head) < _LENGTH.size:
             raise PeerGoneError("the connection was closed")
         (length,) = _LENGTH.unpack(head)
         if length == 0:
             return None
+        if most is not None and length > most:
+            raise ValueError(f"a message of {length} bytes, where {most} are allowed")
         message = self._read(length)
         if len(message) < length:
             raise PeerGoneError("the connection was closed inside a message")

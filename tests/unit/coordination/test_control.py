@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import socket
 import threading
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from headrace.coordination import control
 from headrace.coordination.control import ControlServer
 from headrace.graph.ids import SlotId
 from headrace.runtime import messages as m
@@ -124,3 +126,29 @@ def test_strangers_are_refused(master: Master) -> None:
 
 def test_a_slot_that_is_not_there_gets_nothing(master: Master) -> None:
     master.server.send(SlotId(9), m.Close())
+
+
+def test_a_silent_stranger_is_let_go(master: Master, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control, "PATIENCE_S", 1)
+    with socket.socket(socket.AF_UNIX) as stranger:
+        stranger.settimeout(30)
+        stranger.connect(master.server.address)
+        while stranger.recv(1000):
+            pass  # the challenge, and then the end
+    slow = connect(master, 5)
+    assert master.wait_for(lambda: master.messages)
+    slow.close()
+    assert master.wait_for(lambda: master.lost == [5])
+
+
+def test_many_strangers_keep_no_slot_out(master: Master) -> None:
+    strangers = []
+    for _ in range(80):
+        strangers.append(socket.socket(socket.AF_UNIX))
+        strangers[-1].connect(master.server.address)
+    while strangers[0].recv(1000):
+        pass  # who came first makes room
+    slot = connect(master, 5)
+    assert master.wait_for(lambda: master.messages)
+    for connection in (slot, *strangers):
+        connection.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import socket
+import struct
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,25 @@ def test_a_silent_stranger_keeps_nobody_waiting(listener: TaskListener, tasks: T
         slot_end, _ = tasks.get(timeout=LIMIT_S)
         channel.close()
         slot_end.close()
+
+
+def test_a_long_message_of_a_stranger_is_not_read(listener: TaskListener, tasks: Tasks) -> None:
+    with socket.socket(socket.AF_UNIX) as stranger:
+        stranger.settimeout(LIMIT_S)
+        stranger.connect(listener.path)
+        stranger.sendall(struct.pack("<I", 1 << 30) + b"x")
+        assert stranger.recv(10) == b""
+
+
+def test_many_strangers_keep_nobody_out(listener: TaskListener, tasks: Tasks) -> None:
+    assert listener.tcp_address is not None
+    strangers = [socket.create_connection(listener.tcp_address, LIMIT_S) for _ in range(80)]
+    assert strangers[0].recv(10) == b"", "who came first makes room"
+    channel = connect("/on/another/host", listener.tcp_address)
+    channel.send(REQUEST.signed("secret").to_json())
+    slot_end, _ = tasks.get(timeout=LIMIT_S)
+    for connection in (channel, slot_end, *strangers):
+        connection.close()
 
 
 def test_a_signature_is_for_one_request() -> None:

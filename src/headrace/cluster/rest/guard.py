@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -14,6 +16,7 @@ from headrace.cluster.rest.dashboard import is_dashboard_path
 
 __all__ = ["Guard", "GuardSettings"]
 
+_CLOSE = {"connection": "close"}
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -26,11 +29,13 @@ class GuardSettings:
             resolve to this machine. Empty if any will do, because a token is asked for.
         token: What every request must bring, if it is set; the dashboard's own files need none.
         largest: Bytes that a request may have.
+        patience_s: How long a body may come to a standstill.
     """
 
     hosts: Sequence[str]
     token: str | None
     largest: int
+    patience_s: float = 30.0
 
 
 class Guard:
@@ -48,7 +53,8 @@ class Guard:
         refused = self._refusal(scope)
         if refused is not None:
             code, text = refused
-            await JSONResponse({"errors": [text]}, code)(scope, receive, send)
+            # What is on its way behind it is not read.
+            await JSONResponse({"errors": [text]}, code, _CLOSE)(scope, receive, send)
             return
         await self._app(scope, self._limited(receive), send)
 
@@ -66,7 +72,7 @@ class Guard:
             return 403, "a page of another site may not change anything here"
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self._settings.largest:
-            return 413, f"a request may have {self._settings.largest} bytes at most"
+            return 413, self._too_long
         return None
 
     @staticmethod
@@ -77,16 +83,26 @@ class Guard:
             return False
         return headers.get("sec-fetch-site", "none") in ("none", "same-origin")
 
+    @property
+    def _too_long(self) -> str:
+        return f"a request may have {self._settings.largest} bytes at most"
+
     def _limited(self, receive: Receive) -> Receive:
-        seen = 0
+        seen, more = 0, True
 
         async def limited() -> Message:
-            nonlocal seen
-            message = await receive()
+            nonlocal seen, more
+            if not more:
+                return await receive()
+            try:
+                message = await asyncio.wait_for(receive(), self._settings.patience_s)
+            except TimeoutError:
+                raise HTTPException(408, "the rest of the request is missing", _CLOSE) from None
+            more = message.get("more_body", False)
             seen += len(message.get("body", b""))
             if seen > self._settings.largest:
                 # Whoever announces no length gets no further than that.
-                return {"type": "http.disconnect"}
+                raise HTTPException(413, self._too_long, _CLOSE)
             return message
 
         return limited
