@@ -94,7 +94,7 @@ class LocalSession:
             records = run_in_process(self.env, {"rows": stream}, **settings)["rows"]
         finally:
             self.env._transformations = []
-        rows = list(changed_rows(iter(records), translator.changelog(plan)))
+        rows = list(changed_rows(iter(records), translator.takes_changes(plan)))
         zone = self.session.config.get_local_timezone()
         return Result(plan.schema, rows, self.session.batch, zone)
 
@@ -103,7 +103,7 @@ class LocalSession:
         statement = parse_statement(text)
         assert isinstance(statement, s.Insert)
         try:
-            self.session.translator().translate(self.session.insert_plan(statement, text))
+            self.session.translator().sinks([self.session.insert_plan(statement, text)])
             run_in_process(self.env, **settings)
         finally:
             self.env._transformations = []

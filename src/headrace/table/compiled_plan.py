@@ -125,7 +125,7 @@ class CompiledPlan:
         """Show the plan as EXPLAIN does."""
         print(self.explain(*extra_details))
 
-    def _plans(self) -> tuple[Session, list[n.Node]]:
+    def _plans(self) -> tuple[Session, list[n.Sink]]:
         session = _with_tables(self._environment._session, self._content)
         text = self._content["statement"]
         inserts = _inserts(parse_statement(text))
@@ -154,7 +154,7 @@ class _Recording(Session):
             self._seen[self.catalogs.full_path(path)] = None
         return found
 
-    def sink_plan(self, path: Sequence[str], query: n.Node, **settings: Any) -> n.Node:
+    def sink_plan(self, path: Sequence[str], query: n.Node, **settings: Any) -> n.Sink:
         found = super().sink_plan(path, query, **settings)
         self._seen[self.catalogs.full_path(path)] = None
         return found

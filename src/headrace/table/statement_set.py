@@ -25,7 +25,7 @@ class StatementSet:
 
     def __init__(self, environment: TableEnvironment) -> None:
         self._environment = environment
-        self._plans: list[n.Node] = []
+        self._plans: list[n.Sink] = []
 
     def add_insert_sql(self, stmt: str) -> StatementSet:
         """Add an INSERT statement."""
@@ -63,9 +63,7 @@ class StatementSet:
 
     def attach_as_datastream(self) -> None:
         """Add them to the stream environment's program, which its `execute` starts."""
-        translator = self._environment._session.translator()
-        for plan in self._plans:
-            translator.translate(plan)
+        self._environment._session.translator().sinks(self._plans)
         self._plans = []
 
     def compile_plan(self) -> Any:

@@ -19,7 +19,7 @@ __all__ = ["TablePipeline"]
 class TablePipeline:
     """A query and the table that it writes to; `execute` starts it."""
 
-    def __init__(self, environment: TableEnvironment, plan: n.Node) -> None:
+    def __init__(self, environment: TableEnvironment, plan: n.Sink) -> None:
         self._environment = environment
         self._plan = plan
 
@@ -29,7 +29,6 @@ class TablePipeline:
 
     def get_sink_identifier(self) -> ObjectIdentifier | None:
         """The table that is written to."""
-        assert isinstance(self._plan, n.Sink)
         return ObjectIdentifier.of(*self._plan.table)
 
     def compile_plan(self) -> Any:

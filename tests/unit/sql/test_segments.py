@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,23 +18,19 @@ from headrace.sql.operators.segment_aggregate import SegmentAggregateOperator
 from headrace.sql.operators.specs import LocalRankSpec, SegmentAggregateSpec, SegmentRankSpec
 from headrace.sql.parser import statements as s
 from headrace.sql.parser.parsing import parse_statement
+from headrace.sql.physical.nodes import SparkSegment
+from headrace.sql.physical.passes import physical_plans
+from headrace.sql.plan import nodes as n
 from headrace.sql.rules import optimize
 from headrace.sql.segments.columns import RowsOfColumns, values_of
-from headrace.sql.segments.planning import (
-    LocalPhase,
-    LocalRank,
-    Segment,
-    SegmentSettings,
-    Select,
-    Where,
-    find_segments,
-)
+from headrace.sql.segments.segment import LocalPhase, LocalRanking, Segment, Select, Where
 from headrace.sql.session.explain import explain_statement
 from headrace.sql.session.session import Session
 from headrace.sql.session.statement_executor import StatementExecutor
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.table_environment import new_session
 
+EXECUTION = "== Optimized Execution Plan =="
 COLUMNS = "id BIGINT, k INT, d DOUBLE, s STRING, ts TIMESTAMP(3), dec DECIMAL(10, 2)"
 
 
@@ -74,7 +71,15 @@ def segments(session: Session, text: str) -> list[Segment]:
     else:
         assert isinstance(statement, s.Query)
         plan = optimize(session.query_plan(statement.tree, text))
-    return list(find_segments(plan, session.settings().for_segments()).values())
+    (physical,) = physical_plans([plan], session.settings())
+    return list(_segments(physical))
+
+
+def _segments(node: n.Node) -> Iterator[Segment]:
+    if isinstance(node, SparkSegment):
+        yield node.segment
+    for child in node.inputs:
+        yield from _segments(child)
 
 
 def only(session: Session, text: str) -> Segment:
@@ -212,7 +217,7 @@ BEST = (
 def test_windows_are_ranked_before_there_are_rows(session: Session) -> None:
     best = BEST.format("window_start, window_end, k", "id DESC", WINDOW)
     found = only(session, best)
-    assert isinstance(found.local, LocalRank)
+    assert isinstance(found.local, LocalRanking)
     assert [name for name, _ in found.scan.columns] == ["id", "k", "s", "ts"]
     assert found.columns == (0, 1, 3, 6, 7)
     assert selected(found)["watermark"] == "watermark"
@@ -253,23 +258,21 @@ def test_datagen_is_made_in_spark(session: Session) -> None:
 def test_it_can_be_switched_off(session: Session) -> None:
     session.config.set("table.exec.spark-segments", "false")
     assert segments(session, "SELECT id FROM t") == []
-    assert (
-        find_segments(
-            optimize(session.query_plan(parse_statement("SELECT id FROM t").tree, "")),  # type: ignore[attr-defined]
-            SegmentSettings(enabled=False),
-        )
-        == {}
-    )
 
 
 def test_explain_says_where_parts_run(session: Session) -> None:
     text = "EXPLAIN SELECT k, SUM(id) FROM t WHERE id > 3 GROUP BY k"
     statement = parse_statement(text.removeprefix("EXPLAIN "))
-    lines = explain_statement(session, statement, text).partition("Optimized")[2].splitlines()
-    places = [line.rpartition("  [")[2] for line in lines if "  [" in line]
-    local = places.index("local phase in Spark's JVM, then headrace operator]")
-    assert set(places[:local]) <= {"headrace operator]"}
-    assert set(places[local + 1 :]) == {"Spark's JVM]"}
+    lines = explain_statement(session, statement, text).splitlines()
+    assert [line.strip().removeprefix("+- ") for line in lines[lines.index(EXECUTION) + 1 :]] == [
+        "GlobalAggregate(groupBy=[k], select=[SUM(id) AS EXPR$0])",
+        "Exchange(distribution=[hash[k]])",
+        "SparkAggregate(groupBy=[k], select=[SUM(id) AS EXPR$0])  [Spark's JVM]",
+        "Project(select=[k, id])  [Spark's JVM]",
+        "Filter(where=[(id > 3)])  [Spark's JVM]",
+        "Scan(table=[default_catalog.default_database.t], fields=[id, k, d, s, ts, dec])"
+        "  [Spark's JVM]",
+    ]
 
 
 # In a slot.

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headrace.common.errors import SqlError
 from headrace.sql.codegen.code import GeneratedCode
 from headrace.sql.codegen.recipes import (
     RECIPES,
@@ -24,7 +25,15 @@ from headrace.sql.codegen.recipes import (
 from headrace.sql.codegen.writer import CodeWriter
 from headrace.sql.plan.expressions import AggregateCall
 
-__all__ = ["SUPPORTED", "SUPPORTED_OVER", "AggregateCode", "aggregate_code"]
+__all__ = ["SUPPORTED_OVER", "AggregateCode", "aggregate_code", "check_supported"]
+
+
+def check_supported(calls: Sequence[AggregateCall], supported: frozenset[str] = SUPPORTED) -> None:
+    """Refuses aggregates that nobody computes here."""
+    for call in calls:
+        name = call.function.name
+        if not hasattr(call.function, "bound") and name not in supported:
+            raise SqlError(f"aggregate function {name} is not supported here yet")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ __all__ = ["is_append_only", "mode_text"]
 
 def is_append_only(node: n.Node) -> bool:
     """Whether rows only ever come, and none is changed or taken back."""
+    if node.makes_changes:
+        return False
     if isinstance(node, n.Scan):
         return bool(getattr(node.source, "append_only", True))
     if isinstance(node, n.Aggregate | n.SetOperation):

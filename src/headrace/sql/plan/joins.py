@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headrace.sql.plan.nodes import _TwoInputs
+from headrace.sql.plan.nodes import TwoInputs
 
 __all__ = ["ScalarJoin", "SemiJoin"]
 
 
-@dataclass(frozen=True)
-class SemiJoin(_TwoInputs):
+@dataclass(frozen=True, eq=False)
+class SemiJoin(TwoInputs):
     """Rows of the left side that the right side has the key of; with `anti` those it has not.
 
     With `null_aware` it is NOT IN: nothing is known to be missing where the right side has a NULL,
@@ -23,6 +23,6 @@ class SemiJoin(_TwoInputs):
     null_aware: bool = False
 
 
-@dataclass(frozen=True)
-class ScalarJoin(_TwoInputs):
+@dataclass(frozen=True, eq=False)
+class ScalarJoin(TwoInputs):
     """Each row of the left side with the only value of the right one, NULL if it has no row."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headrace.sql.plan.expression_text import expression_text
 from headrace.sql.plan.expressions import Expression, SortKey
-from headrace.sql.plan.nodes import _OneInput
+from headrace.sql.plan.nodes import OneInput
 from headrace.sql.plan.patterns import PatternVariable, Reference
 
 __all__ = ["Match", "MatchExpressions"]
@@ -26,8 +26,8 @@ class MatchExpressions:
         return [expression_text(e, columns) for e in self.expressions]
 
 
-@dataclass(frozen=True)
-class Match(_OneInput):
+@dataclass(frozen=True, eq=False)
+class Match(OneInput):
     """A row for each match of a pattern: the columns of `partition`, then the measures.
 
     Attributes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from headrace.sql.parser.excerpts import Excerpt
 from headrace.sql.plan.expressions import AggregateCall, Call, Expression, Field, Schema, SortKey
@@ -18,6 +18,7 @@ __all__ = [
     "Filter",
     "Limit",
     "Node",
+    "OneInput",
     "OverAggregate",
     "Project",
     "Rank",
@@ -26,6 +27,7 @@ __all__ = [
     "SetOperation",
     "Sink",
     "Sort",
+    "TwoInputs",
     "Union",
     "Values",
     "WatermarkAssigner",
@@ -35,12 +37,18 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Node:
-    """Base: `schema` are the columns that come out, `origin` is its text, for messages."""
+    """Base: `schema` are the columns that come out, `origin` is its text, for messages.
+
+    A node is itself and equal to no other: two inputs that are the same node are computed once.
+    """
+
+    #: Whether its rows are changes, even if those of its inputs only come.
+    makes_changes: ClassVar[bool] = False
 
     schema: Schema
-    origin: Excerpt | None = field(default=None, compare=False, repr=False, kw_only=True)
+    origin: Excerpt | None = field(default=None, repr=False, kw_only=True)
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -50,8 +58,10 @@ class Node:
         return self
 
 
-@dataclass(frozen=True)
-class _OneInput(Node):
+@dataclass(frozen=True, eq=False)
+class OneInput(Node):
+    """Base of nodes that read one relation."""
+
     input: Node
 
     @property
@@ -63,8 +73,10 @@ class _OneInput(Node):
         return replace(self, input=only)
 
 
-@dataclass(frozen=True)
-class _TwoInputs(Node):
+@dataclass(frozen=True, eq=False)
+class TwoInputs(Node):
+    """Base of nodes that read two."""
+
     left: Node
     right: Node
 
@@ -77,7 +89,7 @@ class _TwoInputs(Node):
         return replace(self, left=left, right=right)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scan(Node):
     """Reads a table; `source` is what a connector made for it, `table` names it.
 
@@ -89,15 +101,15 @@ class Scan(Node):
     watermark: Expression | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Values(Node):
     """Rows that the statement itself has, in internal form."""
 
     rows: tuple[tuple[Any, ...], ...]
 
 
-@dataclass(frozen=True)
-class Project(_OneInput):
+@dataclass(frozen=True, eq=False)
+class Project(OneInput):
     """New columns."""
 
     expressions: tuple[Expression, ...]
@@ -109,8 +121,8 @@ class Project(_OneInput):
         return Project(Schema(fields), input_, tuple(expressions))
 
 
-@dataclass(frozen=True)
-class Filter(_OneInput):
+@dataclass(frozen=True, eq=False)
+class Filter(OneInput):
     """Rows for which the condition is TRUE."""
 
     condition: Expression
@@ -120,16 +132,16 @@ class Filter(_OneInput):
         return Filter(input_.schema, input_, condition)
 
 
-@dataclass(frozen=True)
-class WatermarkAssigner(_OneInput):
+@dataclass(frozen=True, eq=False)
+class WatermarkAssigner(OneInput):
     """Makes event time of a column, with a watermark that follows it."""
 
     column: int
     watermark: Expression | None
 
 
-@dataclass(frozen=True)
-class Aggregate(_OneInput):
+@dataclass(frozen=True, eq=False)
+class Aggregate(OneInput):
     """One row for each combination of group columns: those columns, then the results.
 
     With `distinct_buckets` the rule `split_distinct` may make two levels of it.
@@ -141,8 +153,8 @@ class Aggregate(_OneInput):
     distinct_buckets: int = 0
 
 
-@dataclass(frozen=True)
-class Expand(_OneInput):
+@dataclass(frozen=True, eq=False)
+class Expand(OneInput):
     """Each row once for every grouping set: group columns that are not in it are NULL.
 
     The last column is the number of the set as `GROUPING_ID` counts it.
@@ -200,8 +212,8 @@ def _duration(millis: int) -> str:
     return f"{millis} ms"
 
 
-@dataclass(frozen=True)
-class WindowTable(_OneInput):
+@dataclass(frozen=True, eq=False)
+class WindowTable(OneInput):
     """A window table function: each row once for every window that it is in.
 
     Three columns follow those of the input: window_start, window_end and window_time.
@@ -210,8 +222,8 @@ class WindowTable(_OneInput):
     window: Window
 
 
-@dataclass(frozen=True)
-class WindowAggregate(_OneInput):
+@dataclass(frozen=True, eq=False)
+class WindowAggregate(OneInput):
     """One row for each window and combination of group columns, when the window is over.
 
     Columns are `group`, the results, then those of `properties` (start, end, time) in this order.
@@ -226,8 +238,8 @@ class WindowAggregate(_OneInput):
     attached: bool = False
 
 
-@dataclass(frozen=True)
-class RowWindowAggregate(_OneInput):
+@dataclass(frozen=True, eq=False)
+class RowWindowAggregate(OneInput):
     """One row for every `size` rows of a combination of group columns, each `slide` rows."""
 
     group: tuple[int, ...]
@@ -236,8 +248,8 @@ class RowWindowAggregate(_OneInput):
     slide: int
 
 
-@dataclass(frozen=True)
-class OverAggregate(_OneInput):
+@dataclass(frozen=True, eq=False)
+class OverAggregate(OneInput):
     """Adds columns that are computed of the rows around each row.
 
     `start` is how many rows, or milliseconds, before the current one the frame begins; None is at
@@ -252,8 +264,8 @@ class OverAggregate(_OneInput):
     end: int | None = 0
 
 
-@dataclass(frozen=True)
-class Rank(_OneInput):
+@dataclass(frozen=True, eq=False)
+class Rank(OneInput):
     """The first rows of each partition, and perhaps their number as a last column."""
 
     partition: tuple[int, ...]
@@ -265,8 +277,8 @@ class Rank(_OneInput):
     window: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True)
-class Deduplicate(_OneInput):
+@dataclass(frozen=True, eq=False)
+class Deduplicate(OneInput):
     """The first or last row of each key, by a time attribute."""
 
     keys: tuple[int, ...]
@@ -275,15 +287,15 @@ class Deduplicate(_OneInput):
     event_time: bool
 
 
-@dataclass(frozen=True)
-class Sort(_OneInput):
+@dataclass(frozen=True, eq=False)
+class Sort(OneInput):
     """Rows in an order: by time in a stream, by anything where the input ends."""
 
     keys: tuple[SortKey, ...]
 
 
-@dataclass(frozen=True)
-class Limit(_OneInput):
+@dataclass(frozen=True, eq=False)
+class Limit(OneInput):
     """Some of the rows; with `keys` those that come first in an order."""
 
     offset: int
@@ -291,7 +303,7 @@ class Limit(_OneInput):
     keys: tuple[SortKey, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Union(Node):
     """All rows of several relations."""
 
@@ -305,16 +317,16 @@ class Union(Node):
         return replace(self, relations=tuple(inputs))
 
 
-@dataclass(frozen=True)
-class SetOperation(_TwoInputs):
+@dataclass(frozen=True, eq=False)
+class SetOperation(TwoInputs):
     """INTERSECT or EXCEPT of two relations, of distinct rows or of all."""
 
     kind: str
     all: bool
 
 
-@dataclass(frozen=True)
-class Correlate(_OneInput):
+@dataclass(frozen=True, eq=False)
+class Correlate(OneInput):
     """Each row with the rows that a table function makes of it; `outer` keeps rows without any."""
 
     function: Any
@@ -323,15 +335,15 @@ class Correlate(_OneInput):
     condition: Expression | None = None
 
 
-@dataclass(frozen=True)
-class BatchedCalls(_OneInput):
+@dataclass(frozen=True, eq=False)
+class BatchedCalls(OneInput):
     """Adds the results of functions that take many rows at once: pandas, Arrow and async ones."""
 
     calls: tuple[Call, ...]
 
 
-@dataclass(frozen=True)
-class Sink(_OneInput):
+@dataclass(frozen=True, eq=False)
+class Sink(OneInput):
     """Writes to a table; `target` is what a connector made for it.
 
     With `materialized` an operator before it keeps the rows of each of its keys.
@@ -343,10 +355,19 @@ class Sink(_OneInput):
     materialized: bool = False
 
 
-def rewrite_nodes(node: Node, change: Any) -> Node:
-    """The plan with nodes replaced, from the leaves up."""
-    inputs = [rewrite_nodes(i, change) for i in node.inputs]
-    if any(a is not b for a, b in zip(inputs, node.inputs, strict=True)):
-        node = node.with_inputs(inputs)
-    changed: Node = change(node)
+def rewrite_nodes(
+    node: Node, change: Callable[[Node], Node], done: dict[Node, Node] | None = None
+) -> Node:
+    """The plan with nodes replaced, from the leaves up.
+
+    A node that is the input of several is changed once, and stays one. With `done` this holds for
+    all plans that are rewritten with it.
+    """
+    done = {} if done is None else done
+    found = done.get(node)
+    if found is not None:
+        return found
+    inputs = [rewrite_nodes(i, change, done) for i in node.inputs]
+    same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
+    changed = done[node] = change(node if same else node.with_inputs(inputs))
     return changed

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from headrace.sql.physical.nodes import PhysicalNode, SparkSegment
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expression_text import expression_text
@@ -21,7 +22,6 @@ def plan_text(
     *,
     modes: bool = False,
     batch: bool = False,
-    places: Mapping[int, str] | None = None,
 ) -> str:
     """A tree of nodes, inputs below those who read them.
 
@@ -29,29 +29,33 @@ def plan_text(
         plan: The plan.
         modes: Whether to show which changes each node emits.
         batch: Whether the plan runs in batch mode, where nothing changes.
-        places: Where nodes run, by their `id`; those that are missing are headrace operators.
     """
     lines: list[str] = []
 
-    def add(node: n.Node, prefix: str, tail: str) -> None:
-        lines.append(prefix + _described(node, modes, batch, places))
-        for number, child in enumerate(node.inputs):
-            last = number == len(node.inputs) - 1
-            add(child, tail + ("+- " if last else ":- "), tail + ("   " if last else ":  "))
+    def add(node: n.Node, prefix: str, tail: str, place: str) -> None:
+        if isinstance(node, SparkSegment):
+            place = "  [Spark's JVM]"
+        lines.append(prefix + _described(node, modes, batch) + place)
+        below = _below(node)
+        for number, child in enumerate(below):
+            last = number == len(below) - 1
+            add(child, tail + ("+- " if last else ":- "), tail + ("   " if last else ":  "), place)
 
-    add(plan, "", "")
+    add(plan, "", "", "")
     return "\n".join(lines)
 
 
-def _described(node: n.Node, modes: bool, batch: bool, places: Mapping[int, str] | None) -> str:
-    parts = _parts(node)
+def _below(node: n.Node) -> Sequence[n.Node]:
+    """What a node reads; below a segment, what Spark's JVM does in its place."""
+    return node.segment.nodes[-1:] if isinstance(node, SparkSegment) else node.inputs
+
+
+def _described(node: n.Node, modes: bool, batch: bool) -> str:
+    parts = node.texts() if isinstance(node, PhysicalNode) else _parts(node)
     if modes:
         mode = "I" if batch or is_append_only(node) else "I,UB,UA,D"
         parts.append(f"changelogMode=[{mode}]")
-    text = f"{type(node).__name__}({', '.join(parts)})"
-    if places is None:
-        return text
-    return f"{text}  [{places.get(id(node), 'headrace operator')}]"
+    return f"{type(node).__name__}({', '.join(parts)})"
 
 
 def _names(names: Sequence[str], indices: Sequence[int]) -> str:

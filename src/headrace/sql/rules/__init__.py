@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from headrace.sql.plan.nodes import Node, rewrite_nodes
 from headrace.sql.rules.merge_projections import merge_projections
@@ -32,7 +33,7 @@ PASSES: tuple[tuple[Rule, ...], ...] = (
 def optimize(plan: Node) -> Node:
     """The plan after all passes."""
     for rules in PASSES:
-        plan = rewrite_nodes(plan, lambda node, rules=rules: _applied(rules, node))
+        plan = rewrite_nodes(plan, partial(_applied, rules))
     return plan
 
 

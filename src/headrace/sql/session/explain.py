@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from headrace.common.errors import SqlError
 from headrace.sql.parser import statements as s
+from headrace.sql.physical.passes import physical_plans
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.text import plan_text
 from headrace.sql.rules import optimize
-from headrace.sql.segments.planning import find_segments, segment_places
 from headrace.sql.session.session import Session
 
 __all__ = ["explain_plans", "explain_statement"]
@@ -31,7 +31,7 @@ def explain_statement(
 
 
 def explain_plans(session: Session, plans: Sequence[n.Node], details: Sequence[str] = ()) -> str:
-    """Bound plans, plans after all rules, and where each part runs."""
+    """Bound plans, and what runs: plans after all rules, logical and physical ones."""
     changelog = "CHANGELOG_MODE" in details
     optimized = [optimize(p) for p in plans]
     for plan in optimized:
@@ -39,8 +39,6 @@ def explain_plans(session: Session, plans: Sequence[n.Node], details: Sequence[s
     parts = ["== Abstract Syntax Tree =="]
     parts += [plan_text(p) for p in plans]
     parts += ["", "== Optimized Execution Plan =="]
-    settings = session.settings().for_segments()
-    for plan in optimized:
-        places = segment_places(find_segments(plan, settings))
-        parts.append(plan_text(plan, modes=changelog, batch=session.batch, places=places))
+    for plan in physical_plans(optimized, session.settings()):
+        parts.append(plan_text(plan, modes=changelog, batch=session.batch))
     return "\n".join(parts) + "\n"

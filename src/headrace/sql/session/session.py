@@ -29,6 +29,7 @@ from headrace.sql.parser import statements as s
 from headrace.sql.parser.excerpts import located
 from headrace.sql.parser.parsing import parse_statement
 from headrace.sql.parser.unsupported import check_supported_syntax
+from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expressions import Expression, Field, Literal, Schema
@@ -38,7 +39,7 @@ from headrace.sql.session.config import SessionConfig, duration_ms
 from headrace.sql.session.modules import ModuleManager
 from headrace.sql.session.result import ChangedRows, StatementResult, changed_rows
 from headrace.sql.session.table_plan import connector_context, positions, scan_plan, sink_schema
-from headrace.sql.translation import StreamTranslator, TranslationSettings
+from headrace.sql.translation.translator import StreamTranslator
 from headrace.sql.types import NullType
 
 __all__ = ["Session"]
@@ -111,12 +112,12 @@ class Session:
     def zone(self) -> str:
         return self.config.get_local_timezone()
 
-    def settings(self) -> TranslationSettings:
+    def settings(self) -> PlanSettings:
         """Settings that change how plans run."""
         get = self.config.get
         # Net changes of an epoch unless somebody wants every single one.
         every = get("table.exec.mini-batch.enabled", "") == "false"
-        return TranslationSettings(
+        return PlanSettings(
             zone=self.zone,
             batch=self.batch,
             state_ttl_ms=duration_ms(get("table.exec.state.ttl", "0 ms")),
@@ -193,7 +194,7 @@ class Session:
             located(error, text)
             raise
 
-    def insert_plan(self, insert: s.Insert, text: str) -> n.Node:
+    def insert_plan(self, insert: s.Insert, text: str) -> n.Sink:
         """The plan of an INSERT."""
         query = self.query_plan(insert.query, text)
         return self.sink_plan(
@@ -214,7 +215,7 @@ class Session:
         options: dict[str, str] | None = None,
         overwrite: bool = False,
         partition: dict[str, Any] | None = None,
-    ) -> n.Node:
+    ) -> n.Sink:
         """Writes a query's rows to a table."""
         entry = self.catalogs.find_table(path)
         if entry is None or entry.is_view:
@@ -318,7 +319,7 @@ class Session:
         self.check(plan)
         translator = self.translator()
         schema = plan.schema
-        changelog = translator.changelog(plan)
+        changelog = translator.takes_changes(plan)
         stream = translator.stream(plan)
         collect_id = self.env.new_collect_id()
         sink = stream.sink_to(CollectSink(collect_id)).name("Sink: Collect")
@@ -347,14 +348,10 @@ class Session:
             wait=_waiter(client),
         )
 
-    def run_inserts(self, plans: Sequence[n.Node]) -> StatementResult:
+    def run_inserts(self, plans: Sequence[n.Sink]) -> StatementResult:
         """Starts one job that writes to some tables."""
-        translator = self.translator()
-        names = []
-        for plan in plans:
-            assert isinstance(plan, n.Sink)
-            translator.translate(plan)
-            names.append(".".join(plan.table))
+        self.translator().sinks(plans)
+        names = [".".join(plan.table) for plan in plans]
         job = "insert-into_" + ",".join(names)
         name = self._job_name(job)
         client = self._submitted(JobClient(self.env._submit(name)), name)

@@ -24,7 +24,7 @@ class StatementExecutor:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.catalogs = session.catalogs
-        self._kept: list[n.Node] | None = None
+        self._kept: list[n.Sink] | None = None
         """INSERTs of a statement set that has begun."""
 
     def execute(self, text: str) -> StatementResult:
@@ -66,7 +66,7 @@ class StatementExecutor:
         return StatementResult.ok()
 
     def _in_statement_set(
-        self, kept: list[n.Node], statement: s.Statement, text: str
+        self, kept: list[n.Sink], statement: s.Statement, text: str
     ) -> StatementResult:
         if isinstance(statement, s.Insert):
             kept.append(self.session.insert_plan(statement, text))

@@ -213,4 +213,4 @@ def table_stream(session: Session, plan: n.Node, changelog: bool) -> DataStream[
             "changes; use to_changelog_stream()"
         )
     stream = translator.stream(plan)
-    return external_rows(stream, plan.schema, translator.changelog(plan), session.zone)
+    return external_rows(stream, plan.schema, translator.takes_changes(plan), session.zone)

@@ -12,27 +12,29 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.sql import types as t
 from headrace.sql.connectors.streams import with_operator
 from headrace.sql.operators.specs import LocalRankSpec, SegmentAggregateSpec, SegmentRankSpec
+from headrace.sql.physical.nodes import SparkAggregate, SparkColumns, SparkRank, SparkRows
 from headrace.sql.segments.columns import RowsOfColumns, arrow_schema, whole_batch
 from headrace.sql.segments.expressions import column_name, storage
-from headrace.sql.segments.planning import LocalPhase, LocalRank, Segment, Where
+from headrace.sql.segments.segment import LocalPhase, LocalRanking, Segment, Where
 from headrace.sql.types import DataType
 
-__all__ = ["segment_accumulators", "segment_columns", "segment_ranked", "segment_rows"]
+__all__ = ["accumulators", "columns", "ranked", "rows"]
 
 
-def segment_rows(env: StreamExecutionEnvironment, segment: Segment, width: int) -> DataStream[Any]:
+def rows(env: StreamExecutionEnvironment, node: SparkRows) -> DataStream[Any]:
     """Rows as tuples, in which only the segment's columns are set."""
-    return _stream(env, segment, RowsOfColumns(width, segment.columns))
+    segment = node.segment
+    return _stream(env, segment, RowsOfColumns(len(node.schema), segment.columns))
 
 
-def segment_columns(env: StreamExecutionEnvironment, segment: Segment) -> DataStream[Any]:
+def columns(env: StreamExecutionEnvironment, node: SparkColumns) -> DataStream[Any]:
     """Arrow batches of internal values."""
-    return _stream(env, segment, whole_batch)
+    return _stream(env, node.segment, whole_batch)
 
 
-def segment_accumulators(env: StreamExecutionEnvironment, segment: Segment) -> DataStream[Any]:
+def accumulators(env: StreamExecutionEnvironment, node: SparkAggregate) -> DataStream[Any]:
     """Keys with accumulators, and with the ends of slices where there are windows."""
-    local = segment.local
+    segment, local = node.segment, node.segment.local
     assert isinstance(local, LocalPhase)
     windows = local.slice_end is not None
     big = t.BigIntType()
@@ -53,12 +55,12 @@ def segment_accumulators(env: StreamExecutionEnvironment, segment: Segment) -> D
     return with_operator(_read(env, source), spec.kind, spec)
 
 
-def segment_ranked(
-    env: StreamExecutionEnvironment, segment: Segment, width: int, rank: LocalRankSpec
+def ranked(
+    env: StreamExecutionEnvironment, node: SparkRank, rank: LocalRankSpec
 ) -> DataStream[Any]:
     """The first rows of each key; only few of those that Spark reads become rows at all."""
-    local = segment.local
-    assert isinstance(local, LocalRank)
+    segment, local = node.segment, node.segment.local
+    assert isinstance(local, LocalRanking)
     columns = segment.columns
     types = [segment.nodes[-1].schema[i].type for i in columns]
     types.append(t.BigIntType())
@@ -67,7 +69,7 @@ def segment_ranked(
     place = {column: i for i, column in enumerate(columns)}
     spec = SegmentRankSpec(
         rank,
-        width,
+        len(node.schema),
         columns,
         tuple(place[k] for k in rank.key),
         tuple((place[i], descending, nulls) for i, descending, nulls in rank.order),

@@ -1,0 +1,49 @@
+"""Filters and a projection above them become one piece of generated code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from headrace.sql.physical.nodes import Calc
+from headrace.sql.physical.settings import PlanSettings
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Call, Column, Expression
+
+__all__ = ["calcs"]
+
+
+def calcs(node: n.Node, settings: PlanSettings) -> n.Node:
+    """A `Calc` for filters and projections; a projection that only gives names is left out."""
+    if isinstance(node, n.Filter):
+        below, conditions = _below(node.input)
+        return Calc(node.schema, below, (*conditions, *conjuncts(node.condition)), None)
+    if isinstance(node, n.Project):
+        below, conditions = _below(node.input)
+        if not conditions and _keeps_all(node.expressions, below):
+            return below
+        return Calc(node.schema, below, conditions, node.expressions)
+    if isinstance(node, n.Correlate) and node.condition is not None:
+        joined = replace(node, condition=None)
+        return Calc(node.schema, joined, (node.condition,), None)
+    return node
+
+
+def _below(node: n.Node) -> tuple[n.Node, tuple[Expression, ...]]:
+    """What filters directly below read, and their conditions, the first one first."""
+    if isinstance(node, Calc) and node.projections is None:
+        return node.input, node.conditions
+    return node, ()
+
+
+def conjuncts(e: Expression) -> list[Expression]:
+    """The conditions that AND joins."""
+    if isinstance(e, Call) and getattr(e.function, "name", "") == "AND":
+        return [c for a in e.args for c in conjuncts(a)]
+    return [e]
+
+
+def _keeps_all(expressions: Sequence[Expression], below: n.Node) -> bool:
+    """Whether a projection gives but new names to its columns."""
+    columns = [(e.index, e.time) if isinstance(e, Column) else None for e in expressions]
+    return columns == [(i, f.time) for i, f in enumerate(below.schema)]

@@ -1,0 +1,70 @@
+"""Aggregates and rankings of what one sender has, before rows meet."""
+
+from __future__ import annotations
+
+from headrace.sql.codegen.aggregates import aggregate_code, check_supported
+from headrace.sql.physical import nodes as ph
+from headrace.sql.physical.settings import PlanSettings
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.changelog import is_append_only
+from headrace.sql.rules.window_columns import window_column
+
+__all__ = ["local_phases"]
+
+
+def local_phases(node: n.Node, settings: PlanSettings) -> n.Node:
+    """Two phases instead of one, where accumulators can be merged.
+
+    With every single change wanted there is nothing to gather: an aggregate of groups then has one
+    phase. A window has one result anyway, and keeps its two.
+    """
+    if not settings.two_phase:
+        return node
+    if isinstance(node, n.Aggregate) and not settings.every_change and _merges(node, settings):
+        local = ph.LocalAggregate(node.input.schema, node.input, node.group, node.calls)
+        return ph.GlobalAggregate(
+            node.schema, local, node.group, node.calls, node.state_ttl_ms, origin=node.origin
+        )
+    if isinstance(node, n.WindowAggregate) and not node.attached and _merges(node, settings):
+        early = ph.LocalWindowAggregate(
+            node.input.schema, node.input, node.window, node.group, node.calls
+        )
+        return ph.GlobalWindowAggregate(
+            node.schema,
+            early,
+            node.window,
+            node.group,
+            node.calls,
+            node.properties,
+            origin=node.origin,
+        )
+    if isinstance(node, n.Rank) and node.function == "ROW_NUMBER" and _grows(node, settings):
+        end = None if node.window is None else node.window[1]
+        best = ph.LocalRank(
+            node.input.schema,
+            node.input,
+            node.partition,
+            node.order,
+            node.end,
+            end,
+            zoned_windows(node),
+        )
+        return node.with_inputs([best])
+    return node
+
+
+def _merges(node: n.Aggregate | n.WindowAggregate, settings: PlanSettings) -> bool:
+    check_supported(node.calls)
+    changelog = not settings.batch and not is_append_only(node.input)
+    return aggregate_code(node.calls, changelog, settings.zone).mergeable
+
+
+def _grows(node: n.Rank, settings: PlanSettings) -> bool:
+    return settings.batch or is_append_only(node.input)
+
+
+def zoned_windows(node: n.Rank) -> bool:
+    """Whether the ends of the windows that rows are ranked in follow the session's clock."""
+    found = None if node.window is None else window_column(node.input, node.window[1])
+    source = None if found is None else found[0]
+    return isinstance(source, n.WindowTable | n.WindowAggregate) and source.window.zoned

@@ -1,0 +1,48 @@
+"""Physical choices, each made by one rule, after the logical rules.
+
+A rule is one module and one function of a node and the settings. What comes out is what runs, and
+what EXPLAIN prints: translation maps each node to one operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from headrace.sql.physical.calcs import calcs
+from headrace.sql.physical.exchanges import exchanges
+from headrace.sql.physical.local_phases import local_phases
+from headrace.sql.physical.mark_inserts import mark_inserts
+from headrace.sql.physical.settings import PlanSettings
+from headrace.sql.physical.spark_segments import spark_segments
+from headrace.sql.plan.nodes import Node, rewrite_nodes
+
+__all__ = ["PHYSICAL_PASSES", "physical_plans"]
+
+Pass = Callable[[Sequence[Node], PlanSettings], list[Node]]
+
+
+def _of_nodes(rule: Callable[[Node, PlanSettings], Node]) -> Pass:
+    def run(plans: Sequence[Node], settings: PlanSettings) -> list[Node]:
+        done: dict[Node, Node] = {}
+        return [rewrite_nodes(p, lambda node: rule(node, settings), done) for p in plans]
+
+    run.__name__ = rule.__name__
+    return run
+
+
+PHYSICAL_PASSES: tuple[Pass, ...] = (
+    _of_nodes(local_phases),
+    spark_segments,
+    _of_nodes(calcs),
+    _of_nodes(mark_inserts),
+    _of_nodes(exchanges),
+)
+"""Spark takes what it can before the rest becomes operators; exchanges come last, between these."""
+
+
+def physical_plans(plans: Sequence[Node], settings: PlanSettings) -> list[Node]:
+    """What runs for optimized plans of one job; a node that two of them share runs once."""
+    current = list(plans)
+    for run in PHYSICAL_PASSES:
+        current = run(current, settings)
+    return current

@@ -1,0 +1,40 @@
+"""What of a session's settings changes how plans are run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["PlanSettings"]
+
+
+@dataclass(frozen=True)
+class PlanSettings:
+    """What of a session's settings changes how plans are run.
+
+    Attributes:
+        zone: The session's time zone.
+        batch: Whether all input comes to an end, and only final results count.
+        state_ttl_ms: How long state is kept that nobody uses; 0 is for ever.
+        every_change: Whether every row changes the result at once, instead of all of an epoch.
+        two_phase: Whether rows are aggregated before the exchange where they can be.
+        idle_timeout_ms: After how long without rows a source does not hold watermarks back.
+        arrow_batch_size: How many rows a batched function gets at most.
+        concurrent_calls: How many calls of an asynchronous function run at once.
+        call_timeout_ms: How long such a call may take.
+        call_attempts: How often it is tried.
+        call_retry_delay_ms: How long it waits before the next try.
+        spark_segments: Whether Spark's JVM runs the parts of a plan that it can.
+    """
+
+    zone: str = "UTC"
+    batch: bool = False
+    state_ttl_ms: int = 0
+    every_change: bool = False
+    two_phase: bool = True
+    idle_timeout_ms: int = 0
+    arrow_batch_size: int = 1000
+    concurrent_calls: int = 10
+    call_timeout_ms: int = 180_000
+    call_attempts: int = 3
+    call_retry_delay_ms: int = 100
+    spark_segments: bool = False

@@ -1,0 +1,208 @@
+"""Finds the parts of a plan that Spark's JVM runs, and puts a source in their place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from headrace.sql import types as t
+from headrace.sql.physical.nodes import (
+    LocalAggregate,
+    LocalRank,
+    LocalWindowAggregate,
+    SparkAggregate,
+    SparkColumns,
+    SparkRank,
+    SparkRows,
+)
+from headrace.sql.physical.settings import PlanSettings
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import columns_used
+from headrace.sql.plan.match import Match
+from headrace.sql.segments.aggregates import local_places
+from headrace.sql.segments.expressions import UnsupportedBySparkError
+from headrace.sql.segments.ranking import check_rankable
+from headrace.sql.segments.segment import LocalPhase, LocalRanking
+from headrace.sql.segments.steps import STEPS, WATERMARK, Steps, chain_of, needed_below
+from headrace.sql.segments.windows import is_utc, session_places, slice_end_text
+from headrace.sql.types.type_rules import is_character, is_timestamp
+
+__all__ = ["spark_segments"]
+
+_ON_TIME = (
+    n.WindowTable,
+    n.WindowAggregate,
+    n.RowWindowAggregate,
+    n.OverAggregate,
+    n.Deduplicate,
+    n.Rank,
+    n.Sort,
+    Match,
+)
+
+
+def spark_segments(plans: Sequence[n.Node], settings: PlanSettings) -> list[n.Node]:
+    """Plans in which Spark reads, filters, projects and pre-aggregates what it can."""
+    if not settings.spark_segments:
+        return list(plans)
+    rewriter = _Rewriter(plans, settings)
+    return [rewriter.visit(p, not isinstance(p, n.Sink), None) for p in plans]
+
+
+class _Rewriter:
+    def __init__(self, plans: Sequence[n.Node], settings: PlanSettings) -> None:
+        self._settings = settings
+        self._done: dict[n.Node, n.Node] = {}
+        self._readers: Counter[n.Node] = Counter()
+        for plan in plans:
+            self._count(plan)
+
+    def _count(self, node: n.Node) -> None:
+        self._readers[node] += 1
+        if self._readers[node] == 1:
+            for child in node.inputs:
+                self._count(child)
+
+    def visit(self, node: n.Node, timely: bool, needed: frozenset[int] | None) -> n.Node:
+        """The plan of a node, with segments at and below it.
+
+        Args:
+            node: The node.
+            timely: Whether anybody above needs watermarks.
+            needed: The columns that are needed above; None: all.
+        """
+        if self._readers[node] > 1:
+            # It runs once for all who read it, and so as none of them alone would like it.
+            timely, needed = True, None
+        found = self._done.get(node)
+        if found is None:
+            found = self._done[node] = self._segment(node, timely, needed)
+        return found
+
+    def _segment(self, node: n.Node, timely: bool, needed: frozenset[int] | None) -> n.Node:
+        made: n.Node | None = None
+        if isinstance(node, LocalAggregate | LocalWindowAggregate):
+            made = self._aggregated(node)
+        elif isinstance(node, LocalRank):
+            made = self._ranked(node, needed)
+        elif isinstance(node, (n.Scan, *STEPS)):
+            made = self._rows(node, timely, needed)
+        if made is not None:
+            return made
+        timely = timely or isinstance(node, _ON_TIME)
+        below = [self.visit(i, timely, needed_below(node, needed)) for i in node.inputs]
+        if isinstance(node, n.Sink) and node.target.takes_columns:
+            below = [_as_columns(i) for i in below]
+        same = all(a is b for a, b in zip(below, node.inputs, strict=True))
+        return node if same else node.with_inputs(below)
+
+    def _aggregated(self, node: LocalAggregate | LocalWindowAggregate) -> n.Node | None:
+        chain = self._input_chain(node.input)
+        if chain is None or self._settings.every_change:
+            return None
+        if isinstance(node, LocalWindowAggregate) and not self._sliced(node.window):
+            return None
+        try:
+            steps = Steps(chain, needed_below(node, None))
+            if steps.compile() < len(chain):
+                return None
+            _check_keys(node)
+            local = _local_phase(node)
+        except UnsupportedBySparkError:
+            return None
+        if local.watermark is not None and not self._has_marks(steps):
+            return None
+        segment = steps.segment(len(chain), local)
+        return SparkAggregate(node.schema, segment, node.group, node.calls)
+
+    def _input_chain(
+        self, node: n.Node, steps: tuple[type[n.Node], ...] = STEPS
+    ) -> list[n.Node] | None:
+        """The table and what is done with its rows, unless others read some of that as well."""
+        return None if self._readers[node] > 1 else self._chain(node, steps)
+
+    def _chain(self, node: n.Node, steps: tuple[type[n.Node], ...] = STEPS) -> list[n.Node] | None:
+        chain = chain_of(node, steps)
+        if chain is None or any(self._readers[x] > 1 for x in chain[1:-1]):
+            return None
+        return chain
+
+    def _sliced(self, window: n.Window) -> bool:
+        """Whether rows go into slices by a clock that Spark has, or that it need not have."""
+        return window.kind == "SESSION" or self._on_spark_clock(window)
+
+    def _on_spark_clock(self, window: n.Window) -> bool:
+        return not window.event_time or not window.zoned or is_utc(self._settings.zone)
+
+    def _has_marks(self, steps: Steps) -> bool:
+        return steps.has_watermark and self._settings.idle_timeout_ms == 0
+
+    def _ranked(self, node: LocalRank, needed: frozenset[int] | None) -> n.Node | None:
+        """Columns that are ranked before there are any rows."""
+        chain = self._input_chain(node.input, (*STEPS, n.WindowTable))
+        if chain is None or self._settings.every_change or node.window_end is None:
+            return None
+        windows = [x.window for x in chain if isinstance(x, n.WindowTable)]
+        if not all(map(self._on_spark_clock, windows)):
+            return None
+        steps = Steps(chain, needed_below(node, needed))
+        used = {*node.partition, *(k.index for k in node.order)}
+        try:
+            check_rankable([node.schema[i].type for i in sorted(used)])
+        except UnsupportedBySparkError:
+            return None
+        if steps.compile() < len(chain) or not self._has_marks(steps):
+            return None
+        segment = steps.segment(len(chain), LocalRanking(WATERMARK))
+        return SparkRank(node.schema, segment, node)
+
+    def _rows(self, node: n.Node, timely: bool, needed: frozenset[int] | None) -> n.Node | None:
+        """The lower part of a chain as a segment, and what is left of it above."""
+        chain = self._chain(node)
+        if chain is None:
+            return None
+        steps = Steps(chain, needed)
+        count = steps.compile()
+        if timely:
+            # Watermarks of single rows are headrace's business.
+            marks = [i for i, x in enumerate(chain) if isinstance(x, n.WatermarkAssigner)]
+            count = min([count, *marks])
+        while count and not chain[count - 1].schema:
+            count -= 1
+        if not count:
+            return node
+        made: n.Node = SparkRows(chain[count - 1].schema, steps.segment(count))
+        for above in chain[count:]:
+            made = above.with_inputs([made])
+        return made
+
+
+def _as_columns(node: n.Node) -> n.Node:
+    return SparkColumns(node.schema, node.segment) if isinstance(node, SparkRows) else node
+
+
+def _local_phase(node: LocalAggregate | LocalWindowAggregate) -> LocalPhase:
+    fields = tuple(node.input.schema[i] for i in node.group)
+    places = tuple(local_places(node.calls))
+    if isinstance(node, LocalAggregate) or not node.window.event_time:
+        return LocalPhase(node.group, fields, places)
+    window, gap = node.window, None
+    if window.kind == "SESSION":
+        places, gap = (*places, *session_places(window)), window.size
+    return LocalPhase(node.group, fields, places, slice_end_text(window), WATERMARK, gap)
+
+
+_KEYS = t.IntegralType | t.BooleanType | t.DateType | t.TimeType
+
+
+def _check_keys(node: LocalAggregate | LocalWindowAggregate) -> None:
+    """Spark groups by values that are compared as headrace does; constants it would leave out."""
+    below = node.input
+    for key in node.group:
+        type_ = below.schema[key].type
+        if not (isinstance(type_, _KEYS) or is_timestamp(type_) or is_character(type_)):
+            raise UnsupportedBySparkError(f"a key of type {type_.sql_text()}")
+    if isinstance(below, n.Project):
+        keys = [below.expressions[k] for k in node.group]
+        if len(set(keys)) < len(keys) or any(not columns_used(k) for k in keys):
+            raise UnsupportedBySparkError("a constant key, or one key twice")

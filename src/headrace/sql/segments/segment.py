@@ -1,0 +1,82 @@
+"""A part of a plan that Spark's JVM runs.
+
+A segment begins at a table that Spark can read, and goes up through projections, filters and
+watermarks as far as everything in them can be written in Spark's SQL. Where a whole input of an
+aggregate can, the local phase of the aggregate belongs to the segment too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Field
+from headrace.sql.segments.aggregates import LocalPlace
+
+__all__ = ["LocalPhase", "LocalRanking", "Segment", "Select", "Where"]
+
+
+@dataclass(frozen=True)
+class Where:
+    """Keeps rows."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Select:
+    """New columns: names and texts. Those that nobody needs are left out."""
+
+    texts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class LocalPhase:
+    """An aggregation before the exchange.
+
+    Attributes:
+        keys: Columns of the group.
+        key_fields: Their names and types.
+        slice_end: The end of a row's slice in milliseconds, if there are windows.
+        places: The places of the accumulator.
+        watermark: The column of the watermark that a row stands for, in microseconds.
+        gap: That of sessions in milliseconds; the last two places are the first and last time.
+    """
+
+    keys: tuple[int, ...]
+    key_fields: tuple[Field, ...]
+    places: tuple[LocalPlace, ...]
+    slice_end: str | None = None
+    watermark: str | None = None
+    gap: int | None = None
+
+
+@dataclass(frozen=True)
+class LocalRanking:
+    """A ranking within windows before the exchange, on the columns that come out.
+
+    Attributes:
+        watermark: The column of the watermark that a row stands for, in microseconds.
+    """
+
+    watermark: str
+
+
+@dataclass(frozen=True)
+class Segment:
+    """What Spark runs for a node of the plan, which it replaces with all below.
+
+    Attributes:
+        scan: What Spark reads, as the connector describes it.
+        steps: What it does with the rows, in order.
+        columns: Which columns of the node come out; the others are not needed.
+        nodes: The nodes it stands for, the lowest first.
+        local: The local phase of the aggregate or ranking above, if it belongs to the segment.
+    """
+
+    scan: Any
+    steps: tuple[Where | Select, ...]
+    columns: tuple[int, ...]
+    nodes: tuple[n.Node, ...]
+    local: LocalPhase | LocalRanking | None = None

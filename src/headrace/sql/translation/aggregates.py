@@ -1,0 +1,126 @@
+"""Operators of aggregates: of groups, and of windows of time and of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+
+from headrace.common.errors import SqlError
+from headrace.graph.specs import OperatorSpec
+from headrace.sql.codegen.aggregates import AggregateCode, aggregate_code, check_supported
+from headrace.sql.operators import specs
+from headrace.sql.physical import nodes as ph
+from headrace.sql.physical.settings import PlanSettings
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import AggregateCall
+from headrace.sql.translation.operators import Operator, Table, takes_changes
+
+__all__ = ["OPERATORS"]
+
+
+def _code(below: n.Node, calls: Sequence[AggregateCall], settings: PlanSettings) -> AggregateCode:
+    check_supported(calls)
+    return aggregate_code(calls, takes_changes(below, settings), settings.zone)
+
+
+def _aggregate(node: n.Aggregate, settings: PlanSettings) -> Operator:
+    ttl = settings.state_ttl_ms if node.state_ttl_ms is None else node.state_ttl_ms
+    spec = specs.GroupAggregateSpec(
+        _code(node.input, node.calls, settings),
+        len(node.group),
+        isinstance(node, ph.GlobalAggregate),
+        takes_changes(node.input, settings),
+        settings.every_change,
+        ttl,
+        settings.batch,
+        settings.batch and not node.group,
+    )
+    return Operator("GroupAggregate", spec)
+
+
+def _local_aggregate(node: ph.LocalAggregate, settings: PlanSettings) -> Operator:
+    spec = specs.LocalAggregateSpec(_code(node.input, node.calls, settings), node.group)
+    return Operator(spec.kind, spec)
+
+
+def _local_window_aggregate(node: ph.LocalWindowAggregate, settings: PlanSettings) -> Operator:
+    code, window = _code(node.input, node.calls, settings), node.window
+    local: OperatorSpec = specs.LocalAggregateSpec(code, node.group)
+    if window.event_time and window.kind == "SESSION":
+        local = specs.LocalSessionAggregateSpec(code, node.group, window.size, window.time)
+    elif window.event_time:
+        slices = _slices(window, settings)
+        local = specs.LocalWindowAggregateSpec(code, node.group, slices, window.time)
+    return Operator(local.kind, local)
+
+
+def _slices(window: n.Window, settings: PlanSettings) -> specs.WindowSlices:
+    slide = window.slide or window.size
+    step = gcd(window.size, slide) if window.kind == "HOP" else slide
+    zone = settings.zone if window.zoned else None
+    return specs.WindowSlices(window.kind, window.size, slide, window.offset, step, zone)
+
+
+def _window_table(node: n.WindowTable, settings: PlanSettings) -> Operator:
+    slices = _slices(node.window, settings)
+    spec = specs.WindowTableSpec(slices, node.window.time, node.window.event_time)
+    return Operator("WindowTableFunction", spec)
+
+
+def _window_aggregate(node: n.WindowAggregate, settings: PlanSettings) -> Operator:
+    code, window = _code(node.input, node.calls, settings), node.window
+    if window.kind == "SESSION" and not node.attached:
+        return _session_aggregate(node, code, settings)
+    spec = specs.WindowAggregateSpec(
+        code,
+        len(node.group),
+        _slices(window, settings),
+        window.time,
+        node.properties,
+        isinstance(node, ph.GlobalWindowAggregate),
+        window.event_time,
+        node.attached,
+    )
+    return Operator("WindowAggregate", spec)
+
+
+def _session_aggregate(
+    node: n.WindowAggregate, code: AggregateCode, settings: PlanSettings
+) -> Operator:
+    if not code.combinable:
+        names = ", ".join(c.function.name for c in node.calls)
+        raise SqlError(
+            f"session windows are merged, but one of {names} cannot be; define merge() of "
+            "the aggregate function"
+        )
+    window = node.window
+    spec = specs.SessionAggregateSpec(
+        code,
+        len(node.group),
+        window.size,
+        window.time,
+        node.properties,
+        window.event_time,
+        settings.zone if window.zoned else None,
+        isinstance(node, ph.GlobalWindowAggregate),
+    )
+    return Operator("SessionAggregate", spec)
+
+
+def _row_window_aggregate(node: n.RowWindowAggregate, settings: PlanSettings) -> Operator:
+    check_supported(node.calls)
+    code = aggregate_code(node.calls, False, settings.zone)
+    spec = specs.RowWindowAggregateSpec(code, len(node.group), node.size, node.slide)
+    return Operator("RowWindowAggregate", spec)
+
+
+OPERATORS: Table = {
+    n.Aggregate: _aggregate,
+    ph.LocalAggregate: _local_aggregate,
+    ph.GlobalAggregate: _aggregate,
+    n.WindowTable: _window_table,
+    n.WindowAggregate: _window_aggregate,
+    ph.LocalWindowAggregate: _local_window_aggregate,
+    ph.GlobalWindowAggregate: _window_aggregate,
+    n.RowWindowAggregate: _row_window_aggregate,
+}

@@ -1,0 +1,91 @@
+"""Operators that look at one row at a time."""
+
+from __future__ import annotations
+
+from headrace.sql.codegen.calc import calc_code, value_code
+from headrace.sql.operators import specs
+from headrace.sql.physical.nodes import Calc, MarkInserts
+from headrace.sql.physical.settings import PlanSettings
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Call, Column, Expression, Literal
+from headrace.sql.translation.operators import Operator, Table, packed, takes_changes
+from headrace.sql.types import IntType
+
+__all__ = ["OPERATORS"]
+
+
+def _calc(node: Calc, settings: PlanSettings) -> Operator:
+    changelog = takes_changes(node.input, settings)
+    code = calc_code(node.conditions, node.projections, changelog, settings.zone)
+    return Operator("Calc", specs.CalcSpec(code))
+
+
+def _mark_inserts(node: MarkInserts, settings: PlanSettings) -> Operator:
+    columns = [*node.schema.columns(), Literal(IntType(False), 0)]
+    return Operator("Calc", specs.CalcSpec(calc_code((), columns, False, settings.zone)))
+
+
+def _watermark_assigner(node: n.WatermarkAssigner, settings: PlanSettings) -> Operator:
+    code = None if node.watermark is None else value_code(node.watermark, settings.zone)
+    follows = node.watermark is not None and _follows_column(node.watermark, node.column)
+    spec = specs.WatermarkSpec(node.column, code, settings.idle_timeout_ms, follows)
+    return Operator("WatermarkAssigner", spec)
+
+
+def _follows_column(e: Expression, column: int) -> bool:
+    """Whether a watermark is its column, perhaps less an interval."""
+    if isinstance(e, Column):
+        return e.index == column
+    if isinstance(e, Call) and getattr(e.function, "name", "") == "MINUS":
+        return _follows_column(e.args[0], column) and isinstance(e.args[1], Literal)
+    return False
+
+
+def _expand(node: n.Expand, settings: PlanSettings) -> Operator:
+    sets = []
+    for chosen in node.sets:
+        number = sum(
+            1 << (len(node.group) - 1 - i) for i in range(len(node.group)) if i not in chosen
+        )
+        width = len(node.input.schema)
+        kept = tuple(i not in node.group or i in chosen for i in range(width))
+        sets.append((kept, number))
+    return Operator("Expand", specs.ExpandSpec(tuple(sets), takes_changes(node.input, settings)))
+
+
+def _batched_calls(node: n.BatchedCalls, settings: PlanSettings) -> Operator:
+    functions = []
+    for call in node.calls:
+        types = tuple(a.type for a in call.args)
+        functions.append(call.function.batch_bound(types, call.type, settings))
+    spec = specs.BatchedCallsSpec(
+        tuple(packed(c.args, settings.zone) for c in node.calls),
+        tuple(functions),
+        takes_changes(node.input, settings),
+        settings.arrow_batch_size,
+    )
+    return Operator("BatchedCalls", spec)
+
+
+def _correlate(node: n.Correlate, settings: PlanSettings) -> Operator:
+    function = node.function
+    if hasattr(function, "bound"):
+        function = function.bound(tuple(a.type for a in node.arguments), None, settings.zone)
+    spec = specs.CorrelateSpec(
+        packed(node.arguments, settings.zone),
+        function,
+        len(node.schema) - len(node.input.schema),
+        node.outer,
+        takes_changes(node.input, settings),
+    )
+    return Operator("Correlate", spec)
+
+
+OPERATORS: Table = {
+    Calc: _calc,
+    MarkInserts: _mark_inserts,
+    n.WatermarkAssigner: _watermark_assigner,
+    n.Expand: _expand,
+    n.BatchedCalls: _batched_calls,
+    n.Correlate: _correlate,
+}

@@ -1,0 +1,169 @@
+"""From physical plans to transformations of a stream graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any
+
+from headrace.common.typeinfo import Types
+from headrace.datastream.connectors.collection import CollectionSource
+from headrace.datastream.data_stream import DataStream
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.graph import partitioning as p
+from headrace.graph.transformation import (
+    OperatorTransformation,
+    PartitionTransformation,
+    Transformation,
+    UnionTransformation,
+)
+from headrace.sql.codegen.calc import value_code
+from headrace.sql.operators.row_watermarks import RowWatermarks
+from headrace.sql.physical import nodes as ph
+from headrace.sql.physical.passes import physical_plans
+from headrace.sql.physical.settings import PlanSettings
+from headrace.sql.plan import nodes as n
+from headrace.sql.translation import aggregates, ordered, rows, spark, two_inputs
+from headrace.sql.translation.operators import Table, takes_changes
+
+__all__ = ["StreamTranslator"]
+
+OPERATORS: Table = {
+    **rows.OPERATORS,
+    **aggregates.OPERATORS,
+    **ordered.OPERATORS,
+    **two_inputs.OPERATORS,
+}
+"""Nodes that become an operator of their inputs."""
+
+
+class StreamTranslator:
+    """Makes transformations of the plans of one job, in one environment."""
+
+    def __init__(self, env: StreamExecutionEnvironment, settings: PlanSettings) -> None:
+        self.env = env
+        self.settings = settings
+        self._done: dict[n.Node, Transformation] = {}
+
+    def stream(self, plan: n.Node) -> DataStream[Any]:
+        """The stream of an optimized plan's rows."""
+        (physical,) = physical_plans([plan], self.settings)
+        return DataStream(self.env, self.translate(physical))
+
+    def sinks(self, plans: Sequence[n.Node]) -> None:
+        """Adds what writes to tables; whatever the plans share is there once."""
+        for physical in physical_plans(plans, self.settings):
+            self.translate(physical)
+
+    def takes_changes(self, plan: n.Node) -> bool:
+        """Whether rows of a plan end with their kind."""
+        return takes_changes(plan, self.settings)
+
+    def translate(self, node: n.Node) -> Transformation:
+        """The transformation of a physical plan; a node that two others read is there once."""
+        found = self._done.get(node)
+        if found is None:
+            inputs = [self.translate(i) for i in node.inputs]
+            make = OPERATORS.get(type(node))
+            if make is None:
+                found = _GRAPH[type(node)](self, node, inputs)
+            else:
+                found = self._operator(node, inputs)
+            self._done[node] = found
+        return found
+
+    def _operator(self, node: n.Node, inputs: Sequence[Transformation]) -> Transformation:
+        operator = OPERATORS[type(node)](node, self.settings)
+        transformation = OperatorTransformation(
+            self.env.ids, operator.name, inputs, Types.PICKLED_BYTE_ARRAY(), operator.spec
+        )
+        if any(isinstance(i, ph.Exchange) and i.gathers for i in node.inputs):
+            transformation.force_non_parallel = True
+            transformation.parallelism = 1
+        self.env.register(transformation)
+        return transformation
+
+
+Inputs = Sequence[Transformation]
+
+
+def _exchange(t: StreamTranslator, node: ph.Exchange, inputs: Inputs) -> Transformation:
+    partitioner: p.Partitioning
+    if node.distribution is ph.Distribution.SINGLE:
+        partitioner = p.Global()
+    elif node.distribution is ph.Distribution.KEYED:
+        partitioner = p.Keyed(itemgetter(0))
+    else:
+        partitioner = p.Keyed(itemgetter(*node.columns) if node.columns else no_key)
+    return PartitionTransformation(t.env.ids, inputs[0], partitioner)
+
+
+def no_key(row: Any) -> tuple[()]:
+    """The key of rows that all belong together."""
+    return ()
+
+
+def _scan(t: StreamTranslator, node: n.Scan, inputs: Inputs) -> Transformation:
+    stream: DataStream[Any]
+    if node.watermark is None:
+        stream = node.source.build(t.env)
+    else:
+        options = node.source.watermark_options
+        marks = RowWatermarks(value_code(node.watermark, t.settings.zone), options.emit_every)
+        strategy = options.strategy(marks, t.settings.idle_timeout_ms)
+        stream = node.source.build_with_watermarks(t.env, strategy)
+    return stream._transformation
+
+
+def _values(t: StreamTranslator, node: n.Values, inputs: Inputs) -> Transformation:
+    source = CollectionSource.of(list(node.rows))
+    return t.env._source(source, None, "Values", None).force_non_parallel()._transformation
+
+
+def _union(t: StreamTranslator, node: n.Union, inputs: Inputs) -> Transformation:
+    return UnionTransformation(t.env.ids, inputs)
+
+
+def _sink(t: StreamTranslator, node: n.Sink, inputs: Inputs) -> Transformation:
+    target, upstream = node.target, DataStream[Any](t.env, inputs[0])
+    if isinstance(node.input, ph.SparkColumns):
+        sink = target.attach_columns(upstream, node.schema)
+    else:
+        sink = target.attach(upstream, node.schema, t.takes_changes(node.input))
+    if target.parallelism is not None:
+        sink.set_parallelism(target.parallelism)
+    found: Transformation = sink._transformation
+    return found
+
+
+def _spark_rows(t: StreamTranslator, node: ph.SparkRows, inputs: Inputs) -> Transformation:
+    return spark.rows(t.env, node)._transformation
+
+
+def _spark_columns(t: StreamTranslator, node: ph.SparkColumns, inputs: Inputs) -> Transformation:
+    return spark.columns(t.env, node)._transformation
+
+
+def _spark_aggregate(
+    t: StreamTranslator, node: ph.SparkAggregate, inputs: Inputs
+) -> Transformation:
+    return spark.accumulators(t.env, node)._transformation
+
+
+def _spark_rank(t: StreamTranslator, node: ph.SparkRank, inputs: Inputs) -> Transformation:
+    local = ordered.local_rank_spec(node.rank, t.settings)
+    return spark.ranked(t.env, node, local)._transformation
+
+
+_GRAPH: dict[type[n.Node], Callable[[StreamTranslator, Any, Inputs], Transformation]] = {
+    ph.Exchange: _exchange,
+    n.Scan: _scan,
+    n.Values: _values,
+    n.Union: _union,
+    n.Sink: _sink,
+    ph.SparkRows: _spark_rows,
+    ph.SparkColumns: _spark_columns,
+    ph.SparkAggregate: _spark_aggregate,
+    ph.SparkRank: _spark_rank,
+}
+"""Nodes that become something else of the graph: sources, sinks, and the ways between."""
