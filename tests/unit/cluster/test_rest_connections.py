@@ -95,3 +95,15 @@ def test_a_body_without_a_length_that_is_too_long_is_refused(address: Address) -
     answer = client.getresponse()
     assert (answer.status, answer.headers["connection"]) == (413, "close")
     client.close()
+
+
+def test_a_request_that_breaks_off_leaves_no_trace(
+    address: Address, caplog: pytest.LogCaptureFixture
+) -> None:
+    request = b"POST /programs/x/run HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50\r\n\r\n{"
+    with socket.create_connection(address, timeout=30) as client:
+        client.sendall(request)
+    # Answered after the other one has been noticed to be gone, on the same loop.
+    _ask_until_answered(address)
+    assert "Traceback" not in caplog.text
+    assert not [r for r in caplog.records if r.exc_info]

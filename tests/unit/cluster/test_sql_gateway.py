@@ -274,3 +274,11 @@ def test_ports_that_are_none_are_refused(tmp_path: Path, ports: str, says: str) 
     settings = {"sql-gateway.endpoint.rest.bind-port": ports}
     with pytest.raises(ConfigurationError, match=says):
         SqlGateway(tmp_path, Configuration.from_dict(settings)).run()
+
+
+@pytest.mark.parametrize("path", ["statements", "configure-session"])
+def test_half_a_character_is_refused(path: str) -> None:
+    gateway = Gateway()
+    session = gateway.open()
+    given = b'{"statement": "SELECT \\ud800"}'
+    assert gateway.http.post(f"{session}/{path}", content=given).status_code == 400

@@ -98,6 +98,9 @@ class Guard:
                 message = await asyncio.wait_for(receive(), self._settings.patience_s)
             except TimeoutError:
                 raise HTTPException(408, "the rest of the request is missing", _CLOSE) from None
+            if message["type"] == "http.disconnect":
+                # Nobody reads it: it ends the request without a trace in the log.
+                raise HTTPException(400, "the request breaks off", _CLOSE)
             more = message.get("more_body", False)
             seen += len(message.get("body", b""))
             if seen > self._settings.largest:

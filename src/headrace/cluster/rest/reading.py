@@ -16,6 +16,10 @@ async def body_of(request: Request) -> dict[str, Any]:
     data = await request.body()
     try:
         body = json.loads(data) if data else {}
+        # A half of a pair of surrogates can be written in JSON, and nowhere else.
+        json.dumps(body, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise HTTPException(400, "the request has characters that are not Unicode") from None
     except (ValueError, RecursionError) as error:
         raise HTTPException(400, f"the request is not JSON: {error}") from None
     if not isinstance(body, dict):
@@ -35,7 +39,7 @@ def text_of(body: dict[str, Any], name: str) -> str | None:
 
 def is_plain(text: str) -> bool:
     """Whether a text can be an argument of a process or a path."""
-    return "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
+    return "\0" not in text
 
 
 def flag_of(body: dict[str, Any], name: str) -> bool:
