@@ -251,7 +251,7 @@ def _unpack(archive: Path, directory: Path) -> None:
             _unpack_zip(archive, directory)
         elif tarfile.is_tarfile(archive):
             with tarfile.open(archive) as tar:
-                tar.extractall(directory, filter="tar")
+                tar.extractall(directory, filter=_inside)
         else:
             raise _bad_archive(archive, "it is neither a zip nor a tar archive")
     except (zipfile.BadZipFile, tarfile.TarError, OSError) as error:
@@ -259,20 +259,40 @@ def _unpack(archive: Path, directory: Path) -> None:
 
 
 def _unpack_zip(archive: Path, directory: Path) -> None:
-    """With permissions and links, so that an environment in a zip file can be run."""
+    """With permissions and links, so that an environment in a zip file can be run.
+
+    A link may lead out of the directory, as that to the interpreter of an environment does, but
+    nothing is written through one.
+    """
     with zipfile.ZipFile(archive) as file:
         for info in file.infolist():
             mode = info.external_attr >> 16
-            if stat.S_ISLNK(mode):
-                link = directory / info.filename
-                if not link.parent.resolve().is_relative_to(directory.resolve()):
-                    raise _bad_archive(archive, f"{info.filename!r} is outside of it")
-                link.parent.mkdir(parents=True, exist_ok=True)
-                link.symlink_to(os.fsdecode(file.read(info)))
+            is_link = stat.S_ISLNK(mode)
+            target = directory / info.filename
+            written = target.parent if is_link else target
+            if not written.resolve().is_relative_to(directory.resolve()):
+                raise _bad_archive(archive, f"{info.filename!r} is outside of it")
+            if is_link:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.symlink_to(os.fsdecode(file.read(info)))
                 continue
             path = file.extract(info, directory)
             if mode & 0o777 and not info.is_dir():
                 os.chmod(path, mode & 0o777)
+
+
+def _inside(member: tarfile.TarInfo, directory: str) -> tarfile.TarInfo:
+    """Refuse what would be written outside, through symbolic links and hard ones as well.
+
+    Python's filter for all of that, `data`, refuses links to an interpreter, too.
+    """
+    member = tarfile.tar_filter(member, directory)
+    if member.islnk():
+        root = os.path.realpath(directory)
+        linked = os.path.realpath(os.path.join(root, member.linkname))
+        if os.path.commonpath([root, linked]) != root:
+            raise tarfile.LinkOutsideDestinationError(member, linked)
+    return member
 
 
 def _bad_archive(archive: Path, why: str) -> ConfigurationError:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import stat
 import threading
 import time
 from dataclasses import asdict, dataclass, replace
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from headrace.common.errors import ConfigurationError
 from headrace.common.job_status import JobStatus
+from headrace.common.private_directory import private_directory
 from headrace.coordination.dependencies import cache_directory
 
 __all__ = ["JobEntry", "JobRegistry", "run_directory"]
@@ -60,19 +60,12 @@ def run_directory() -> Path:
     else:
         directory = cache_directory() / "run"
     try:
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        about = directory.stat()
-    except OSError as error:
+        return private_directory(directory)
+    except (ConfigurationError, OSError) as error:
         raise ConfigurationError(
             f"the directory of running jobs {directory} cannot be used ({error}); set "
             "HEADRACE_RUN_DIR to a directory of your own"
         ) from error
-    if about.st_uid != os.getuid() or stat.S_IMODE(about.st_mode) & 0o022:
-        raise ConfigurationError(
-            f"the directory of running jobs {directory} belongs to others or can be written by "
-            "them; set HEADRACE_RUN_DIR to a directory of your own"
-        )
-    return directory
 
 
 class JobRegistry:

@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from headrace.common.errors import ConfigurationError
+from headrace.common.private_directory import private_directory
 from headrace.graph.ids import CheckpointId
 from headrace.runtime.storage import LocalStorage, Storage
 
@@ -45,20 +47,26 @@ class LocalCopies:
     def __init__(self, directory: str | None, job_id: str) -> None:
         root = local_root(directory)
         self._directory = root / job_id
-        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # Snapshots are unpickled: a directory that another user made must not be believed.
-        self.usable = root.stat().st_uid == os.getuid()
+        # Snapshots are unpickled, and old ones deleted: neither in what another user made.
+        try:
+            private_directory(root)
+            private_directory(self._directory)
+            self.usable = True
+        except (ConfigurationError, OSError) as error:
+            _log.warning("no local copies of snapshots are kept: %s", error)
+            self.usable = False
         self._intact: dict[str, Path | None] = {}
         self._written: dict[CheckpointId, list[str]] = {}
         self._bases: dict[CheckpointId, CheckpointId | None] = {}
-        self._remove_abandoned(root)
+        if self.usable:
+            self._remove_abandoned(root)
 
     def _remove_abandoned(self, root: Path) -> None:
         """Jobs that were killed with their hosts left something behind."""
         oldest = time.time() - _ABANDONED_S
         for job in root.iterdir():
             with contextlib.suppress(OSError):
-                if job != self._directory and job.stat().st_mtime < oldest:
+                if job != self._directory and job.lstat().st_mtime < oldest:
                     shutil.rmtree(job, ignore_errors=True)
 
     # Which copies there are.
@@ -105,7 +113,9 @@ class LocalCopies:
     @staticmethod
     def remove_job(directory: str | None, job_id: str) -> None:
         """The job is over: remove its copies on this host."""
-        shutil.rmtree(local_root(directory) / job_id, ignore_errors=True)
+        root = local_root(directory)
+        if not root.is_symlink():
+            shutil.rmtree(root / job_id, ignore_errors=True)
 
 
 def _has_checksum(copy: Path) -> bool:

@@ -186,11 +186,12 @@ def _java_output_in_a_file() -> Iterator[Path | None]:
         yield None
         return
     directory = os.environ.get("HEADRACE_LOG_DIR", tempfile.gettempdir())
-    path = Path(directory, f"headrace-spark-{os.getpid()}.log")
+    # A new file: one with a name that can be guessed may be a link that somebody left there.
+    log, name = tempfile.mkstemp(".log", f"headrace-spark-{os.getpid()}-", directory)
+    path = Path(name)
     sys.stdout.flush()
     sys.stderr.flush()
     saved = os.dup(1), os.dup(2)
-    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         os.dup2(log, 1)
         os.dup2(log, 2)

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import io
+import os
 import subprocess
 import sys
 import tarfile
+import tempfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -148,3 +152,58 @@ def test_errors_name_the_option(tmp_path: Path, values: dict[str, str], message:
     with pytest.raises(ConfigurationError, match=message) as caught:
         prepare(settings(**given), tmp_path / "cache")
     assert caught.value.key == f"python.{next(iter(values))}"
+
+
+def zip_with_a_link(path: Path, target: Path) -> None:
+    """A link that leads out, and a file of which it is the directory."""
+    with zipfile.ZipFile(path, "w") as file:
+        link = zipfile.ZipInfo("out")
+        link.external_attr = 0o120777 << 16
+        file.writestr(link, str(target))
+        file.writestr("out/written", "by the archive")
+
+
+def tar_with_a_link(path: Path, target: Path) -> None:
+    with tarfile.open(path, "w") as tar:
+        link = tarfile.TarInfo("out")
+        link.type, link.linkname = tarfile.SYMTYPE, str(target)
+        tar.addfile(link)
+        written = tarfile.TarInfo("out/written")
+        tar.addfile(written, io.BytesIO())
+
+
+def tar_with_a_hard_link(path: Path, target: Path) -> None:
+    """A second name of a file outside, and a file of that name."""
+    with tarfile.open(path, "w") as tar:
+        link = tarfile.TarInfo("second")
+        link.type, link.linkname = tarfile.LNKTYPE, f"{'../' * 20}{target}/mine"
+        tar.addfile(link)
+        content = b"by the archive"
+        written = tarfile.TarInfo("second")
+        written.size = len(content)
+        tar.addfile(written, io.BytesIO(content))
+
+
+@pytest.mark.parametrize("make", [zip_with_a_link, tar_with_a_link, tar_with_a_hard_link])
+def test_an_archive_does_not_write_outside_by_links(
+    tmp_path: Path, make: Callable[[Path, Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "mine").write_text("mine")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    make(tmp_path / "archive", outside)
+    with pytest.raises(ConfigurationError, match="cannot be unpacked"):
+        prepare(settings(archives=str(tmp_path / "archive")), tmp_path / "cache")
+    assert [p.name for p in outside.iterdir()] == ["mine"]
+    assert (outside / "mine").read_text() == "mine"
+
+
+def test_an_environment_in_an_archive_may_link_to_its_interpreter(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "env.tar", "w") as tar:
+        link = tarfile.TarInfo("bin/python")
+        link.type, link.linkname = tarfile.SYMTYPE, sys.executable
+        tar.addfile(link)
+    found = prepare(settings(archives=f"{tmp_path / 'env.tar'}#env"), tmp_path / "cache")
+    assert os.readlink(f"{found.working_directory}/env/bin/python") == sys.executable
+    found.close()

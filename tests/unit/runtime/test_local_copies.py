@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,16 @@ def test_copies_stay_as_long_as_a_checkpoint_builds_upon_them(
 def test_the_end_of_a_job_removes_its_copies(written: str, tmp_path: Path) -> None:
     LocalCopies.remove_job(str(tmp_path / "local"), "job")
     assert list(local_root(str(tmp_path / "local")).iterdir()) == []
+
+
+def test_a_link_that_somebody_left_is_not_followed(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    for name in ("old", "job"):
+        (mine / name).mkdir(parents=True)
+        os.utime(mine / name, (0, 0))
+    root = local_root(str(tmp_path / "local"))
+    root.parent.mkdir()
+    root.symlink_to(mine)
+    assert not LocalCopies(str(tmp_path / "local"), "another job").usable
+    LocalCopies.remove_job(str(tmp_path / "local"), "job")
+    assert sorted(p.name for p in mine.iterdir()) == ["job", "old"]

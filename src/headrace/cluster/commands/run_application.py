@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from pathlib import Path
 
 from headrace.cluster.cluster_start import start_job_manager
 from headrace.cluster.commands import run as run_command
 from headrace.cluster.commands.start_cluster import add_directory
 from headrace.cluster.exit_codes import EXPLAINED
+from headrace.cluster.job_manager import cluster_directory
 from headrace.cluster.submission import end_of_application, submit
 
 NAME = "run-application"
@@ -43,8 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Start the JobManager, submit the program, and wait for both to end."""
-    directory = Path(options.dir or tempfile.mkdtemp(prefix="headrace-application-")).resolve()
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    directory = cluster_directory(options.dir or tempfile.mkdtemp(prefix="headrace-application-"))
     settings = list(options.settings)
     if options.master:
         settings.append(f"spark.master={options.master}")
