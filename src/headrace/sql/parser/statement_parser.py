@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sqlglot.tokenizer_core import TokenType
@@ -41,11 +42,10 @@ class StatementParser(AlterParser):
 
     def parse_statement(self) -> s.Statement:
         word = self._curr.text.upper() if self._curr else ""
-        method = getattr(self, f"_statement_{word.lower()}", None)
-        if method is not None and self._curr.token_type != TokenType.IDENTIFIER:
+        read = _READ.get(word)
+        if read is not None and self._curr.token_type != TokenType.IDENTIFIER:
             self._advance()
-            statement: s.Statement = method()
-            return statement
+            return read(self)
         return s.Query(self.parse_query())
 
     def _statement_use(self) -> s.Statement:
@@ -105,8 +105,6 @@ class StatementParser(AlterParser):
             kind = self._prev.text.upper()
         extended = bool(self._match_texts(("EXTENDED",)))
         return s.Describe(kind, self.path(), extended)
-
-    _statement_desc = _statement_describe
 
     def _statement_explain(self) -> s.Statement:
         details = []
@@ -200,3 +198,27 @@ class StatementParser(AlterParser):
             savepoint = savepoint or self._prev.text.upper() == "SAVEPOINT"
             drain = drain or self._prev.text.upper() == "DRAIN"
         return s.JobStatement("STOP", job, savepoint, drain)
+
+
+_READ: dict[str, Callable[[StatementParser], s.Statement]] = {
+    "DROP": StatementParser._statement_drop,
+    "ALTER": StatementParser._statement_alter,
+    "CREATE": StatementParser._statement_create,
+    "USE": StatementParser._statement_use,
+    "SET": StatementParser._statement_set,
+    "RESET": StatementParser._statement_reset,
+    "SHOW": StatementParser._statement_show,
+    "DESCRIBE": StatementParser._statement_describe,
+    "EXPLAIN": StatementParser._statement_explain,
+    "INSERT": StatementParser._statement_insert,
+    "EXECUTE": StatementParser._statement_execute,
+    "BEGIN": StatementParser._statement_begin,
+    "END": StatementParser._statement_end,
+    "LOAD": StatementParser._statement_load,
+    "UNLOAD": StatementParser._statement_unload,
+    "ANALYZE": StatementParser._statement_analyze,
+    "STOP": StatementParser._statement_stop,
+    "DESC": StatementParser._statement_describe,
+}
+"""What reads on, by the first word of a statement."""
+StatementParser.first_words = ("SELECT", *_READ)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
@@ -29,6 +29,9 @@ def nearest(word: str, known: Iterable[str]) -> str:
 class StatementPieces(FlinkParser):
     """Reads pieces; parsers of statements build on it."""
 
+    #: Words that statements begin with, for messages.
+    first_words: ClassVar[Sequence[str]] = ("SELECT",)
+
     def parse_query(self) -> Any:
         start = self._curr
         if self._match(TokenType.TABLE):
@@ -40,8 +43,7 @@ class StatementPieces(FlinkParser):
             self.raise_error(f"{word} is not supported yet", start)
         query = self._parse_statement()
         if query is None or query.key not in _QUERY_KEYS:
-            words = [x.removeprefix("_statement_").upper() for x in dir(self) if "_statement_" in x]
-            self.raise_error(f"Expecting a statement{nearest(word, ['SELECT', *words])}", start)
+            self.raise_error(f"Expecting a statement{nearest(word, self.first_words)}", start)
         return query
 
     def expect(self, *words: str) -> None:

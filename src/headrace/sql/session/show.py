@@ -30,7 +30,7 @@ from headrace.util.exceptions import TableException
 __all__ = ["create_statement", "show_statement"]
 
 
-def show_statement(session: Session, statement: s.Statement, text: str) -> StatementResult:
+def show_statement(session: Session, statement: s.Show | s.Describe, text: str) -> StatementResult:
     """The rows of SHOW and DESCRIBE."""
     if isinstance(statement, s.Show):
         show = _SHOWS.get(statement.kind)

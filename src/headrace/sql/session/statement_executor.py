@@ -1,4 +1,4 @@
-"""Does what statements say, one method for each kind."""
+"""Does what statements say: `_RUN` has a method for each kind."""
 
 from __future__ import annotations
 
@@ -12,8 +12,16 @@ from headrace.sql.parser import statements as s
 from headrace.sql.parser.excerpts import located
 from headrace.sql.parser.parsing import parse_statement
 from headrace.sql.plan import nodes as n
+from headrace.sql.session.alter import alter
+from headrace.sql.session.catalog_statements import create_database
+from headrace.sql.session.explain import explain_statement
+from headrace.sql.session.jobs import stop_job
+from headrace.sql.session.like import merged
 from headrace.sql.session.result import StatementResult
 from headrace.sql.session.session import Session
+from headrace.sql.session.show import show_statement
+from headrace.sql.session.table_plan import declared_schema
+from headrace.sql.session.user_functions import create_function, drop_function
 
 __all__ = ["StatementExecutor"]
 
@@ -33,17 +41,10 @@ class StatementExecutor:
 
     def run(self, statement: s.Statement, text: str) -> StatementResult:
         """The result of a statement."""
-        method: Callable[[Any, str], StatementResult] | None = getattr(
-            self, f"_{type(statement).__name__.lower()}", None
-        )
         try:
             if self._kept is not None:
                 return self._in_statement_set(self._kept, statement, text)
-            if method is None:
-                from headrace.sql.session.show import show_statement
-
-                return show_statement(self.session, statement, text)
-            return method(statement, text)
+            return _RUN[type(statement)](self, statement, text)
         except SqlError as error:
             located(error, text, getattr(statement, "path", ())[-1:])
             raise
@@ -56,11 +57,11 @@ class StatementExecutor:
     def _insert(self, statement: s.Insert, text: str) -> StatementResult:
         return self.session.run_inserts([self.session.insert_plan(statement, text)])
 
-    def _statementsetblock(self, statement: s.StatementSetBlock, text: str) -> StatementResult:
+    def _statement_set(self, statement: s.StatementSetBlock, text: str) -> StatementResult:
         plans = [self.session.insert_plan(i, text) for i in statement.inserts]
         return self.session.run_inserts(plans)
 
-    def _beginstatementset(self, statement: s.BeginStatementSet, text: str) -> StatementResult:
+    def _begin_statement_set(self, statement: s.BeginStatementSet, text: str) -> StatementResult:
         first = statement.first
         self._kept = [] if first is None else [self.session.insert_plan(first, text)]
         return StatementResult.ok()
@@ -79,21 +80,19 @@ class StatementExecutor:
         self._kept = None
         return self.session.run_inserts(kept) if kept else StatementResult.ok()
 
-    def _endstatementset(self, statement: s.EndStatementSet, text: str) -> StatementResult:
+    def _end_statement_set(self, statement: s.EndStatementSet, text: str) -> StatementResult:
         raise SqlError(
             "No Statement Set to submit. 'END' statement should be used after "
             "'BEGIN STATEMENT SET'."
         )
 
     def _explain(self, statement: s.Explain, text: str) -> StatementResult:
-        from headrace.sql.session.explain import explain_statement
-
         plan = explain_statement(self.session, statement.statement, text, statement.details)
         return StatementResult.of_rows(["result"], [(plan,)], plain=plan)
 
     # Tables and views.
 
-    def _createtable(self, statement: s.CreateTable, text: str) -> StatementResult:
+    def _create_table(self, statement: s.CreateTable, text: str) -> StatementResult:
         entry = TableEntry(
             statement.columns,
             statement.watermark,
@@ -104,8 +103,6 @@ class StatementExecutor:
             statement.comment,
         )
         if statement.like is not None:
-            from headrace.sql.session.like import merged
-
             base = self.catalogs.find_table(statement.like.table)
             if base is None:
                 name = ".".join(statement.like.table)
@@ -126,8 +123,6 @@ class StatementExecutor:
         return StatementResult.ok()
 
     def _check_table(self, entry: TableEntry, statement: s.CreateTable) -> None:
-        from headrace.sql.session.table_plan import declared_schema
-
         names = [c.name for c in entry.columns]
         for name in names:
             if names.count(name) > 1:
@@ -137,7 +132,7 @@ class StatementExecutor:
                 raise SqlError(f"Column '{name}' of a key is not defined in the table")
         declared_schema(entry, self.session.binding())
 
-    def _createview(self, statement: s.CreateView, text: str) -> StatementResult:
+    def _create_view(self, statement: s.CreateView, text: str) -> StatementResult:
         plan = self.session.query_plan(statement.query, text)
         names = statement.columns or tuple(plan.schema.names)
         if len(names) != len(plan.schema):
@@ -169,36 +164,28 @@ class StatementExecutor:
         elif kind == "CATALOG":
             self.catalogs.drop_catalog(path[0], statement.if_exists)
         elif kind == "FUNCTION":
-            from headrace.sql.session.user_functions import drop_function
-
             drop_function(self.session, statement)
         else:
             raise SqlError(f"DROP {kind} is not supported")
         return StatementResult.ok()
 
     def _alter(self, statement: s.Alter, text: str) -> StatementResult:
-        from headrace.sql.session.alter import alter
-
         alter(self.session, statement)
         return StatementResult.ok()
 
     # Catalogs, databases, functions.
 
-    def _createdatabase(self, statement: s.CreateDatabase, text: str) -> StatementResult:
-        from headrace.sql.session.catalog_statements import create_database
-
+    def _create_database(self, statement: s.CreateDatabase, text: str) -> StatementResult:
         create_database(self.session, statement)
         return StatementResult.ok()
 
-    def _createcatalog(self, statement: s.CreateCatalog, text: str) -> StatementResult:
+    def _create_catalog(self, statement: s.CreateCatalog, text: str) -> StatementResult:
         self.catalogs.registry.create(
             statement.name, statement.options, statement.comment, statement.if_not_exists
         )
         return StatementResult.ok()
 
-    def _createfunction(self, statement: s.CreateFunction, text: str) -> StatementResult:
-        from headrace.sql.session.user_functions import create_function
-
+    def _create_function(self, statement: s.CreateFunction, text: str) -> StatementResult:
         create_function(self.session, statement)
         return StatementResult.ok()
 
@@ -213,30 +200,57 @@ class StatementExecutor:
 
     # Settings.
 
-    def _setoption(self, statement: s.SetOption, text: str) -> StatementResult:
+    def _set_option(self, statement: s.SetOption, text: str) -> StatementResult:
         if statement.key is None:
             settings = sorted(without_secrets(self.session.config.to_map()).items())
             return StatementResult.of_rows(["key", "value"], settings)
         self.session.set_option(statement.key, statement.value or "")
         return StatementResult.ok()
 
-    def _resetoption(self, statement: s.ResetOption, text: str) -> StatementResult:
+    def _reset_option(self, statement: s.ResetOption, text: str) -> StatementResult:
         self.session.reset_option(statement.key)
         return StatementResult.ok()
 
-    def _jobstatement(self, statement: s.JobStatement, text: str) -> StatementResult:
-        from headrace.sql.session.jobs import stop_job
-
+    def _stop_job(self, statement: s.JobStatement, text: str) -> StatementResult:
         return stop_job(self.session, statement)
 
-    def _analyzetable(self, statement: s.AnalyzeTable, text: str) -> StatementResult:
+    def _analyze_table(self, statement: s.AnalyzeTable, text: str) -> StatementResult:
         if self.catalogs.find_table(statement.path) is None:
             raise SqlError(f"Table {'.'.join(statement.path)} not found")
         return StatementResult.ok()
 
-    def _loadmodule(self, statement: s.LoadModule, text: str) -> StatementResult:
+    def _load_module(self, statement: s.LoadModule, text: str) -> StatementResult:
         if statement.unload:
             self.session.modules.unload(statement.name)
         else:
             self.session.modules.load(statement.name)
         return StatementResult.ok()
+
+    def _show(self, statement: s.Show | s.Describe, text: str) -> StatementResult:
+        return show_statement(self.session, statement, text)
+
+
+_RUN: dict[type[s.Statement], Callable[[StatementExecutor, Any, str], StatementResult]] = {
+    s.Query: StatementExecutor._query,
+    s.Insert: StatementExecutor._insert,
+    s.StatementSetBlock: StatementExecutor._statement_set,
+    s.BeginStatementSet: StatementExecutor._begin_statement_set,
+    s.EndStatementSet: StatementExecutor._end_statement_set,
+    s.Explain: StatementExecutor._explain,
+    s.CreateTable: StatementExecutor._create_table,
+    s.CreateView: StatementExecutor._create_view,
+    s.Drop: StatementExecutor._drop,
+    s.Alter: StatementExecutor._alter,
+    s.CreateDatabase: StatementExecutor._create_database,
+    s.CreateCatalog: StatementExecutor._create_catalog,
+    s.CreateFunction: StatementExecutor._create_function,
+    s.Use: StatementExecutor._use,
+    s.SetOption: StatementExecutor._set_option,
+    s.ResetOption: StatementExecutor._reset_option,
+    s.JobStatement: StatementExecutor._stop_job,
+    s.AnalyzeTable: StatementExecutor._analyze_table,
+    s.LoadModule: StatementExecutor._load_module,
+    s.Show: StatementExecutor._show,
+    s.Describe: StatementExecutor._show,
+}
+"""What each kind of statement does."""
