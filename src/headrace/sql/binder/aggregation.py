@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlglot import exp
 
+from headrace.common.errors import SqlError
 from headrace.sql import types as t
 from headrace.sql.binder.constants import fold
 from headrace.sql.binder.context import BindingContext
@@ -33,6 +34,7 @@ NUMBERING = frozenset(
     {"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD"}
 )
 """Functions of a row's place among others; they need OVER."""
+_T = TypeVar("_T")
 _GROUPING = frozenset({"GROUPING", "GROUPING_ID", "GROUP_ID"})
 
 
@@ -90,7 +92,7 @@ def contains_aggregate(context: BindingContext, node: x.Node) -> bool:
     return any(contains_aggregate(context, p) for p in parts_of(node))
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Call:
     function: Any
     args: tuple[Expression, ...]
@@ -98,6 +100,10 @@ class _Call:
     condition: Expression | None
     type: t.DataType
     constants: tuple[Any, ...] = ()
+
+    def __hash__(self) -> int:
+        # Constants may be values that have no hash.
+        return hash((self.function.name, self.args, self.distinct))
 
 
 class Aggregation:
@@ -107,11 +113,11 @@ class Aggregation:
         self.context = context
         self.plan = plan
         self.scope = scope
-        self.group: list[Expression] = []
+        self.group: dict[Expression, int] = {}
         self.sets: list[frozenset[int]] | None = None
         self.window: GroupWindow | None = None
         self.rows: tuple[int, int] | None = None
-        self._calls: list[_Call] = []
+        self._calls: dict[_Call, int] = {}
         self._inner = ExpressionBinder(self.context, scope)
 
     def bind(
@@ -120,10 +126,11 @@ class Aggregation:
         values: list[x.Node],
         having: x.Node | None,
         order: tuple[x.Order, ...],
+        names: Sequence[str] = (),
     ) -> tuple[n.Node, list[Expression], list[Expression | None]]:
         """The plan, and SELECT's and ORDER BY's expressions over it."""
         self._group_by(group)
-        return self.select(values, having, order)
+        return self.select(values, having, order, names)
 
     def group_by(self, nodes: Sequence[x.Node], window: GroupWindow | None = None) -> None:
         """Groups of the Table API: expressions, and perhaps a window."""
@@ -132,9 +139,13 @@ class Aggregation:
         self.window = window
 
     def select(
-        self, values: list[x.Node], having: x.Node | None = None, order: tuple[x.Order, ...] = ()
+        self,
+        values: list[x.Node],
+        having: x.Node | None = None,
+        order: tuple[x.Order, ...] = (),
+        names: Sequence[str] = (),
     ) -> tuple[n.Node, list[Expression], list[Expression | None]]:
-        """The plan, and expressions over it."""
+        """The plan, and expressions over it; `names` are those of the result's columns."""
         outer = _GroupedBinder(self)
         expressions = [outer.bind(v) for v in values]
         condition = None if having is None else outer.condition(having, "HAVING")
@@ -145,9 +156,8 @@ class Aggregation:
                 continue
             try:
                 sorting.append(outer.bind(item.value))
-            except Exception:
-                # The name of a result column.
-                if not isinstance(item.value, x.Name):
+            except SqlError:
+                if not isinstance(item.value, x.Name) or item.value.parts[-1] not in names:
                     raise
                 sorting.append(None)
         plan = self._aggregate()
@@ -202,9 +212,7 @@ class Aggregation:
         return frozenset([self._key(self._inner.bind(node))])
 
     def _key(self, e: Expression) -> int:
-        if e not in self.group:
-            self.group.append(e)
-        return self.group.index(e)
+        return _position(self.group, e)
 
     # Calls.
 
@@ -233,14 +241,12 @@ class Aggregation:
         if not self.group and self.sets is None and name != "COUNT":
             result = result.nullable() if name not in ("SUM0", "$SUM0") else result
         found = _Call(function, tuple(args), node.distinct, condition, result, constants)
-        if found not in self._calls:
-            self._calls.append(found)
-        return _Placeholder(result, self._calls.index(found), "", ())
+        return _Placeholder(result, _position(self._calls, found), "", ())
 
     # The plan.
 
     def _aggregate(self) -> n.Node:
-        columns: list[Expression] = list(self.group)
+        columns = dict(self.group)
         calls = []
         for number, call in enumerate(self._calls):
             args = tuple(_position(columns, a) for a in call.args)
@@ -264,7 +270,7 @@ class Aggregation:
         names = [
             e.name if isinstance(e, Column) and e.name else f"$f{i}" for i, e in enumerate(columns)
         ]
-        plan: n.Node = n.Project.of(self.plan, columns, names)
+        plan: n.Node = n.Project.of(self.plan, list(columns), names)
         keys = tuple(range(len(self.group)))
         if self.sets is not None:
             plan = self._expanded(plan, keys)
@@ -313,10 +319,9 @@ class Aggregation:
         return self.position_of_call(len(self._calls)) + index
 
 
-def _position(columns: list[Expression], e: Expression) -> int:
-    if e not in columns:
-        columns.append(e)
-    return columns.index(e)
+def _position(known: dict[_T, int], wanted: _T) -> int:
+    """The number of one of several things; one that is new comes last."""
+    return known.setdefault(wanted, len(known))
 
 
 @dataclass(frozen=True)
@@ -361,7 +366,7 @@ class _GroupedBinder(ExpressionBinder):
         if not contains_aggregate(self.context, node):
             bound = self._over_input(node)
             if bound is not None and bound in a.group:
-                number = a.group.index(bound)
+                number = a.group[bound]
                 type_ = bound.type
                 if a.sets is not None and not all(number in s for s in a.sets):
                     type_ = type_.nullable()
@@ -375,7 +380,7 @@ class _GroupedBinder(ExpressionBinder):
     def _over_input(self, node: x.Node) -> Expression | None:
         try:
             return self._aggregation._inner.bind(node)
-        except Exception:
+        except SqlError:
             return None
 
     def resolved(self, e: Expression, columns: tuple[Expression, ...]) -> Expression:
@@ -398,7 +403,7 @@ class _GroupedBinder(ExpressionBinder):
         bound = a._inner.bind(node)
         if bound not in a.group:
             raise self.context.error(f"Argument to {name} is not being grouped", node.span)
-        return a.group.index(bound)
+        return a.group[bound]
 
     def _grouping(self, e: _Placeholder, columns: tuple[Expression, ...]) -> Expression:
         """GROUPING and GROUPING_ID: which columns of a grouping set are not in it."""

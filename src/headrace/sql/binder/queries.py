@@ -83,6 +83,7 @@ class QueryBinder:
         having_node = None if having is None else expression_node(having.this)
         windows = {w.name: over_of(w) for w in tree.args.get("windows") or ()}
         values = [i.value if isinstance(i, x.Alias) else i for i in items]
+        names = self._names(items)
         state_ttl = self._state_ttl(tree, scope)
         windowed = [*values, *self._qualify(tree, items)]
         grouped = group is not None or having is not None
@@ -104,13 +105,12 @@ class QueryBinder:
             expressions = expressions[:count]
         elif grouped:
             aggregation = Aggregation(self.context, plan, scope)
-            plan, expressions, sorting = aggregation.bind(group, values, having_node, order)
+            plan, expressions, sorting = aggregation.bind(group, values, having_node, order, names)
             plan = kept_for(plan, state_ttl)
         else:
             binder = ExpressionBinder(self.context, scope)
             expressions = [binder.bind(v) for v in values]
             sorting = self._sort_expressions(plan, scope, order, items)
-        names = self._names(items)
         return self._finished(tree, plan, expressions, names, items, order, sorting, state_ttl)
 
     def _qualify(self, tree: Any, items: list[x.Node]) -> list[x.Node]:

@@ -2,18 +2,22 @@
 
 `value` gives code for a value, None standing for NULL; `condition` gives code that is true where
 the expression is TRUE. Calculations that need more than one expression write lines first.
+
+Python limits how deep parentheses and blocks may be nested, SQL does not: every so many calls the
+value goes into a temporary, and what would be indented too far becomes a function of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from headrace.sql import types as t
 from headrace.sql.codegen import arithmetic
 from headrace.sql.codegen.casts import cast_code
 from headrace.sql.codegen.current_watermark import CurrentWatermark
 from headrace.sql.codegen.writer import CodeWriter
-from headrace.sql.plan.expressions import Call, Column, Expression, Literal
+from headrace.sql.plan.expressions import Call, Column, Expression, Literal, columns_used
 from headrace.sql.types import DataType
 
 _COMPARISONS = {
@@ -24,6 +28,13 @@ _COMPARISONS = {
     "GREATER_THAN": ">",
     "GREATER_THAN_OR_EQUAL": ">=",
 }
+_CALLS_IN_A_LINE = 16
+"""Each takes up to five parentheses, of which Python reads 200."""
+_DEEPEST_INDENT = 40
+"""Python reads 100."""
+_ELIFS = 50
+"""So many of them are one block; the compiler takes each for a block inside of the one before."""
+_BLOCKS_OF_COALESCE = 8
 
 
 class ExpressionCompiler:
@@ -56,6 +67,14 @@ class ExpressionCompiler:
 
     def value(self, e: Expression) -> str:
         """Code for the value, in parentheses where it is more than a name."""
+        code = self._value(e)
+        return self.writer.atom(code) if self._ends_line(e) else code
+
+    @staticmethod
+    def _ends_line(e: Expression) -> bool:
+        return e.height > 0 and e.height % _CALLS_IN_A_LINE == 0
+
+    def _value(self, e: Expression) -> str:
         if isinstance(e, Column):
             return self._column(e.index)
         if isinstance(e, Literal):
@@ -63,6 +82,8 @@ class ExpressionCompiler:
         assert isinstance(e, Call)
         special = self._special.get(getattr(e.function, "name", ""))
         if special is not None:
+            if self.writer.indent > _DEEPEST_INDENT:
+                return self._part(e)
             return special(e)
         if not getattr(e.function, "strict", False):
             return self._lenient(e)
@@ -82,6 +103,11 @@ class ExpressionCompiler:
             return "(" + " and ".join([*tests, code]) + ")"
         return self.value(e)
 
+    def _part(self, e: Expression) -> str:
+        with self.writer.part([self._column(i) for i in sorted(columns_used(e))]) as call:
+            self.writer.line(f"return {self.value(e)}")
+        return call
+
     # Calls that are NULL where an argument is.
 
     def _call(self, e: Call, checks: list[str]) -> str:
@@ -91,7 +117,7 @@ class ExpressionCompiler:
 
     def _present(self, e: Expression, checks: list[str]) -> str:
         """Code for a value that is not NULL if nothing in `checks` is."""
-        if isinstance(e, Call) and self._passes_null_on(e):
+        if isinstance(e, Call) and self._passes_null_on(e) and not self._ends_line(e):
             return f"({self._call(e, checks)})"
         code = self.value(e)
         if e.type.is_nullable:
@@ -128,7 +154,8 @@ class ExpressionCompiler:
             assert isinstance(e.args[1], Literal)
             return f"{args[0]}[{e.args[1].value}]"
         if name in ("GREATEST", "LEAST"):
-            return f"{'max' if name == 'GREATEST' else 'min'}({', '.join(args)})"
+            pick = "max" if name == "GREATEST" else "min"
+            return f"{pick}({', '.join(args)})" if len(args) > 1 else args[0]
         return self._template(e, args)
 
     def _template(self, e: Call, args: Sequence[str]) -> str:
@@ -173,7 +200,7 @@ class ExpressionCompiler:
             name = self.writer.temporary()
             self.writer.line(f"{name} = {code}")
             with self.writer.block(f"if {name} is not {decisive}:"):
-                self.writer.lines += ["    " + x for x in lines]
+                self.writer.lines += lines
                 second = self.writer.atom(other)
                 if nullable:
                     # NULL with the decisive value is that value, NULL with the other one NULL.
@@ -198,29 +225,43 @@ class ExpressionCompiler:
         *branches, otherwise = e.args
         pairs = list(zip(branches[0::2], branches[1::2], strict=True))
         name = self.writer.temporary()
-        depth = 0
-        for condition, result in pairs:
-            test = self.condition(condition)
-            with self.writer.block(f"if {test}:"):
+        indent = self.writer.indent
+        for number, (condition, result) in enumerate(pairs):
+            if number and self.writer.indent >= _DEEPEST_INDENT:
+                otherwise = replace(e, args=e.args[2 * number :])
+                break
+            with self.writer.block(f"{self._case_test(condition, number)}:"):
                 self.writer.line(f"{name} = {self.value(result)}")
-            self.writer.line("else:")
-            self.writer.indent += 1
-            depth += 1
-        self.writer.line(f"{name} = {self.value(otherwise)}")
-        self.writer.indent -= depth
+        with self.writer.block("else:"):
+            self.writer.line(f"{name} = {self.value(otherwise)}")
+        self.writer.indent = indent
         return name
+
+    def _case_test(self, condition: Expression, number: int) -> str:
+        """`if` or `elif` with a condition; one that needs lines gets them in a block of `else`."""
+        if number == 0:
+            return f"if {self.condition(condition)}"
+        with self.writer.captured() as lines:
+            test = self.condition(condition)
+        if not lines and number % _ELIFS:
+            return f"elif {test}"
+        self.writer.line("else:")
+        self.writer.indent += 1
+        self.writer.lines += lines
+        return f"if {test}"
 
     def _coalesce(self, e: Call) -> str:
         first, *rest = e.args
         name = self.writer.temporary()
         self.writer.line(f"{name} = {self.value(first)}")
-        depth = 0
-        for other in rest:
+        indent = self.writer.indent
+        for number, other in enumerate(rest):
+            if number % _BLOCKS_OF_COALESCE == 0:
+                self.writer.indent = indent
             self.writer.line(f"if {name} is None:")
             self.writer.indent += 1
-            depth += 1
             self.writer.line(f"{name} = {self.value(other)}")
-        self.writer.indent -= depth
+        self.writer.indent = indent
         return name
 
     def _null_if(self, e: Call) -> str:

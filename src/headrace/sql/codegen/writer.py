@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,6 +22,7 @@ class CodeWriter:
         self._references: dict[str, str] = {}
         self._constants: dict[str, Any] = {}
         self._functions: dict[str, Any] = {}
+        self._parts: list[str] = []
 
     # Lines.
 
@@ -38,13 +39,26 @@ class CodeWriter:
 
     @contextmanager
     def captured(self) -> Iterator[list[str]]:
-        """Lines that are written meanwhile go into the list instead."""
+        """Lines of a block whose head is not written yet go into the list instead."""
         own, self.lines = self.lines, []
         lines = self.lines
+        self.indent += 1
         try:
             yield lines
         finally:
             self.lines = own
+            self.indent -= 1
+
+    @contextmanager
+    def part(self, parameters: Sequence[str]) -> Iterator[str]:
+        """Lines of a function inside of `run`, for what would be indented too far."""
+        own, self.lines = self.lines, []
+        indent, self.indent = self.indent, 1
+        call = f"{self.temporary()}({', '.join(parameters)})"
+        with self.block(f"def {call}:"):
+            yield call
+        self._parts += self.lines
+        self.lines, self.indent = own, indent
 
     def temporary(self) -> str:
         self._temporaries += 1
@@ -91,8 +105,9 @@ class CodeWriter:
         return "zone"
 
     def finish(self) -> GeneratedCode:
+        head, *lines = self.lines
         return GeneratedCode(
-            "\n".join(self.lines) + "\n",
+            "\n".join([head, *self._parts, *lines]) + "\n",
             tuple(self._references.items()),
             tuple(self._constants.items()),
             tuple(self._functions.items()),

@@ -111,6 +111,11 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
 
         return list(super()._parse_csv(element, sep))
 
+    def _advance(self, times: int = 1) -> None:
+        if self._index + times > self._tokens_size:
+            self.raise_error("something is missing after this")
+        super()._advance(times)
+
     def _parse_table(self, *args: Any, **kwargs: Any) -> Any:
         table = super()._parse_table(*args, **kwargs)
         return self.parse_match(table) if self._match(TokenType.MATCH_RECOGNIZE) else table
@@ -151,6 +156,15 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
         text = str(self._curr.text).upper() if self._curr else ""
         self._advance()
         return text
+
+    def _parse_types(self, *args: Any, **kwargs: Any) -> Any:
+        """A type before its literal, as in DATE '...'; `parse_type` reads all others.
+
+        sqlglot would try to read ARRAY[...] and DATE(...) as types first, all that is inside of
+        them included, and then once more as values: twice the time with each level.
+        """
+        literal = self._next and self._next.token_type == TokenType.STRING
+        return super()._parse_types(*args, **kwargs) if literal else None
 
     # Functions with a syntax of their own.
 

@@ -56,12 +56,18 @@ _WITHOUT_PARENTHESES = frozenset(
 
 def span_of(node: Any) -> x.Span | None:
     """Where the text has a node: that of itself, or of everything inside."""
-    spans = [
-        (n.meta["start"], n.meta["end"])
-        for n in node.walk()
-        if "start" in n.meta and n.meta["start"] is not None
-    ]
-    return (min(a for a, _ in spans), max(b for _, b in spans)) if spans else None
+    if _SPAN not in node.meta:
+        start = node.meta.get("start")
+        spans = [] if start is None else [(start, node.meta["end"])]
+        spans += [span for inner in node.iter_expressions() if (span := span_of(inner))]
+        found = (min(a for a, _ in spans), max(b for _, b in spans)) if spans else None
+        # Kept: whoever asks for all nodes of a long chain would walk through it again and again.
+        node.meta[_SPAN] = found
+    kept: x.Span | None = node.meta[_SPAN]
+    return kept
+
+
+_SPAN = "headrace_span"
 
 
 def expression_node(node: Any) -> x.Node:

@@ -15,6 +15,7 @@ from headrace.sql.parser.excerpts import located, underlined
 from headrace.sql.parser.from_ast import expression_node
 from headrace.sql.parser.statement_parser import StatementParser
 from headrace.sql.parser.syntax import Node, Span
+from headrace.sql.room import with_room
 from headrace.sql.types import DataType
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 
+@with_room
 def parse_statements(text: str) -> list[s.Statement]:
     """All statements of a script, separated by semicolons."""
     found = [_parse_one(chunk, text) for chunk in _chunks(text)]
@@ -39,6 +41,7 @@ def parse_statement(text: str) -> s.Statement:
     return found[0]
 
 
+@with_room
 def parse_expression(text: str) -> Node:
     """An expression alone."""
     parser = _parser(text)
@@ -55,6 +58,7 @@ def parse_expression(text: str) -> Node:
     return node
 
 
+@with_room
 def parse_type_text(text: str) -> DataType:
     """A type alone, such as `ROW<a INT, b STRING NOT NULL>`."""
     parser = _parser(text)

@@ -15,6 +15,7 @@ from headrace.sql.physical.mark_inserts import mark_inserts
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.physical.spark_segments import spark_segments
 from headrace.sql.plan.nodes import Node, rewrite_nodes
+from headrace.sql.room import with_room
 
 __all__ = ["PHYSICAL_PASSES", "physical_plans"]
 
@@ -40,6 +41,7 @@ PHYSICAL_PASSES: tuple[Pass, ...] = (
 """Spark takes what it can before the rest becomes operators; exchanges come last, between these."""
 
 
+@with_room
 def physical_plans(plans: Sequence[Node], settings: PlanSettings) -> list[Node]:
     """What runs for optimized plans of one job; a node that two of them share runs once."""
     current = list(plans)

@@ -33,14 +33,21 @@ class TimeAttribute(enum.Enum):
 
 @dataclass(frozen=True)
 class Expression:
-    """Base: `type` is that of the value; `time` is set where the value is a time attribute."""
+    """Base: `type` is that of the value; `time` is set where the value is a time attribute.
+
+    `height` says how many calls are inside of one another.
+    """
 
     type: DataType
     time: TimeAttribute | None = field(default=None, kw_only=True)
+    height: int = field(default=0, init=False, compare=False, repr=False)
 
     @property
     def children(self) -> tuple[Expression, ...]:
         return ()
+
+    def __str__(self) -> str:
+        return "this value"
 
     def with_children(self, children: Sequence[Expression]) -> Expression:
         return self
@@ -78,6 +85,10 @@ class Call(Expression):
 
     function: Any
     args: tuple[Expression, ...]
+
+    def __post_init__(self) -> None:
+        height = 1 + max((a.height for a in self.args), default=0)
+        object.__setattr__(self, "height", height)
 
     @property
     def children(self) -> tuple[Expression, ...]:

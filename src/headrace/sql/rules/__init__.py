@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from headrace.sql.plan.nodes import Node, rewrite_nodes
+from headrace.sql.room import with_room
 from headrace.sql.rules.merge_projections import merge_projections
 from headrace.sql.rules.push_watermark import push_watermark
 from headrace.sql.rules.rank_filter import rank_filter
@@ -30,6 +31,7 @@ PASSES: tuple[tuple[Rule, ...], ...] = (
 """Each goes through the plan once, from the leaves up, with all its rules at each node."""
 
 
+@with_room
 def optimize(plan: Node) -> Node:
     """The plan after all passes."""
     for rules in PASSES:

@@ -9,6 +9,7 @@ from headrace.sql.parser import statements as s
 from headrace.sql.physical.passes import physical_plans
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.text import plan_text
+from headrace.sql.room import with_room
 from headrace.sql.rules import optimize
 from headrace.sql.session.session import Session
 
@@ -30,6 +31,7 @@ def explain_statement(
     return explain_plans(session, plans, details)
 
 
+@with_room
 def explain_plans(session: Session, plans: Sequence[n.Node], details: Sequence[str] = ()) -> str:
     """Bound plans, and what runs: plans after all rules, logical and physical ones."""
     changelog = "CHANGELOG_MODE" in details

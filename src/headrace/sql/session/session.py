@@ -34,6 +34,7 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expressions import Expression, Field, Literal, Schema
 from headrace.sql.plan.stream_checks import check_sessions, check_stream
+from headrace.sql.room import with_room
 from headrace.sql.rules import optimize
 from headrace.sql.session.config import SessionConfig, duration_ms
 from headrace.sql.session.modules import ModuleManager
@@ -174,6 +175,7 @@ class Session:
             return self.view_plan(entry)
         return scan_plan(self.catalogs.full_path(path), entry, options, self.binding())
 
+    @with_room
     def view_plan(self, entry: TableEntry) -> n.Node:
         """The plan of a view's text."""
         from headrace.sql.binder.relations import renamed
@@ -185,6 +187,7 @@ class Session:
         plan = QueryBinder(context).bind(statement.tree)
         return renamed(context, plan, [c.name for c in entry.columns])
 
+    @with_room
     def query_plan(self, tree: Any, text: str) -> n.Node:
         """The plan of a query."""
         try:
@@ -206,6 +209,7 @@ class Session:
             partition=insert.partition,
         )
 
+    @with_room
     def sink_plan(
         self,
         path: Sequence[str],
@@ -242,6 +246,7 @@ class Session:
         sink = enforced(sink, query, sink_schema(entry), drop)
         return n.Sink(plan.schema, plan, full, sink, keys, several)
 
+    @with_room
     def check(self, plan: n.Node) -> None:
         """Refuses an optimized plan that cannot run in the session's mode."""
         check_sessions(plan)

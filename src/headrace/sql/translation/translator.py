@@ -23,6 +23,7 @@ from headrace.sql.physical import nodes as ph
 from headrace.sql.physical.passes import physical_plans
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
+from headrace.sql.room import with_room
 from headrace.sql.translation import aggregates, ordered, rows, spark, two_inputs
 from headrace.sql.translation.operators import Table, takes_changes
 
@@ -55,10 +56,12 @@ class StreamTranslator:
         for physical in physical_plans(plans, self.settings):
             self.translate(physical)
 
+    @with_room
     def takes_changes(self, plan: n.Node) -> bool:
         """Whether rows of a plan end with their kind."""
         return takes_changes(plan, self.settings)
 
+    @with_room
     def translate(self, node: n.Node) -> Transformation:
         """The transformation of a physical plan; a node that two others read is there once."""
         found = self._done.get(node)
