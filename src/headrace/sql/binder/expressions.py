@@ -115,6 +115,24 @@ class ExpressionBinder:
             )
         return self.call(function, [self.bind(a) for a in node.args], node.span)
 
+    def _arguments(self, node: x.Apply, count: int) -> tuple[x.Node, ...]:
+        """The arguments of a function that takes a certain number of them."""
+        if len(node.args) != count:
+            raise self.context.error(
+                f"{str(node.function).upper()} takes {count} arguments, but {len(node.args)} are "
+                "given",
+                node.span,
+            )
+        return node.args
+
+    def _constant_text(self, node: x.Node, of: x.Apply) -> str:
+        """An argument that is the same for all rows."""
+        if not isinstance(node, x.Constant) or not isinstance(node.value, str):
+            raise self.context.error(
+                f"{str(of.function).upper()} takes a constant text here", node.span or of.span
+            )
+        return node.value
+
     def _check_aggregate(self, name: str, node: x.Apply) -> None:
         """Refuses what only an aggregate function may have."""
         function = self.context.find_function((name,)) or self.context.registry.find(name.upper())
@@ -141,7 +159,7 @@ class ExpressionBinder:
         """A call of a built-in function, with casts of its arguments."""
         args = list(args)
         name = function.name
-        if name in _COMPARISONS:
+        if name in _COMPARISONS and len(args) == 2:
             args = self._comparable_arguments(name, args, span)
         if name in ("AND", "OR") and len(args) > 1:
             args = [self._boolean(a, span) for a in args]
@@ -293,8 +311,10 @@ class ExpressionBinder:
         return Call(type_, self.context.registry.find("CASE"), (*args, results[-1]))
 
     def _apply_in(self, node: x.Apply) -> Expression:
-        value, *items = (self.bind(a) for a in node.args)
         name = str(node.function).upper()
+        if len(node.args) < 2:
+            raise self.context.error(f"{name} takes a value and a list of values", node.span)
+        value, *items = (self.bind(a) for a in node.args)
         wanted = common_type([value.type, *(i.type for i in items)])
         constants = all(isinstance(i, Literal) for i in items)
         if constants and wanted is not None:
@@ -314,7 +334,7 @@ class ExpressionBinder:
     _apply_not_in = _apply_in
 
     def _apply_between(self, node: x.Apply) -> Expression:
-        value, low, high = (self.bind(a) for a in node.args)
+        value, low, high = (self.bind(a) for a in self._arguments(node, 3))
         result = self.named(
             "AND",
             self.named("GREATER_THAN_OR_EQUAL", value, low, span=node.span),
@@ -325,19 +345,22 @@ class ExpressionBinder:
     _apply_not_between = _apply_between
 
     def _apply_nullif(self, node: x.Apply) -> Expression:
-        left, right = (self.bind(a) for a in node.args)
+        left, right = (self.bind(a) for a in self._arguments(node, 2))
         args = self._comparable_arguments("NULLIF", [left, right], node.span)
         if args[0] is not left:
             args[0] = left
         return Call(left.type.nullable(), self.context.registry.find("NULLIF"), tuple(args))
 
     def _apply_get(self, node: x.Apply) -> Expression:
-        row, name = node.args
-        assert isinstance(name, x.Constant)
+        row, name = self._arguments(node, 2)
         bound = self.bind(row)
-        if isinstance(name.value, int) and isinstance(bound.type, t.RowType):
-            return field_of(self.context, bound, bound.type.names[name.value], node.span)
-        return field_of(self.context, bound, str(name.value), node.span)
+        number = name.value if isinstance(name, x.Constant) else None
+        if isinstance(number, int) and isinstance(bound.type, t.RowType):
+            names = bound.type.names
+            if not 0 <= number < len(names):
+                raise self.context.error(f"the row has {len(names)} fields", node.span)
+            return field_of(self.context, bound, names[number], node.span)
+        return field_of(self.context, bound, self._constant_text(name, node), node.span)
 
     def _local(self, e: Expression) -> Expression:
         """A time as TIMESTAMP, for functions of the calendar."""
@@ -348,10 +371,10 @@ class ExpressionBinder:
         return self.cast(e, t.TimestampType(getattr(e.type, "precision", 0)))
 
     def _apply_extract(self, node: x.Apply) -> Expression:
-        unit, value = node.args
-        assert isinstance(unit, x.Constant)
+        unit, value = self._arguments(node, 2)
         bound = self.bind(value)
-        name = _UNITS.get(unit.value.upper(), unit.value.upper())
+        word = self._constant_text(unit, node).upper()
+        name = _UNITS.get(word, word)
         if not is_temporal(bound.type):
             raise self.context.error(
                 f"Cannot apply 'EXTRACT' to arguments of type {bound.type.sql_text()}", node.span
@@ -360,10 +383,9 @@ class ExpressionBinder:
         return self.named("EXTRACT", constant, self._local(bound))
 
     def _apply_floor_time(self, node: x.Apply) -> Expression:
-        value, unit = node.args
+        value, unit = self._arguments(node, 2)
         bound = self.bind(value)
-        assert isinstance(unit, x.Constant)
-        name = Literal(t.CharType(8, False), str(unit.value).upper())
+        name = Literal(t.CharType(8, False), self._constant_text(unit, node).upper())
         if not is_temporal(bound.type):
             raise self.context.error(f"{bound} is no time", node.span)
         result = self.named(str(node.function), self._local(bound), name)
@@ -372,7 +394,7 @@ class ExpressionBinder:
     _apply_ceil_time = _apply_floor_time
 
     def _apply_timestampdiff(self, node: x.Apply) -> Expression:
-        unit, start, end = node.args
+        unit, start, end = self._arguments(node, 3)
         name = self._unit_name(unit)
         first, last = self.bind(start), self.bind(end)
         for e in (first, last):
@@ -384,7 +406,7 @@ class ExpressionBinder:
     def _apply_timestampadd(self, node: x.Apply) -> Expression:
         from headrace.sql.types.intervals import interval_constant
 
-        unit, count, value = node.args
+        unit, count, value = self._arguments(node, 3)
         one = interval_constant("1", self._unit_name(unit))
         interval = x.Apply("TIMES", (count, one))
         return self.bind(x.Apply("PLUS", (value, interval), span=node.span))
@@ -395,7 +417,7 @@ class ExpressionBinder:
 
     def _apply_to_timestamp_ltz(self, node: x.Apply) -> Expression:
         args = [self.bind(a) for a in node.args]
-        text = isinstance(args[0].type, t.CharType | t.VarCharType)
+        text = bool(args) and isinstance(args[0].type, t.CharType | t.VarCharType)
         name = "TO_TIMESTAMP_LTZ_OF" if text else "TO_TIMESTAMP_LTZ"
         return self.named(name, *args, span=node.span)
 
@@ -423,13 +445,14 @@ class ExpressionBinder:
 
     def _apply_date_format(self, node: x.Apply) -> Expression:
         args = [self.bind(a) for a in node.args]
-        zoned = isinstance(args[0].type, t.LocalZonedTimestampType)
-        if isinstance(args[0].type, t.DateType):
+        zoned = bool(args) and isinstance(args[0].type, t.LocalZonedTimestampType)
+        if args and isinstance(args[0].type, t.DateType):
             args[0] = self._local(args[0])
         return self.named("DATE_FORMAT_LTZ" if zoned else "DATE_FORMAT", *args, span=node.span)
 
     def _part(self, node: x.Apply) -> Expression:
         unit = str(node.function).upper()
+        self._arguments(node, 1)
         constant = x.Constant(unit, t.CharType(len(unit), False))
         return self._apply_extract(x.Apply("EXTRACT", (constant, *node.args), span=node.span))
 
@@ -455,14 +478,14 @@ class ExpressionBinder:
 
     def _apply_json_element(self, node: x.Apply) -> Expression:
         """A value inside of JSON: what makes JSON is put in as it is, all else is converted."""
-        (value,) = node.args
+        (value,) = self._arguments(node, 1)
         bound = self.bind(value)
         made = isinstance(value, x.Apply) and str(value.function).upper() in _MAKES_JSON
         return bound if made else self.named("JSON_STRING", bound, span=node.span)
 
     def _apply_overlaps(self, node: x.Apply) -> Expression:
         """Two periods, each of a start and an end or a length."""
-        a, b, c, d = (self.bind(p) for p in node.args)
+        a, b, c, d = (self.bind(p) for p in self._arguments(node, 4))
         b = self.named("PLUS", a, b, span=node.span) if is_interval(b.type) else b
         d = self.named("PLUS", c, d, span=node.span) if is_interval(d.type) else d
         first, last = (self.named("LEAST", a, b), self.named("GREATEST", a, b))

@@ -113,7 +113,7 @@ class MatchSyntax:
         found: list[PatternVariable] = []
         while not self._match(TokenType.R_PAREN):
             token = self._curr
-            if token is None:
+            if not token:
                 self.raise_error("Expecting ) at the end of PATTERN", self._prev)
             self._refuse(token)
             found.append(self._variable(token))

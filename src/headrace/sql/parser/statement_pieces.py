@@ -53,7 +53,7 @@ class StatementPieces(FlinkParser):
 
     def name(self) -> str:
         token = self._curr
-        if token is None or token.token_type in (TokenType.STRING, TokenType.NUMBER):
+        if not token or token.token_type in (TokenType.STRING, TokenType.NUMBER):
             self.raise_error("Expecting a name")
         self._advance()
         return str(token.text)
@@ -100,7 +100,7 @@ class StatementPieces(FlinkParser):
             key = self.name()
             self.expect("=")
             value = self._curr
-            if value is None:
+            if not value:
                 self.raise_error("Expecting the value of a partition key")
             self._advance()
             found[key] = str(value.text)

@@ -41,8 +41,7 @@ def expression_text(e: Expression, names: Sequence[str] | None = None) -> str:
         return e.name or f"${e.index}"
     if isinstance(e, Literal):
         return literal_text(e.value, e.type)
-    assert isinstance(e, Call)
-    return call_text(e, names)
+    return call_text(e, names) if isinstance(e, Call) else str(e)
 
 
 def call_text(e: Call, names: Sequence[str] | None = None) -> str:
