@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.testing import run_in_process
 from tests.kafka.broker import Kafka, wait_until
 from tests.kafka.running import Running, now_ms
-from tests.unit.datastream.connectors.reading import opened
+from tests.unit.datastream.connectors.reading import FakeReaderContext, opened
 
 NO_WATERMARKS = WatermarkStrategy.no_watermarks()
 Offsets = KafkaOffsetsInitializer
@@ -233,6 +234,30 @@ def test_offsets_are_committed_to_the_group_when_a_checkpoint_is_complete(kafka:
     reader.close()
     wait_until(lambda: kafka.committed("commits", topic) == 10)
     assert kafka.committed("commits", topic, 1) < 0
+
+
+def test_offsets_are_committed_while_the_input_pauses(kafka: Kafka) -> None:
+    topic = kafka.topic()
+    kafka.write(topic, range(7))
+    context = FakeReaderContext()
+    reader = opened(builder(kafka, topic).set_group_id("pauses").build(), context)
+    taken = 0
+    while taken < 7 or reader.poll(1000) is not None:
+        batch = reader.poll(1000)
+        taken += len(batch.values) if batch else 0
+    # From here on a thread waits for the next message.
+    for checkpoint in (1, 2):
+        reader.on_checkpoint(checkpoint)
+        told = threading.Thread(target=reader.on_checkpoint_complete, args=(checkpoint,))
+        told.daemon = True
+        told.start()
+        wait_until(lambda told=told: not told.is_alive())
+    wait_until(lambda: kafka.committed("pauses", topic) == 7)
+    woken = context.wake_ups
+    kafka.write(topic, ["one more"])
+    wait_until(lambda: context.wake_ups > woken)
+    assert reader.poll(1000).values == ["one more"]
+    reader.close()
 
 
 def test_an_unbounded_source_with_stopping_offsets_ends(kafka: Kafka) -> None:

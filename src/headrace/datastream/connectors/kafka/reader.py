@@ -1,8 +1,9 @@
 """Reads partitions in a subtask.
 
 What the client has fetched is taken by the subtask's own thread, in batches and without waiting.
-When there is nothing, a thread waits for the next message and wakes the coordinator; the two never
-read at the same time, so that the order of a partition is kept.
+When there is nothing, a thread waits for the next message and wakes the coordinator. Only one of the
+two uses the client at a time: the order of a partition is kept, and a call of one does not wait for
+ever inside the client while the other reads.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class MessageFetcher:
         self._held: list[Any] = []
         self._flowing = False
         self._error: BaseException | None = None
+        self._calls: list[Callable[[], None]] = []
         self._thread = threading.Thread(target=self._wait, daemon=True, name="headrace-kafka")
         self._thread.start()
 
@@ -79,19 +81,31 @@ class MessageFetcher:
             try:
                 while not messages and not self._interrupted.is_set():
                     messages = self._consumer.consume(1, _WAIT_S)
+                    with self._lock:
+                        self._make_calls()
             except BaseException as raised:
                 error = raised
             with self._left:
+                self._make_calls()
                 self._held, self._error, self._waiting = messages, error, False
                 self._left.notify_all()
             if not self._interrupted.is_set():
                 self._wake()
 
-    def interrupt(self) -> None:
-        """Make the thread leave the client; the next `take` may send it back.
+    def call(self, action: Callable[[], None]) -> None:
+        """Do something that uses the client: now, or soon by the thread that is waiting in it."""
+        with self._lock:
+            self._calls.append(action)
+            if not self._waiting:
+                self._make_calls()
 
-        The client blocks for ever when its assignment is changed while another thread reads.
-        """
+    def _make_calls(self) -> None:
+        calls, self._calls = self._calls, []
+        for action in calls:
+            action()
+
+    def interrupt(self) -> None:
+        """Make the thread leave the client; the next `take` may send it back."""
         self._interrupted.set()
         with self._left:
             self._left.wait_for(lambda: not self._waiting)
@@ -343,16 +357,15 @@ class KafkaReader(SourceReader):
         if splits:
             partition = confluent().TopicPartition
             offsets = [partition(s.topic, s.partition, s.offset) for s in splits.values()]
-            self._commit(offsets, wait=not self._splits)
+            at_end = not self._splits
+            if at_end:
+                self._fetcher.interrupt()
+            self._fetcher.call(lambda: self._commit(offsets, wait=at_end))
 
     def _commit(self, offsets: list[Any], wait: bool) -> None:
         """Commit offsets to the group. At the end one has to wait: the client is closed next."""
-        if not wait:
-            self._consumer.commit(offsets=offsets, asynchronous=True)
-            return
-        self._fetcher.interrupt()
         try:
-            self._consumer.commit(offsets=offsets, asynchronous=False)
+            self._consumer.commit(offsets=offsets, asynchronous=not wait)
         except confluent().KafkaException as error:
             self._committed(error.args[0], offsets)
 
