@@ -166,8 +166,10 @@ class CompletedCheckpoint:
                 "execution.state-recovery.ignore-unclaimed-state)",
                 CheckpointFailureReason.STATE_MISMATCH,
             )
+        # Only keyed state is divided by key groups, whose number cannot change.
+        keyed = {o.operator_id for v in job_graph.vertices for o in v.operators if o.keyed}
         for entry in self.operators:
-            vertex = wanted.get(entry.operator_id)
+            vertex = wanted.get(entry.operator_id) if entry.operator_id in keyed else None
             if vertex is not None and vertex.max_parallelism != entry.max_parallelism:
                 raise CheckpointError(
                     f"operator {entry.name!r} was saved with max parallelism "

@@ -369,8 +369,7 @@ class StreamExecutionEnvironment:
             type_info = Types.ROW(type_info)
         if type_info is not None:
             values = convert_collection(values, type_info)
-        stream = self._source(CollectionSource.of(values), None, "Collection Source", type_info)
-        return stream.force_non_parallel()
+        return self._source(CollectionSource.of(values), None, "Collection Source", type_info)
 
     def from_source(
         self,
@@ -390,10 +389,7 @@ class StreamExecutionEnvironment:
         if type_info is None:
             type_info = source.produced_type
         source = source.for_configuration(self._configuration)
-        stream = self._source(source, watermark_strategy, source_name, type_info)
-        if source.max_parallel_readers == 1:
-            stream.force_non_parallel()
-        return stream
+        return self._source(source, watermark_strategy, source_name, type_info)
 
     def from_data_frame(
         self,
@@ -434,9 +430,7 @@ class StreamExecutionEnvironment:
         from headrace.datastream.connectors.function_source import FunctionSource
 
         check_shippable(source_func, "add_source")
-        source = FunctionSource(source_func)
-        stream = self._source(source, None, source_name, type_info)
-        return stream.force_non_parallel() if source.max_parallel_readers == 1 else stream
+        return self._source(FunctionSource(source_func), None, source_name, type_info)
 
     def create_input(
         self, input_format: Any, type_info: TypeInformation | None = None
@@ -503,6 +497,11 @@ class StreamExecutionEnvironment:
         transformation = OperatorTransformation(
             self.ids, name, [], type_info or Types.PICKLED_BYTE_ARRAY(), spec
         )
+        if source.max_parallel_readers == 1:
+            # It keeps its key groups, unlike force_non_parallel(): they are those of all that is
+            # chained to it.
+            transformation.parallelism = 1
+            transformation.force_non_parallel = True
         self.register(transformation)
         return DataStream(self, transformation)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -134,3 +135,23 @@ def test_state_that_nobody_claims_is_refused(checkpoint: CompletedCheckpoint, go
     with pytest.raises(CheckpointError, match=f"uid '{gone}'"):
         checkpoint.files_for(other, False)
     assert checkpoint.files_for(other, True)
+
+
+def test_what_is_chained_to_a_source_in_one_subtask_can_be_rescaled(
+    checkpoint: CompletedCheckpoint,
+) -> None:
+    listing = next(o for o in checkpoint.operators if o.uid == "listing")
+    assert listing.max_parallelism == 128
+    # One that an older version has saved.
+    older = tuple(
+        replace(o, max_parallelism=1) if o.uid == "listing" else o for o in checkpoint.operators
+    )
+    assert replace(checkpoint, operators=older).files_for(program(), allow_unmatched=False)
+
+
+def test_the_number_of_key_groups_of_keyed_state_cannot_change(
+    checkpoint: CompletedCheckpoint,
+) -> None:
+    other = tuple(replace(o, max_parallelism=64) for o in checkpoint.operators)
+    with pytest.raises(CheckpointError, match="saved with max parallelism 64"):
+        replace(checkpoint, operators=other).files_for(program(), allow_unmatched=False)

@@ -120,7 +120,7 @@ def _scan(t: StreamTranslator, node: n.Scan, inputs: Inputs) -> Transformation:
 
 def _values(t: StreamTranslator, node: n.Values, inputs: Inputs) -> Transformation:
     source = CollectionSource.of(list(node.rows))
-    return t.env._source(source, None, "Values", None).force_non_parallel()._transformation
+    return t.env._source(source, None, "Values", None)._transformation
 
 
 def _union(t: StreamTranslator, node: n.Union, inputs: Inputs) -> Transformation:
