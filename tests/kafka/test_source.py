@@ -236,6 +236,30 @@ def test_offsets_are_committed_to_the_group_when_a_checkpoint_is_complete(kafka:
     assert kafka.committed("commits", topic, 1) < 0
 
 
+def test_partitions_with_unread_records_are_not_idle(kafka: Kafka) -> None:
+    topic = kafka.topic(3)
+    kafka.write(topic, range(100), partition=0)
+    kafka.write(topic, range(5), partition=1)
+    context = FakeReaderContext()
+    context.finds_idleness = True
+    reader = opened(builder(kafka, topic).build(), context)
+    taken = dict.fromkeys(range(3), 0)
+    drained: set[str] = set()
+    while len(drained) < 3:
+        batch = reader.poll(1)
+        if batch is not None:
+            taken[int(batch.split_id[-1])] += 1
+        now = set(reader.drained_splits() or ())
+        for split in now - drained:
+            assert taken[int(split[-1])] == {0: 100, 1: 5, 2: 0}[int(split[-1])]
+        drained = now
+    kafka.write(topic, ["more"], partition=1)
+    while reader.poll(1) is None:
+        pass
+    assert f"{topic}-1" not in reader.drained_splits()
+    reader.close()
+
+
 def test_offsets_are_committed_while_the_input_pauses(kafka: Kafka) -> None:
     topic = kafka.topic()
     kafka.write(topic, range(7))

@@ -164,6 +164,9 @@ class Operator:
     def finish(self) -> None:
         """Emit what is left."""
 
+    def look_for_idleness(self) -> None:
+        """All input that is there was taken: an operator with watermarks may find it idle."""
+
     def end_epoch(self) -> None:
         """The epoch is over: nothing may stay in buffers that a reader of the output would miss."""
 

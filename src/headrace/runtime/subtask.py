@@ -227,6 +227,7 @@ class Subtask:
         else:
             bytes_in = self._consume(frames)
         self.tick()
+        self.look_for_idleness()
         for operator in reversed(self.operators.values()):
             operator.end_epoch()
         for writer in self._writers:
@@ -378,6 +379,12 @@ class Subtask:
         now = self._clock()
         for operator in reversed(self.operators.values()):
             operator.process_time(now)
+
+    def look_for_idleness(self) -> None:
+        """Say that all input that is there was taken."""
+        if not self.finished:
+            for operator in reversed(self.operators.values()):
+                operator.look_for_idleness()
 
     def wake_up_at(self) -> int | None:
         """When an operator wants to be called although no data comes."""

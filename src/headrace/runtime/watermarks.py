@@ -15,6 +15,7 @@ from headrace.common.watermark_strategy import (
 )
 from headrace.runtime.batch import MIN_TIMESTAMP, Batch
 from headrace.runtime.failure import UserCodeFailure, record_at
+from headrace.runtime.idleness import IdleTimer
 
 
 class WatermarkTracker:
@@ -40,12 +41,11 @@ class WatermarkTracker:
         if isinstance(self._generator, BatchWatermarkGenerator):
             self._of_records = self._generator
         self._silent = isinstance(self._generator, NoWatermarksGenerator) or interval_ms <= 0
-        self._clock = clock
         self._interval_ms = interval_ms
         self._on_change = on_change
-        self._idle_timeout_ms = strategy.idle_timeout_ms
-        self._last_record_ms = clock()
-        self._next_emit_ms = self._last_record_ms + interval_ms
+        self._finds_idleness = strategy.idle_timeout_ms is not None
+        self._idle_timer = IdleTimer(strategy.idle_timeout_ms, clock)
+        self._next_emit_ms = clock() + interval_ms
         self._news = False
         self.watermark = MIN_TIMESTAMP
         self.idle = False
@@ -55,9 +55,9 @@ class WatermarkTracker:
     def process(self, batch: Batch, emit_batch: Callable[[Batch], None]) -> None:
         """Assign timestamps, let the generator see them, and pass the records on."""
         batch = self._with_timestamps(batch)
-        self._last_record_ms = self._clock()
+        self._idle_timer.reset()
         self._news = True
-        if self.idle and self._idle_timeout_ms is not None:
+        if self.idle and self._finds_idleness:
             self.mark_active()
         if self._of_records is not None:
             emit_batch(batch)
@@ -119,20 +119,20 @@ class WatermarkTracker:
             emit_batch(_slice(batch, start, len(values)))
 
     def process_time(self, now: int) -> None:
-        """Emit periodically, and find out about idleness."""
+        """Emit periodically."""
         if not self._silent and now >= self._next_emit_ms:
             self._next_emit_ms = now + self._interval_ms
             self.emit_now()
-        if self.held:
-            self._last_record_ms = now
-        timeout = self._idle_timeout_ms
-        if timeout is not None and not self.idle and now - self._last_record_ms >= timeout:
+
+    def found_nothing(self) -> None:
+        """The stream has nothing to read now: find out whether it is idle."""
+        if self._idle_timer.found_nothing():
             self.mark_idle()
 
     def emit_now(self) -> None:
         """Ask the generator for its watermark."""
         self._news = False
-        if self.idle and self._idle_timeout_ms is not None:
+        if self.idle and self._finds_idleness:
             return
         try:
             self._generator.on_periodic_emit(self)
@@ -145,8 +145,9 @@ class WatermarkTracker:
         steady = self._by_batch or self._of_records is not None
         if not self._silent and (self._news or not steady):
             times.append(self._next_emit_ms)
-        if self._idle_timeout_ms is not None and not (self.idle or self.held):
-            times.append(self._last_record_ms + self._idle_timeout_ms)
+        idle_at = None if self.idle or self.held else self._idle_timer.due_at
+        if idle_at is not None:
+            times.append(idle_at)
         return min(times, default=None)
 
     # The generator's WatermarkOutput.

@@ -278,6 +278,7 @@ class OperatorHarness:
             if snapshot:
                 restore_subtask(subtask, snapshot)
             self._guarded(subtask.open)
+            subtask.look_for_idleness()
             self._subtasks.append(subtask)
         for index, timestamp in self._watermarks.items():
             # The channels of a recovered subtask are new; what they said last holds for them still.
@@ -308,6 +309,7 @@ class OperatorHarness:
     def _route(self, index: int, batch: Batch) -> None:
         for target, part in self._routers[index](batch):
             self._subtasks[target].take((index, 0), part)
+            self._subtasks[target].look_for_idleness()
 
     def _mark(self, index: int, mark: Element) -> None:
         self._require_open()
@@ -322,6 +324,7 @@ class OperatorHarness:
         self._require_open()
         for subtask in self._subtasks:
             self._guarded(subtask.tick)
+            self._guarded(subtask.look_for_idleness)
 
     def _close_subtasks(self) -> None:
         subtasks, self._subtasks = self._subtasks, []

@@ -199,6 +199,31 @@ def test_a_split_that_comes_late_makes_the_subtask_active_again() -> None:
     assert statuses == [True, False]
 
 
+@pytest.mark.parametrize("chained", [False, True], ids=["source", "operator"])
+def test_a_long_epoch_is_not_idleness(chained: bool) -> None:
+    env = environment(1)
+    source = Scripted([{0: [("only", [[10], [20], [30], [40]])]}], bounded=False)
+    strategy = monotonous().with_idleness(IDLE)
+    before = WatermarkStrategy.no_watermarks() if chained else strategy
+    stream = env.from_source(source, before, "scripted")
+    if chained:
+        stream = stream.assign_timestamps_and_watermarks(strategy)
+    stream.sink_to(Watching())
+    runner = MiniRunner(env.get_job_graph(), epoch_records=1, epoch_ms=10_000)
+    runner.open()
+    statuses: list[bool] = []
+    for operator in runner.subtask("Source: scripted").operators.values():
+        if operator.context.name != "Sink: Writer":
+            operator.output.status = statuses.append  # type: ignore[method-assign]
+    for _ in range(4):
+        runner.run_epoch()
+    assert statuses == []
+    for _ in range(2):
+        runner.run_epoch()
+    runner.close()
+    assert statuses == [True]
+
+
 def test_a_source_goes_on_from_its_positions_after_a_recovery() -> None:
     env = environment(2)
     env.from_sequence(1, 30).sink_to(Watching())

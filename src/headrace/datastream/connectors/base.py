@@ -91,6 +91,10 @@ class ReaderContext(Protocol):
     def now_ms(self) -> int:
         """Processing time."""
 
+    @property
+    def finds_idleness(self) -> bool:
+        """Whether the program wants idle splits to be found (`with_idleness`)."""
+
     def data_available(self) -> None:
         """Say, from any thread, that `poll` has something again."""
 
@@ -156,6 +160,14 @@ class SourceReader(ABC):
     def finished_splits(self) -> Iterable[str]:
         """Ids of splits that were read to their end since this was last asked."""
         return ()
+
+    def drained_splits(self) -> Iterable[str] | None:
+        """Ids of splits that have nothing more to read now; only these become idle.
+
+        None, the default: all of them whenever `poll` gives None. Who reads splits together should
+        tell them apart, since one that always has records would keep the others from being idle.
+        """
+        return None
 
     @property
     @abstractmethod

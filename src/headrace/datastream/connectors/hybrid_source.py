@@ -211,6 +211,10 @@ class _HybridReader(SourceReader):
         finished = () if self._current is None else self._current.finished_splits()
         return (_name(self._number, split_id) for split_id in finished)
 
+    def drained_splits(self) -> list[str] | None:
+        drained = None if self._current is None else self._current.drained_splits()
+        return None if drained is None else [_name(self._number, s) for s in drained]
+
     @property
     def exhausted(self) -> bool:
         return self._current is None or self._current.exhausted

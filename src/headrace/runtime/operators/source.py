@@ -14,6 +14,7 @@ from headrace.runtime.alignment import ReadLimit
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.runtime.checkpointed_function import FunctionCheckpoints
 from headrace.runtime.dead_letters import DeadLetters
+from headrace.runtime.idleness import IdleTimer
 from headrace.runtime.operator import Operator
 from headrace.runtime.poll_size import PollSize
 from headrace.runtime.runtime_context import OperatorRuntimeContext
@@ -34,8 +35,8 @@ class SourceOperator(Operator):
         self._poll_size = PollSize()
         self._trackers: dict[str, WatermarkTracker] = {}
         self._finished: set[str] = set()
-        self._idle_at: int | None = None
         self._reader: SourceReader
+        self._idle_timer: IdleTimer
         self._checkpoints: FunctionCheckpoints
         self._restored_splits: list[Any] = []
         self._no_more_splits = False
@@ -56,10 +57,14 @@ class SourceOperator(Operator):
                 self._reader.add_splits(self._restored_splits)
         except Exception as error:
             raise self.failed(error, where="open of the source") from error
-        if self._strategy.idle_timeout_ms is not None:
-            # Without a split there is no tracker that would find out about idleness.
-            self._idle_at = self.context.clock() + self._strategy.idle_timeout_ms
+        # Without a split there is no tracker that would find out about idleness.
+        self._idle_timer = IdleTimer(self._strategy.idle_timeout_ms, self.context.clock)
         self._track(self._restored_splits)
+
+    @property
+    def finds_idleness(self) -> bool:
+        """Whether splits become idle when they have had nothing for a while."""
+        return self._strategy.idle_timeout_ms is not None
 
     def close(self) -> None:
         if hasattr(self, "_reader"):
@@ -105,7 +110,7 @@ class SourceOperator(Operator):
             tick: Lets time pass in the chain.
             max_watermark: Stop beyond this watermark, until others have caught up.
         """
-        left, limit = max_records, ReadLimit(max_watermark)
+        left, limit, found_nothing = max_records, ReadLimit(max_watermark), False
         self._hold(False)
         now = time.monotonic()
         while left > 0:
@@ -116,6 +121,7 @@ class SourceOperator(Operator):
             self.dead_letters.emit(self.output)
             if batch is None:
                 self.more_now = False
+                found_nothing = True
                 break
             left -= len(batch.values)
             self.records_in += len(batch.values)
@@ -134,6 +140,22 @@ class SourceOperator(Operator):
         self._forget_finished()
         if self._reader.exhausted and self._no_more_splits:
             self._end()
+        elif not self._held:
+            self._find_idle_splits(found_nothing)
+
+    def _find_idle_splits(self, found_nothing: bool) -> None:
+        """Let splits that have nothing more to read become idle after a while, and only these."""
+        if not self._trackers:
+            if found_nothing and not self._told_idle and self._idle_timer.found_nothing():
+                self._told_idle = True
+                self.output.status(True)
+            return
+        drained = self._reader.drained_splits()
+        if drained is None:
+            drained = list(self._trackers) if found_nothing else ()
+        for split_id in drained:
+            if split_id in self._trackers:
+                self._trackers[split_id].found_nothing()
 
     def _hold(self, held: bool) -> None:
         self._held = held
@@ -202,7 +224,6 @@ class SourceOperator(Operator):
             tracker = self._trackers[split_id] = WatermarkTracker(
                 self._strategy, self.context.clock, self._interval_ms, self._changed
             )
-            self._idle_at = None
             self._drop_finished()
             if self._told_idle:
                 self._changed()
@@ -234,9 +255,6 @@ class SourceOperator(Operator):
     def process_time(self, now: int) -> None:
         if self.ended:
             return
-        if self._idle_at is not None and now >= self._idle_at:
-            self._idle_at, self._told_idle = None, True
-            self.output.status(True)
         try:
             for tracker in list(self._trackers.values()):
                 tracker.process_time(now)
@@ -247,7 +265,9 @@ class SourceOperator(Operator):
         if self.ended:
             return None
         now = self.context.clock()
-        times = [self._idle_at, *(t.wake_up_at() for t in self._trackers.values())]
+        times = [t.wake_up_at() for t in self._trackers.values()]
+        if not self._trackers and not self._told_idle:
+            times.append(self._idle_timer.due_at)
         if not self._held:
             times.append(now if self.more_now else self._reader.available_at(now))
         return min((t for t in times if t is not None), default=None)
@@ -313,6 +333,10 @@ class _ReaderContext:
         if letters:
             letters.add(self._context.name, error, record, "deserialization", timestamp)
         return bool(letters)
+
+    @property
+    def finds_idleness(self) -> bool:
+        return self._operator.finds_idleness
 
     def data_available(self) -> None:
         self._context.services.data_available()

@@ -45,6 +45,9 @@ class TimestampsOperator(Operator):
         except Exception as error:
             raise self.failed(error) from error
 
+    def look_for_idleness(self) -> None:
+        self._tracker.found_nothing()
+
     def wake_up_at(self) -> int | None:
         return self._tracker.wake_up_at()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.common.errors import HeadraceError
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
+from headrace.runtime.idleness import IdleTimer
 from headrace.runtime.operator import Operator
 from headrace.sql.operators.specs import WatermarkSpec
 
@@ -19,12 +20,12 @@ class WatermarkOperator(Operator):
         self._spec = spec
         self._run: Callable[[list[Any]], list[Any]] | None = None
         self._idle = False
-        self._last_record_at: int | None = None
+        self._idle_timer: IdleTimer
 
     def open(self) -> None:
         if self._spec.code is not None:
             self._run = self._spec.code.load()
-        self._last_record_at = self.context.clock()
+        self._idle_timer = IdleTimer(self._spec.idle_timeout_ms, self.context.clock)
 
     def process_batch(self, batch: Batch) -> None:
         rows = batch.values
@@ -36,7 +37,7 @@ class WatermarkOperator(Operator):
                 "RowTime field should not be null, please convert it to a non-null long value."
             )
             raise self.failed(error, rows[times.index(None)], where="watermark")
-        self._last_record_at = self.context.clock()
+        self._idle_timer.reset()
         if self._idle:
             self._idle = False
             self.output.status(False)
@@ -57,15 +58,10 @@ class WatermarkOperator(Operator):
         if self._run is None or timestamp == MAX_TIMESTAMP:
             super().process_watermark(timestamp)
 
-    def process_time(self, now: int) -> None:
-        timeout = self._spec.idle_timeout_ms
-        last = self._last_record_at
-        if timeout and not self._idle and last is not None and now - last >= timeout:
+    def look_for_idleness(self) -> None:
+        if not self._idle and self._idle_timer.found_nothing():
             self._idle = True
             self.output.status(True)
 
     def wake_up_at(self) -> int | None:
-        timeout = self._spec.idle_timeout_ms
-        if not timeout or self._idle or self._last_record_at is None:
-            return None
-        return self._last_record_at + timeout
+        return None if self._idle else self._idle_timer.due_at

@@ -17,6 +17,7 @@ class FakeReaderContext:
         self.runtime_context = f"runtime context of {subtask}"
         self.now = now
         self.wake_ups = 0
+        self.finds_idleness = False
 
     def now_ms(self) -> int:
         return self.now if self.now is not None else time.time_ns() // 1_000_000

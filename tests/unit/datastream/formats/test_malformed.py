@@ -124,6 +124,8 @@ class Keeping(FakeReaderContext):
         super().__init__()
         self.kept = kept
 
+    finds_idleness = False
+
     def set_aside(self, record: Any, error: BaseException, timestamp: int | None = None) -> bool:
         self.kept.append(record)
         return True

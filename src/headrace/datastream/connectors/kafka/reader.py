@@ -1,9 +1,9 @@
 """Reads partitions in a subtask.
 
 What the client has fetched is taken by the subtask's own thread, in batches and without waiting.
-When there is nothing, a thread waits for the next message and wakes the coordinator. Only one of the
-two uses the client at a time: the order of a partition is kept, and a call of one does not wait for
-ever inside the client while the other reads.
+When there is nothing, a thread waits for the next message and wakes the coordinator. Only one of
+the two uses the client at a time: the order of a partition is kept, and a call of one does not wait
+for ever inside the client while the other reads.
 """
 
 from __future__ import annotations
@@ -144,6 +144,7 @@ class KafkaReader(SourceReader):
         self._splits: dict[str, KafkaSplit] = {}
         self._fetched: deque[tuple[str, list[Any]]] = deque()
         self._ended_at: dict[str, int] = {}
+        self._drained: set[str] = set()
         self._finished: list[str] = []
         self._read_to_end: list[KafkaSplit] = []
         self._checkpoints: dict[int, list[KafkaSplit]] = {}
@@ -151,6 +152,9 @@ class KafkaReader(SourceReader):
     def open(self) -> None:
         self._schema.open()
         settings = {**self._settings, **self._outage.settings, "on_commit": self._committed}
+        if self._context.finds_idleness:
+            # The client then says of each partition when it was read to its end.
+            settings["enable.partition.eof"] = True
         self._consumer = confluent().Consumer(settings)
         self._fetcher = MessageFetcher(self._consumer, self._context.data_available)
 
@@ -191,6 +195,9 @@ class KafkaReader(SourceReader):
     def finished_splits(self) -> list[str]:
         finished, self._finished = self._finished, []
         return finished
+
+    def drained_splits(self) -> set[str]:
+        return self._drained
 
     @property
     def exhausted(self) -> bool:
@@ -252,6 +259,7 @@ class KafkaReader(SourceReader):
         if stop is not None and end > stop:
             messages, end = [m for m in messages if m.offset() < stop], stop
         values, timestamps = self._deserialized(messages)
+        self._drained.discard(split.split_id)
         split = self._splits[split.split_id] = replace(split, offset=end)
         if stop is not None and end >= stop:
             self._finish(split)
@@ -259,6 +267,7 @@ class KafkaReader(SourceReader):
 
     def _at_end(self, split: KafkaSplit) -> None:
         """The end of a partition: behind its last record there may be marks of transactions."""
+        self._drained.add(split.split_id)
         offset = max(split.offset, self._ended_at.pop(split.split_id, 0))
         split = self._splits[split.split_id] = replace(split, offset=offset)
         if split.stop is not None and offset >= split.stop:
