@@ -14,6 +14,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from headrace.cluster.errors import UsageError
+from headrace.datastream import unexecuted
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,11 @@ class Program:
             _arguments([str(self.path), *self.arguments]),
             _first_on_path(directory),
         ):
-            exec(code, vars(module))
+            try:
+                exec(code, vars(module))
+            except BaseException:
+                unexecuted.forget()
+                raise
 
     def _code(self) -> CodeType:
         with io.open_code(str(self.path)) as file:

@@ -61,6 +61,13 @@ class HeadraceError(Exception):
         """Pickles the class, the positional arguments and the fields."""
         return _rebuild, (type(self), self.args, dict(self.__dict__))
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython, and so a notebook, shows of the error."""
+        from headrace.common.error_display import full_text, short_text, wants_everything
+
+        text = full_text(self) if wants_everything() else short_text(self)
+        return text.rstrip("\n").split("\n")
+
 
 class ConfigurationError(HeadraceError, ValueError):
     """A setting has a value that cannot be used, or settings contradict each other.

@@ -409,7 +409,8 @@ PYTHON_ARCHIVES = _option(
 )  # fmt: skip
 PYTHON_EXECUTABLE = _option(
     "python.executable", STRING, None,
-    "Python interpreter of the slots; the one that submits the job unless set.",
+    "Accepted for Flink's sake; `PYSPARK_PYTHON` names the interpreter of the slots, which is the "
+    "one of the program unless set.",
 )  # fmt: skip
 PYTHON_PRELOAD = _option(
     "python.preload", LIST, [],

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 
-from headrace.common.errors import HeadraceError
+from headrace.common.errors import ConfigurationError, HeadraceError
 from headrace.runtime.slot_protocol import SlotLaunch
 
 _ENTRY = "from headrace.runtime.zygote import main; main()"
@@ -29,6 +29,7 @@ class SlotZygote:
         self._socket.settimeout(_ANSWER_S)
         # The interpreter that Spark's workers use, and the hash seed that Spark gives them.
         python = os.environ.get("PYSPARK_PYTHON") or sys.executable
+        _require_same_version(python)
         with theirs:
             self._process = subprocess.Popen(
                 [python, "-c", _ENTRY],
@@ -71,6 +72,28 @@ class SlotZygote:
         if self.owner == os.getpid():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_END_S)
+
+
+def _require_same_version(python: str) -> None:
+    """Functions are passed on as bytecode, which another version of Python cannot read."""
+    if python == sys.executable:
+        return
+    ours = f"{sys.version_info.major}.{sys.version_info.minor}"
+    question = "import sys; print('%d.%d' % sys.version_info[:2])"
+    try:
+        answer = subprocess.run([python, "-c", question], capture_output=True, text=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"PYSPARK_PYTHON names the interpreter of the slots, {python}, which cannot be "
+            f"started: {error.strerror}; name one with Python {ours}, or unset the variable"
+        ) from error
+    theirs = answer.stdout.strip()
+    if theirs != ours:
+        raise ConfigurationError(
+            f"the slots would run with Python {theirs} ({python}, as PYSPARK_PYTHON says), and the "
+            f"program runs with Python {ours}: name an interpreter with {ours}, or unset the "
+            "variable"
+        )
 
 
 _lock = threading.Lock()

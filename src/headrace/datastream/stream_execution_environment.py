@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import uuid
 from collections.abc import Callable, Iterable
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from headrace.common import options
 from headrace.common.completable_future import CompletableFuture
 from headrace.common.configuration import Configuration
+from headrace.common.error_display import install_hook
 from headrace.common.errors import ConfigurationError, FunctionTypeError, GraphError, HeadraceError
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.job_client import JobClient
@@ -22,6 +24,7 @@ from headrace.common.option_loading import load_configuration
 from headrace.common.time import to_millis
 from headrace.common.typeinfo import BasicTypeInfo, TypeInformation, Types
 from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream import unexecuted
 from headrace.datastream.cached_data_stream import CachesOfJob
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
 __all__ = ["StreamExecutionEnvironment"]
 
 _DEFAULT_JOB_NAME = "Flink Streaming Job"
+_numbers = itertools.count()
 
 
 class StreamExecutionEnvironment:
@@ -72,6 +76,7 @@ class StreamExecutionEnvironment:
     """If set, given each program that would be run; it raises to stop it. For `headrace info`."""
 
     def __init__(self, configuration: Configuration | None = None) -> None:
+        install_hook()
         self._configuration = load_configuration(configuration, self.command_line)
         self._config = ExecutionConfig(self._configuration)
         self._checkpoint_config = CheckpointConfig(self._configuration)
@@ -84,6 +89,7 @@ class StreamExecutionEnvironment:
         self._collectors: dict[str, Any] = {}
         self._job_listeners: list[JobListener] = []
         self.ids = id_counter()
+        self._number = next(_numbers)
 
     def __reduce__(self) -> Any:
         raise FunctionTypeError(
@@ -313,7 +319,7 @@ class StreamExecutionEnvironment:
         )
 
     def set_python_executable(self, python_exec: str) -> None:
-        """Accepted as in PyFlink; `spark.pyspark.python` says which Python the workers use."""
+        """Accepted as in PyFlink; `PYSPARK_PYTHON` says which Python the slots use."""
         self._configuration.set(options.PYTHON_EXECUTABLE, python_exec)
 
     def _append(self, option: Any, value: str) -> None:
@@ -510,6 +516,7 @@ class StreamExecutionEnvironment:
     def register(self, transformation: OperatorTransformation) -> None:
         """Remember an operator; all of them are executed, whether a sink follows or not."""
         self._transformations.append(transformation)
+        unexecuted.built(self._number)
 
     def check_side_output(self, transformation: Transformation, tag: OutputTag) -> None:
         """A tag has one type."""
@@ -551,6 +558,7 @@ class StreamExecutionEnvironment:
             self._config.has_auto_generated_uids_enabled(),
             self.is_batch(),
         )
+        unexecuted.looked_at(self._number)
         graph = build_stream_graph(self._transformations, settings)
         if clear:
             self._transformations = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import pickle
+import re
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -36,6 +37,20 @@ def shorten(value: Any) -> str:
     except Exception as error:
         text = f"<{type(value).__name__} whose repr() raises {type(error).__name__}>"
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+
+def explained(error: BaseException, function: Any, where: str) -> BaseException:
+    """The error itself, or a sentence in its place if a function returned what is no results."""
+    found = re.fullmatch(r"'(.*)' object is not iterable", str(error))
+    frames = traceback.walk_tb(error.__traceback__)
+    if found is None or not all(f.f_code.co_filename.startswith(_PACKAGE) for f, _ in frames):
+        return error
+    code = getattr(getattr(function, where, None), "__code__", None)
+    place = "" if code is None else f" at {code.co_filename}:{code.co_firstlineno}"
+    return TypeError(
+        f"{where}{place} returned a value of type {found[1]} instead of results: yield each "
+        "result, or return a list of them"
+    )
 
 
 class UserCodeFailure(Exception):

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from headrace.common.errors import ConfigurationError
 from headrace.coordination.control import ControlServer
 from headrace.coordination.slot_zygote import SlotZygote, slot_zygote, zygote_for
 from headrace.runtime import messages as m
@@ -153,3 +154,14 @@ def test_a_killed_zygote_is_replaced(coordinator: Coordinator) -> None:
     second = slot_zygote()
     assert second.pid != first.pid
     assert second.fork(coordinator.launch(0)) == coordinator.hello().pid
+
+
+def test_another_python_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = tmp_path / "python"
+    monkeypatch.setenv("PYSPARK_PYTHON", str(other))
+    with pytest.raises(ConfigurationError, match="cannot be started: No such file"):
+        SlotZygote()
+    other.write_text("#!/bin/sh\necho 3.6\n")
+    other.chmod(0o755)
+    with pytest.raises(ConfigurationError, match=r"would run with Python 3\.6 .*PYSPARK_PYTHON"):
+        SlotZygote()

@@ -12,7 +12,7 @@ import headrace
 from headrace.common import Types
 from headrace.common.errors import JobExecutionError, TypeMismatchError
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.functions import MapFunction
+from headrace.datastream.functions import MapFunction, ProcessFunction
 from headrace.runtime.failure import (
     FailureReport,
     UserCodeFailure,
@@ -219,3 +219,50 @@ def test_only_frames_above_the_users_are_left_out() -> None:
     text = user_traceback(caught.value)
     assert "runtime/x.py" not in text
     assert "in fail" in text
+
+
+class Returning(ProcessFunction[Any, Any]):
+    def __init__(self, result: Any) -> None:
+        self.result = result
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        return self.result
+
+
+@pytest.mark.parametrize(
+    ("build", "method"),
+    [
+        (lambda env: env.from_collection([1]).process(Returning(5)), "process_element"),
+        (lambda env: env.from_collection([1]).flat_map(lambda value: value), "flat_map"),
+        (
+            lambda env: env.from_collection([1]).key_by(str).flat_map(lambda value: value),
+            "flat_map",
+        ),
+    ],
+)
+def test_a_result_in_the_place_of_results(build: Any, method: str) -> None:
+    error = run(build)
+    assert f"TypeError: {method} at {__file__}:" in error.message
+    assert "returned a value of type int instead of results: yield each result" in error.message
+    assert error.record == "1"
+    assert PACKAGE not in (error.user_traceback or "")
+
+
+def test_an_error_of_the_function_itself_stays_as_it_is() -> None:
+    error = run(lambda env: env.from_collection([1]).flat_map(lambda value: list(value)))
+    assert error.message == "TypeError: 'int' object is not iterable (in flat_map)"
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda env: env.from_collection([1]).process(Returning("ab")),
+        lambda env: env.from_collection([1]).process(Returning(("a", "b"))),
+        lambda env: env.from_collection([1]).flat_map(lambda value: "ab"),
+    ],
+)
+def test_a_result_whose_elements_become_results_is_worth_a_warning(build: Any) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    with pytest.warns(UserWarning, match="of which each element is a result") as warned:
+        assert collect(build(env)) == ["a", "b"]
+    assert warned[0].filename == __file__

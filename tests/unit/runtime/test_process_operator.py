@@ -79,7 +79,7 @@ def test_a_function_may_return_a_list_or_none() -> None:
 
 def test_a_function_that_returns_no_iterable_is_named() -> None:
     with harness(Returning()) as h:
-        with pytest.raises(TypeError, match="not iterable") as caught:
+        with pytest.raises(TypeError, match="instead of results") as caught:
             h.process_many(["list", "number"])
         assert "process_element, record 'number'" in caught.value.__notes__[0]
 

@@ -7,8 +7,10 @@ the runtime calls the bare callable, with nothing in between.
 
 from __future__ import annotations
 
+import dis
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from types import CodeType
 from typing import Any, ClassVar, TypeVar
 
 from headrace.common.errors import FunctionTypeError, shorten_repr
@@ -155,8 +157,39 @@ def as_flat_map_function(
 ) -> FlatMapFunction[Any, Any]:
     """Returns `func` as a `FlatMapFunction`."""
     if isinstance(func, FlatMapFunction):
+        _check_results(func.flat_map)
         return func
-    return _FlatMapWrapper(_check_callable(func, FlatMapFunction, "flat_map", 1))
+    _check_callable(func, FlatMapFunction, "flat_map", 1)
+    _check_results(func)
+    return _FlatMapWrapper(func)
+
+
+def _check_results(func: Callable[..., Any]) -> None:
+    code = getattr(func, "__code__", None)
+    if code is None or inspect.isgeneratorfunction(func):
+        return
+    if all(const is None for const in _returned(code)):
+        raise FunctionTypeError(
+            f"flat_map: {code.co_name} at {code.co_filename}:{code.co_firstlineno} has no result "
+            "for any record: yield each result, or return a list of them"
+        )
+
+
+def _returned(code: CodeType) -> Iterator[Any]:
+    """The constants that a function returns; itself for what is not a constant."""
+    before = None
+    found = False
+    for step in dis.get_instructions(code):
+        if step.opname == "RETURN_CONST":
+            found = True
+            yield step.argval
+        elif step.opname == "RETURN_VALUE":
+            found = True
+            constant = before is not None and before.opname == "LOAD_CONST"
+            yield before.argval if before is not None and constant else code
+        before = step
+    if not found:  # It only raises.
+        yield code
 
 
 def as_filter_function(

@@ -267,6 +267,13 @@ class Function(ABC):  # noqa: B024 - subclasses add the abstract methods
     def close(self) -> None:  # noqa: B027
         """Called once after the last record, and also when the job fails or is cancelled."""
 
+    def get_runtime_context(self) -> Any:
+        """Refused where `open` is given the context; for those who know Flink's Java API."""
+        raise HeadraceError(
+            f"{type(self).__name__} is given its runtime context by open(self, runtime_context): "
+            "ask for state there, not in __init__, which runs where the program is built"
+        )
+
 
 class RichFunction(Function):
     """A function that can ask for its runtime context at any time between `open` and `close`.

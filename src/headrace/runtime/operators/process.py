@@ -9,6 +9,7 @@ from operator import length_hint
 from typing import Any
 
 from headrace.common.errors import FunctionTypeError, StateError
+from headrace.common.types import Row
 from headrace.datastream.functions import KeyedProcessFunction
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.time_domain import TimeDomain
@@ -17,9 +18,12 @@ from headrace.graph.specs import ProcessSpec
 from headrace.runtime.batch import MIN_TIMESTAMP, Batch
 from headrace.runtime.key_groups import OpaqueKey
 from headrace.runtime.operator import Operator, OperatorContext
-from headrace.runtime.operators.simple import FunctionOperator
+from headrace.runtime.operators.simple import TEXTS, FunctionOperator
 from headrace.runtime.output import OperatorOutput
 from headrace.runtime.state.key_cell import NO_KEY, KeyCell
+
+_SINGLE_VALUES = (*TEXTS, tuple, dict, Row)
+"""What can be iterated, but is rather one result of a process function than several."""
 
 
 class Timers(TimerService):
@@ -262,7 +266,9 @@ class ProcessOperator(ContextOperator):
         super().__init__(spec.function, spec.error_tag)
 
     def process_batch(self, batch: Batch) -> None:
-        self.process_elements(self.function.process_element, batch, "process_element")
+        where = "process_element"
+        call = self.results_of(self.function.process_element, where, _SINGLE_VALUES)
+        self.process_elements(call, batch, where)
 
 
 def _position(batch: Batch, values: Iterator[Any]) -> int:

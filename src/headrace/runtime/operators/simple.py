@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from inspect import isgeneratorfunction
 from itertools import chain, compress, repeat
 from typing import Any
 
@@ -12,7 +14,7 @@ from headrace.graph.specs import FilterSpec, FlatMapSpec, MapSpec
 from headrace.runtime.batch import Batch
 from headrace.runtime.checkpointed_function import FunctionCheckpoints
 from headrace.runtime.dead_letters import DeadLetters
-from headrace.runtime.failure import record_at
+from headrace.runtime.failure import NO_RECORD, UserCodeFailure, explained, record_at
 from headrace.runtime.operator import Operator
 from headrace.runtime.runtime_context import (
     OperatorRuntimeContext,
@@ -25,8 +27,14 @@ FAILED: Any = object()
 """Stands in the place of the result of a record that was set aside."""
 
 
+TEXTS = (str, bytes)
+"""What can be iterated, but is rather one result than several."""
+
+
 class FunctionOperator(Operator):
     """An operator around one user function."""
+
+    _looked_at_results = False
 
     def __init__(self, function: Any, error_tag: OutputTag | None = None) -> None:
         super().__init__()
@@ -54,6 +62,11 @@ class FunctionOperator(Operator):
 
     def notify_checkpoint(self, checkpoint: int, completed: bool) -> None:
         self._checkpoints.notify(checkpoint, completed)
+
+    def failed(
+        self, error: BaseException, record: Any = NO_RECORD, *, where: str = ""
+    ) -> UserCodeFailure:
+        return super().failed(explained(error, self.function, where), record, where=where)
 
     def call_each(self, call: Callable[[Any], Any], batch: Batch, where: str) -> list[Any]:
         """The results of a call for each record, its key current if the function may ask for it.
@@ -84,6 +97,29 @@ class FunctionOperator(Operator):
                 results.append(FAILED)
         self.cell.key = NO_KEY
         return results
+
+    def results_of(
+        self, call: Callable[..., Any], where: str, single: tuple[type, ...]
+    ) -> Callable[..., Any]:
+        """A method that returns results; those of the first batch should not be `single` ones."""
+        if self._looked_at_results or isgeneratorfunction(call):
+            return call
+        self._looked_at_results = True
+
+        def look(*arguments: Any) -> Any:
+            results = call(*arguments)
+            code = getattr(call, "__code__", None)
+            if isinstance(results, single) and code is not None:
+                warnings.warn_explicit(
+                    f"{where} returned a {type(results).__name__}, of which each element is a "
+                    "result; yield it to emit it as it is",
+                    UserWarning,
+                    code.co_filename,
+                    code.co_firstlineno,
+                )
+            return results
+
+        return look
 
     def set_aside(self, error: Exception, batch: Batch, position: int, where: str) -> None:
         """A record failed: it becomes a dead letter, or it fails the job."""
@@ -135,7 +171,7 @@ class FlatMapOperator(FunctionOperator):
         super().__init__(spec.function, spec.error_tag)
 
     def process_batch(self, batch: Batch) -> None:
-        call = self.function.flat_map
+        call = self.results_of(self.function.flat_map, "flat_map", TEXTS)
         if (
             batch.timestamps is None
             and (batch.keys is None or isinstance(self.function, FunctionWrapper))
