@@ -28,6 +28,7 @@ from headrace.runtime.key_groups import key_group_of
 from headrace.runtime.messages import Snapshotted
 from headrace.runtime.operator import SubtaskServices, TaskInfo
 from headrace.runtime.slot_snapshots import SlotSnapshots
+from headrace.runtime.snapshot_files import SnapshotRef
 from headrace.runtime.state.factory import StateBackends, StateBackendSettings
 from headrace.runtime.subtask import Subtask
 
@@ -105,7 +106,7 @@ class _Checkpointing:
     def __init__(self, subtasks: list[Subtask]) -> None:
         self.subtasks = subtasks
         self.directory = tempfile.mkdtemp(prefix="headrace-bench-")
-        self.files: list[list[str]] = [[] for _ in subtasks]
+        self.files: list[list[SnapshotRef]] = [[] for _ in subtasks]
         self._snapshots = SlotSnapshots(SlotId(0), self._take)
         self._arrived = threading.Event()
         self._part: Snapshotted | None = None
@@ -131,7 +132,9 @@ class _Checkpointing:
             total = time.perf_counter() - began
             assert self._part is not None
             assert self._part.error is None, self._part.error
-            files.append(self._part.path)
+            operators = frozenset(o.context.operator_id for o in subtask.operators.values())
+            part = self._part
+            files.append(SnapshotRef(part.path, part.subtask, operators, part.seal))
             taken.append(Taken(pause * 1e3, total * 1e3, self._part.size))
             subtask.checkpoint_ended(request.checkpoint, True)
         return taken
@@ -243,7 +246,7 @@ def _restore_times(backend: str, keys: int) -> tuple[float, float]:
         run.close()
 
 
-def _restored(subtask: Subtask, files: dict[str, list[list[str]]]) -> None:
+def _restored(subtask: Subtask, files: dict[str, list[list[SnapshotRef]]]) -> None:
     SlotSnapshots(SlotId(0), lambda part: None).restore(subtask, files)
     subtask.open()
 

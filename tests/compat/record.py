@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from headrace.runtime.snapshot_files import FORMAT
+from headrace.coordination.checkpoint_store import FORMAT
 from tests.compat.program import LATE, everything
 
 HERE = Path(__file__).parent

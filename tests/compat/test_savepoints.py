@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.coordination.checkpoint_store import FORMAT
 from tests.compat.program import everything, expected
 
 STORED = sorted(Path(__file__).parent.glob("format-*/*"))
@@ -24,5 +25,7 @@ def test_a_stored_savepoint_restores(stored: Path, tmp_path: Path) -> None:
 
 
 def test_there_are_savepoints_of_every_format_and_backend() -> None:
-    assert {p.parent.name for p in STORED} >= {"format-1"}
-    assert {p.name for p in STORED} == {"hashmap", "rocksdb"}
+    backends = ("hashmap", "rocksdb")
+    formats = range(1, FORMAT + 1)
+    stored = {(p.parent.name, p.name) for p in STORED}
+    assert stored == {(f"format-{n}", backend) for n in formats for backend in backends}

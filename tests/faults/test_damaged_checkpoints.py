@@ -11,6 +11,7 @@ import pytest
 
 from headrace.common.errors import JobExecutionError
 from headrace.coordination.checkpoint_store import CompletedCheckpoint
+from headrace.runtime.snapshot_writer import TRAILER
 from tests.faults.counting_job import WAIT_S, CountingJob
 
 RETAINED = 3
@@ -26,10 +27,30 @@ def corrupt(file: Path) -> None:
     file.write_bytes(content)
 
 
+def another_subtasks(file: Path) -> None:
+    """What is in it is intact, and belongs elsewhere."""
+    (other,) = (f for f in file.parent.glob(f"{file.name.partition('-')[0]}-*") if f != file)
+    file.write_bytes(other.read_bytes())
+
+
+def an_older_checkpoints(file: Path) -> None:
+    older = [f for f in file.parent.parent.glob(f"chk-*/{file.name}") if f != file]
+    file.write_bytes(older[0].read_bytes())
+
+
+def wrong_trailer(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[-TRAILER.size] ^= 128
+    file.write_bytes(content)
+
+
 DAMAGES: list[tuple[Callable[[Path], None], str]] = [
     (truncate, "damaged"),
     (corrupt, "damaged"),
     (Path.unlink, "missing"),
+    (another_subtasks, "is not the one of this checkpoint"),
+    (an_older_checkpoints, "is not the one of this checkpoint"),
+    (wrong_trailer, "is not the one of this checkpoint"),
 ]
 
 

@@ -26,10 +26,10 @@ from headrace.cluster.log_files import LocalLog
 from headrace.cluster.programs import Programs
 from headrace.common.errors import CheckpointError, UnknownJobError
 from headrace.common.job_status import JobStatus
+from headrace.coordination.checkpoint_store import checkpoints_in
 from headrace.coordination.control_client import OnProgress, call
 from headrace.coordination.job_overview import NO_TASKS
 from headrace.coordination.job_registry import JobRegistry
-from headrace.coordination.restore_points import checkpoints_in
 from headrace.coordination.slot_logs import log_files, slot_log_directory
 from headrace.runtime.storage import Storages
 

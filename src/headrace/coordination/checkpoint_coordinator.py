@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import threading
 import time
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from headrace.graph.job_graph import JobGraph, JobVertex
 from headrace.runtime.epoch import CheckpointRequest, SubtaskKey
 from headrace.runtime.messages import Snapshotted
 from headrace.runtime.slot_protocol import steady_ms
+from headrace.runtime.snapshot_writer import Seal
 from headrace.runtime.storage import Storages, join, name_of, relative_to, resolve
 
 _log = logging.getLogger(__name__)
@@ -144,6 +146,8 @@ class CheckpointCoordinator:
         # either complete, with all that follows from it, or never.
         self._completing = threading.Lock()
         self._next_id = 1
+        # A child of a driver that was killed may write yet: never to a file of this one.
+        self._suffix = f"-{secrets.token_hex(4)}"
         self._pending: dict[CheckpointId, _Pending] = {}
         self._ending = 0
         self._orders: list[SavepointOrder] = []
@@ -205,9 +209,7 @@ class CheckpointCoordinator:
             pending = _Pending(checkpoint, directory, now_ms, self._expiry(), enumerators, order)
             if not pending.savepoint:
                 pending.base = self._base()
-            self._pending[checkpoint] = pending
-        crash_point("checkpoint-begun")
-        return self._request(pending), order
+        return (self._request(pending), order) if self._started(pending) else None
 
     def begin_final(self, now_ms: int, enumerators: dict[VertexId, Any]) -> CheckpointRequest:
         """Start the checkpoint of a job that has come to its end; none may be under way."""
@@ -218,11 +220,30 @@ class CheckpointCoordinator:
                 checkpoint, directory, now_ms, self._expiry(), enumerators, None, final=True
             )
             pending.base = self._base()
-            self._pending[checkpoint] = pending
+        self._started(pending)
         return self._request(pending)
 
     def _expiry(self) -> int:
         return self._clock() + self._settings.timeout_ms
+
+    def _started(self, pending: _Pending) -> bool:
+        """Whether a checkpoint has its number for good, and is under way.
+
+        Raises:
+            CheckpointError: It is not, and too many checkpoints have failed now, or it is the last.
+        """
+        try:
+            self.store.claim(pending.checkpoint)
+        except OSError as error:
+            why = f"its number could not be written to {self.store.directory}: {error}"
+            verdict = self._give_up(pending, CheckpointFailureReason.IO_ERROR, why)
+            if verdict is not None or pending.final:
+                raise verdict or CheckpointError(why, CheckpointFailureReason.IO_ERROR) from error
+            return False
+        with self._lock:
+            self._pending[pending.checkpoint] = pending
+        crash_point("checkpoint-begun")
+        return True
 
     def _request(self, pending: _Pending) -> CheckpointRequest:
         base = None if pending.base is None else pending.base.checkpoint
@@ -232,6 +253,7 @@ class CheckpointCoordinator:
             base,
             pending.savepoint,
             self._settings.compress,
+            self._suffix,
         )
 
     def _base(self) -> CompletedCheckpoint | None:
@@ -370,8 +392,20 @@ class CheckpointCoordinator:
             size,
             pending.final,
             (*self._increments(pending), Increment(pending.checkpoint, size)),
+            self._seals(pending, operators),
             self.store.storages,
         )
+
+    @staticmethod
+    def _seals(pending: _Pending, operators: list[OperatorEntry]) -> dict[str, Seal]:
+        """Those of its own files, and of all that it builds upon."""
+        known = {name_of(p.path): p.seal for p in pending.parts.values() if p.seal is not None}
+        if pending.base is not None:
+            for file, seal in pending.base.seals.items():
+                path = resolve(pending.base.directory, file)
+                known[relative_to(pending.directory, path)] = seal
+        needed = {file for o in operators for chain in o.chains for file in chain}
+        return {file: seal for file, seal in known.items() if file in needed}
 
     @staticmethod
     def _bases(pending: _Pending, vertex: JobVertex, part: Snapshotted) -> tuple[str, ...]:

@@ -1,9 +1,10 @@
 """Complete checkpoints and savepoints in storage.
 
 A checkpoint is a directory: one snapshot file for each subtask and `_metadata`, which appears last
-and atomically, so a directory without it is not a checkpoint. An incremental checkpoint also needs
-files of checkpoints before it, and a file is kept for as long as anybody needs it. Paths in the
-metadata are relative: a savepoint's directory, which has all it needs, can be moved.
+and atomically, so a directory without it is not a checkpoint. It names every file, with what tells
+it from any other. An incremental checkpoint also needs files of checkpoints before it; a file is
+kept for as long as anybody needs it. Paths in the metadata are relative: a savepoint's directory,
+which has all it needs, can be moved.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import secrets
 import zlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import cloudpickle
@@ -24,14 +26,17 @@ import cloudpickle
 from headrace.common.errors import CheckpointError, CheckpointFailureReason
 from headrace.graph.ids import CheckpointId
 from headrace.graph.job_graph import JobGraph, JobVertex
-from headrace.runtime.snapshot_files import read_snapshot
-from headrace.runtime.storage import Storages, join, name_of, resolve
+from headrace.runtime.snapshot_files import SnapshotRef
+from headrace.runtime.snapshot_writer import Seal
+from headrace.runtime.storage import Storage, Storages, join, name_of, resolve
 
 _log = logging.getLogger(__name__)
 
 METADATA = "_metadata"
-FORMAT = 2
-_READABLE = (1, 2)
+FORMAT = 3
+_READABLE = (1, 2, 3)
+_COUNTER = "_counter"
+_CHECKPOINT = "chk-"
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,11 @@ class SourceEntry:
 
 @dataclass(frozen=True)
 class CompletedCheckpoint:
-    """A checkpoint that can be restored; `final` says that the job had come to its end."""
+    """A checkpoint that can be restored.
+
+    `final` says that the job had come to its end. `seals` are of all files that it needs, by their
+    names in `operators`; those of older formats have none.
+    """
 
     checkpoint: CheckpointId
     directory: str
@@ -104,6 +113,7 @@ class CompletedCheckpoint:
     size: int = 0
     final: bool = False
     increments: tuple[Increment, ...] = ()
+    seals: dict[str, Seal] = field(default_factory=dict)
     storages: Storages = field(default_factory=Storages, repr=False, compare=False)
 
     def write_metadata(self) -> None:
@@ -119,6 +129,7 @@ class CompletedCheckpoint:
             "final": self.final,
             "operators": [o.as_json() for o in self.operators],
             "increments": [[i.checkpoint, i.size] for i in self.increments],
+            "files": {file: vars(seal) for file, seal in self.seals.items()},
             "sources": encoded,
         }
         data = json.dumps(content | {"checksum": _checksum(content)}, indent=1).encode()
@@ -134,6 +145,30 @@ class CompletedCheckpoint:
         """The files of one subtask."""
         entry = next(o for o in self.operators if o.operator_id == operator_id)
         return [resolve(self.directory, file) for file in entry.chains[subtask]]
+
+    def chains_of(self, entry: OperatorEntry) -> list[list[SnapshotRef]]:
+        """For each subtask of an operator all its files, in the order in which they are read."""
+        return [
+            [
+                SnapshotRef(
+                    resolve(self.directory, file),
+                    subtask,
+                    self._operators_in[file],
+                    self.seals.get(file),
+                )
+                for file in chain
+            ]
+            for subtask, chain in enumerate(entry.chains)
+        ]
+
+    @cached_property
+    def _operators_in(self) -> dict[str, frozenset[str]]:
+        """The operators that have their state in a file: those of a vertex share one."""
+        found: dict[str, set[str]] = {}
+        for operator in self.operators:
+            for file in (file for chain in operator.chains for file in chain):
+                found.setdefault(file, set()).add(operator.operator_id)
+        return {file: frozenset(operators) for file, operators in found.items()}
 
     def discard(self, needed: Iterable[str] = ()) -> None:
         """Delete the checkpoint, except for files that others need.
@@ -151,7 +186,9 @@ class CompletedCheckpoint:
             if directory not in kept_directories:
                 storage.delete_directory(directory)
 
-    def files_for(self, job_graph: JobGraph, allow_unmatched: bool) -> dict[str, list[list[str]]]:
+    def files_for(
+        self, job_graph: JobGraph, allow_unmatched: bool
+    ) -> dict[str, list[list[SnapshotRef]]]:
         """The snapshot files of a job's operators; state that no operator claims is refused."""
         wanted: dict[str, JobVertex] = {
             o.operator_id: v for v in job_graph.vertices for o in v.operators
@@ -177,18 +214,14 @@ class CompletedCheckpoint:
                     f"set_max_parallelism({entry.max_parallelism})",
                     CheckpointFailureReason.STATE_MISMATCH,
                 )
-        return {
-            o.operator_id: [[resolve(self.directory, f) for f in chain] for chain in o.chains]
-            for o in self.operators
-            if o.operator_id in wanted
-        }
+        return {o.operator_id: self.chains_of(o) for o in self.operators if o.operator_id in wanted}
 
     def _has_state(self, operator: OperatorEntry) -> bool:
         """Whether an operator had any; its files are read for that."""
         if operator.operator_id in self.sources:
             return True
-        files = [resolve(self.directory, file) for chain in operator.chains for file in chain]
-        snapshots = (read_snapshot(self.storages.of(file), file) for file in files)
+        refs = (ref for chain in self.chains_of(operator) for ref in chain)
+        snapshots = (ref.read(self.storages.of(ref.path)) for ref in refs)
         return any(snapshot.has_state_of(operator.operator_id) for snapshot in snapshots)
 
 
@@ -212,17 +245,23 @@ def load_checkpoint(path: str, storages: Storages | None = None) -> CompletedChe
     directory = resolve(path, "..") if name_of(path) == METADATA else path
     metadata = join(directory, METADATA)
     try:
-        content = _verified(storages.of(directory).read(metadata))
+        return _decoded(directory, _verified(storages.of(directory).read(metadata)), storages)
+    except CheckpointError:
+        raise
     except FileNotFoundError:
         raise CheckpointError(
             f"there is no checkpoint or savepoint in {directory}: the file {METADATA} is missing",
             CheckpointFailureReason.RESTORE_FAILURE,
         ) from None
-    except (OSError, ValueError) as error:
+    except Exception as error:
+        why = str(error) if isinstance(error, OSError | ValueError) else repr(error)
         raise CheckpointError(
-            f"{metadata} cannot be read: {error}; restore from another checkpoint",
+            f"{metadata} cannot be read: {why}; restore from another checkpoint",
             CheckpointFailureReason.RESTORE_FAILURE,
         ) from error
+
+
+def _decoded(directory: str, content: dict[str, Any], storages: Storages) -> CompletedCheckpoint:
     if content.get("format") not in _READABLE:
         raise CheckpointError(
             f"{directory} has format {content.get('format')!r}; this version reads "
@@ -240,6 +279,7 @@ def load_checkpoint(path: str, storages: Storages | None = None) -> CompletedChe
         content["size"],
         content.get("final", False),
         tuple(Increment(CheckpointId(c), size) for c, size in content.get("increments", ())),
+        {file: Seal(**seal) for file, seal in content.get("files", {}).items()},
         storages,
     )
 
@@ -259,7 +299,24 @@ class CheckpointStore:
 
     def directory_of(self, checkpoint: CheckpointId) -> str:
         """Where a checkpoint goes: `chk-<n>`, as in Flink."""
-        return join(self.directory, f"chk-{checkpoint}")
+        return join(self.directory, f"{_CHECKPOINT}{checkpoint}")
+
+    def claim(self, checkpoint: CheckpointId) -> None:
+        """Take a number for good: no driver of the job that comes later uses it for another one.
+
+        A process of a killed driver may still write for a checkpoint that was never completed.
+        """
+        storage = self.storages.of(self.directory)
+        storage.write(join(self.directory, _COUNTER), f"{checkpoint}\n".encode())
+
+    @property
+    def last_number(self) -> CheckpointId:
+        """The largest number that was ever used in the job's directory."""
+        storage = self.storages.of(self.directory)
+        numbers = [number_of(d) for d in checkpoints_begun(self.directory, storage)]
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            numbers.append(int(storage.read(join(self.directory, _COUNTER))))
+        return CheckpointId(max(numbers, default=0))
 
     @staticmethod
     def savepoint_directory(parent: str, job_id: str) -> str:
@@ -337,8 +394,14 @@ class CheckpointStore:
         self._retired += [*self.completed, *self._dropped]
         self.completed, self._dropped = [], []
         self._sweep()
+        storage = self.storages.of(self.directory)
         with _tolerant(self.directory):
-            self.storages.of(self.directory).delete_empty_directory(self.directory)
+            if not checkpoints_in(self.directory, storage):
+                # What killed drivers had begun is nobody's any more.
+                for begun in checkpoints_begun(self.directory, storage):
+                    storage.delete_directory(begun)
+                storage.delete(join(self.directory, _COUNTER))
+                storage.delete_empty_directory(self.directory)
 
 
 @contextlib.contextmanager
@@ -347,3 +410,25 @@ def _tolerant(directory: str) -> Iterator[None]:
         yield
     except OSError as error:
         _log.warning("%s cannot be deleted: %s", directory, error)
+
+
+# A job's directory.
+
+
+def checkpoints_in(directory: str, storage: Storage) -> list[str]:
+    """The checkpoints in a job's directory, oldest first; none if it is no such directory."""
+    if storage.exists(join(directory, METADATA)):
+        return []
+    begun = checkpoints_begun(directory, storage)
+    return sorted((d for d in begun if storage.exists(join(d, METADATA))), key=number_of)
+
+
+def checkpoints_begun(directory: str, storage: Storage) -> list[str]:
+    """The directories of all checkpoints in a job's directory, whether complete or not."""
+    return [join(directory, n) for n in storage.names(directory) if n.startswith(_CHECKPOINT)]
+
+
+def number_of(directory: str) -> int:
+    """The number of the checkpoint in a directory; 0 if its name has none."""
+    digits = name_of(directory).removeprefix(_CHECKPOINT)
+    return int(digits) if digits.isdecimal() else 0

@@ -30,6 +30,7 @@ from headrace.runtime import messages as m
 from headrace.runtime.epoch import CheckpointRequest, EpochPlan, EpochReport, SubtaskKey
 from headrace.runtime.failure import FailureReport
 from headrace.runtime.slot_protocol import SlotLaunch
+from headrace.runtime.snapshot_files import SnapshotRef
 
 _SLOT_START_S = 120.0
 _SLOT_LOOK_S = 1.0
@@ -146,7 +147,7 @@ class JobAttempt:
 
     # Life.
 
-    def deploy(self, job: bytes, restore: dict[str, list[list[str]]]) -> None:
+    def deploy(self, job: bytes, restore: dict[str, list[list[SnapshotRef]]]) -> None:
         """Start the slots and have them build, restore and open their subtasks."""
         slots = self._physical.slots
         launches = [

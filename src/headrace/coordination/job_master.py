@@ -53,6 +53,7 @@ from headrace.runtime.deployment import JobSettings, deployment_of, library_modu
 from headrace.runtime.epoch import EpochPlan, EpochReport
 from headrace.runtime.local_copies import LocalCopies
 from headrace.runtime.slot_protocol import now_ms, steady_ms
+from headrace.runtime.snapshot_files import SnapshotRef
 from headrace.runtime.storage import join, shared
 
 _log = logging.getLogger(__name__)
@@ -280,6 +281,7 @@ class JobMaster:
         self._finish(error)
 
     def _first_restore(self) -> CompletedCheckpoint | None:
+        self.checkpoints.continue_after(self.checkpoints.store.last_number)
         path = self._options.restore_path
         if path is None:
             return None
@@ -374,7 +376,7 @@ class JobMaster:
         if attempt.incarnation > 1:
             self._sources = SourceCoordinator(self.job_graph)
             self._alignment = WatermarkAligner(self.job_graph)
-        files: dict[str, list[list[str]]] = {}
+        files: dict[str, list[list[SnapshotRef]]] = {}
         if restore is not None:
             files = restore.files_for(self.job_graph, self._options.allow_unmatched_state)
             by_vertex = {

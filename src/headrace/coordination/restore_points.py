@@ -15,14 +15,14 @@ from headrace.coordination.checkpoint_store import (
     METADATA,
     CheckpointStore,
     CompletedCheckpoint,
+    checkpoints_in,
     load_checkpoint,
+    number_of,
 )
 from headrace.graph.ids import CheckpointId
-from headrace.runtime.storage import Storage, join, name_of, resolve
+from headrace.runtime.storage import name_of, resolve
 
 _log = logging.getLogger(__name__)
-
-_CHECKPOINT = "chk-"
 
 
 class RestorePoints:
@@ -52,7 +52,7 @@ class RestorePoints:
         found = []
         directories = checkpoints_in(path, self._store.storages.of(path))
         if directories:
-            self.highest = CheckpointId(_number(directories[-1]))
+            self.highest = CheckpointId(number_of(directories[-1]))
         for directory in directories or [path]:
             try:
                 found.append(load_checkpoint(directory, self._store.storages))
@@ -100,21 +100,8 @@ class RestorePoints:
 
     def _others_beside(self, path: str) -> list[str]:
         directory = resolve(path, "..") if name_of(path) == METADATA else path.rstrip("/")
-        if not name_of(directory).startswith(_CHECKPOINT):
+        if not number_of(directory):
             return []
         parent = resolve(directory, "..")
         others = checkpoints_in(parent, self._store.storages.of(parent))
         return [other for other in others if other != directory]
-
-
-def checkpoints_in(directory: str, storage: Storage) -> list[str]:
-    """The checkpoints in a job's directory, oldest first; none if it is no such directory."""
-    if storage.exists(join(directory, METADATA)):
-        return []
-    found = [join(directory, n) for n in storage.names(directory) if n.startswith(_CHECKPOINT)]
-    return sorted((d for d in found if storage.exists(join(d, METADATA))), key=_number)
-
-
-def _number(directory: str) -> int:
-    digits = name_of(directory).removeprefix(_CHECKPOINT)
-    return int(digits) if digits.isdecimal() else 0

@@ -20,6 +20,7 @@ class CheckpointRequest:
         base: A complete checkpoint; if you know what changed since then, write only that.
         savepoint: Whether nothing will ever build upon it.
         compress: Whether its files are to be compressed.
+        suffix: What names of files end with, so that no other driver of the job writes the same.
     """
 
     checkpoint: CheckpointId
@@ -27,6 +28,7 @@ class CheckpointRequest:
     base: CheckpointId | None = None
     savepoint: bool = False
     compress: bool = False
+    suffix: str = ""
 
 
 @dataclass(frozen=True)

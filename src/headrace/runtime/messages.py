@@ -8,6 +8,8 @@ from typing import Any
 from headrace.graph.ids import CheckpointId, SlotId, VertexId
 from headrace.runtime.epoch import CheckpointRequest, EpochPlan, EpochReport
 from headrace.runtime.failure import FailureReport
+from headrace.runtime.snapshot_files import SnapshotRef
+from headrace.runtime.snapshot_writer import Seal
 from headrace.runtime.thread_dump import ThreadStack
 
 Stack = tuple[str, ...]
@@ -25,7 +27,7 @@ class Deploy:
     """
 
     job: bytes
-    restore: dict[str, list[list[str]]] = field(default_factory=dict)
+    restore: dict[str, list[list[SnapshotRef]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -167,10 +169,15 @@ class Snapshotted:
     subtask: int
     checkpoint: CheckpointId
     path: str
-    size: int = 0
+    seal: Seal | None = None
     splits: list[Any] | None = None
     error: str | None = None
     base: CheckpointId | None = None
+
+    @property
+    def size(self) -> int:
+        """How much was written."""
+        return 0 if self.seal is None else self.seal.size
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 A few changes since the last checkpoint are turned into bytes at once, and a thread writes those.
 For anything else the slot forks: the child, whose memory stays as it was at the barrier, makes the
-bytes. It writes local files itself; what goes elsewhere it hands back
-through a pipe, because connections and their threads do not survive a fork.
+bytes. It writes local files itself; what goes elsewhere it hands back through a pipe, because
+connections and their threads do not survive a fork. What it prints takes the same way. It ends with
+its slot: nobody waits any more for what it would write.
 """
 
 from __future__ import annotations
@@ -24,23 +25,36 @@ from headrace.graph.ids import CheckpointId, SlotId
 from headrace.runtime.epoch import CheckpointRequest, SubtaskKey
 from headrace.runtime.local_copies import CopyingStorage, LocalCopies
 from headrace.runtime.messages import Snapshotted
-from headrace.runtime.snapshot_files import read_snapshot, write_snapshot
-from headrace.runtime.snapshot_writer import write_to
+from headrace.runtime.snapshot_files import SnapshotRef
+from headrace.runtime.snapshot_writer import Seal, write_to
 from headrace.runtime.snapshots import SubtaskSnapshot, restore_subtask, take_snapshot
 from headrace.runtime.storage import Storage, Storages, is_local, join
 from headrace.runtime.subtask import Subtask
 
 _LONG_S = 0.05
 _FRAME = Struct(">cI")
-_DATA, _DONE = b"d", b"e"
+_DATA, _MESSAGE, _DONE = b"d", b"m", b"e"
+_LOOK_S = 0.2
 
 
 class SlotSnapshots:
-    """Takes and restores the snapshots of a slot's subtasks."""
+    """Takes and restores the snapshots of a slot's subtasks.
 
-    def __init__(self, slot: SlotId, report: Callable[[Any], None]) -> None:
+    Args:
+        slot: The slot.
+        report: Sends a message to the coordinator.
+        in_child: Called in a forked child with what it sends messages by instead.
+    """
+
+    def __init__(
+        self,
+        slot: SlotId,
+        report: Callable[[Any], None],
+        in_child: Callable[[Callable[[Any], None]], None] = lambda send: None,
+    ) -> None:
         self._slot = slot
         self._report = report
+        self._in_child = in_child
         self._storages = Storages()
         self._copies: LocalCopies | None = None
         # Subtasks whose entries are so large that even few of them take long.
@@ -64,7 +78,7 @@ class SlotSnapshots:
         """Take a snapshot; it is reported when it is in storage."""
         crash_point("barrier-reached")
         key = (subtask.vertex.id, subtask.task.subtask)
-        path = join(request.directory, f"{key[0]}-{key[1]}.snapshot")
+        path = join(request.directory, f"{key[0]}-{key[1]}{request.suffix}.snapshot")
         # Nobody goes back to a savepoint by himself.
         storage = self._storages.of(path) if request.savepoint else self._storage(path)
         snapshot = take_snapshot(
@@ -91,9 +105,9 @@ class SlotSnapshots:
         name = f"snapshot-{request.checkpoint}"
         threading.Thread(target=self._finish, args=(write, message), daemon=True, name=name).start()
 
-    def _finish(self, write: Callable[[], int], message: Snapshotted) -> None:
+    def _finish(self, write: Callable[[], Seal], message: Snapshotted) -> None:
         try:
-            self._report(replace(message, size=write()))
+            self._report(replace(message, seal=write()))
         except Exception as error:
             text = str(error) if isinstance(error, _ChildError) else _text(error)
             self._report(replace(message, error=text))
@@ -101,33 +115,33 @@ class SlotSnapshots:
     @staticmethod
     def _write_encoded(
         storage: Storage, path: str, snapshot: SubtaskSnapshot, compress: bool
-    ) -> Callable[[], int]:
+    ) -> Callable[[], Seal]:
         """Make the bytes now; what writes them."""
         buffer = BytesIO()
         try:
-            size = write_to(buffer, snapshot, compress=compress)
+            seal = write_to(buffer, snapshot, compress=compress)
         except Exception as error:
             raised = error
 
-            def fail() -> int:
+            def fail() -> Seal:
                 raise raised
 
             return fail
 
-        def write() -> int:
+        def write() -> Seal:
             crash_point("part-begun")
             storage.write(path, buffer.getvalue())
             crash_point("part-written")
-            return size
+            return seal
 
         return write
 
-    @staticmethod
     def _write_forked(
-        storage: Storage, path: str, snapshot: SubtaskSnapshot, compress: bool
-    ) -> Callable[[], int]:
+        self, storage: Storage, path: str, snapshot: SubtaskSnapshot, compress: bool
+    ) -> Callable[[], Seal]:
         """Fork a child that makes the bytes; what sees it through."""
         read_end, write_end = os.pipe()
+        slot = os.getpid()
         child = os.fork()
         if child == 0:
             # The child ends without anybody's exit code.
@@ -135,39 +149,59 @@ class SlotSnapshots:
                 # A collection would touch, and so copy, every page of the parent.
                 gc.disable()
                 os.close(read_end)
+                threading.Thread(target=_end_with, args=(slot,), daemon=True).start()
                 with os.fdopen(write_end, "wb", buffering=0) as pipe:
+                    sender = _Sender(pipe)
+                    self._in_child(sender.send_message)
                     target = storage if is_local(path) else None
-                    _work(pipe, target, path, snapshot, compress)
+                    _work(sender, slot, target, path, snapshot, compress)
             finally:
                 os._exit(0)
         os.close(write_end)
         snapshot.release()
 
-        def write() -> int:
+        def write() -> Seal:
             try:
                 with os.fdopen(read_end, "rb") as pipe:
-                    return _receive(pipe, storage, path)
+                    if is_local(path):
+                        return self._receive(pipe, None)
+                    with storage.create(path) as file:
+                        seal = self._receive(pipe, file)
+                crash_point("part-written")
+                return seal
             finally:
                 os.waitpid(child, 0)
 
         return write
 
-    def restore(self, subtask: Subtask, files: dict[str, list[list[str]]]) -> None:
+    def _receive(self, pipe: BinaryIO, file: BinaryIO | None) -> Seal:
+        """Take what the child sends to its end; bytes, if any come, are for the file."""
+        while True:
+            kind, data = _frame(pipe)
+            if kind == _DONE:
+                return _answer(data)
+            if kind == _MESSAGE:
+                self._report(pickle.loads(data))
+            elif file is not None:
+                file.write(data)
+
+    def restore(self, subtask: Subtask, files: dict[str, list[list[SnapshotRef]]]) -> None:
         """Give a subtask its share of a checkpoint, before it is opened."""
         if not files:
             return
         crash_point("restore-begun")
-        chains: dict[tuple[str, ...], None] = {}
+        chains: dict[tuple[SnapshotRef, ...], None] = {}
         for operator in subtask.operators.values():
             chains |= dict.fromkeys(map(tuple, files.get(operator.context.operator_id, ())))
-        snapshots = [self._read(path) for chain in sorted(chains) for path in chain]
+        in_order = sorted(chains, key=lambda chain: [ref.path for ref in chain])
+        snapshots = [self._read(ref) for chain in in_order for ref in chain]
         restore_subtask(subtask, snapshots)
         crash_point("restore-done")
 
-    def _read(self, path: str) -> SubtaskSnapshot:
-        snapshot = read_snapshot(self._storage(path), path)
+    def _read(self, ref: SnapshotRef) -> SubtaskSnapshot:
+        snapshot = ref.read(self._storage(ref.path))
         if self._copies is not None and snapshot.checkpoint is not None:
-            self._copies.began(snapshot.checkpoint, snapshot.base, path)
+            self._copies.began(snapshot.checkpoint, snapshot.base, ref.path)
         return snapshot
 
 
@@ -182,6 +216,13 @@ def _text(error: BaseException) -> str:
 # The child's side of the pipe.
 
 
+def _end_with(slot: int) -> None:
+    """End also when a value takes for ever to be pickled."""
+    while os.getppid() == slot:
+        time.sleep(_LOOK_S)
+    os._exit(1)
+
+
 class _Sender:
     """The end of a pipe as a file: bytes go as frames."""
 
@@ -191,6 +232,9 @@ class _Sender:
     def write(self, data: bytes) -> None:
         self.send(_DATA, data)
 
+    def send_message(self, message: Any) -> None:
+        self.send(_MESSAGE, pickle.dumps(message))
+
     def send(self, kind: bytes, data: bytes) -> None:
         frame = memoryview(_FRAME.pack(kind, len(data)) + data)
         while frame:
@@ -198,33 +242,30 @@ class _Sender:
 
 
 def _work(
-    pipe: BinaryIO, storage: Storage | None, path: str, snapshot: SubtaskSnapshot, compress: bool
+    sender: _Sender,
+    slot: int,
+    storage: Storage | None,
+    path: str,
+    snapshot: SubtaskSnapshot,
+    compress: bool,
 ) -> None:
-    sender = _Sender(pipe)
+    answer: Seal | str
     try:
         crash_point("part-begun")
         if storage is None:
-            answer: tuple[int, str | None] = (write_to(sender, snapshot, compress=compress), None)
+            answer = write_to(sender, snapshot, compress=compress)
         else:
-            answer = (write_snapshot(storage, path, snapshot, compress=compress), None)
+            with storage.create(path) as file:
+                answer = write_to(file, snapshot, compress=compress)
+                if os.getppid() != slot:
+                    raise _ChildError("the slot is gone")
             crash_point("part-written")
     except BaseException as error:
-        answer = (0, _text(error))
+        answer = _text(error)
     sender.send(_DONE, pickle.dumps(answer))
 
 
 # The parent's side.
-
-
-def _receive(pipe: BinaryIO, storage: Storage, path: str) -> int:
-    if is_local(path):
-        return _answer(_frame(pipe)[1])
-    with storage.create(path) as file:
-        while (frame := _frame(pipe))[0] != _DONE:
-            file.write(frame[1])
-        size = _answer(frame[1])
-    crash_point("part-written")
-    return size
 
 
 def _frame(pipe: BinaryIO) -> tuple[bytes, bytes]:
@@ -237,8 +278,8 @@ def _frame(pipe: BinaryIO) -> tuple[bytes, bytes]:
     raise _ChildError("the process that writes it was killed")
 
 
-def _answer(data: bytes) -> int:
-    size, error = pickle.loads(data)
-    if error is not None:
-        raise _ChildError(error)
-    return int(size)
+def _answer(data: bytes) -> Seal:
+    answer: Seal | str = pickle.loads(data)
+    if isinstance(answer, str):
+        raise _ChildError(answer)
+    return answer

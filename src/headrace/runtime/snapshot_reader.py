@@ -1,10 +1,11 @@
 """Reads a snapshot in pieces: first its index, and state when somebody asks for it.
 
-Every piece has a checksum. What is missing or damaged is a `CheckpointError` that names the file.
+Every piece has a checksum. Whatever goes wrong is a `CheckpointError` that names the file.
 """
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import zlib
 from collections.abc import Collection, Iterator
@@ -13,7 +14,14 @@ from typing import Any
 
 from headrace.common.errors import CheckpointError, CheckpointFailureReason
 from headrace.graph.ids import CheckpointId, KeyGroup
-from headrace.runtime.snapshot_writer import BLOCK, END, MAGIC, TRAILER, key_group_range_of
+from headrace.runtime.snapshot_writer import (
+    BLOCK,
+    END,
+    MAGIC,
+    TRAILER,
+    Seal,
+    key_group_range_of,
+)
 from headrace.runtime.snapshots import SubtaskSnapshot
 from headrace.runtime.state.declaration import StateKind, StateMeta, TtlPolicy
 from headrace.runtime.state.operator_state import (
@@ -24,7 +32,7 @@ from headrace.runtime.state.operator_state import (
 from headrace.runtime.state.snapshot import Blocks, SnapshotKind
 from headrace.runtime.storage import Storage
 
-__all__ = ["SnapshotFile", "StoredState", "unreadable", "unusable"]
+__all__ = ["SnapshotFile", "StoredState", "reading", "unusable"]
 
 Place = tuple[int, int, int]
 """Offset, length and checksum."""
@@ -38,15 +46,23 @@ def unusable(path: str, why: str) -> CheckpointError:
     )
 
 
-def unreadable(path: str, error: OSError) -> CheckpointError:
-    """The error for a file that the storage does not give."""
-    if isinstance(error, FileNotFoundError):
-        return unusable(path, "is missing")
-    # The storage cannot be reached now: that says nothing about the file.
-    return CheckpointError(
-        f"the snapshot file {path} cannot be read now: {error.strerror or error}",
-        CheckpointFailureReason.IO_ERROR,
-    )
+@contextlib.contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Whatever goes wrong with a file is a `CheckpointError`."""
+    try:
+        yield
+    except (CheckpointError, MemoryError):
+        raise
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+        raise unusable(path, "is missing") from error
+    except OSError as error:
+        # The storage cannot be reached now: that says nothing about the file.
+        raise CheckpointError(
+            f"the snapshot file {path} cannot be read now: {error.strerror or error}",
+            CheckpointFailureReason.IO_ERROR,
+        ) from error
+    except Exception as error:
+        raise unusable(path, f"is damaged: {type(error).__name__}: {error}") from error
 
 
 class SnapshotFile:
@@ -57,10 +73,14 @@ class SnapshotFile:
         self.path = path
         self._compressed = False
 
-    def snapshot(self) -> SubtaskSnapshot:
+    def opened(self) -> tuple[SubtaskSnapshot, Seal]:
         """The snapshot; its keyed state and timers stay in the file until they are asked for."""
-        index = self._index()
-        self._compressed = index["compression"] == "zlib"
+        with reading(self.path):
+            index, size, checksum = self._index()
+            self._compressed = index["compression"] == "zlib"
+            return self._snapshot(index), Seal(size, checksum, index["checkpoint"])
+
+    def _snapshot(self, index: dict[str, Any]) -> SubtaskSnapshot:
         return SubtaskSnapshot(
             index["subtask"],
             index["parallelism"],
@@ -71,7 +91,8 @@ class SnapshotFile:
             {i: StoredState.of(self, entry) for i, entry in index["timers"].items()},
         )
 
-    def _index(self) -> Any:
+    def _index(self) -> tuple[Any, int, int]:
+        """The index, and size and checksum of the file as its last bytes have them."""
         head = self._range(0, len(MAGIC))
         if head != MAGIC:
             raise unusable(self.path, "is not a snapshot of a format that this version knows")
@@ -79,28 +100,37 @@ class SnapshotFile:
         if len(trailer) < TRAILER.size or not trailer.endswith(END):
             raise unusable(self.path, "is damaged: its end is missing")
         offset, length, checksum, _ = TRAILER.unpack(trailer)
-        return pickle.loads(self._checked((offset, length, checksum)))
+        # From the end, too: an offset that is damaged may lead anywhere.
+        index = self._range(-(length + TRAILER.size), None)[: -TRAILER.size]
+        self._check(index, length, checksum)
+        return pickle.loads(index), offset + length + TRAILER.size, checksum
 
     def read(self, place: Place) -> bytes:
         """A piece, after its checksum was compared."""
-        data = self._checked(place)
-        return zlib.decompress(data) if self._compressed else data
+        offset, length, checksum = place
+        with reading(self.path):
+            data = self._range(offset, offset + length)
+            self._check(data, length, checksum)
+            return zlib.decompress(data) if self._compressed else data
 
     def _unpickled(self, place: Place) -> Any:
-        return pickle.loads(self.read(place))
+        data = self.read(place)
+        try:
+            return pickle.loads(data)
+        except Exception as error:
+            # It is what was written, so an older checkpoint would not help.
+            raise CheckpointError(
+                f"the snapshot file {self.path} has objects that cannot be loaded: "
+                f"{type(error).__name__}: {error}; give the program the classes that it had",
+                CheckpointFailureReason.STATE_MISMATCH,
+            ) from error
 
-    def _checked(self, place: Place) -> bytes:
-        offset, length, checksum = place
-        data = self._range(offset, offset + length)
+    def _check(self, data: bytes, length: int, checksum: int) -> None:
         if len(data) != length or zlib.crc32(data) != checksum:
             raise unusable(self.path, "is damaged: a checksum does not match")
-        return data
 
     def _range(self, start: int, end: int | None) -> bytes:
-        try:
-            return self._storage.read_range(self.path, start, end)
-        except OSError as error:
-            raise unreadable(self.path, error) from error
+        return self._storage.read_range(self.path, start, end)
 
     def _operator_state(self, entry: dict[str, Any]) -> OperatorStateSnapshot:
         def loaded(parts: list[dict[str, Any]]) -> dict[str, SavedOperatorState]:

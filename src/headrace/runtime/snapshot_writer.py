@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from struct import Struct
 from typing import Any, Protocol
 
 import cloudpickle
 
-from headrace.graph.ids import KeyGroup
+from headrace.graph.ids import CheckpointId, KeyGroup
 from headrace.runtime.snapshots import SubtaskSnapshot
 from headrace.runtime.state.declaration import StateMeta
 from headrace.runtime.state.operator_state import OperatorStateSnapshot, SavedOperatorState
 from headrace.runtime.state.snapshot import StateSnapshot
 
-__all__ = ["BLOCK", "END", "FORMAT", "MAGIC", "TRAILER", "Output", "write_to"]
+__all__ = ["BLOCK", "END", "MAGIC", "TRAILER", "Output", "Seal", "write_to"]
 
-FORMAT = 2
 MAGIC = b"headrace snapshot 2\n"
 END = b"hr-end2\n"
 BLOCK = Struct(">HI")
@@ -30,6 +30,21 @@ TRAILER = Struct(">QII8s")
 """The last bytes of the file: where the index begins, its length, its checksum, and END."""
 
 _CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Seal:
+    """What tells a snapshot file from any other.
+
+    Attributes:
+        size: Its size in bytes.
+        checksum: That of its index, which has the checksums of everything else in it.
+        checkpoint: The number of the checkpoint that it was written for.
+    """
+
+    size: int
+    checksum: int
+    checkpoint: CheckpointId | None
 
 
 class Output(Protocol):
@@ -56,8 +71,8 @@ class _Counted:
         return offset, len(data), zlib.crc32(data)
 
 
-def write_to(output: Output, snapshot: SubtaskSnapshot, *, compress: bool = False) -> int:
-    """Write a snapshot, whose views are used up; its size in bytes."""
+def write_to(output: Output, snapshot: SubtaskSnapshot, *, compress: bool = False) -> Seal:
+    """Write a snapshot, whose views are used up."""
     file = _Counted(output)
     file.write(MAGIC)
     pack = _compressed if compress else bytes
@@ -79,7 +94,7 @@ def write_to(output: Output, snapshot: SubtaskSnapshot, *, compress: bool = Fals
     }
     offset, length, checksum = file.place(cloudpickle.dumps(index, protocol=5))
     file.write(TRAILER.pack(offset, length, checksum, END))
-    return file.position
+    return Seal(file.position, checksum, snapshot.checkpoint)
 
 
 def _compressed(data: bytes) -> bytes:

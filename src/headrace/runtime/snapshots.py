@@ -165,7 +165,7 @@ def restore_subtask(subtask: Subtask, snapshots: Sequence[SubtaskSnapshot]) -> N
     """
     task = subtask.task
     groups = key_group_range(task.subtask, task.parallelism, task.max_parallelism)
-    last = list({s.subtask: s for s in snapshots}.values())
+    last = {s.subtask: s for s in snapshots}.values()
     checkpoint = max((s.checkpoint for s in snapshots if s.checkpoint is not None), default=None)
     # Only what is exactly the same as in the checkpoint can be built upon.
     is_same = any(s.subtask == task.subtask and s.parallelism == task.parallelism for s in last)
@@ -182,7 +182,8 @@ def restore_subtask(subtask: Subtask, snapshots: Sequence[SubtaskSnapshot]) -> N
     for operator in subtask.operators.values():
         operator.restored, operator.restored_checkpoint = True, checkpoint
         operator_id = operator.context.operator_id
-        own = [s for s in last if operator_id in s.operators]
+        # Operators that are chained now may have been written by subtasks of several vertices.
+        own = list({s.subtask: s for s in snapshots if operator_id in s.operators}.values())
         if own:
             operator.restore(_share(operator, own, groups))
         saved = {

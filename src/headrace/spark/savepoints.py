@@ -13,16 +13,18 @@ from pyspark.sql import types as st
 
 from headrace.common.errors import StateError, shorten_repr
 from headrace.common.types import Row, row_of
+from headrace.runtime.snapshot_files import SnapshotRef
+from headrace.runtime.snapshot_writer import Seal
 from headrace.spark.session import get_or_create_session
 from headrace.state_processor.tasks import Bootstrap
 
 _SAMPLE = 100
 
-Reader = Callable[[list[str]], Iterator[Any]]
+Reader = Callable[[list[SnapshotRef]], Iterator[Any]]
 
 
 def frame_of_files(
-    chains: list[list[str]],
+    chains: list[list[SnapshotRef]],
     read: Reader,
     columns: tuple[str, ...] | None,
     schema: Any,
@@ -42,8 +44,8 @@ def frame_of_files(
     return session.createDataFrame(rows.map(_plain), schema)
 
 
-def write_files(data: DataFrame, bootstrap: Bootstrap, paths: list[str]) -> int:
-    """Make the snapshot files of an operator from the rows of a DataFrame; their size."""
+def write_files(data: DataFrame, bootstrap: Bootstrap, paths: list[str]) -> list[Seal]:
+    """Make the snapshot files of an operator from the rows of a DataFrame."""
     names = list(data.columns)
     rows = data.rdd.map(lambda row: row_of(list(row), names))
     if bootstrap.key is None:
@@ -54,7 +56,7 @@ def write_files(data: DataFrame, bootstrap: Bootstrap, paths: list[str]) -> int:
             .partitionBy(len(paths), lambda subtask: subtask)
             .values()
         )
-    return sum(dealt.mapPartitionsWithIndex(_Written(bootstrap, paths)).collect())
+    return dealt.mapPartitionsWithIndex(_Written(bootstrap, paths)).collect()
 
 
 class _Keyed:
@@ -75,7 +77,7 @@ class _Written:
         self._bootstrap = bootstrap
         self._paths = paths
 
-    def __call__(self, index: int, rows: Iterable[Any]) -> Iterator[int]:
+    def __call__(self, index: int, rows: Iterable[Any]) -> Iterator[Seal]:
         yield self._bootstrap.write(index, rows, self._paths[index])
 
 

@@ -15,7 +15,7 @@ from headrace.coordination.checkpoint_store import (
     OperatorEntry,
     load_checkpoint,
 )
-from headrace.runtime.storage import resolve
+from headrace.runtime.snapshot_files import SnapshotRef
 from headrace.state_processor import tasks
 from headrace.state_processor.functions import KeyedStateReaderFunction
 from headrace.state_processor.operator_identifier import OperatorIdentifier
@@ -170,7 +170,7 @@ class SavepointReader:
 
     def _described(self, entry: OperatorEntry) -> SavepointOperator:
         # The newest file of a chain knows all states, also those that did not change.
-        newest = (chain[-1] for chain in self._chains(entry))
+        newest = (chain[-1] for chain in self._checkpoint.chains_of(entry))
         summary = tasks.summary_of(newest, entry.operator_id)
         return SavepointOperator(
             entry.uid,
@@ -181,11 +181,6 @@ class SavepointReader:
             summary.keyed,
             summary.operator,
         )
-
-    def _chains(self, entry: OperatorEntry) -> list[list[str]]:
-        """The files of each subtask."""
-        directory = self._checkpoint.directory
-        return [[resolve(directory, file) for file in chain] for chain in entry.chains]
 
     @staticmethod
     def _require_state(entry: OperatorEntry, state: str, known: dict[str, str]) -> None:
@@ -205,19 +200,21 @@ class SavepointReader:
     ) -> Any:
         from headrace.spark.savepoints import frame_of_files
 
-        return frame_of_files(self._chains(entry)[subtasks], read, columns, schema, self._spark)
+        return frame_of_files(
+            self._checkpoint.chains_of(entry)[subtasks], read, columns, schema, self._spark
+        )
 
 
-def _rows_of_state(operator_id: str, state: str, chain: list[str]) -> Iterator[Any]:
+def _rows_of_state(operator_id: str, state: str, chain: list[SnapshotRef]) -> Iterator[Any]:
     return tasks.keyed_rows(chain, operator_id, state)
 
 
 def _rows_of_operator_state(
-    operator_id: str, state: str, columns: int, chain: list[str]
+    operator_id: str, state: str, columns: int, chain: list[SnapshotRef]
 ) -> Iterator[Any]:
     rows = tasks.operator_rows(chain, operator_id, state)
     return iter(rows) if columns > 1 else ((row,) for row in rows)
 
 
-def _rows_of_function(operator_id: str, function: bytes, chain: list[str]) -> Iterator[Any]:
+def _rows_of_function(operator_id: str, function: bytes, chain: list[SnapshotRef]) -> Iterator[Any]:
     return tasks.read_with_function(chain, operator_id, function)

@@ -15,7 +15,9 @@ from headrace.coordination.checkpoint_store import (
     load_checkpoint,
 )
 from headrace.graph.ids import DEFAULT_MAX_PARALLELISM, CheckpointId
-from headrace.runtime.storage import Storages, join, resolve
+from headrace.runtime.snapshot_files import seal_of
+from headrace.runtime.snapshot_writer import Seal
+from headrace.runtime.storage import Storages, join
 from headrace.state_processor.operator_identifier import OperatorIdentifier
 from headrace.state_processor.tasks import Bootstrap
 from headrace.state_processor.transformation import StateBootstrapTransformation
@@ -106,9 +108,9 @@ class SavepointWriter:
                 CheckpointFailureReason.NOT_CONFIGURED,
             )
         existing = self._existing
-        copied, copied_size = self._copied(directory)
-        made, made_size = self._bootstrapped(directory)
-        entries = [*copied, *made]
+        copied, copied_seals = self._copied(directory)
+        made, made_seals = self._bootstrapped(directory)
+        entries, seals = [*copied, *made], copied_seals | made_seals
         operator_ids = {entry.operator_id for entry in entries}
         sources = {} if existing is None else existing.sources
         CompletedCheckpoint(
@@ -119,7 +121,8 @@ class SavepointWriter:
             savepoint=True,
             operators=tuple(entries),
             sources={o: s for o, s in sources.items() if o in operator_ids},
-            size=copied_size + made_size,
+            size=sum(seal.size for seal in seals.values()),
+            seals=seals,
         ).write_metadata()
         return directory
 
@@ -133,27 +136,30 @@ class SavepointWriter:
     def _kept_ids(self) -> set[str]:
         return {entry.operator_id for entry in self._kept()}
 
-    def _copied(self, directory: str) -> tuple[list[OperatorEntry], int]:
-        """The operators that stay, with files of their own, and the size of those."""
+    def _copied(self, directory: str) -> tuple[list[OperatorEntry], dict[str, Seal]]:
+        """The operators that stay, with files of their own."""
         kept = self._kept()
-        size = 0
+        seals: dict[str, Seal] = {}
         target = Storages().of(directory)
-        for file in sorted({file for entry in kept for chain in entry.chains for file in chain}):
+        for entry in kept:
             assert self._existing is not None
-            source = resolve(self._existing.directory, file)
-            with (
-                Storages().of(source).open(source) as old,
-                target.create(join(directory, _copied_name(file))) as new,
-            ):
-                shutil.copyfileobj(old, new, _COPY_BYTES)
-                size += old.tell()
-        return [_copied_entry(entry) for entry in kept], size
+            refs = (ref for chain in self._existing.chains_of(entry) for ref in chain)
+            files = (_copied_name(file) for chain in entry.chains for file in chain)
+            for ref, name in zip(refs, files, strict=True):
+                if name in seals:
+                    continue
+                source = Storages().of(ref.path)
+                ref.read(source)
+                seals[name] = ref.seal or seal_of(source, ref.path)
+                with source.open(ref.path) as old, target.create(join(directory, name)) as new:
+                    shutil.copyfileobj(old, new, _COPY_BYTES)
+        return [_copied_entry(entry) for entry in kept], seals
 
-    def _bootstrapped(self, directory: str) -> tuple[list[OperatorEntry], int]:
+    def _bootstrapped(self, directory: str) -> tuple[list[OperatorEntry], dict[str, Seal]]:
         from headrace.spark.savepoints import write_files
 
         entries = []
-        size = 0
+        seals: dict[str, Seal] = {}
         for identifier, transformation in self._new.items():
             parallelism = 1 if transformation.broadcast else self._parallelism
             bootstrap = Bootstrap(
@@ -166,9 +172,11 @@ class SavepointWriter:
             files = tuple(
                 f"{identifier.operator_id}-{subtask}.bootstrap" for subtask in range(parallelism)
             )
-            size += write_files(transformation.data, bootstrap, [join(directory, f) for f in files])
+            paths = [join(directory, f) for f in files]
+            written = write_files(transformation.data, bootstrap, paths)
+            seals |= zip(files, written, strict=True)
             entries.append(self._entry(identifier, parallelism, files))
-        return entries, size
+        return entries, seals
 
     def _entry(
         self, identifier: OperatorIdentifier, parallelism: int, files: tuple[str, ...]

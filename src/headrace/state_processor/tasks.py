@@ -26,7 +26,8 @@ from headrace.runtime.deployment import single_operator
 from headrace.runtime.key_groups import key_group_of
 from headrace.runtime.operator import SubtaskServices, TaskInfo
 from headrace.runtime.output import OperatorOutput
-from headrace.runtime.snapshot_files import read_snapshot, write_snapshot
+from headrace.runtime.snapshot_files import SnapshotRef, write_snapshot
+from headrace.runtime.snapshot_writer import Seal
 from headrace.runtime.snapshots import (
     SubtaskSnapshot,
     needed_parts,
@@ -43,7 +44,7 @@ from headrace.state_processor.functions import KeyedStateReaderFunction
 
 _BATCH = 10_000
 
-Chain = Sequence[str]
+Chain = Sequence[SnapshotRef]
 """The files of one subtask, in the order in which they are to be read."""
 
 
@@ -55,12 +56,12 @@ class StateSummary:
     operator: dict[str, str]
 
 
-def summary_of(files: Iterable[str], operator_id: str) -> StateSummary:
+def summary_of(files: Iterable[SnapshotRef], operator_id: str) -> StateSummary:
     """The states of an operator."""
     keyed: dict[str, str] = {}
     operator: dict[str, str] = {}
-    for path in files:
-        snapshot = _snapshot(path)
+    for ref in files:
+        snapshot = _snapshot(ref)
         if operator_id in snapshot.keyed:
             keyed |= {n: str(meta) for n, meta in snapshot.keyed[operator_id].states.items()}
         for name, saved in _operator_states(snapshot, operator_id).items():
@@ -156,13 +157,12 @@ def _own_key(key: Any) -> Any:
     return key
 
 
-def _snapshot(path: str) -> SubtaskSnapshot:
-    snapshot: SubtaskSnapshot = read_snapshot(Storages().of(path), path)
-    return snapshot
+def _snapshot(ref: SnapshotRef) -> SubtaskSnapshot:
+    return ref.read(Storages().of(ref.path))
 
 
 def _snapshots(chain: Chain) -> list[SubtaskSnapshot]:
-    return [_snapshot(path) for path in chain]
+    return [_snapshot(ref) for ref in chain]
 
 
 def _keyed_parts(snapshots: list[SubtaskSnapshot], operator_id: str) -> list[RestorableState]:
@@ -218,8 +218,8 @@ class Bootstrap:
         parallelism, groups = self.parallelism, self.max_parallelism
         return lambda row: key_group_of(selector(row), groups) * parallelism // groups
 
-    def write(self, subtask: int, rows: Iterable[Any], path: str) -> int:
-        """Make the snapshot of a subtask; the size of its file."""
+    def write(self, subtask: int, rows: Iterable[Any], path: str) -> Seal:
+        """Make the snapshot of a subtask."""
         selector = None if self.key is None else self.key_selector()
         operator = _Operator(
             cloudpickle.loads(self.function),

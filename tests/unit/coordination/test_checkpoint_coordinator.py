@@ -19,6 +19,7 @@ from headrace.graph.ids import SlotId
 from headrace.graph.job_graph import JobGraph, build_job_graph
 from headrace.runtime.epoch import CheckpointRequest
 from headrace.runtime.messages import Snapshotted
+from headrace.runtime.snapshot_writer import Seal
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,10 @@ class Checkpoints:
             path = Path(request.directory, f"{vertex}-0.snapshot")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(b"x")
-            part = Snapshotted(SlotId(0), vertex, 0, request.checkpoint, str(path), 1, error=error)
+            seal = Seal(1, 0, request.checkpoint)
+            part = Snapshotted(
+                SlotId(0), vertex, 0, request.checkpoint, str(path), seal, error=error
+            )
             verdict = verdict or self.coordinator.on_snapshot(part, now_ms)
         return verdict
 
@@ -215,3 +219,23 @@ def test_ids_go_on_rising_after_those_of_another_run(make: Any) -> None:
     checkpoints = make()
     checkpoints.coordinator.continue_after(41)
     assert checkpoints.complete(100).checkpoint == 42
+
+
+def test_a_driver_that_follows_uses_other_numbers_and_names(make: Any) -> None:
+    first = make()
+    first.complete(100)
+    abandoned = first.started(200)
+    second = make()
+    second.coordinator.continue_after(second.store.last_number)
+    request = second.started(100)
+    assert request.checkpoint == abandoned.checkpoint + 1
+    assert request.suffix != abandoned.suffix
+
+
+def test_a_number_that_cannot_be_taken_fails_the_checkpoint(make: Any, tmp_path: Path) -> None:
+    (tmp_path / "job").write_text("a file where the directory should be")
+    checkpoints = make(tolerable_failures=1)
+    assert checkpoints.begin(100) is None
+    assert checkpoints.aborted == [1]
+    with pytest.raises(CheckpointError, match="its number could not be written"):
+        checkpoints.begin(200)

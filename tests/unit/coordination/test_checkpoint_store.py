@@ -144,3 +144,25 @@ def test_metadata_of_an_unknown_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / METADATA).write_text('{"format": 99}')
     with pytest.raises(CheckpointError, match="this version reads formats 1, 2"):
         load_checkpoint(str(tmp_path))
+
+
+def test_a_number_is_never_used_again_whatever_became_of_its_checkpoint(tmp_path: Path) -> None:
+    store = CheckpointStore(str(tmp_path / "job"), 1)
+    assert store.last_number == 0
+    store.claim(CheckpointId(7))
+    assert CheckpointStore(str(tmp_path / "job"), 1).last_number == 7
+    # Of a version that did not count.
+    (tmp_path / "job" / "chk-9").mkdir()
+    assert store.last_number == 9
+    completed(store, 10)
+    store.clear()
+    assert not (tmp_path / "job").exists()
+
+
+def test_metadata_that_is_not_what_it_should_be_is_an_error_of_the_checkpoint(
+    tmp_path: Path,
+) -> None:
+    for content in ("[]", "{}", '{"format": 2}', '{"format": 3, "checkpoint": 1}', "\x00"):
+        (tmp_path / METADATA).write_text(content)
+        with pytest.raises(CheckpointError, match=r"cannot be read|has format"):
+            load_checkpoint(str(tmp_path))

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from headrace.common.errors import CheckpointError
+from headrace.common.errors import CheckpointError, CheckpointFailureReason
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.graph.ids import CheckpointId
 from headrace.runtime.key_groups import key_group_range
-from headrace.runtime.snapshot_files import read_snapshot, write_snapshot
+from headrace.runtime.snapshot_files import (
+    SnapshotRef,
+    read_snapshot,
+    seal_of,
+    write_snapshot,
+)
 from headrace.runtime.snapshot_writer import MAGIC, TRAILER
 from headrace.runtime.snapshots import SubtaskSnapshot
 from headrace.runtime.state.hashmap import HashMapStateBackend
@@ -74,8 +80,9 @@ def restored_keys(snapshot: SubtaskSnapshot, groups: range) -> list[Any]:
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     path = str(tmp_path / "a.snapshot")
     snapshot = snapshot_of(filled(KEYS), timers((5, 1), (5, 2), (6, 1)))
-    size = write_snapshot(LocalStorage(), path, snapshot, compress=request.param)
-    assert size == Path(path).stat().st_size
+    seal = write_snapshot(LocalStorage(), path, snapshot, compress=request.param)
+    assert seal.size == Path(path).stat().st_size
+    assert seal == seal_of(LocalStorage(), path)
     return path
 
 
@@ -114,6 +121,34 @@ def test_a_changed_byte_is_noticed(path: str, at: int) -> None:
     Path(path).write_bytes(data)
     with pytest.raises(CheckpointError, match=r"a\.snapshot (is damaged|is not a snapshot)"):
         restored_keys(read_snapshot(LocalStorage(), path), range(GROUPS))
+
+
+@pytest.mark.parametrize("offset", range(-TRAILER.size, 0))
+def test_a_damaged_trailer_never_looks_like_storage_that_is_down(path: str, offset: int) -> None:
+    ref = SnapshotRef(path, 0, frozenset(["op"]), seal_of(LocalStorage(), path))
+    data = bytearray(Path(path).read_bytes())
+    data[offset] ^= 128
+    Path(path).write_bytes(data)
+    with pytest.raises(CheckpointError) as raised:
+        ref.read(LocalStorage())
+    assert raised.value.reason is CheckpointFailureReason.RESTORE_FAILURE
+
+
+def test_an_intact_file_in_the_place_of_another_is_refused(path: str, tmp_path: Path) -> None:
+    storage, wanted = LocalStorage(), SnapshotRef(path, 0, frozenset(["op"]))
+    right = replace(wanted, seal=seal_of(storage, path))
+    assert right.read(storage).checkpoint == 3
+    other = str(tmp_path / "other.snapshot")
+    seal = write_snapshot(storage, other, snapshot_of(filled(KEYS + 1), timers((5, 1))))
+    for wrong, word in (
+        (replace(wanted, subtask=1), "subtask 0, not subtask 1"),
+        (replace(wanted, operators=frozenset(["op", "else"])), "other operators"),
+        (replace(right, path=other), f"with {seal.size} bytes"),
+        (replace(right, seal=replace(right.seal, checkpoint=2)), "not checkpoint 2"),
+    ):
+        with pytest.raises(CheckpointError, match=word) as raised:
+            wrong.read(storage)
+        assert raised.value.reason is CheckpointFailureReason.RESTORE_FAILURE
 
 
 @pytest.mark.parametrize("kept", [0, 5, 30, 10_000, -1])

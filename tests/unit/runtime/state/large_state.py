@@ -15,6 +15,7 @@ from headrace.graph.ids import CheckpointId, SlotId
 from headrace.runtime.epoch import CheckpointRequest
 from headrace.runtime.messages import Snapshotted
 from headrace.runtime.slot_snapshots import SlotSnapshots
+from headrace.runtime.snapshot_files import SnapshotRef
 from headrace.runtime.state.factory import StateBackendSettings
 from headrace.runtime.state.rocksdb_settings import RocksDBSettings
 from tests.property import subtask_fleet
@@ -52,10 +53,9 @@ def main(backend: str, directory: str) -> None:
     assert parts[0].error is None, parts[0].error
     print("saved", flush=True)
     fleet.close()
-    operators = other.subtasks[0].operators.values()
-    snapshots.restore(
-        other.subtasks[0], {o.context.operator_id: [[parts[0].path]] for o in operators}
-    )
+    operators = [o.context.operator_id for o in other.subtasks[0].operators.values()]
+    ref = SnapshotRef(parts[0].path, 0, frozenset(operators), parts[0].seal)
+    snapshots.restore(other.subtasks[0], {operator: [[ref]] for operator in operators})
     other.open()
     entries = sum(b.number_of_entries("value") for b in other.subtasks[0].backends.values())
     other.close()
