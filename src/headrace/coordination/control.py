@@ -99,8 +99,7 @@ class ControlServer:
         if not self._knows_token(connection):
             connection.close()
             return
-        while (data := _received(connection)) is not None:
-            message = pickle.loads(data)
+        while (message := self._received(connection)) is not None:
             if isinstance(message, m.Hello):
                 if message.incarnation != self._incarnation or message.slot in self.hellos:
                     # Spark ran a start task twice, or an old slot came back: not one of ours.
@@ -114,6 +113,17 @@ class ControlServer:
         connection.close()
         if slot is not None and not ended and not self._closed:
             self._on_lost(slot)
+
+    def _received(self, connection: Connection) -> Any:
+        """The next message; None if the other end is gone or cannot be understood any more."""
+        try:
+            return pickle.loads(connection.recv_bytes())
+        except (EOFError, OSError):
+            return None
+        except Exception as error:
+            _log.exception("what a slot sent could not be read")
+            self._on_error(error)
+            return None
 
     def _handle(self, message: Any) -> None:
         try:
@@ -136,14 +146,6 @@ class ControlServer:
         finally:
             self._strangers.remove(connection)
         return True
-
-
-def _received(connection: Connection) -> bytes | None:
-    """The next message; None if the other end is gone."""
-    try:
-        return connection.recv_bytes()
-    except (EOFError, OSError):
-        return None
 
 
 def _wait_at_most(connection: Connection, seconds: float) -> None:

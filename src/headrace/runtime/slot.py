@@ -49,13 +49,31 @@ _GC_THRESHOLD = 100_000
 
 
 class _Control:
-    """The control connection; messages may be sent from any thread."""
+    """The control connection; messages may be sent from any thread.
+
+    It belongs to this process alone. In a process that is forked, by us or by user code, messages
+    take another way: two that write to one connection destroy it.
+    """
 
     def __init__(self, launch: SlotLaunch) -> None:
         self._connection: Connection = Client(launch.control_address, authkey=launch.token.encode())
         self._lock = threading.Lock()
+        self._instead: Callable[[Any], None] | None = None
+        os.register_at_fork(after_in_child=self._forked)
+
+    def _forked(self) -> None:
+        # The slot's end must be seen when the slot ends.
+        self._connection.close()
+        self.send_by(_log_text)
+
+    def send_by(self, other: Callable[[Any], None]) -> None:
+        """Send messages another way, in a forked process."""
+        self._instead = other
 
     def send(self, message: Any) -> None:
+        if self._instead is not None:
+            self._instead(message)
+            return
         try:
             data = pickle.dumps(message, 5)
         except Exception:
@@ -72,6 +90,12 @@ class _Control:
         with socket.socket(fileno=os.dup(self._connection.fileno())) as shared:
             name = shared.getsockname()
         return name[0] if isinstance(name, tuple) else None
+
+
+def _log_text(message: Any) -> None:
+    """What a process of user code prints goes to the slot's log; nothing else of it counts."""
+    if isinstance(message, m.Printed):
+        os.write(2, message.text.encode(errors="replace"))
 
 
 class _Services(SubtaskServices):
@@ -99,6 +123,11 @@ class _ForwardedStream(io.TextIOBase):
     def __init__(self, services: _Services, to_stderr: bool) -> None:
         self._services = services
         self._to_stderr = to_stderr
+        self._rest = ""
+        os.register_at_fork(after_in_child=self._forked)
+
+    def _forked(self) -> None:
+        # The line that was begun is the slot's.
         self._rest = ""
 
     def writable(self) -> bool:
@@ -160,7 +189,7 @@ class Slot:
             launch.token,
             lambda channel, request: self._inbox.put((channel, request)),
         )
-        self._snapshots = SlotSnapshots(self._id, self._control.send)
+        self._snapshots = SlotSnapshots(self._id, self._control.send, self._control.send_by)
         self._taps = RecordTaps(self._id, self._control.send)
         self._current: SubtaskKey | None = None
 
@@ -216,6 +245,12 @@ class Slot:
         except (EOFError, OSError):
             # The coordinator is gone, and with it the job.
             _leave(self._launch, 0)
+        except Exception as error:
+            # Nothing that the coordinator says would be heard any more.
+            failure = report_failure(error, vertex_name="", subtask=None, parallelism=None)
+            with contextlib.suppress(Exception):
+                self._control.send(m.Failed(self._id, failure))
+            _leave(self._launch, 1)
 
     def _sampler(self) -> StackSampler:
         main = threading.main_thread().ident

@@ -152,3 +152,10 @@ def test_many_strangers_keep_no_slot_out(master: Master) -> None:
     assert master.wait_for(lambda: master.messages)
     for connection in (slot, *strangers):
         connection.close()
+
+
+def test_a_message_that_cannot_be_read_is_an_error_at_once(master: Master) -> None:
+    slot = connect(master, 0)
+    slot.send_bytes(b"what two processes wrote at a time")
+    assert master.wait_for(lambda: master.errors and master.lost == [0])
+    slot.close()
