@@ -105,6 +105,17 @@ def transaction(table: Table, name: str, value: int) -> PreparedTransaction:
     return PreparedTransaction(name, xid)
 
 
+def test_names_of_transactions_cannot_leave_their_quotes(table: Table) -> None:
+    name = "odd'; DROP TABLE x; --\\"
+    waiting = transaction(table, name, 1)
+    TransactionCommitter(table.options, FakeWriterContext()).commit([waiting])
+    assert ids(table) == [1]
+    transaction(table, name, 2)
+    with PostgreSql(table.options).connect(print, autocommit=True) as connection:
+        assert PostgreSql.roll_back_stale(connection, ["odd"], set()) == [name]
+    assert ids(table) == [1]
+
+
 def test_a_commit_may_be_repeated(table: Table) -> None:
     waiting = transaction(table, "repeat:1", 1)
     committer = TransactionCommitter(table.options, FakeWriterContext())

@@ -154,6 +154,42 @@ class TestStatements:
         t_env.execute_sql("USE c.db")
         assert t_env.from_path("v").get_schema().get_field_names() == ["b"]
 
+    def test_what_is_shown_can_be_executed_but_for_secrets(self, t_env: TableEnvironment) -> None:
+        t_env.execute_sql(
+            "CREATE TABLE `o``k` (`a``b` INT COMMENT 'it''s', ts TIMESTAMP(3), "
+            "v AS CAST(`a``b` AS VARCHAR), "
+            "WATERMARK FOR ts AS ts - INTERVAL '1' SECONDS) COMMENT 'it''s' "
+            "WITH ('connector' = 'jdbc', 'url' = 'jdbc:mysql://u:pw1@h/d?password=pw2', "
+            "'table-name' = 'it''s', 'password' = 'pw3')"
+        )
+        ((shown,),) = rows(t_env, "SHOW CREATE TABLE `o``k`")
+        assert shown == (
+            "CREATE TABLE `default_catalog`.`default_database`.`o``k` (\n"
+            "  `a``b` INT COMMENT 'it''s',\n"
+            "  `ts` TIMESTAMP(3),\n"
+            "  `v` AS CAST(`a``b` AS VARCHAR),\n"
+            "  WATERMARK FOR `ts` AS `ts` - INTERVAL '1' SECOND\n"
+            ")\n"
+            "COMMENT 'it''s'\n"
+            "WITH (\n  'connector' = 'jdbc',\n  'password' = '******',\n"
+            "  'table-name' = 'it''s',\n"
+            "  'url' = 'jdbc:mysql://u:******@h/d?password=******'\n)\n"
+        )
+        t_env.execute_sql("DROP TABLE `o``k`")
+        t_env.execute_sql(shown)
+        assert rows(t_env, "SHOW CREATE TABLE `o``k`") == [(shown,)]
+
+    def test_catalogs_keep_their_secrets(self, t_env: TableEnvironment) -> None:
+        t_env.execute_sql(
+            "CREATE CATALOG s WITH ('type' = 'generic_in_memory', "
+            "'default-database' = 'it''s;password=pw')"
+        )
+        t_env.execute_sql("CREATE DATABASE s.d WITH ('a.secret' = 'pw')")
+        ((shown,),) = rows(t_env, "SHOW CREATE CATALOG s")
+        assert "'default-database' = 'it''s;password=******'" in shown
+        assert "pw" not in str(rows(t_env, "DESCRIBE CATALOG EXTENDED s"))
+        assert "pw" not in str(rows(t_env, "DESCRIBE DATABASE EXTENDED s.d"))
+
     def test_tables_show_how_they_were_made(self, t_env: TableEnvironment) -> None:
         t_env.execute_sql(
             "CREATE TABLE t (a INT NOT NULL, b STRING COMMENT 'bb', dt STRING, "

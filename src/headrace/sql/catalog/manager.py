@@ -22,7 +22,12 @@ DEFAULT_DATABASE = "default_database"
 
 def quoted(path: Iterable[str]) -> str:
     """A name with its parts in back ticks."""
-    return ".".join(f"`{p}`" for p in path)
+    return ".".join("`" + p.replace("`", "``") + "`" for p in path)
+
+
+def text_literal(text: str) -> str:
+    """A text in single quotes."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 class CatalogManager:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from headrace.common.errors import SqlError
+from headrace.common.secret_settings import without_secrets
 from headrace.sql.catalog import DatabaseEntry
 from headrace.sql.catalog.entries import PartitionEntry
+from headrace.sql.catalog.manager import quoted, text_literal
 from headrace.sql.catalog.partitions import TablePartitions
 from headrace.sql.catalog.registry import CatalogDefinition
 from headrace.sql.parser import statements as s
@@ -23,6 +26,7 @@ __all__ = [
     "describe_database",
     "partition_names",
     "show_create_catalog",
+    "with_clause",
 ]
 
 
@@ -81,7 +85,8 @@ def describe_catalog(session: Session, statement: s.Describe) -> StatementResult
     rows = [("name", name), ("type", found.options.get("type", "generic_in_memory"))]
     rows.append(("comment", found.comment or ""))
     if statement.extended:
-        rows += [(f"option:{k}", v) for k, v in sorted(found.options.items()) if k != "type"]
+        shown = sorted(without_secrets(found.options).items())
+        rows += [(f"option:{k}", v) for k, v in shown if k != "type"]
     return StatementResult.of_rows(["info name", "info value"], rows)
 
 
@@ -91,7 +96,8 @@ def describe_database(session: Session, statement: s.Describe) -> StatementResul
     entry = session.catalogs.catalog(catalog).database(name)
     rows = [("name", name), ("catalog", catalog), ("comment", entry.comment or "")]
     if statement.extended:
-        rows += [(f"property:{k}", v) for k, v in sorted(entry.options.items())]
+        shown = sorted(without_secrets(entry.options).items())
+        rows += [(f"property:{k}", v) for k, v in shown]
     return StatementResult.of_rows(["info name", "info value"], rows)
 
 
@@ -99,10 +105,16 @@ def show_create_catalog(session: Session, statement: s.Show) -> StatementResult:
     """SHOW CREATE CATALOG."""
     name = statement.path[0]
     found = _definition(session, name)
-    options = ",\n".join(f"  '{k}' = '{v}'" for k, v in sorted(found.options.items()))
-    comment = f"COMMENT '{found.comment}'\n" if found.comment else ""
-    text = f"CREATE CATALOG `{name}`\n{comment}WITH (\n{options}\n)\n"
+    comment = f"COMMENT {text_literal(found.comment)}\n" if found.comment else ""
+    options = with_clause(without_secrets(found.options))
+    text = f"CREATE CATALOG {quoted([name])}\n{comment}{options}"
     return StatementResult.of_rows(["result"], [(text,)])
+
+
+def with_clause(options: Mapping[str, str]) -> str:
+    """WITH and options, one on each line."""
+    pairs = [f"  {text_literal(k)} = {text_literal(v)}" for k, v in sorted(options.items())]
+    return "WITH (\n" + ",\n".join(pairs) + "\n)\n"
 
 
 def _partitions(session: Session, path: tuple[str, ...]) -> TablePartitions:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from headrace.common.errors import SqlError
+from headrace.common.secret_settings import without_secrets
 from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog import TableEntry
-from headrace.sql.catalog.manager import quoted
+from headrace.sql.catalog.manager import quoted, text_literal
 from headrace.sql.functions.registry import builtin_registry
 from headrace.sql.parser import statements as s
 from headrace.sql.plan.expressions import Field
@@ -18,6 +20,7 @@ from headrace.sql.session.catalog_statements import (
     describe_database,
     partition_names,
     show_create_catalog,
+    with_clause,
 )
 from headrace.sql.session.jobs import show_jobs
 from headrace.sql.session.result import StatementResult
@@ -106,7 +109,8 @@ def _create(session: Session, statement: s.Show) -> StatementResult:
             f"a {other}. Please use SHOW CREATE {other.upper()} instead."
         )
     temporary = session.catalogs.is_temporary(statement.path)
-    return StatementResult.of_rows(["result"], [(create_statement(full, entry, temporary),)])
+    shown = replace(entry, options=without_secrets(entry.options))
+    return StatementResult.of_rows(["result"], [(create_statement(full, shown, temporary),)])
 
 
 def _models(session: Session, statement: s.Show) -> list[str]:
@@ -216,22 +220,33 @@ def _extras(column: s.ColumnDefinition) -> str | None:
     return None
 
 
-_WORD = re.compile(r"('(?:[^']|'')*')|(`[^`]+`)|([A-Za-z_]\w*)(\s*\()?")
-_KEYWORDS = frozenset(
-    {"AS", "INTERVAL", "SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "YEAR", "AND"}
-    | {"OR", "NOT", "NULL", "CAST", "CASE", "WHEN", "THEN", "ELSE", "END"}
-    | {"IS", "IN", "LIKE", "BETWEEN", "TRUE", "FALSE", "TIMESTAMP", "DATE", "TIME"}
-    | {"INT", "BIGINT", "STRING", "DOUBLE", "FLOAT", "DECIMAL", "BOOLEAN", "TO", "MILLISECOND"}
+_WORD = re.compile(
+    r"(?P<interval>INTERVAL\s+'[^']*'\s+\w+(?:\s+TO\s+\w+)?)"
+    r"|(?P<kept>'(?:[^']|'')*'|`(?:[^`]|``)+`)|(?P<name>[A-Za-z_]\w*)(?P<call>\s*\()?",
+    re.IGNORECASE,
 )
+_KEYWORDS = frozenset({
+    "AND", "AS", "BETWEEN", "BOTH", "CASE", "CAST", "CURRENT_DATE", "CURRENT_TIME",
+    "CURRENT_TIMESTAMP", "DISTINCT", "ELSE", "END", "ESCAPE", "FALSE", "FOR", "FROM", "IN",
+    "INTERVAL", "IS", "LEADING", "LIKE", "LOCALTIME", "LOCALTIMESTAMP", "NOT", "NULL", "ON", "OR",
+    "SIMILAR", "SYMMETRIC", "THEN", "TO", "TRAILING", "TRUE", "UNKNOWN", "WHEN", "DAY", "HOUR",
+    "MINUTE", "MONTH", "SECOND", "YEAR", "ARRAY", "BIGINT", "BINARY", "BOOLEAN", "BYTES", "CHAR",
+    "DATE", "DECIMAL", "DOUBLE", "FLOAT", "INT", "INTEGER", "MAP", "MULTISET", "ROW", "SMALLINT",
+    "STRING", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ", "TINYINT", "VARBINARY", "VARCHAR",
+})  # fmt: skip
+"""Words that are no names unless they stand in back ticks."""
 
 
 def quoted_expression(text: str) -> str:
     """An expression as Flink keeps it: names in back ticks, keywords in capitals."""
 
     def word(found: re.Match[str]) -> str:
-        literal, quoted, name, call = found.groups()
-        if literal or quoted:
-            return literal or quoted
+        if found["interval"]:
+            # SECONDS is another word for SECOND.
+            return re.sub(r"(?<=\w)S\b", "", found["interval"].upper())
+        if found["kept"]:
+            return found["kept"]
+        name, call = found["name"], found["call"]
         if call is not None:
             return f"{name.upper()}{call}"
         return name.upper() if name.upper() in _KEYWORDS else f"`{name}`"
@@ -244,39 +259,41 @@ def create_statement(path: tuple[str, ...], entry: TableEntry, temporary: bool) 
     name = quoted(path)
     kind = "TEMPORARY " if temporary else ""
     if entry.is_view:
-        columns = ",\n".join(f"  `{c.name}`" for c in entry.columns)
+        columns = ",\n".join(f"  {quoted([c.name])}" for c in entry.columns)
         return f"CREATE {kind}VIEW {name} (\n{columns}\n)\nAS {entry.view_text or ''}\n"
     lines = [_column_line(c) for c in entry.columns]
     if entry.watermark is not None:
-        column = ".".join(f"`{p}`" for p in entry.watermark.column)
+        column = quoted(entry.watermark.column)
         lines.append(f"WATERMARK FOR {column} AS {quoted_expression(entry.watermark.text)}")
     if entry.primary_key:
-        key = ", ".join(f"`{k}`" for k in entry.primary_key)
         label = entry.primary_key_name or "PK_" + "_".join(entry.primary_key)
-        lines.append(f"CONSTRAINT `{label}` PRIMARY KEY ({key}) NOT ENFORCED")
+        key = _listed(entry.primary_key)
+        lines.append(f"CONSTRAINT {quoted([label])} PRIMARY KEY ({key}) NOT ENFORCED")
     body = ",\n".join(f"  {x}" for x in lines)
     text = f"CREATE {kind}TABLE {name} (\n{body}\n)"
     if entry.comment:
-        text += f"\nCOMMENT '{entry.comment}'"
+        text += f"\nCOMMENT {text_literal(entry.comment)}"
     if entry.partition_keys:
-        keys = ", ".join(f"`{k}`" for k in entry.partition_keys)
-        text += f"\nPARTITIONED BY ({keys})"
-    options = ",\n".join(f"  '{k}' = '{v}'" for k, v in sorted(entry.options.items()))
-    return f"{text}\nWITH (\n{options}\n)\n"
+        text += f"\nPARTITIONED BY ({_listed(entry.partition_keys)})"
+    return f"{text}\n{with_clause(entry.options)}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(quoted([name]) for name in names)
 
 
 def _column_line(column: s.ColumnDefinition) -> str:
     if column.type is None:
-        text = f"`{column.name}` AS {quoted_expression(column.expression_text)}"
+        text = f"{quoted([column.name])} AS {quoted_expression(column.expression_text)}"
     else:
-        text = f"`{column.name}` {sql_type_text(column.type)}"
+        text = f"{quoted([column.name])} {sql_type_text(column.type)}"
     extras = _extras(column)
     if column.metadata and extras:
         text += f" {extras}"
-    return f"{text} COMMENT '{column.comment}'" if column.comment else text
+    return f"{text} COMMENT {text_literal(column.comment)}" if column.comment else text
 
 
 def sql_type_text(type_: Any) -> str:
     """A type as SHOW CREATE TABLE writes it."""
-    text: str = type_.sql_text()
-    return re.sub(r"\bSTRING\b", "VARCHAR(2147483647)", text)
+    text = re.sub(r"\bSTRING\b", "VARCHAR(2147483647)", type_.sql_text())
+    return re.sub(r"\bBYTES\b", "VARBINARY(2147483647)", text)

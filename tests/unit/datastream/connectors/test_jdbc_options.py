@@ -186,3 +186,26 @@ def test_a_missing_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ConfigurationError, match=r"pip install 'headrace\[jdbc\]'"):
         JdbcSink.sink(INSERT, ROW, options())
+
+
+def test_names_cannot_leave_their_quotes() -> None:
+    sql = upsert_statement(options(), 's."t', ['a"; --', "k"], ["k"])
+    assert sql.startswith('INSERT INTO "s"."""t" ("a""; --", "k") VALUES')
+    assert 'SET "a""; --" = EXCLUDED."a""; --"' in sql
+    sql = upsert_statement(options("jdbc:mysql://db/shop"), "t`", ["a`b", "k"], ["k"])
+    assert sql.startswith("INSERT INTO `t``` (`a``b`, `k`) VALUES")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "jdbc:oracle://u:hidden@db/shop?password=hidden",
+        "postgresql://u:hidden@db/shop?password=hidden",
+        "jdbc:mysql://u:hidden@db:x/shop?password=hidden",
+    ],
+)
+def test_an_error_does_not_show_passwords(url: str) -> None:
+    with pytest.raises(GraphError) as error:
+        JdbcUrl.parse(url)
+    assert "hidden" not in str(error.value)
+    assert "db" in str(error.value)

@@ -174,7 +174,7 @@ class PostgreSql(Database):
     def prepare(connection: Any, name: str) -> str:
         """Make the transaction of a connection wait for its commit; the id that the server has."""
         (xid,) = connection.execute("SELECT pg_current_xact_id()::text").fetchone()
-        connection.execute(f"PREPARE TRANSACTION '{name}'")
+        connection.execute(_of_transaction("PREPARE TRANSACTION", name))
         # The transaction belongs to nobody now; this ends what the driver takes for one.
         connection.rollback()
         return str(xid)
@@ -185,7 +185,7 @@ class PostgreSql(Database):
         from psycopg import errors
 
         try:
-            connection.execute(f"COMMIT PREPARED '{name}'")
+            connection.execute(_of_transaction("COMMIT PREPARED", name))
         except errors.UndefinedObject:
             (status,) = connection.execute("SELECT pg_xact_status(%s::xid8)", [xid]).fetchone()
             if status == "aborted":
@@ -202,8 +202,15 @@ class PostgreSql(Database):
         ).fetchall()
         stale = [gid for (gid,) in rows if gid.startswith(tuple(prefixes)) and gid not in keep]
         for gid in stale:
-            connection.execute(f"ROLLBACK PREPARED '{gid}'")
+            connection.execute(_of_transaction("ROLLBACK PREPARED", gid))
         return stale
+
+
+def _of_transaction(command: str, name: str) -> Any:
+    """A command that takes the name of a transaction as text, but not as a parameter."""
+    from psycopg import sql
+
+    return sql.SQL(command + " {}").format(sql.Literal(name))
 
 
 class MySql(Database):

@@ -14,6 +14,7 @@ from headrace.common.types import Row
 from headrace.datastream.connectors.base import ReadBatch, SourceReader, SplitEnumerator
 from headrace.datastream.connectors.jdbc.database import Database, ServerAwayError, database_of
 from headrace.datastream.connectors.jdbc.source import JdbcSource, JdbcSplit, PartitionColumn
+from headrace.datastream.connectors.jdbc.statements import quoted_name
 
 __all__ = ["ScanEnumerator", "ScanReader", "ranges"]
 
@@ -59,17 +60,13 @@ class ScanEnumerator(SplitEnumerator):
             # No rows, or none with a value.
             sql = f"SELECT * FROM ({source.sql}) AS headrace_scan"
             return [JdbcSplit("0", sql)]
-        return _ranged(source.sql, column, self._quoted(column.name))
-
-    def _quoted(self, name: str) -> str:
-        mark = '"' if self._source.connection_options.url.product == "postgresql" else "`"
-        return f"{mark}{name}{mark}"
+        return _ranged(source.sql, column, quoted_name(source.connection_options, column.name))
 
     def _with_bounds(self, column: PartitionColumn) -> PartitionColumn:
         options = replace(self._source.connection_options, wait_for_server_s=0)
         database = database_of(options)
         connection = database.connect(lambda text: None)
-        name = self._quoted(column.name)
+        name = quoted_name(options, column.name)
         sql = f"SELECT MIN({name}), MAX({name}) FROM ({self._source.sql}) AS headrace_scan"
         try:
             with connection.cursor() as cursor:

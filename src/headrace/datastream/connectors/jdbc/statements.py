@@ -8,7 +8,13 @@ from collections.abc import Callable, Sequence
 from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.datastream.connectors.jdbc.options import JdbcConnectionOptions
 
-__all__ = ["count_placeholders", "quoted_name", "translate_placeholders", "upsert_statement"]
+__all__ = [
+    "count_placeholders",
+    "quoted_name",
+    "quoted_path",
+    "translate_placeholders",
+    "upsert_statement",
+]
 
 # What may contain a question mark that is no placeholder comes before the question mark itself.
 _TOKEN = re.compile(
@@ -52,8 +58,9 @@ def translate_placeholders(sql: str, placeholder: Callable[[int], str] | None = 
 
 
 def quoted_name(options: JdbcConnectionOptions, name: str) -> str:
-    """A name as the database's dialect quotes it."""
-    return f'"{name}"' if options.url.product == "postgresql" else f"`{name}`"
+    """A name as the database's dialect quotes it, whatever characters it has."""
+    mark = '"' if options.url.product == "postgresql" else "`"
+    return f"{mark}{name.replace(mark, mark * 2)}{mark}"
 
 
 def quoted_path(options: JdbcConnectionOptions, table: str) -> str:

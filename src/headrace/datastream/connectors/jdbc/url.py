@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from headrace.common.errors import FunctionTypeError, GraphError
+from headrace.common.secret_settings import masked
 
 __all__ = ["JdbcUrl"]
 
@@ -28,19 +29,20 @@ class JdbcUrl:
         """Take a URL apart."""
         if not isinstance(url, str):
             raise FunctionTypeError(f"a JDBC URL is a str, not {url!r}")
+        shown = masked(repr(url))
         scheme, _, rest = url.partition(":")
         parts = urlsplit(rest)
         if scheme != "jdbc" or not rest or not parts.path.strip("/"):
-            raise GraphError(f"{url!r} is not a JDBC URL of the form {_FORM}")
+            raise GraphError(f"{shown} is not a JDBC URL of the form {_FORM}")
         if parts.scheme not in _PORTS:
             raise GraphError(
-                f"there is no connector for {parts.scheme!r} in {url!r}: it can be "
+                f"there is no connector for {parts.scheme!r} in {shown}: it can be "
                 f"{', '.join(_PORTS)}"
             )
         try:
             port = parts.port or _PORTS[parts.scheme]
         except ValueError as error:
-            raise GraphError(f"{url!r}: {error}") from None
+            raise GraphError(f"{shown}: {error}") from None
         return cls(
             parts.scheme,
             parts.hostname or "localhost",
