@@ -119,6 +119,8 @@ def run(gateway: object, t_env: object, query: str) -> dict[str, object]:
         return {"columns": columns, "tableau": stream.toString("UTF-8").splitlines()}
     except Exception as error:
         java = getattr(error, "java_exception", None)
+        while java is not None and java.getCause() is not None:
+            java = java.getCause()
         message = java.getMessage() if java is not None else str(error)
         return {"error": str(message)[:500]}
 

@@ -314,6 +314,17 @@ def test_result_types_have_many_forms(
     assert ["plum", None] in rows_of(t_env, table)
 
 
+def test_a_table_function_needs_no_arguments(t_env: StreamTableEnvironment, orders: Table) -> None:
+    @udtf(result_types=["INT"])
+    def two() -> Any:
+        yield from (1, 2)
+
+    t_env.create_temporary_view("o", orders.filter(col("item") == "pear"))
+    t_env.create_temporary_function("two", two)
+    table = t_env.sql_query("SELECT item, k FROM o, LATERAL TABLE(two()) AS t(k)")
+    assert rows_of(t_env, table) == [["pear", 1], ["pear", 2]]
+
+
 def _numbers(t_env: StreamTableEnvironment) -> Table:
     """Numbers with processing time, in one order."""
     env = t_env._session.env

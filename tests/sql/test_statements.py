@@ -140,6 +140,12 @@ def test_the_state_of_an_aggregate_has_a_hint_for_how_long_it_is_kept() -> None:
         session.plan(query.format("s", "soon"))
 
 
+def test_options_are_for_tables_and_not_for_views() -> None:
+    session = with_tables()
+    with pytest.raises(SqlError, match=r"View '`default_catalog`.`default_database`.`cheap`' ca"):
+        session.plan("SELECT * FROM cheap /*+ OPTIONS('path' = 'x') */")
+
+
 def test_a_query_sees_the_watermark_and_the_database() -> None:
     session = with_tables()
     # A row for each epoch: the watermark is that of the rows before.

@@ -315,6 +315,11 @@ class ExpressionBinder:
         if len(node.args) < 2:
             raise self.context.error(f"{name} takes a value and a list of values", node.span)
         value, *items = (self.bind(a) for a in node.args)
+        if common_type([i.type for i in items]) is None:
+            given = ", ".join(i.type.sql_text() for i in items)
+            raise self.context.error(
+                f"Values in expression list must have compatible types, not {given}", node.span
+            )
         wanted = common_type([value.type, *(i.type for i in items)])
         constants = all(isinstance(i, Literal) for i in items)
         if constants and wanted is not None:

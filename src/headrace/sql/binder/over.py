@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from headrace.sql import types as t
 from headrace.sql.binder.aggregation import NUMBERING, parts_of, split_constants
+from headrace.sql.binder.constants import fold
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
@@ -182,7 +183,7 @@ class _OverBinder(ExpressionBinder):
         """Rows or milliseconds before the current row, less than 0 behind it; None: all."""
         if bound.distance is None:
             return 0 if bound.current else None
-        value = self._inner.bind(bound.distance)
+        value = fold(self._inner.bind(bound.distance), self.context.zone)
         wanted: tuple[type, ...] = (t.IntegralType,) if over.rows else (t.DayTimeIntervalType,)
         if not over.rows and self.context.batch:
             wanted = (t.DayTimeIntervalType, t.NumericType)

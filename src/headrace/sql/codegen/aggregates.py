@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.common.errors import SqlError
+from headrace.sql.codegen.arithmetic import may_be_null
 from headrace.sql.codegen.code import GeneratedCode
 from headrace.sql.codegen.recipes import (
     RECIPES,
@@ -213,7 +214,7 @@ def _write_rows(
         elif arguments:
             writer.line(f"x = ({', '.join(arguments)},)")
         if not nulls:
-            nullable = [n for n, x in zip(arguments, call.arg_types, strict=True) if x.is_nullable]
+            nullable = [n for n, x in zip(arguments, call.arg_types, strict=True) if may_be_null(x)]
             tests += [f"{'x' if len(arguments) == 1 else n} is not None" for n in nullable]
         if tests:
             with writer.block(f"if {' and '.join(tests)}:"):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from headrace.sql import types as t
 from headrace.sql.codegen.writer import CodeWriter
 from headrace.sql.types import DataType
-from headrace.sql.types.type_rules import is_interval, is_timestamp
+from headrace.sql.types.type_rules import MAX_DECIMAL, as_decimal, is_interval, is_timestamp
 
 OPERATORS = {"PLUS": "+", "MINUS": "-", "TIMES": "*", "DIVIDE": "/", "MOD": "%"}
 OPERATORS["MINUS_PREFIX"] = "-"
@@ -31,6 +31,8 @@ def code(
 ) -> str:
     """Code for an operator of arguments that are not NULL."""
     if operator == "MINUS_PREFIX":
+        if isinstance(result, t.DecimalType):
+            return f"{writer.reference('arithmetic:negative')}({args[0]})"
         negative = f"-{args[0]}"
         return wrapped(writer, negative, result) if isinstance(result, t.IntegralType) else negative
     if any(is_interval(x) for x in types):
@@ -50,6 +52,25 @@ def code(
     if isinstance(result, t.FloatType):
         return f"{writer.reference('arithmetic:float32')}({text})"
     return text
+
+
+def may_be_null(type_: DataType) -> bool:
+    """Whether code looks for NULL: decimals with too many digits are NULL even if NOT NULL."""
+    return type_.is_nullable or isinstance(type_, t.DecimalType)
+
+
+def overflows(types: Sequence[DataType], result: DataType) -> bool:
+    """Whether a decimal of some arguments, CAST's or an operator's, may have too many digits."""
+    if not isinstance(result, t.DecimalType):
+        return False
+    if len(types) > 1:
+        return result.precision == MAX_DECIMAL
+    if not isinstance(types[0], t.DecimalType | t.IntegralType):
+        return True
+    source = as_decimal(types[0])
+    # Rounding may carry into a digit more.
+    room = result.precision - result.scale - (source.scale > result.scale)
+    return source.precision - source.scale > room
 
 
 def wrapped(writer: CodeWriter, text: str, type_: t.IntegralType) -> str:

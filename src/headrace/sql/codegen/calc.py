@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.sql.codegen.code import GeneratedCode
-from headrace.sql.codegen.expressions import ExpressionCompiler
+from headrace.sql.codegen.expressions import ExpressionCompiler, row_code
 from headrace.sql.codegen.writer import CodeWriter
 from headrace.sql.plan.expressions import Column, Expression, columns_used
 
@@ -78,8 +78,3 @@ def _picked(projections: Sequence[Expression], changelog: bool) -> str:
     parts = [f"r[{p.index}]" for p in projections if isinstance(p, Column)]
     parts += ["r[-1]"] * changelog
     return row_code(parts)
-
-
-def row_code(parts: Sequence[str]) -> str:
-    """A tuple of parts."""
-    return f"({', '.join(parts)},)" if parts else "()"

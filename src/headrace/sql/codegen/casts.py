@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.sql import types as t
-from headrace.sql.codegen.arithmetic import wrapped
+from headrace.sql.codegen.arithmetic import decimal_argument, wrapped
 from headrace.sql.codegen.writer import CodeWriter
 from headrace.sql.types import DataType
 from headrace.sql.types.type_rules import is_binary, is_character, is_timestamp
@@ -172,9 +172,8 @@ def _to_number(writer: CodeWriter, code: str, source: DataType, target: t.Numeri
         code = f"int({code})"
         source = t.IntType(False)
     if isinstance(target, t.DecimalType):
+        number = decimal_argument(writer, code, source)
         fit = writer.reference("arithmetic:fit_decimal")
-        of = writer.reference("arithmetic:decimal_of")
-        number = code if isinstance(source, t.DecimalType) else f"{of}({code})"
         return f"{fit}({number}, {target.precision}, {target.scale})"
     if isinstance(target, t.FloatType):
         return f"{writer.reference('arithmetic:float32')}(float({code}))"

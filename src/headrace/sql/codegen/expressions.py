@@ -37,6 +37,11 @@ _ELIFS = 50
 _BLOCKS_OF_COALESCE = 8
 
 
+def row_code(parts: Sequence[str]) -> str:
+    """A tuple of parts."""
+    return f"({', '.join(parts)},)" if parts else "()"
+
+
 class ExpressionCompiler:
     """Writes code for expressions over a row whose columns are in variables.
 
@@ -92,7 +97,9 @@ class ExpressionCompiler:
         if not checks:
             return f"({code})"
         nulls = " or ".join(f"{c} is None" for c in dict.fromkeys(checks))
-        return f"(None if {nulls} else {code})"
+        # As in Flink: what cannot be NULL is not TRUE.
+        false = isinstance(e.type, t.BooleanType) and not e.type.is_nullable
+        return f"({'False' if false else 'None'} if {nulls} else {code})"
 
     def condition(self, e: Expression) -> str:
         """Code that is true where the expression is TRUE, false where it is FALSE or NULL."""
@@ -120,7 +127,7 @@ class ExpressionCompiler:
         if isinstance(e, Call) and self._passes_null_on(e) and not self._ends_line(e):
             return f"({self._call(e, checks)})"
         code = self.value(e)
-        if e.type.is_nullable:
+        if e.type.is_nullable if isinstance(e, Literal) else arithmetic.may_be_null(e.type):
             code = self.writer.atom(code)
             checks.append(code)
         return code
@@ -133,6 +140,10 @@ class ExpressionCompiler:
         arguments_nullable = any(a.type.is_nullable for a in e.args)
         if e.type.is_nullable and not arguments_nullable:
             return False
+        if function.name in (*arithmetic.OPERATORS, "CAST"):
+            types = [a.type for a in e.args]
+            if arithmetic.overflows(types, e.type):
+                return False
         return not any(s.nullable for s in getattr(function, "signatures", ())) and (
             function.name not in ("TRY_CAST", "ITEM")
         )
@@ -163,7 +174,7 @@ class ExpressionCompiler:
         if not code:
             raise NotImplementedError(f"no code for {e.function.name}")
         if "{" in code:
-            return str(code.format(*args, args=", ".join(args)))
+            return str(code.format(*args, args=", ".join(args), row=row_code(args)))
         if e.function.zoned:
             args = [self.writer.zone_constant(), *args]
         return f"{self.writer.reference(code)}({', '.join(args)})"
@@ -281,7 +292,8 @@ class ExpressionCompiler:
             code = f"({not negated} if {checked} in {held} else None)"
         else:
             code = f"({checked} {'not in' if negated else 'in'} {held})"
-        return f"(None if {checked} is None else {code})" if e.args[0].type.is_nullable else code
+        nullable = arithmetic.may_be_null(e.args[0].type)
+        return f"(None if {checked} is None else {code})" if nullable else code
 
     def _json_string(self, e: Call) -> str:
         (value,) = e.args

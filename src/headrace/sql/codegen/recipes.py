@@ -30,6 +30,9 @@ def _added(p: Place, target: str, value: str, sign: str) -> str:
     if isinstance(type_, t.FloatType):
         # Flink adds in 32 bits, and so its sums show.
         return f"{target} = {p.writer.reference('arithmetic:float32')}({total})"
+    if isinstance(type_, t.DecimalType):
+        exact = p.writer.reference(f"arithmetic:{'plus' if sign == '+' else 'minus'}")
+        return f"{target} = {exact}({target}, {value})"
     return f"{target} = {total}"
 
 

@@ -80,7 +80,7 @@ def _map_of_arrays(types: Sequence[DataType]) -> DataType | None:
 FUNCTIONS = [
     scalar("ARRAY", "any+", _array, "({args},)", strict=False),
     scalar("MAP", "any+", _map, "containers:make_map", strict=False),
-    scalar("ROW", "any+", _row, "({args},)", strict=False),
+    scalar("ROW", "any+", _row, "{row}", strict=False),
     scalar("ITEM", "any, any", _item, table_name="at"),
     scalar("OBJECT_OF", "string, any*", "arg0", "({args},)", strict=False),
     scalar("OBJECT_UPDATE", "row, any*", "arg0", "containers:update_fields", strict=False),

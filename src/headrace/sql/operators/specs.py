@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 from headrace.graph.specs import OperatorSpec
 from headrace.sql.codegen.aggregates import AggregateCode
 from headrace.sql.codegen.code import GeneratedCode
+from headrace.sql.plan.expressions import Schema
 from headrace.sql.plan.patterns import PatternVariable, Reference
+from headrace.sql.types import DecimalType
 
 _PACKAGE = "headrace.sql.operators"
 
@@ -499,10 +501,20 @@ class NotNullSpec(OperatorSpec):
 
     columns: tuple[int, ...]
     names: tuple[str, ...]
-    drop: bool
+    drop: bool = False
 
     kind: ClassVar[str] = "ConstraintEnforcer"
     operator: ClassVar[str] = f"{_PACKAGE}.not_null:NotNullOperator"
+
+    @classmethod
+    def of_decimals(cls, schema: Schema) -> NotNullSpec | None:
+        """For results: of what is NOT NULL, only a decimal with too many digits may be NULL."""
+        columns = tuple(
+            i
+            for i, f in enumerate(schema)
+            if isinstance(f.type, DecimalType) and not f.type.is_nullable
+        )
+        return cls(columns, tuple(schema.names[i] for i in columns)) if columns else None
 
 
 @dataclass(frozen=True)

@@ -287,7 +287,9 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
                 sized = DataTypes.VARCHAR
             if word == "BINARY" and self._match_text_seq("VARYING"):
                 sized = DataTypes.VARBINARY
-            length: DataType = sized((self._numbers((1, _LONGEST)) or [1])[0])
+            varying = sized in (DataTypes.VARCHAR, DataTypes.VARBINARY)
+            default = t.MAX_LENGTH if varying else 1
+            length: DataType = sized((self._numbers((1, t.MAX_LENGTH)) or [default])[0])
             return length
         if word in ("DECIMAL", "DEC", "NUMERIC"):
             precision, scale = ([*self._numbers((1, 38), (0, 38)), 0, 0])[:2]
@@ -358,7 +360,6 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
         return t.RowField(name, type_, comment)
 
 
-_LONGEST = 2**31 - 1
 _SIMPLE_TYPES: dict[str, Any] = {
     "BOOLEAN": DataTypes.BOOLEAN,
     "TINYINT": DataTypes.TINYINT,

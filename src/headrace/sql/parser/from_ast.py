@@ -16,7 +16,7 @@ from headrace.sql.parser import syntax as x
 from headrace.sql.parser.dialect import NamedArgument, TableArgument, TypeNode
 from headrace.sql.parser.excerpts import SpannedError
 from headrace.sql.types.intervals import interval_constant
-from headrace.sql.types.type_rules import decimal_type_of, literal_type
+from headrace.sql.types.type_rules import literal_type
 
 __all__ = ["expression_node", "order_nodes", "over_of"]
 
@@ -103,13 +103,15 @@ def _literal(node: Any) -> x.Node:
 
 def number_constant(text: str, span: x.Span | None = None) -> x.Constant:
     """A number as it is written: whole, exact, or with an exponent."""
-    if text.isdigit():
-        value: Any = int(text)
-        return x.Constant(value, literal_type(value), span=span)
     if "e" in text.lower():
         return x.Constant(float(text), t.DoubleType(False), span=span)
-    value = Decimal(text)
-    return x.Constant(value, decimal_type_of(value), span=span)
+    whole, _, fraction = text.partition(".")
+    if not fraction:
+        value = int(whole)
+        return x.Constant(value, literal_type(value), span=span)
+    # All digits count that are written: 0.5 is a DECIMAL(2, 1).
+    type_ = t.DecimalType(len(whole) + len(fraction), len(fraction), False)
+    return x.Constant(Decimal(text), type_, span=span)
 
 
 def _column(node: Any) -> x.Node:

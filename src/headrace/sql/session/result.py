@@ -71,7 +71,7 @@ class StatementResult:
         used = types or [VarCharType(MAX_LENGTH)] * len(names)
         schema = Schema(tuple(Field(a, b) for a, b in zip(names, used, strict=True)))
         held = [(0, tuple(r)) for r in rows]
-        tableau = {"kinds": False, "by_type": False, "most_width": 1 << 30}
+        tableau = {"kinds": False, "by_type": False, "most_width": 1 << 30, "null": ""}
         return StatementResult(
             schema, lambda: iter(held), has_content, tableau=tableau, plain=plain
         )

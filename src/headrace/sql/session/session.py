@@ -18,6 +18,7 @@ from headrace.sql.binder import BindingContext, QueryBinder
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.catalog import CatalogManager, TableEntry
+from headrace.sql.catalog.manager import quoted
 from headrace.sql.connectors.base import TableSink, find_factory
 from headrace.sql.connectors.not_null import enforced
 from headrace.sql.connectors.upsert_materialize import (
@@ -168,6 +169,11 @@ class Session:
         entry = self.catalogs.find_table(path)
         if entry is None:
             return None
+        if entry.is_view and options:
+            raise SqlError(
+                f"View '{quoted(self.catalogs.full_path(path))}' cannot be enriched with new "
+                "options. Hints can only be applied to tables."
+            )
         if entry.plan is not None:
             plan: n.Node = entry.plan
             return plan

@@ -48,6 +48,7 @@ class Tableau:
         by_type: Widths by type, so that rows can be shown before all are there.
         most_width: No column is wider.
         texts: Whether rows hold the texts of their values already.
+        null: What stands for NULL.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Tableau:
         by_type: bool = True,
         most_width: int = _MOST_WIDTH,
         texts: bool = False,
+        null: str = NULL,
     ) -> None:
         self._names = schema.names
         self._kinds = kinds
@@ -66,7 +68,7 @@ class Tableau:
         makers = [
             str if texts else sql_text(x, ZoneInfo(zone), printing=True) for x in schema.types
         ]
-        self._texts = [_or_null(x) for x in makers]
+        self._texts = [_or(null, x) for x in makers]
         self._types = schema.types
 
     def print(self, rows: Iterable[tuple[int, Sequence[Any]]], write: Callable[[str], Any]) -> int:
@@ -143,8 +145,8 @@ class Tableau:
         write(f"{count} row in set" if count == 1 else f"{count} rows in set")
 
 
-def _or_null(text: Callable[[Any], str]) -> Callable[[Any], str]:
-    return lambda v: NULL if v is None else text(v)
+def _or(null: str, text: Callable[[Any], str]) -> Callable[[Any], str]:
+    return lambda v: null if v is None else text(v)
 
 
 def display_width(text: str) -> int:

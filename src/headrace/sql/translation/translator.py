@@ -18,7 +18,9 @@ from headrace.graph.transformation import (
     UnionTransformation,
 )
 from headrace.sql.codegen.calc import value_code
+from headrace.sql.connectors.streams import with_operator
 from headrace.sql.operators.row_watermarks import RowWatermarks
+from headrace.sql.operators.specs import NotNullSpec
 from headrace.sql.physical import nodes as ph
 from headrace.sql.physical.passes import physical_plans
 from headrace.sql.physical.settings import PlanSettings
@@ -47,9 +49,11 @@ class StreamTranslator:
         self._done: dict[n.Node, Transformation] = {}
 
     def stream(self, plan: n.Node) -> DataStream[Any]:
-        """The stream of an optimized plan's rows."""
+        """The stream of an optimized plan's rows; decimals that are NOT NULL are looked at."""
         (physical,) = physical_plans([plan], self.settings)
-        return DataStream(self.env, self.translate(physical))
+        stream: DataStream[Any] = DataStream(self.env, self.translate(physical))
+        spec = NotNullSpec.of_decimals(plan.schema)
+        return stream if spec is None else with_operator(stream, "ConstraintEnforcer", spec)
 
     def sinks(self, plans: Sequence[n.Node]) -> None:
         """Adds what writes to tables; whatever the plans share is there once."""

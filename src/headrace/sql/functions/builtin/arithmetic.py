@@ -9,7 +9,12 @@ from typing import Any
 from headrace.common.errors import HeadraceError
 
 _FLOAT = struct.Struct("f")
-_WIDE = Context(prec=80, rounding=ROUND_HALF_UP)
+# The product of two numbers of 38 digits, and any sum of them. Python's own context rounds to 28.
+WIDE = Context(prec=80, rounding=ROUND_HALF_UP)
+# Flink rounds a quotient to 38 digits before it rounds it to its scale.
+_QUOTIENT = Context(prec=38, rounding=ROUND_HALF_UP)
+
+plus, minus, negative, absolute = WIDE.add, WIDE.subtract, WIDE.minus, WIDE.abs
 
 
 def wrap8(value: int) -> int:
@@ -72,7 +77,7 @@ def modulo_float(left: float, right: float) -> float:
 def fit_decimal(value: Decimal, precision: int, scale: int) -> Decimal | None:
     """Rounded half up to a scale; NULL if it has too many digits."""
     try:
-        rounded = value.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _WIDE)
+        rounded = value.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, WIDE)
     except InvalidOperation:
         return None
     digits = rounded.adjusted() + 1
@@ -80,27 +85,27 @@ def fit_decimal(value: Decimal, precision: int, scale: int) -> Decimal | None:
 
 
 def add_decimal(left: Decimal, right: Decimal, precision: int, scale: int) -> Decimal | None:
-    return fit_decimal(_WIDE.add(left, right), precision, scale)
+    return fit_decimal(plus(left, right), precision, scale)
 
 
 def subtract_decimal(left: Decimal, right: Decimal, precision: int, scale: int) -> Decimal | None:
-    return fit_decimal(_WIDE.subtract(left, right), precision, scale)
+    return fit_decimal(minus(left, right), precision, scale)
 
 
 def multiply_decimal(left: Decimal, right: Decimal, precision: int, scale: int) -> Decimal | None:
-    return fit_decimal(_WIDE.multiply(left, right), precision, scale)
+    return fit_decimal(WIDE.multiply(left, right), precision, scale)
 
 
 def divide_decimal(left: Decimal, right: Decimal, precision: int, scale: int) -> Decimal | None:
     if not right:
         raise HeadraceError(f"Division by zero: {left} / 0")
-    return fit_decimal(_WIDE.divide(left, right), precision, scale)
+    return fit_decimal(_QUOTIENT.divide(left, right), precision, scale)
 
 
 def modulo_decimal(left: Decimal, right: Decimal, precision: int, scale: int) -> Decimal | None:
     if not right:
         raise HeadraceError(f"Division by zero: MOD({left}, 0)")
-    return fit_decimal(_WIDE.remainder(left, right), precision, scale)
+    return fit_decimal(WIDE.remainder(left, right), precision, scale)
 
 
 def decimal_of(value: Any) -> Decimal:

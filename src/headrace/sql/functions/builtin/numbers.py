@@ -10,6 +10,9 @@ from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from typing import Any
 
+from headrace.sql.functions.builtin.arithmetic import WIDE
+from headrace.sql.functions.builtin.arithmetic import absolute as exact_absolute
+
 _NAN = float("nan")
 
 
@@ -79,21 +82,25 @@ def cot(value: float) -> float:
     return 1 / math.tan(value) if value else math.inf
 
 
+def absolute(value: Any) -> Any:
+    return exact_absolute(value) if isinstance(value, Decimal) else abs(value)
+
+
 def ceiling(value: Any) -> Any:
     if isinstance(value, float):
         return float(math.ceil(value)) if math.isfinite(value) else value
-    return value.quantize(Decimal(1), ROUND_CEILING) if isinstance(value, Decimal) else value
+    return _scaled(value, 0, ROUND_CEILING) if isinstance(value, Decimal) else value
 
 
 def floor(value: Any) -> Any:
     if isinstance(value, float):
         return float(math.floor(value)) if math.isfinite(value) else value
-    return value.quantize(Decimal(1), ROUND_FLOOR) if isinstance(value, Decimal) else value
+    return _scaled(value, 0, ROUND_FLOOR) if isinstance(value, Decimal) else value
 
 
 def sign(value: Any) -> Any:
     if isinstance(value, Decimal):
-        return Decimal((value > 0) - (value < 0)).quantize(value)
+        return Decimal((value > 0) - (value < 0)).quantize(value, context=WIDE)
     if isinstance(value, float):
         return value if value != value else float((value > 0) - (value < 0))
     return (value > 0) - (value < 0)
@@ -103,17 +110,21 @@ def _to_digits(value: Any, digits: int, how: str) -> Any:
     if isinstance(value, float):
         if not math.isfinite(value):
             return value
-        return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), how))
+        return float(_scaled(Decimal(repr(value)), digits, how))
     if isinstance(value, Decimal):
         exponent = value.as_tuple().exponent
         scale = -exponent if isinstance(exponent, int) else 0
         if digits >= scale:
             return value
-        rounded = value.quantize(Decimal(1).scaleb(-digits), how)
-        return rounded.quantize(Decimal(1)) if digits < 0 else rounded
+        rounded = _scaled(value, digits, how)
+        return _scaled(rounded, 0, how) if digits < 0 else rounded
     if digits >= 0:
         return value
-    return int(Decimal(value).quantize(Decimal(1).scaleb(-digits), how))
+    return int(_scaled(Decimal(value), digits, how))
+
+
+def _scaled(value: Decimal, digits: int, how: str) -> Decimal:
+    return value.quantize(Decimal(1).scaleb(-digits), how, WIDE)
 
 
 def rounded(value: Any, digits: int = 0) -> Any:

@@ -35,10 +35,12 @@ def item(variant: str, key: str | int) -> str | None:
     """A field of an object, or an element of an array, the first is 1."""
     value = _loaded(variant)
     if isinstance(key, str):
-        return _text(value[key]) if isinstance(value, dict) and key in value else None
-    if isinstance(value, list) and 1 <= key <= len(value):
-        return _text(value[key - 1])
-    return None
+        if not isinstance(value, dict):
+            raise HeadraceError(f"[{key!r}] takes a field of an object, but the variant is {value}")
+        return _text(value[key]) if key in value else None
+    if not isinstance(value, list):
+        raise HeadraceError(f"[{key}] takes an element of an array, but the variant is {value}")
+    return _text(value[key - 1]) if 1 <= key <= len(value) else None
 
 
 def _parsed(text: str, allow_duplicate_keys: bool) -> str:
