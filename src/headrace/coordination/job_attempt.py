@@ -96,6 +96,7 @@ class JobAttempt:
         self._failed_slot: SlotId | None = None
         self._cancelled = False
         self._woken = False
+        self._rescheduled = False
         self._ready: set[SlotId] = set()
         self._closed: dict[SlotId, m.Closed] = {}
         self.reports: dict[SubtaskKey, EpochReport] = {}
@@ -248,13 +249,25 @@ class JobAttempt:
         slots = map(SlotId, range(self._physical.slots))
         return min((self._committed.get(slot, 0) for slot in slots), default=0)
 
-    def wait(self, timeout_s: float | None) -> None:
-        """Sleep for a time, or until somebody calls `wake`, or the attempt fails."""
-        with self._changed:
-            self._changed.wait_for(
-                lambda: self._woken or self._cancelled or self._failure, timeout_s
-            )
+    def wait(self, time_left_s: Callable[[], float | None]) -> None:
+        """Sleep until the time is over, or somebody calls `wake`, or the attempt fails.
+
+        The time is asked for again when a snapshot has come: it may have been the last one that
+        the next checkpoint waits for.
+        """
+        again = True
+        while again:
+            with self._changed:
+                self._rescheduled = False
+            timeout_s = time_left_s()
+            with self._changed:
+                self._changed.wait_for(lambda: self._disturbed or self._rescheduled, timeout_s)
+                again = self._rescheduled and not self._disturbed
         self._check()
+
+    @property
+    def _disturbed(self) -> bool:
+        return self._woken or self._cancelled or self._failure is not None
 
     def wait_for(self, done: Future[Any], timeout_s: float | None) -> None:
         """Sleep until something is done or the time is over; raises if the attempt fails."""
@@ -322,6 +335,7 @@ class JobAttempt:
         if isinstance(message, m.Snapshotted):
             self._on_snapshot(message)
             with self._changed:
+                self._rescheduled = True
                 self._changed.notify_all()
             return
         if isinstance(message, m.Committed):

@@ -521,12 +521,16 @@ class JobMaster:
     def _wait_for_work(self, attempt: JobAttempt, reports: tuple[EpochReport, ...]) -> None:
         """Sleep until there is something to do; no Spark job runs meanwhile."""
         self._collected.wait_while_full(self._cancelling)
+        attempt.wait(lambda: self._time_left_s(reports))
+
+    def _time_left_s(self, reports: tuple[EpochReport, ...]) -> float | None:
+        """How long nothing is due."""
         now, steady = now_ms(), steady_ms()
         left = [_seconds_until(r.wake_up_at, now) for r in reports if not r.finished]
         left.append(_seconds_until(self.checkpoints.next_due(now), now))
         left.append(_seconds_until(self._sources.next_discovery(steady), steady))
         left.append(_seconds_until(self._alignment.resume_at(), steady))
-        attempt.wait(min((s for s in left if s is not None), default=None))
+        return min((s for s in left if s is not None), default=None)
 
     def _finish(self, error: JobExecutionError | None) -> None:
         status = JobStatus.FINISHED if error is None else JobStatus.FAILED
