@@ -141,7 +141,11 @@ class ExecutionConfig:
         return bool(self._get(options.AUTO_GENERATE_UIDS))
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Accepted; chained functions always get the same Python objects."""
+        """Let branches of a stream share the objects of a record, which none may change then.
+
+        Without it each branch has objects of its own. Functions one after the other in a chain
+        always get the same objects.
+        """
         return self._set(options.OBJECT_REUSE, True)
 
     def disable_object_reuse(self) -> ExecutionConfig:

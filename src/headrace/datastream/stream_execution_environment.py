@@ -557,6 +557,7 @@ class StreamExecutionEnvironment:
             self.is_chaining_enabled(),
             self._config.has_auto_generated_uids_enabled(),
             self.is_batch(),
+            self._config.is_object_reuse_enabled(),
         )
         unexecuted.looked_at(self._number)
         graph = build_stream_graph(self._transformations, settings)

@@ -62,6 +62,7 @@ class JobVertex:
     in_edges: tuple[JobEdge, ...]
     out_edges: tuple[JobEdge, ...]
     batch: bool = False
+    object_reuse: bool = False
 
     @property
     def is_source(self) -> bool:
@@ -176,6 +177,7 @@ def _vertex(graph: StreamGraph, chain: list[StreamNode], edges: tuple[JobEdge, .
         in_edges=tuple(e for e in edges if e.target_vertex == vertex_id),
         out_edges=tuple(e for e in edges if e.source_vertex == vertex_id),
         batch=graph.batch,
+        object_reuse=graph.object_reuse,
     )
 
 

@@ -87,6 +87,7 @@ class StreamGraph:
     nodes: dict[NodeId, StreamNode]
     chaining_enabled: bool = True
     batch: bool = False
+    object_reuse: bool = False
     operator_ids: dict[NodeId, OperatorId] = field(default_factory=dict)
 
     @property
@@ -104,6 +105,7 @@ class GraphSettings:
     chaining_enabled: bool = True
     auto_generated_uids: bool = True
     batch: bool = False
+    object_reuse: bool = False
 
 
 def build_stream_graph(
@@ -119,7 +121,9 @@ def build_stream_graph(
             "add a source, transformations and a sink before execute()"
         )
     nodes = _topological(builder.nodes)
-    graph = StreamGraph(settings.job_name, nodes, settings.chaining_enabled, settings.batch)
+    graph = StreamGraph(
+        settings.job_name, nodes, settings.chaining_enabled, settings.batch, settings.object_reuse
+    )
     graph.operator_ids = _operator_ids(graph, settings)
     return graph
 

@@ -1,7 +1,8 @@
 """What flows between operators: batches of records, and marks between them.
 
 A batch is columns, never rows: operators pay for a call once in some thousands of records. Batches
-are shared between branches of a chain, so nobody changes one after it was emitted.
+are shared between branches of a chain, so nobody changes one after it was emitted; records that
+functions may change are copied for them (`isolation`).
 """
 
 from __future__ import annotations

@@ -164,6 +164,9 @@ class Operator:
     def finish(self) -> None:
         """Emit what is left."""
 
+    changes_records = True
+    """Whether its functions get the records themselves and may change them."""
+
     def look_for_idleness(self) -> None:
         """All input that is there was taken: an operator with watermarks may find it idle."""
 

@@ -32,6 +32,7 @@ from headrace.runtime.epoch import (
 )
 from headrace.runtime.failure import UserCodeFailure
 from headrace.runtime.input_gate import ChannelKey, InputGate, in_channel_order
+from headrace.runtime.isolation import isolate
 from headrace.runtime.operator import Operator, OperatorContext, SubtaskServices, TaskInfo
 from headrace.runtime.operators import build_operator
 from headrace.runtime.operators.source import SourceOperator
@@ -136,7 +137,7 @@ class Subtask:
         receivers += [
             (e.tag, self._writer(e)) for e in self.vertex.out_edges if e.source_node == chained.node
         ]
-        for tag, receiver in receivers:
+        for tag, receiver in self._isolated(receivers):
             if tag is None:
                 main.append(receiver)
             else:
@@ -148,6 +149,13 @@ class Subtask:
         if error_tag is not None:
             return LenientOutput(main, dict(side), convert, converters, error_tag, chained.name)
         return OperatorOutput(main, dict(side), convert, converters)
+
+    def _isolated(self, receivers: list[tuple[Any, Receiver]]) -> list[tuple[Any, Receiver]]:
+        if len(receivers) < 2 or self.vertex.object_reuse:
+            return receivers
+        return isolate(
+            [(t, r, isinstance(r, Operator) and r.changes_records) for t, r in receivers]
+        )
 
     def _writer(self, edge: JobEdge) -> ExchangeWriter:
         to = self._deployment.receivers[edge.index]

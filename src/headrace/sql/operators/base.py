@@ -21,6 +21,8 @@ INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = range(4)
 class RowOperator(Operator):
     """An operator whose keyed state is addressed by `cell`."""
 
+    changes_records = False
+
     def __init__(self) -> None:
         super().__init__()
         self.cell = KeyCell()

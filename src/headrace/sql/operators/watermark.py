@@ -15,6 +15,8 @@ from headrace.sql.operators.specs import WatermarkSpec
 class WatermarkOperator(Operator):
     """After each batch, the largest value of the watermark's expression so far."""
 
+    changes_records = False
+
     def __init__(self, spec: WatermarkSpec) -> None:
         super().__init__()
         self._spec = spec
