@@ -57,6 +57,14 @@ QUERIES = [
     f"SELECT window_start, window_end, COUNT(*), SUM(s) FROM (SELECT {BY_ITEM} FROM "
     "TABLE(SESSION(TABLE orders PARTITION BY item, DESCRIPTOR(et), INTERVAL '6' SECOND)) GROUP BY "
     "item, window_start, window_end) GROUP BY window_start, window_end",
+    "SELECT window_start, window_end, item, COUNT(*) FROM TABLE(SESSION(TABLE orders, "
+    "DESCRIPTOR(et), INTERVAL '6' SECOND)) GROUP BY window_start, window_end, item",
+    "SELECT id, window_start, window_end, window_time FROM TABLE(SESSION(TABLE orders PARTITION BY "
+    "item, DESCRIPTOR(et), INTERVAL '12' SECOND))",
+    f"SELECT window_start, window_end, item, qty, COUNT(item), GROUPING_ID(item, qty) FROM {HOP} "
+    "GROUP BY window_start, window_end, CUBE(item, qty)",
+    "SELECT id, item FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY et) AS rn "
+    "FROM orders) WHERE rn = 1",
     f"SELECT window_start, window_end, COUNT(*), MAX(s) FROM (SELECT {BY_ITEM} FROM {HOP} "
     "GROUP BY item, window_start, window_end) GROUP BY window_start, window_end",
     f"SELECT id FROM orders WHERE item IN (SELECT item FROM ({ITEMS}) WHERE n = 2)",
@@ -101,6 +109,23 @@ def test_every_change_of_a_group_is_seen_if_wanted() -> None:
     session.session.config.set("table.exec.mini-batch.enabled", "false")
     rows = session.query("SELECT COUNT(*) FROM people WHERE age > 30").rows
     assert [(k, r[0]) for k, r in rows] == [(0, 1), (1, 1), (2, 2), (1, 2), (2, 3)]
+
+
+def test_every_last_row_is_seen_if_wanted() -> None:
+    """By processing time, which batch mode has no order of."""
+    session = with_tables(options={"table.exec.mini-batch.enabled": "false"})
+    query = (
+        "SELECT symbol, id FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY symbol ORDER BY pt "
+        "DESC) AS rn FROM ticker WHERE id < 5) WHERE rn = 1"
+    )
+    assert [(k, tuple(r)) for k, r in session.query(query).rows] == [
+        (0, ("ACME", 1)),
+        (1, ("ACME", 1)),
+        (2, ("ACME", 2)),
+        (0, ("BETA", 3)),
+        (1, ("ACME", 2)),
+        (2, ("ACME", 4)),
+    ]
 
 
 def test_a_limit_counts_equal_rows_one_by_one() -> None:

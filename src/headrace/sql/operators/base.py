@@ -13,6 +13,7 @@ from headrace.runtime.failure import NO_RECORD
 from headrace.runtime.operator import Operator
 from headrace.runtime.state.key_cell import NO_KEY, KeyCell
 from headrace.sql.codegen.code import GeneratedCode
+from headrace.sql.operators.specs import Emission
 
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = range(4)
 """Kinds of rows, at the end of a changelog's rows; an odd one takes a row back."""
@@ -80,21 +81,15 @@ class RowOperator(Operator):
         return self.failed(error, record, where=f"expressions of {self.context.name}")
 
 
-class NetChangeOperator(RowOperator):
-    """Collects what an epoch touches, and emits the net change when the epoch or the input ends.
-
-    With `final_only` nothing comes out before the input has ended, as in batch mode.
-    """
-
-    final_only = False
+class HoldingOperator(RowOperator):
+    """Collects what comes in an epoch, and emits when the epoch or the input ends."""
 
     def flush(self) -> None:
         """Emit what changed since the last time."""
         raise NotImplementedError
 
     def end_epoch(self) -> None:
-        if not self.final_only:
-            self.flush()
+        self.flush()
 
     def process_watermark(self, timestamp: int) -> None:
         if timestamp == MAX_TIMESTAMP:
@@ -103,6 +98,37 @@ class NetChangeOperator(RowOperator):
 
     def finish(self) -> None:
         self.flush()
+
+
+class NetChangeOperator(HoldingOperator):
+    """Collects what an epoch touches, and emits the net change of it, or of every single row."""
+
+    def __init__(self, emission: Emission) -> None:
+        super().__init__()
+        self._every_change = emission is Emission.EVERY_CHANGE
+        self.final_only = emission is Emission.FINAL
+
+    def take(self, input_index: int, keys: Sequence[Any], rows: Sequence[Any]) -> None:
+        """Rows of an input with their keys."""
+        raise NotImplementedError
+
+    def process_batch(self, batch: Batch) -> None:
+        self.process_batch_of(0, batch)
+
+    def process_batch_of(self, input_index: int, batch: Batch) -> None:
+        keys, rows = batch.keys, batch.values
+        assert keys is not None
+        self.records_in += len(rows)
+        if not self._every_change:
+            self.take(input_index, keys, rows)
+            return
+        for key, row in zip(keys, rows, strict=True):
+            self.take(input_index, (key,), (row,))
+            self.flush()
+
+    def end_epoch(self) -> None:
+        if not self.final_only:
+            self.flush()
 
 
 class OpenedCode:

@@ -1,10 +1,10 @@
-"""The first or last row of each key, by time."""
+"""The last row of each key by time, or the first one that comes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import INSERT, UPDATE_AFTER, UPDATE_BEFORE, NetChangeOperator
 from headrace.sql.operators.specs import DeduplicateSpec
 
@@ -12,25 +12,23 @@ _STATE = "row"
 
 
 class DeduplicateOperator(NetChangeOperator):
-    """First by processing time lets rows through; the others emit a changelog of net changes."""
+    """Lets first rows through; for last ones it emits a changelog."""
 
     def __init__(self, spec: DeduplicateSpec) -> None:
-        super().__init__()
+        super().__init__(spec.emission)
         self._spec = spec
         self._state: Any
         self._touched: dict[Any, Any] = {}
         self._before: dict[Any, Any] = {}
-        self._plain = not spec.last and not spec.event_time
+        self._plain = not spec.last
 
     def open(self) -> None:
         self._state = self.value_state(_STATE, self._spec.ttl_ms)
 
-    def process_batch(self, batch: Batch) -> None:
-        self.records_in += len(batch.values)
-        assert batch.keys is not None
+    def take(self, input_index: int, keys: Sequence[Any], rows: Sequence[Any]) -> None:
         touched = self._touched
         out = []
-        for key, row in zip(batch.keys, batch.values, strict=True):
+        for key, row in zip(keys, rows, strict=True):
             if key not in touched:
                 self.cell.key = key
                 held = self._state.value()
@@ -48,9 +46,7 @@ class DeduplicateOperator(NetChangeOperator):
         if not self._spec.event_time:
             return self._spec.last
         column = self._spec.order
-        if self._spec.last:
-            return bool(row[column] >= held[column])
-        return bool(row[column] < held[column])
+        return bool(row[column] >= held[column])
 
     def flush(self) -> None:
         out: list[tuple[Any, ...]] = []

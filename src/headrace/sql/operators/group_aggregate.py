@@ -6,6 +6,7 @@ thousand times is updated once: what Flink calls mini-batch, without waiting for
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import repeat
 from operator import itemgetter
 from typing import Any
@@ -16,6 +17,7 @@ from headrace.sql.operators.base import (
     INSERT,
     UPDATE_AFTER,
     UPDATE_BEFORE,
+    HoldingOperator,
     NetChangeOperator,
 )
 from headrace.sql.operators.specs import GroupAggregateSpec, LocalAggregateSpec
@@ -24,7 +26,7 @@ _STATE = "accumulators"
 _MOST_LOCAL = 200_000
 
 
-class LocalAggregateOperator(NetChangeOperator):
+class LocalAggregateOperator(HoldingOperator):
     """Aggregates what one sender has; emits `(key, accumulator)` at the end of the epoch."""
 
     def __init__(self, spec: LocalAggregateSpec) -> None:
@@ -60,9 +62,8 @@ class GroupAggregateOperator(NetChangeOperator):
     """Adds and takes back rows, or merges accumulators, and emits a changelog."""
 
     def __init__(self, spec: GroupAggregateSpec) -> None:
-        super().__init__()
+        super().__init__(spec.emission)
         self._spec = spec
-        self.final_only = spec.final_only
         self._add = spec.code.add.load()
         self._create = spec.code.create.load()
         self._merge_all = spec.code.merge_all.load()
@@ -87,24 +88,14 @@ class GroupAggregateOperator(NetChangeOperator):
         self._before[key] = self._value(accumulator)
         return accumulator
 
-    def process_batch(self, batch: Batch) -> None:
-        self.records_in += len(batch.values)
-        assert batch.keys is not None
+    def take(self, input_index: int, keys: Sequence[Any], rows: Sequence[Any]) -> None:
         try:
             if self._spec.merges:
-                self._merge_all(self._touched, batch.values, lambda key, other: self._load(key))
-            elif self._spec.every_change:
-                self._one_by_one(batch)
+                self._merge_all(self._touched, rows, lambda key, other: self._load(key))
             else:
-                self._add(batch.keys, batch.values, self._touched, self._load)
+                self._add(keys, rows, self._touched, self._load)
         except Exception as error:
             raise self.failed(error, where="aggregates") from error
-
-    def _one_by_one(self, batch: Batch) -> None:
-        assert batch.keys is not None
-        for key, row in zip(batch.keys, batch.values, strict=True):
-            self._add((key,), (row,), self._touched, self._load)
-            self.flush()
 
     def finish(self) -> None:
         super().finish()
@@ -112,7 +103,7 @@ class GroupAggregateOperator(NetChangeOperator):
             self.emit_rows([self._value(self._create())])
 
     def before_snapshot(self, checkpoint: int, timestamp: int) -> None:
-        if self._spec.final_only:
+        if self.final_only:
             self._store()
 
     def _store(self) -> None:
@@ -126,7 +117,7 @@ class GroupAggregateOperator(NetChangeOperator):
         self._emitted = True
         value, cell, state, before = self._value, self.cell, self._state, self._before
         single = self._spec.keys == 1
-        if self._spec.final_only:
+        if self.final_only:
             self._emit_final(single)
             return
         out: list[tuple[Any, ...]] = []

@@ -14,8 +14,8 @@ _WAITING = "waiting"
 class InTimeOrderOperator(RowOperator):
     """Gives the rows of each key to `advance`, in the order of their time.
 
-    In event time rows wait for the watermark, and late ones are dropped; in processing time they
-    come as they arrive.
+    In event time rows wait for the watermark, and late ones are dropped unless `takes_late` wants
+    them; in processing time they come as they arrive.
     """
 
     def __init__(self, time: int, event_time: bool, order: Callable[[Any], Any]) -> None:
@@ -32,6 +32,10 @@ class InTimeOrderOperator(RowOperator):
     def advance_time(self, until: int, out: list[tuple[Any, ...]]) -> None:
         """The watermark; its rows were taken already."""
 
+    def takes_late(self, key: Any, time: int) -> bool:
+        """Whether a row of a time that the watermark has passed counts all the same."""
+        return False
+
     def open(self) -> None:
         self._waiting = self.value_state(_WAITING)
         backend = self.context.backend
@@ -47,7 +51,8 @@ class InTimeOrderOperator(RowOperator):
         if self._event_time:
             column, watermark = self._time, self.watermark
             for key, row in zip(batch.keys, batch.values, strict=True):
-                if row[column] // 1000 > watermark:
+                time = row[column] // 1000
+                if time > watermark or self.takes_late(key, time):
                     self._pending.setdefault(key, []).append(row)
             return
         out: list[tuple[Any, ...]] = []

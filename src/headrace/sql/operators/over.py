@@ -28,6 +28,15 @@ class OverOperator(InTimeOrderOperator):
         self.open_functions(self._spec.code.functions)
         self._state = self.value_state(_STATE, self._spec.ttl_ms)
 
+    def takes_late(self, key: Any, time: int) -> bool:
+        """A bounded frame takes what is later than its last row, whatever the watermark is."""
+        if self._spec.start is None:
+            return False
+        self.cell.key = key
+        held = self._state.value()
+        self.forget_key()
+        return held is None or time > held[1][-1][self._spec.time] // 1000
+
     def advance(self, key: Any, rows: list[Any], out: list[tuple[Any, ...]]) -> None:
         """Emit rows, in the order of time, with the aggregates of the rows up to them."""
         self.cell.key = key

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from headrace.runtime.batch import Batch
@@ -39,10 +40,10 @@ class RankOperator(NetChangeOperator):
     """
 
     def __init__(self, spec: RankSpec) -> None:
-        super().__init__()
+        super().__init__(spec.emission)
         self._spec = spec
-        self.final_only = spec.final_only
         self._key = sort_key(spec.order)
+        self._in_place = spec.numbered or spec.start > 1 or spec.end == 1
         self._state: Any
         self._touched: dict[Any, list[Any]] = {}
         self._before: dict[Any, list[Any]] = {}
@@ -50,25 +51,23 @@ class RankOperator(NetChangeOperator):
     def open(self) -> None:
         self._state = self.value_state(_STATE, self._spec.ttl_ms)
 
-    def process_batch(self, batch: Batch) -> None:
-        self.records_in += len(batch.values)
-        assert batch.keys is not None
-        if self._spec.changelog:
-            self._change(batch.keys, batch.values)
-            return
+    def take(self, input_index: int, keys: Sequence[Any], rows: Sequence[Any]) -> None:
         spec = self._spec
-        for key, new in by_key(batch.keys, batch.values).items():
-            rows = self._touched.get(key)
-            if rows is None:
-                rows = self._load(key)
+        if spec.changelog:
+            self._change(keys, rows)
+            return
+        for key, new in by_key(keys, rows).items():
+            held = self._touched.get(key)
+            if held is None:
+                held = self._load(key)
             if spec.function == "ROW_NUMBER":
-                rows += new
-                keep_first(rows, spec.order, spec.end)
+                held += new
+                keep_first(held, spec.order, spec.end)
                 continue
             for row in new:
-                insort(rows, row, key=self._key)
+                insort(held, row, key=self._key)
 
-    def _change(self, keys: list[Any], changes: list[Any]) -> None:
+    def _change(self, keys: Sequence[Any], changes: Sequence[Any]) -> None:
         for key, (*values, kind) in zip(keys, changes, strict=True):
             rows = self._touched.get(key)
             if rows is None:
@@ -119,35 +118,32 @@ class RankOperator(NetChangeOperator):
         for key, rows in self._touched.items():
             self.cell.key = key
             new = self._visible(rows)
-            if self._spec.final_only:
+            if self.final_only:
                 out += new
                 continue
             if rows:
                 self._state.update(rows)
             else:
                 self._state.clear()
-            out += changes(self._before[key], new, self._spec.numbered)
+            out += changes(self._before[key], new, self._in_place)
         self.forget_key()
         self._touched = {}
         self._before = {}
         self.emit_rows(out)
 
 
-def changes(old: list[Any], new: list[Any], numbered: bool) -> list[tuple[Any, ...]]:
-    """What turns one list of rows into another; a row with a number is updated in its place."""
-    if numbered:
-        out: list[tuple[Any, ...]] = []
-        before, after = {r[-1]: r for r in old}, {r[-1]: r for r in new}
-        if len(before) == len(old) and len(after) == len(new):
-            for number in sorted(before.keys() | after.keys()):
-                a, b = before.get(number), after.get(number)
-                if a is None:
-                    out.append((*after[number], INSERT))
-                elif b is None:
-                    out.append((*a, DELETE))
-                elif a != b:
-                    out += [(*a, UPDATE_BEFORE), (*b, UPDATE_AFTER)]
-            return out
+def changes(old: list[Any], new: list[Any], in_place: bool) -> list[tuple[Any, ...]]:
+    """What turns one list of rows into another; with `in_place` the rows of a place are updated."""
+    out: list[tuple[Any, ...]] = []
+    if in_place:
+        for before, after in zip_longest(old, new):
+            if before is None:
+                out.append((*after, INSERT))
+            elif after is None:
+                out.append((*before, DELETE))
+            elif before != after:
+                out += [(*before, UPDATE_BEFORE), (*after, UPDATE_AFTER)]
+        return out
     gone, come = list(old), []
     for row in new:
         if row in gone:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import DELETE, INSERT, NetChangeOperator
-from headrace.sql.operators.specs import ScalarJoinSpec, SemiJoinSpec
+from headrace.sql.operators.specs import Emission, ScalarJoinSpec, SemiJoinSpec
 
 Counts = dict[Any, int]
 """How often each row or value is there, or how much more often than before."""
@@ -39,9 +39,8 @@ class LookupOperator(NetChangeOperator):
     rows of the key are looked at.
     """
 
-    def __init__(self, changelog: bool, final_only: bool, ttl_ms: int) -> None:
-        super().__init__()
-        self.final_only = final_only
+    def __init__(self, changelog: bool, emission: Emission, ttl_ms: int) -> None:
+        super().__init__(emission)
         self._changelog = changelog
         self._ttl_ms = ttl_ms
         self._touched: dict[Any, _Sides] = {}
@@ -58,11 +57,9 @@ class LookupOperator(NetChangeOperator):
         """What becomes of rows of the left side."""
         raise NotImplementedError
 
-    def process_batch_of(self, input_index: int, batch: Batch) -> None:
-        self.records_in += len(batch.values)
-        assert batch.keys is not None
+    def take(self, input_index: int, keys: Sequence[Any], rows: Sequence[Any]) -> None:
         change = 1
-        for key, row in zip(batch.keys, batch.values, strict=True):
+        for key, row in zip(keys, rows, strict=True):
             sides = self._touched.get(key) or self._load(key)
             if not self.final_only:
                 change, row = (-1 if row[-1] & 1 else 1), row[:-1]
@@ -127,7 +124,7 @@ class SemiJoinOperator(LookupOperator):
     """IN and EXISTS, or NOT EXISTS: both sides of a key come to one subtask."""
 
     def __init__(self, spec: SemiJoinSpec) -> None:
-        super().__init__(spec.changelog, spec.final_only, spec.ttl_ms)
+        super().__init__(spec.changelog, spec.emission, spec.ttl_ms)
         self._anti = spec.anti
         self._keys = spec.left_keys
 
@@ -147,7 +144,7 @@ class NotInOperator(LookupOperator):
     """NOT IN where there may be NULL: it depends on all rows, which are in one subtask."""
 
     def __init__(self, spec: SemiJoinSpec) -> None:
-        super().__init__(spec.changelog, spec.final_only, spec.ttl_ms)
+        super().__init__(spec.changelog, spec.emission, spec.ttl_ms)
         (self._key,) = spec.left_keys
 
     def answer(self, right: Counts) -> frozenset[Any]:
@@ -170,7 +167,7 @@ class ScalarJoinOperator(LookupOperator):
     """Adds the only value of the right side to all rows; one subtask."""
 
     def __init__(self, spec: ScalarJoinSpec) -> None:
-        super().__init__(not spec.final_only, spec.final_only, spec.ttl_ms)
+        super().__init__(spec.emission is not Emission.FINAL, spec.emission, spec.ttl_ms)
 
     def answer(self, right: Counts) -> Any:
         if sum(right.values()) > 1:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import DELETE, INSERT, NetChangeOperator
 from headrace.sql.operators.specs import SetOperationSpec
 
@@ -15,9 +15,8 @@ class SetOperationOperator(NetChangeOperator):
     """The whole row is the key; the net change of an epoch comes out."""
 
     def __init__(self, spec: SetOperationSpec) -> None:
-        super().__init__()
+        super().__init__(spec.emission)
         self._spec = spec
-        self.final_only = spec.final_only
         self._state: Any
         self._touched: dict[Any, list[int]] = {}
         self._before: dict[Any, int] = {}
@@ -25,11 +24,9 @@ class SetOperationOperator(NetChangeOperator):
     def open(self) -> None:
         self._state = self.value_state(_STATE, self._spec.ttl_ms)
 
-    def process_batch_of(self, input_index: int, batch: Batch) -> None:
-        self.records_in += len(batch.values)
-        assert batch.keys is not None
-        final = self._spec.final_only
-        for key, row in zip(batch.keys, batch.values, strict=True):
+    def take(self, input_index: int, keys: Sequence[Any], rows: Sequence[Any]) -> None:
+        final = self.final_only
+        for key, row in zip(keys, rows, strict=True):
             counts = self._touched.get(key)
             if counts is None:
                 self.cell.key = key
@@ -57,7 +54,7 @@ class SetOperationOperator(NetChangeOperator):
                 self._state.update(counts)
             else:
                 self._state.clear()
-            if self._spec.final_only:
+            if self.final_only:
                 out += [row] * self._times(counts)
             else:
                 out += [(*row, INSERT if change > 0 else DELETE)] * abs(change)

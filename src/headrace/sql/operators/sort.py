@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.datastream.state import ListStateDescriptor
-from headrace.runtime.batch import Batch
+from headrace.runtime.batch import MIN_TIMESTAMP, Batch
 from headrace.sql.operators.base import RowOperator
 from headrace.sql.operators.ordering import sort_key
 from headrace.sql.operators.rank import changes
@@ -13,13 +13,17 @@ from headrace.sql.operators.specs import LimitSpec, SortSpec
 
 
 class SortOperator(RowOperator):
-    """Keeps rows until the watermark passes their time, or until the end; one subtask."""
+    """Keeps rows until the watermark passes their time, or until the end; one subtask.
+
+    A row is late if one of its time or later has come out, not if the watermark has passed it.
+    """
 
     def __init__(self, spec: SortSpec) -> None:
         super().__init__()
         self._spec = spec
         self._key = sort_key(spec.order)
         self._rows: list[Any] = []
+        self._last = MIN_TIMESTAMP
         self._state: Any
 
     def open(self) -> None:
@@ -29,9 +33,8 @@ class SortOperator(RowOperator):
     def process_batch(self, batch: Batch) -> None:
         self.records_in += len(batch.values)
         if self._spec.time is not None:
-            late = self.watermark
-            column = self._spec.time
-            self._rows += [r for r in batch.values if r[column] // 1000 > late]
+            last, column = self._last, self._spec.time
+            self._rows += [r for r in batch.values if r[column] // 1000 > last]
         else:
             self._rows += batch.values
 
@@ -43,7 +46,10 @@ class SortOperator(RowOperator):
         if column is not None:
             due = [r for r in self._rows if r[column] // 1000 <= timestamp]
             self._rows = [r for r in self._rows if r[column] // 1000 > timestamp]
-            self.emit_rows(sorted(due, key=self._key))
+            due.sort(key=self._key)
+            if due:
+                self._last = due[-1][column] // 1000
+            self.emit_rows(due)
         self.output.watermark(timestamp)
 
     def finish(self) -> None:
@@ -55,6 +61,13 @@ class SortOperator(RowOperator):
     def before_snapshot(self, checkpoint: int, timestamp: int) -> None:
         self._state.update(list(self._rows))
 
+    def snapshot(self) -> dict[str, Any]:
+        return {**super().snapshot(), "last": self._last}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        super().restore(snapshot)
+        self._last = snapshot.get("last", self.watermark)
+
 
 class LimitOperator(RowOperator):
     """Lets some rows through, in the order in which they come; one subtask."""
@@ -64,6 +77,7 @@ class LimitOperator(RowOperator):
         self._first = spec.offset
         self._end = None if spec.fetch is None else spec.offset + spec.fetch
         self._changelog = spec.changelog
+        self._every_change = spec.every_change
         self._seen = 0
         self._live: list[Any] = []
 
@@ -71,7 +85,8 @@ class LimitOperator(RowOperator):
         rows = batch.values
         self.records_in += len(rows)
         if self._changelog:
-            self._process_changes(rows)
+            for some in [[row] for row in rows] if self._every_change else [rows]:
+                self._process_changes(some)
             return
         start = max(self._first - self._seen, 0)
         stop = len(rows) if self._end is None else max(self._end - self._seen, 0)
@@ -88,7 +103,7 @@ class LimitOperator(RowOperator):
             else:
                 self._live.append(row[:-1])
         after = self._live[self._first : self._end]
-        self.emit_rows(changes(before, after, numbered=False))
+        self.emit_rows(changes(before, after, in_place=False))
 
     def snapshot(self) -> dict[str, Any]:
         return {**super().snapshot(), "seen": self._seen, "live": list(self._live)}

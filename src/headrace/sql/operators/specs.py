@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, ClassVar
 
 from headrace.graph.specs import OperatorSpec
@@ -13,6 +14,14 @@ from headrace.sql.plan.patterns import PatternVariable, Reference
 from headrace.sql.types import DecimalType
 
 _PACKAGE = "headrace.sql.operators"
+
+
+class Emission(Enum):
+    """When an operator whose results change tells the next one."""
+
+    EVERY_CHANGE = "after each row"
+    NET_CHANGE = "at the end of an epoch"
+    FINAL = "when the input has ended, without kinds: batch mode"
 
 
 @dataclass(frozen=True)
@@ -30,13 +39,15 @@ class WatermarkSpec(OperatorSpec):
     """Watermarks of a column; without code those of the source stay.
 
     `follows` says that a later time never gives an earlier watermark, as `ts - INTERVAL '5' SECOND`
-    does: then only the latest row is looked at.
+    does: then only the latest row is looked at. With `rise_ms` a watermark comes after each row by
+    which it has risen by more than that, rather than after each batch.
     """
 
     column: int
     code: GeneratedCode | None
     idle_timeout_ms: int = 0
     follows: bool = False
+    rise_ms: int | None = None
 
     kind: ClassVar[str] = "WatermarkAssigner"
     operator: ClassVar[str] = f"{_PACKAGE}.watermark:WatermarkOperator"
@@ -62,9 +73,8 @@ class GroupAggregateSpec(OperatorSpec):
         keys: How many columns the key has.
         merges: Whether accumulators of a local phase come in, rather than rows.
         retracts: Whether rows may be taken back.
-        every_change: Emit after each row instead of at the end of the epoch.
+        emission: When results come out.
         ttl_ms: How long the state of a key is kept; 0 is for ever.
-        final_only: Emit results once at the end, as batch mode does.
         always: Whether there is a result without input (no keys, batch mode).
     """
 
@@ -72,9 +82,8 @@ class GroupAggregateSpec(OperatorSpec):
     keys: int
     merges: bool = False
     retracts: bool = False
-    every_change: bool = False
+    emission: Emission = Emission.NET_CHANGE
     ttl_ms: int = 0
-    final_only: bool = False
     always: bool = False
 
     kind: ClassVar[str] = "GroupAggregate"
@@ -182,6 +191,19 @@ class SessionAggregateSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class SessionTableSpec(OperatorSpec):
+    """Adds window_start, window_end and window_time of their session to rows."""
+
+    gap: int
+    time: int
+    event_time: bool = True
+    zone: str | None = None
+
+    kind: ClassVar[str] = "WindowTableFunction"
+    operator: ClassVar[str] = f"{_PACKAGE}.session_table:SessionTableOperator"
+
+
+@dataclass(frozen=True)
 class RowWindowAggregateSpec(OperatorSpec):
     """Aggregates of so many rows of a key, each `slide` rows."""
 
@@ -201,7 +223,6 @@ class WindowTableSpec(OperatorSpec):
     slices: WindowSlices
     time: int
     event_time: bool = True
-    changelog: bool = False
 
     kind: ClassVar[str] = "WindowTableFunction"
     operator: ClassVar[str] = f"{_PACKAGE}.window_table:WindowTableOperator"
@@ -289,9 +310,8 @@ class RankSpec(OperatorSpec):
     numbered: bool
     changelog: bool
     function: str = "ROW_NUMBER"
-    final_only: bool = False
+    emission: Emission = Emission.NET_CHANGE
     ttl_ms: int = 0
-    keep_kind: bool = True
 
     kind: ClassVar[str] = "Rank"
     operator: ClassVar[str] = f"{_PACKAGE}.rank:RankOperator"
@@ -357,12 +377,24 @@ class SegmentRankSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class FirstRowSpec(OperatorSpec):
+    """The first row of each key by event time."""
+
+    order: int
+    ttl_ms: int = 0
+
+    kind: ClassVar[str] = "Deduplicate"
+    operator: ClassVar[str] = f"{_PACKAGE}.first_row:FirstRowOperator"
+
+
+@dataclass(frozen=True)
 class DeduplicateSpec(OperatorSpec):
-    """The first or last row of each key."""
+    """The first row of each key that comes, or the last one, perhaps by event time."""
 
     order: int
     last: bool
     event_time: bool
+    emission: Emission = Emission.NET_CHANGE
     ttl_ms: int = 0
 
     kind: ClassVar[str] = "Deduplicate"
@@ -389,6 +421,7 @@ class LimitSpec(OperatorSpec):
     offset: int
     fetch: int | None
     changelog: bool = False
+    every_change: bool = False
 
     kind: ClassVar[str] = "Limit"
     operator: ClassVar[str] = f"{_PACKAGE}.sort:LimitOperator"
@@ -400,7 +433,7 @@ class SetOperationSpec(OperatorSpec):
 
     operation: str
     all: bool
-    final_only: bool = False
+    emission: Emission = Emission.NET_CHANGE
     ttl_ms: int = 0
 
     kind: ClassVar[str] = "SetOperation"
@@ -414,7 +447,7 @@ class SemiJoinSpec(OperatorSpec):
     left_keys: tuple[int, ...]
     anti: bool
     changelog: bool
-    final_only: bool = False
+    emission: Emission = Emission.NET_CHANGE
     ttl_ms: int = 0
 
     kind: ClassVar[str] = "SemiJoin"
@@ -433,7 +466,7 @@ class NotInSpec(SemiJoinSpec):
 class ScalarJoinSpec(OperatorSpec):
     """Adds the value of a subquery to all rows."""
 
-    final_only: bool = False
+    emission: Emission = Emission.NET_CHANGE
     ttl_ms: int = 0
 
     kind: ClassVar[str] = "ScalarJoin"

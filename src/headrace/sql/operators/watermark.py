@@ -13,7 +13,7 @@ from headrace.sql.operators.specs import WatermarkSpec
 
 
 class WatermarkOperator(Operator):
-    """After each batch, the largest value of the watermark's expression so far."""
+    """After each batch, or row, the largest value of the watermark's expression so far."""
 
     changes_records = False
 
@@ -43,17 +43,40 @@ class WatermarkOperator(Operator):
         if self._idle:
             self._idle = False
             self.output.status(False)
-        self.output.emit(batch)
         if self._run is None:
+            self.output.emit(batch)
             return
+        if self._spec.rise_ms is not None:
+            self._row_by_row(batch, self._marks(rows), self._spec.rise_ms)
+            return
+        self.output.emit(batch)
+        if self._spec.follows:
+            rows = [rows[times.index(max(times))]]
+        self._advance(self._marks(rows))
+
+    def _row_by_row(self, batch: Batch, marks: list[Any], rise_ms: int) -> None:
+        """A row that comes after a watermark in Flink comes after it here, and may be late."""
+        start = 0
+        for end, mark in enumerate(marks, 1):
+            if mark is not None and mark // 1000 - self.watermark > rise_ms:
+                self.output.emit(Batch(batch.values[start:end]))
+                self._advance([mark])
+                start = end
+        if start < len(batch):
+            self.output.emit(Batch(batch.values[start:]))
+        self._advance(marks)
+
+    def _marks(self, rows: list[Any]) -> list[Any]:
+        assert self._run is not None
         try:
-            if self._spec.follows:
-                rows = [rows[times.index(max(times))]]
-            marks = [m for m in self._run(rows) if m is not None]
+            return self._run(rows)
         except Exception as error:
             raise self.failed(error, where="watermark") from error
-        if marks:
-            super().process_watermark(max(marks) // 1000)
+
+    def _advance(self, marks: list[Any]) -> None:
+        known = [m for m in marks if m is not None]
+        if known:
+            super().process_watermark(max(known) // 1000)
 
     def process_watermark(self, timestamp: int) -> None:
         """Marks of the source count only where there is no expression, or at the end."""

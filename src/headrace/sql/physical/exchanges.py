@@ -38,6 +38,8 @@ def required(node: n.Node, settings: PlanSettings) -> tuple[Required, ...]:
         return _by(node.partition)
     if isinstance(node, n.Deduplicate):
         return _by(node.keys)
+    if isinstance(node, n.WindowTable) and node.window.kind == "SESSION":
+        return _by(node.window.partition)
     if isinstance(node, n.Limit) and node.keys and not settings.batch:
         return _by(())
     if isinstance(node, n.Sort | n.Limit):

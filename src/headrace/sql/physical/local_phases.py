@@ -15,8 +15,8 @@ __all__ = ["local_phases"]
 def local_phases(node: n.Node, settings: PlanSettings) -> n.Node:
     """Two phases instead of one, where accumulators can be merged.
 
-    With every single change wanted there is nothing to gather: an aggregate of groups then has one
-    phase. A window has one result anyway, and keeps its two.
+    With every single change wanted there is nothing to gather: an aggregate of groups and a ranking
+    then have one phase. A window has one result anyway, and keeps its two.
     """
     if not settings.two_phase:
         return node
@@ -60,6 +60,8 @@ def _merges(node: n.Aggregate | n.WindowAggregate, settings: PlanSettings) -> bo
 
 
 def _grows(node: n.Rank, settings: PlanSettings) -> bool:
+    if settings.every_change and node.window is None:
+        return False
     return settings.batch or is_append_only(node.input)
 
 

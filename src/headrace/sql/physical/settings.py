@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headrace.sql.operators.specs import Emission
+
 __all__ = ["PlanSettings"]
 
 
@@ -16,6 +18,8 @@ class PlanSettings:
         batch: Whether all input comes to an end, and only final results count.
         state_ttl_ms: How long state is kept that nobody uses; 0 is for ever.
         every_change: Whether every row changes the result at once, instead of all of an epoch.
+        watermark_interval_ms: By how much a watermark rises before rows that follow it may be late,
+            where every change counts.
         two_phase: Whether rows are aggregated before the exchange where they can be.
         idle_timeout_ms: After how long without rows a source does not hold watermarks back.
         arrow_batch_size: How many rows a batched function gets at most.
@@ -30,6 +34,7 @@ class PlanSettings:
     batch: bool = False
     state_ttl_ms: int = 0
     every_change: bool = False
+    watermark_interval_ms: int = 200
     two_phase: bool = True
     idle_timeout_ms: int = 0
     arrow_batch_size: int = 1000
@@ -38,3 +43,10 @@ class PlanSettings:
     call_attempts: int = 3
     call_retry_delay_ms: int = 100
     spark_segments: bool = False
+
+    @property
+    def emission(self) -> Emission:
+        """When operators whose results change emit."""
+        if self.batch:
+            return Emission.FINAL
+        return Emission.EVERY_CHANGE if self.every_change else Emission.NET_CHANGE

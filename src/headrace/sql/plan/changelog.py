@@ -23,7 +23,7 @@ def is_append_only(node: n.Node) -> bool:
     if isinstance(node, n.Limit):
         return not node.keys and is_append_only(node.input)
     if isinstance(node, n.Deduplicate):
-        return not node.last and not node.event_time
+        return not node.last
     return all(is_append_only(i) for i in node.inputs)
 
 

@@ -141,6 +141,7 @@ def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
             f"rankRange=[{node.start}, {node.end}]",
             f"partitionBy=[{_names(names, node.partition)}]",
             f"orderBy=[{_order(node.order, names)}]",
+            f"select=[{', '.join(node.schema.names)}]",
         ]
     if isinstance(node, n.Deduplicate):
         keep = "LastRow" if node.last else "FirstRow"

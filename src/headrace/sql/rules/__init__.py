@@ -10,6 +10,7 @@ from headrace.sql.room import with_room
 from headrace.sql.rules.merge_projections import merge_projections
 from headrace.sql.rules.push_watermark import push_watermark
 from headrace.sql.rules.rank_filter import rank_filter
+from headrace.sql.rules.rank_number import rank_number
 from headrace.sql.rules.split_batched import split_batched
 from headrace.sql.rules.split_distinct import split_distinct
 from headrace.sql.rules.window_aggregate import window_aggregate
@@ -26,6 +27,7 @@ PASSES: tuple[tuple[Rule, ...], ...] = (
     (window_aggregate, rank_filter),
     (split_distinct,),
     (merge_projections,),
+    (rank_number,),
     (split_batched,),
 )
 """Each goes through the plan once, from the leaves up, with all its rules at each node."""

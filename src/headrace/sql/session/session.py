@@ -118,12 +118,13 @@ class Session:
         """Settings that change how plans run."""
         get = self.config.get
         # Net changes of an epoch unless somebody wants every single one.
-        every = get("table.exec.mini-batch.enabled", "") == "false"
+        every = get("table.exec.mini-batch.enabled", "") == "false" and not self.batch
         return PlanSettings(
             zone=self.zone,
             batch=self.batch,
             state_ttl_ms=duration_ms(get("table.exec.state.ttl", "0 ms")),
             every_change=every,
+            watermark_interval_ms=self.env.get_config().get_auto_watermark_interval(),
             two_phase=get("table.optimizer.agg-phase-strategy", "AUTO").upper() != "ONE_PHASE",
             idle_timeout_ms=duration_ms(get("table.exec.source.idle-timeout", "0 ms")),
             arrow_batch_size=int(get("python.fn-execution.arrow.batch.size", "1000")),

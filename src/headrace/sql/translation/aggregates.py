@@ -30,9 +30,8 @@ def _aggregate(node: n.Aggregate, settings: PlanSettings) -> Operator:
         len(node.group),
         isinstance(node, ph.GlobalAggregate),
         takes_changes(node.input, settings),
-        settings.every_change,
+        settings.emission,
         ttl,
-        settings.batch,
         settings.batch and not node.group,
     )
     return Operator("GroupAggregate", spec)
@@ -62,8 +61,13 @@ def _slices(window: n.Window, settings: PlanSettings) -> specs.WindowSlices:
 
 
 def _window_table(node: n.WindowTable, settings: PlanSettings) -> Operator:
-    slices = _slices(node.window, settings)
-    spec = specs.WindowTableSpec(slices, node.window.time, node.window.event_time)
+    window = node.window
+    if window.kind == "SESSION":
+        zone = settings.zone if window.zoned else None
+        session = specs.SessionTableSpec(window.size, window.time, window.event_time, zone)
+        return Operator(session.kind, session)
+    slices = _slices(window, settings)
+    spec = specs.WindowTableSpec(slices, window.time, window.event_time)
     return Operator("WindowTableFunction", spec)
 
 

@@ -119,7 +119,7 @@ def _rank(node: n.Rank, settings: PlanSettings) -> Operator:
         node.numbered,
         takes_changes(node.input, settings),
         node.function,
-        settings.batch,
+        settings.emission,
         settings.state_ttl_ms,
     )
     return Operator("Rank", spec)
@@ -128,9 +128,13 @@ def _rank(node: n.Rank, settings: PlanSettings) -> Operator:
 def _deduplicate(node: n.Deduplicate, settings: PlanSettings) -> Operator:
     if settings.batch:
         order = ((node.order, node.last, True),)
-        rank = specs.RankSpec(order, 1, 1, False, False, "ROW_NUMBER", True)
+        rank = specs.RankSpec(order, 1, 1, False, False, "ROW_NUMBER", settings.emission)
         return Operator("Deduplicate", rank)
-    spec = specs.DeduplicateSpec(node.order, node.last, node.event_time, settings.state_ttl_ms)
+    if node.event_time and not node.last:
+        return Operator("Deduplicate", specs.FirstRowSpec(node.order, settings.state_ttl_ms))
+    spec = specs.DeduplicateSpec(
+        node.order, node.last, node.event_time, settings.emission, settings.state_ttl_ms
+    )
     return Operator("Deduplicate", spec)
 
 
@@ -144,7 +148,8 @@ def _sort(node: n.Sort, settings: PlanSettings) -> Operator:
 def _limit(node: n.Limit, settings: PlanSettings) -> Operator:
     changelog = takes_changes(node.input, settings)
     if not node.keys:
-        return Operator("Limit", specs.LimitSpec(node.offset, node.fetch, changelog))
+        limit = specs.LimitSpec(node.offset, node.fetch, changelog, settings.every_change)
+        return Operator("Limit", limit)
     order = sort_order(node.keys)
     if settings.batch:
         return Operator("SortLimit", specs.SortSpec(order, None, node.offset, node.fetch))
@@ -155,6 +160,7 @@ def _limit(node: n.Limit, settings: PlanSettings) -> Operator:
         node.offset + node.fetch,
         False,
         changelog,
+        emission=settings.emission,
         ttl_ms=settings.state_ttl_ms,
     )
     return Operator("SortLimit", rank)

@@ -28,7 +28,8 @@ def _mark_inserts(node: MarkInserts, settings: PlanSettings) -> Operator:
 def _watermark_assigner(node: n.WatermarkAssigner, settings: PlanSettings) -> Operator:
     code = None if node.watermark is None else value_code(node.watermark, settings.zone)
     follows = node.watermark is not None and _follows_column(node.watermark, node.column)
-    spec = specs.WatermarkSpec(node.column, code, settings.idle_timeout_ms, follows)
+    rise_ms = settings.watermark_interval_ms if settings.every_change else None
+    spec = specs.WatermarkSpec(node.column, code, settings.idle_timeout_ms, follows, rise_ms)
     return Operator("WatermarkAssigner", spec)
 
 
@@ -44,9 +45,7 @@ def _follows_column(e: Expression, column: int) -> bool:
 def _expand(node: n.Expand, settings: PlanSettings) -> Operator:
     sets = []
     for chosen in node.sets:
-        number = sum(
-            1 << (len(node.group) - 1 - i) for i in range(len(node.group)) if i not in chosen
-        )
+        number = sum(1 << place for place, i in enumerate(reversed(node.group)) if i not in chosen)
         width = len(node.input.schema)
         kept = tuple(i not in node.group or i in chosen for i in range(width))
         sets.append((kept, number))

@@ -12,7 +12,7 @@ __all__ = ["OPERATORS"]
 
 
 def _set_operation(node: n.SetOperation, settings: PlanSettings) -> Operator:
-    spec = specs.SetOperationSpec(node.kind, node.all, settings.batch, settings.state_ttl_ms)
+    spec = specs.SetOperationSpec(node.kind, node.all, settings.emission, settings.state_ttl_ms)
     return Operator(node.kind.capitalize(), spec)
 
 
@@ -22,14 +22,14 @@ def _semi_join(node: SemiJoin, settings: PlanSettings) -> Operator:
         node.left_keys,
         node.anti,
         takes_changes(node, settings),
-        settings.batch,
+        settings.emission,
         settings.state_ttl_ms,
     )
     return Operator(spec.kind, spec)
 
 
 def _scalar_join(node: ScalarJoin, settings: PlanSettings) -> Operator:
-    spec = specs.ScalarJoinSpec(settings.batch, settings.state_ttl_ms)
+    spec = specs.ScalarJoinSpec(settings.emission, settings.state_ttl_ms)
     return Operator(spec.kind, spec)
 
 
