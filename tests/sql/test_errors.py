@@ -61,14 +61,6 @@ def test_the_text_of_a_view_is_shown_where_it_is_wrong() -> None:
     assert error.position == (1, 32)
 
 
-def test_sessions_without_groups_are_refused_in_both_modes() -> None:
-    query = "SELECT * FROM TABLE(SESSION(TABLE orders, DESCRIPTOR(et), INTERVAL '5' SECOND))"
-    for batch in (False, True):
-        with pytest.raises(SqlError, match="SESSION is supported with GROUP BY") as error:
-            with_tables(batch=batch).query(query)
-        assert error.value.position == (1, 21)
-
-
 # What Flink refuses on streams, but headrace can do: counts are exact here, {,2} is read, and
 # QUALIFY may follow GROUP BY.
 BEYOND_FLINK = (

@@ -15,3 +15,7 @@ CREATE TABLE ticker (
   symbol STRING, id INT, price INT, ts STRING, et AS TO_TIMESTAMP(ts), pt AS PROCTIME(),
   WATERMARK FOR et AS et - INTERVAL '2' SECOND
 ) WITH ('connector' = 'filesystem', 'path' = '{data}/ticker.csv', 'format' = 'csv');
+CREATE TABLE shuffled (
+  id INT, k STRING, v INT, ts STRING, et AS TO_TIMESTAMP(ts),
+  WATERMARK FOR et AS et - INTERVAL '2' SECOND
+) WITH ('connector' = 'filesystem', 'path' = '{data}/shuffled.csv', 'format' = 'csv');

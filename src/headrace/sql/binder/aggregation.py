@@ -246,11 +246,15 @@ class Aggregation:
     # The plan.
 
     def _aggregate(self) -> n.Node:
-        columns = dict(self.group)
+        # Grouping sets make NULL of columns that are grouped, but not of what is aggregated.
+        ahead = list(self.group) if self.sets is not None else []
+        read = {} if ahead else dict(self.group)
         calls = []
         for number, call in enumerate(self._calls):
-            args = tuple(_position(columns, a) for a in call.args)
-            condition = None if call.condition is None else _position(columns, call.condition)
+            args = tuple(len(ahead) + _position(read, a) for a in call.args)
+            condition = None
+            if call.condition is not None:
+                condition = len(ahead) + _position(read, call.condition)
             types = tuple(a.type for a in call.args)
             calls.append(
                 AggregateCall(
@@ -266,11 +270,12 @@ class Aggregation:
             )
         time = None
         if self.window is not None:
-            time = _position(columns, self.window.time)
+            time = len(ahead) + _position(read, self.window.time)
+        columns = [*ahead, *read]
         names = [
             e.name if isinstance(e, Column) and e.name else f"$f{i}" for i, e in enumerate(columns)
         ]
-        plan: n.Node = n.Project.of(self.plan, list(columns), names)
+        plan: n.Node = n.Project.of(self.plan, columns, names)
         keys = tuple(range(len(self.group)))
         if self.sets is not None:
             plan = self._expanded(plan, keys)
@@ -306,7 +311,6 @@ class Aggregation:
             for i, f in enumerate(plan.schema)
         ]
         fields.append(Field("$e", t.BigIntType(False)))
-        # Columns that are arguments as well keep their value: they are projected twice.
         return n.Expand(Schema(tuple(fields)), plan, keys, tuple(self.sets))
 
     def position_of_group(self, index: int) -> int:

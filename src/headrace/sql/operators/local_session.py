@@ -7,7 +7,8 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import RowOperator
-from headrace.sql.operators.session_aggregate import Part, SessionParts
+from headrace.sql.operators.session_aggregate import SessionParts
+from headrace.sql.operators.sessions import Part
 from headrace.sql.operators.specs import LocalSessionAggregateSpec
 
 _MOST_LOCAL = 200_000

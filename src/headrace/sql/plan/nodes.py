@@ -157,7 +157,8 @@ class Aggregate(OneInput):
 class Expand(OneInput):
     """Each row once for every grouping set: group columns that are not in it are NULL.
 
-    The last column is the number of the set as `GROUPING_ID` counts it.
+    The last column is the number of the set as `GROUPING_ID` counts it, over the columns of `group`
+    in their order.
     """
 
     group: tuple[int, ...]

@@ -8,7 +8,7 @@ from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expressions import SortKey
 from headrace.sql.plan.match import Match
 
-__all__ = ["check_sessions", "check_stream"]
+__all__ = ["check_stream"]
 
 
 def check_stream(plan: n.Node) -> None:
@@ -33,18 +33,6 @@ def check_stream(plan: n.Node) -> None:
         )
     elif isinstance(plan, n.Limit) and plan.keys and plan.fetch is None:
         raise _refused(plan, "ORDER BY with OFFSET alone is not supported on a stream; add LIMIT")
-
-
-def check_sessions(plan: n.Node) -> None:
-    """Refuses sessions whose rows are not aggregated: nobody gives rows their session yet."""
-    for child in plan.inputs:
-        check_sessions(child)
-    if isinstance(plan, n.WindowTable) and plan.window.kind == "SESSION":
-        raise _refused(
-            plan,
-            "SESSION is supported with GROUP BY window_start, window_end and the partition keys "
-            "only",
-        )
 
 
 _NEEDS_INSERTS = (

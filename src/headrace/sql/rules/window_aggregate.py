@@ -27,6 +27,9 @@ def window_aggregate(node: n.Node) -> n.Node:
         sliced = _sliced(node, source, keys, names)
         if sliced is not None:
             return sliced
+        if source.window.kind == "SESSION":
+            # Rows of other groups belong to the same session, so they get it before.
+            return node
     return _attached(node, source, keys, names)
 
 
@@ -34,29 +37,34 @@ def _sliced(
     node: n.Aggregate, source: n.WindowTable, keys: tuple[int, ...], names: dict[str, int]
 ) -> n.Node | None:
     """The aggregate on the rows below the window function; None if they depend on windows."""
-    lifted = _lifted(node.input, source)
+    expand = node.input if isinstance(node.input, n.Expand) else None
+    lifted = _lifted(node.input if expand is None else expand.input, source)
     if lifted is None:
         return None
     expressions, conditions = lifted
     width = len(source.input.schema)
-    used = list(dict.fromkeys((*keys, *(i for c in node.calls for i in _call_columns(c)))))
-    if any(max(columns_used(expressions[i]), default=-1) >= width for i in used):
-        return None
-    if any(max(columns_used(c), default=-1) >= width for c in conditions):
+    # The number of a grouping set is made anew below.
+    number = None if expand is None else len(expand.schema) - 1
+    wanted = (*keys, *(i for c in node.calls for i in _call_columns(c)))
+    used = [i for i in dict.fromkeys(wanted) if i != number]
+    below_window = [*(expressions[i] for i in used), *conditions]
+    if any(max(columns_used(e), default=-1) >= width for e in below_window):
         return None
     if source.window.kind == "SESSION":
-        partition = set(source.window.partition)
-        grouped = {getattr(expressions[k], "index", None) for k in keys}
-        if not partition <= grouped:
+        grouped = {getattr(expressions[k], "index", None) for k in keys if k != number}
+        if expand is not None or set(source.window.partition) != grouped:
             return None
     below: n.Node = source.input
     for condition in conditions:
         below = n.Filter.of(below, condition)
-    place = {old: new for new, old in enumerate(used)}
     columns = [expressions[i] for i in used]
     columns.append(source.input.schema.column(source.window.time))
     labels = [node.input.schema[i].name for i in used] + [columns[-1].name]  # type: ignore[attr-defined]
-    projected = n.Project.of(below, columns, labels)
+    projected: n.Node = n.Project.of(below, columns, labels)
+    place = {old: new for new, old in enumerate(used)}
+    if expand is not None and number is not None:
+        projected = _expanded(expand, projected, place)
+        place[number] = len(columns)
     calls = tuple(
         replace(
             c,
@@ -68,6 +76,18 @@ def _sliced(
     window = replace(source.window, time=len(used))
     group = tuple(place[k] for k in keys)
     return _finished(node, projected, window, group, calls, keys, names, False)
+
+
+def _expanded(expand: n.Expand, projected: n.Node, place: dict[int, int]) -> n.Node:
+    """Grouping sets below the window function: the time stands for the window's own columns.
+
+    It is in every set as they are, so that numbers of sets stay what they were.
+    """
+    time = len(projected.schema) - 1
+    fields = [expand.schema[old] for old in place]
+    schema = Schema((*fields, projected.schema[time], expand.schema[len(expand.schema) - 1]))
+    sets = tuple(frozenset(place.get(i, time) for i in s) for s in expand.sets)
+    return n.Expand(schema, projected, tuple(place.get(i, time) for i in expand.group), sets)
 
 
 def _call_columns(call: AggregateCall) -> list[int]:

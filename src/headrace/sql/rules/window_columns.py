@@ -23,6 +23,10 @@ def window_column(node: n.Node, index: int) -> tuple[n.Node, str] | None:
     if isinstance(node, n.Project):
         inner = node.expressions[index]
         return window_column(node.input, inner.index) if isinstance(inner, Column) else None
+    if isinstance(node, n.Expand):
+        kept = index not in node.group or all(index in s for s in node.sets)
+        inside = index < len(node.input.schema)
+        return window_column(node.input, index) if kept and inside else None
     if isinstance(node, n.Filter):
         return window_column(node.input, index)
     if isinstance(node, n.Rank) and node.window is not None and index < len(node.input.schema):
