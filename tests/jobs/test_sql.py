@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from headrace.table import EnvironmentSettings, TableEnvironment
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.table import EnvironmentSettings, StreamTableEnvironment, TableEnvironment
 
 
 def test_statements_run_as_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,3 +25,13 @@ def test_statements_run_as_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[st
     t_env.execute_sql("INSERT INTO p SELECT COUNT(*) FROM f").wait()
     shown = capsys.readouterr().out.splitlines()
     assert [line.rpartition("> ")[2] for line in shown if "[" in line][-1].endswith("[3]")
+
+
+def test_execute_after_an_insert_waits_for_it() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    t_env = StreamTableEnvironment.create(env)
+    t_env.execute_sql("CREATE TABLE nothing (a INT) WITH ('connector' = 'blackhole')")
+    inserted = t_env.execute_sql("INSERT INTO nothing VALUES (1), (2)")
+    with pytest.warns(DeprecationWarning, match="after an INSERT"):
+        result = env.execute()
+    assert result.get_job_id() == inserted.get_job_client().get_job_id()

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import cloudpickle
 
-from headrace.cluster.configured import LOCAL, configured_job_manager
+from headrace.cluster.configured import add_target, chosen_job_manager
 from headrace.cluster.rest_client import RestJobs
 from headrace.coordination.control_client import OnProgress, call, find_job
 from headrace.coordination.job_registry import JobEntry, JobRegistry
@@ -82,8 +82,8 @@ class LocalJobs:
 
 def jobs_of(options: argparse.Namespace) -> Jobs:
     """The jobs that the options mean."""
-    address = options.jobmanager or configured_job_manager()
-    return LocalJobs() if address in (None, LOCAL) else RestJobs(address)
+    address = chosen_job_manager(options)
+    return LocalJobs() if address is None else RestJobs(address)
 
 
 def add_job_manager(parser: argparse.ArgumentParser) -> None:
@@ -95,6 +95,7 @@ def add_job_manager(parser: argparse.ArgumentParser) -> None:
         help="jobs of this JobManager (default: rest.address and rest.port of the configuration, "
         "if they are set), not of programs that run on this host by themselves; `local` for those",
     )
+    add_target(parser)
 
 
 def add_job(parser: argparse.ArgumentParser) -> None:

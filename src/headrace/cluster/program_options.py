@@ -20,6 +20,9 @@ from headrace.common.option_loading import settings_from_arguments
 from headrace.compat import install
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
+_PYTHON_DRIVER = "org.apache.flink.client.python.PythonDriver"
+"""The class that means a Python program."""
+
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Options for settings of the jobs."""
@@ -70,6 +73,21 @@ def add_program(parser: argparse.ArgumentParser) -> None:
         metavar="PATHS",
         help="archives for the workers, with commas between",
     )
+    group.add_argument(
+        "-pyexec",
+        "--pyExecutable",
+        metavar="PATH",
+        help="accepted as Flink's; PYSPARK_PYTHON names the interpreter of the slots",
+    )
+    group.add_argument(
+        "-pyclientexec",
+        "--pyClientExecutable",
+        metavar="PATH",
+        help="accepted as Flink's; the program runs in this interpreter",
+    )
+    group.add_argument(
+        "-c", "--class", dest="java_class", metavar="CLASS", help="Flink's, for Java programs"
+    )
     parser.add_argument(
         "program",
         nargs=argparse.REMAINDER,
@@ -91,6 +109,8 @@ def settings_of(options: argparse.Namespace) -> Configuration:
         configuration.set(declared.PARALLELISM_DEFAULT, options.parallelism)
     if options.master is not None:
         configuration.set(declared.SPARK_MASTER, options.master)
+    elif (getattr(options, "target", None) or "").startswith("yarn"):
+        configuration.set(declared.SPARK_MASTER, "yarn")
     for name, option in (
         ("pyFiles", declared.PYTHON_FILES),
         ("pyArchives", declared.PYTHON_ARCHIVES),
@@ -112,6 +132,11 @@ def settings_of(options: argparse.Namespace) -> Configuration:
 
 def program_of(options: argparse.Namespace) -> Program:
     """The program that the options name."""
+    if options.java_class not in (None, _PYTHON_DRIVER):
+        raise UsageError(
+            f"-c names a class of a Java program ({options.java_class}); headrace runs Python "
+            f"programs: headrace {options.command} FILE [args ...]"
+        )
     rest: list[str] = list(options.program)
     if rest[:1] == ["--"]:
         del rest[0]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from headrace.cluster.configured import LOCAL, configured_job_manager
+from headrace.cluster.configured import chosen_job_manager
 from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import ExitCode
 from headrace.cluster.job_manager import cluster_directory, running_job_manager
@@ -39,9 +39,7 @@ def job_manager_of(options: argparse.Namespace) -> str | None:
 
     `-m` names it, else the configuration, else for `-d` it is the cluster that runs here.
     """
-    address = options.jobmanager or configured_job_manager(options.settings)
-    if address == LOCAL:
-        address = None
+    address = chosen_job_manager(options, options.settings)
     if address is not None or not options.detached:
         return address
     about = running_job_manager(cluster_directory())

@@ -255,6 +255,42 @@ class RestartStrategies:
         )
 
     @staticmethod
+    def apply(strategy: RestartStrategyConfiguration, configuration: Configuration) -> None:
+        """Writes a strategy into a configuration, from which `from_configuration` reads it."""
+        made: dict[options.Option[Any], Any]
+        if isinstance(strategy, RestartStrategies.NoRestartStrategyConfiguration):
+            made = {options.RESTART_STRATEGY_TYPE: "none"}
+        elif isinstance(strategy, RestartStrategies.FixedDelayRestartStrategyConfiguration):
+            made = {
+                options.RESTART_STRATEGY_TYPE: "fixed-delay",
+                options.FIXED_DELAY_ATTEMPTS: strategy.get_restart_attempts(),
+                options.FIXED_DELAY_DELAY: strategy.get_delay_between_attempts_interval(),
+            }
+        elif isinstance(strategy, RestartStrategies.FailureRateRestartStrategyConfiguration):
+            made = {
+                options.RESTART_STRATEGY_TYPE: "failure-rate",
+                options.FAILURE_RATE_MAX_FAILURES: strategy.get_max_failure_rate(),
+                options.FAILURE_RATE_INTERVAL: strategy.get_failure_interval(),
+                options.FAILURE_RATE_DELAY: strategy.get_delay_between_attempts_interval(),
+            }
+        elif isinstance(strategy, RestartStrategies.ExponentialDelayRestartStrategyConfiguration):
+            made = {
+                options.RESTART_STRATEGY_TYPE: "exponential-delay",
+                options.EXPONENTIAL_DELAY_INITIAL_BACKOFF: strategy.get_initial_backoff(),
+                options.EXPONENTIAL_DELAY_MAX_BACKOFF: strategy.get_max_backoff(),
+                options.EXPONENTIAL_DELAY_MULTIPLIER: strategy.get_backoff_multiplier(),
+                options.EXPONENTIAL_DELAY_RESET_THRESHOLD: strategy.get_reset_backoff_threshold(),
+                options.EXPONENTIAL_DELAY_JITTER: strategy.get_jitter_factor(),
+            }
+        elif isinstance(strategy, RestartStrategies.FallbackRestartStrategyConfiguration):
+            made = {}
+            configuration.remove_config(options.RESTART_STRATEGY_TYPE.key)
+        else:
+            raise FunctionTypeError(f"a strategy of RestartStrategies is needed, not {strategy!r}")
+        for option, value in made.items():
+            configuration.set(option, value)
+
+    @staticmethod
     def from_configuration(configuration: Configuration) -> RestartStrategyConfiguration | None:
         """The strategy that `restart-strategy.*` describes; None if no type is set."""
         kind = configuration.get(options.RESTART_STRATEGY_TYPE)

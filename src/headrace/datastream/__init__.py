@@ -24,7 +24,10 @@ from headrace.datastream.data_stream import (
 )
 from headrace.datastream.dead_letter import DeadLetter
 from headrace.datastream.execution_mode import RuntimeExecutionMode
-from headrace.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
+from headrace.datastream.externalized_checkpoint_retention import (
+    ExternalizedCheckpointCleanup,
+    ExternalizedCheckpointRetention,
+)
 from headrace.datastream.functions import (
     AggregateFunction,
     AsyncFunction,
@@ -97,6 +100,7 @@ __all__ = [
     "DataStreamSink",
     "DeadLetter",
     "EmbeddedRocksDBStateBackend",
+    "ExternalizedCheckpointCleanup",
     "ExternalizedCheckpointRetention",
     "FileSystemCheckpointStorage",
     "FilterFunction",

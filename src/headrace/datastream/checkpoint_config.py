@@ -10,7 +10,12 @@ from headrace.common.config_options import ConfigOption
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError, FunctionTypeError
 from headrace.common.time import Duration, Time, to_millis
+from headrace.datastream.checkpoint_storage import (
+    CheckpointStorage,
+    FileSystemCheckpointStorage,
+)
 from headrace.datastream.checkpointing_mode import CheckpointingMode
+from headrace.datastream.earlier_methods import deprecated
 from headrace.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 
 __all__ = ["CheckpointConfig"]
@@ -132,6 +137,33 @@ class CheckpointConfig:
         """Sets what becomes of the last checkpoint when the job is cancelled."""
         _require(retention_mode, ExternalizedCheckpointRetention)
         return self._set(options.EXTERNALIZED_CHECKPOINT_RETENTION, retention_mode.name)
+
+    def enable_externalized_checkpoints(
+        self, cleanup_mode: ExternalizedCheckpointRetention
+    ) -> CheckpointConfig:
+        """`set_externalized_checkpoint_retention`, as PyFlink 1.x calls it."""
+        deprecated("enable_externalized_checkpoints", "set_externalized_checkpoint_retention()")
+        return self.set_externalized_checkpoint_retention(cleanup_mode)
+
+    def set_externalized_checkpoint_cleanup(
+        self, cleanup_mode: ExternalizedCheckpointRetention
+    ) -> CheckpointConfig:
+        """`set_externalized_checkpoint_retention`, as PyFlink 1.x calls it."""
+        deprecated("set_externalized_checkpoint_cleanup", "set_externalized_checkpoint_retention()")
+        return self.set_externalized_checkpoint_retention(cleanup_mode)
+
+    def set_checkpoint_storage(self, storage: CheckpointStorage) -> CheckpointConfig:
+        """Set where checkpoints are kept; `execution.checkpointing.storage` does the same."""
+        _require(storage, CheckpointStorage)
+        deprecated("set_checkpoint_storage", f"set {options.CHECKPOINTING_DIR.key}")
+        storage.apply_to(self._configuration)
+        return self
+
+    def set_checkpoint_storage_dir(self, checkpoint_path: str) -> CheckpointConfig:
+        """Set the directory of checkpoints; `execution.checkpointing.dir` does the same."""
+        deprecated("set_checkpoint_storage_dir", f"set {options.CHECKPOINTING_DIR.key}")
+        FileSystemCheckpointStorage(checkpoint_path).apply_to(self._configuration)
+        return self
 
     def is_externalized_checkpoints_enabled(self) -> bool:
         """Returns whether a checkpoint may outlive the job."""

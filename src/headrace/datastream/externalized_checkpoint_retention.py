@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["ExternalizedCheckpointRetention"]
+__all__ = ["ExternalizedCheckpointCleanup", "ExternalizedCheckpointRetention"]
 
 
 class ExternalizedCheckpointRetention(Enum):
@@ -19,3 +19,7 @@ class ExternalizedCheckpointRetention(Enum):
     RETAIN_ON_CANCELLATION = 1
     #: Checkpoints never outlive the job.
     NO_EXTERNALIZED_CHECKPOINTS = 2
+
+
+ExternalizedCheckpointCleanup = ExternalizedCheckpointRetention
+"""The name that it has in PyFlink 1.x."""

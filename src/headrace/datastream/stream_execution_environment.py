@@ -31,6 +31,7 @@ from headrace.datastream.checkpointing_mode import CheckpointingMode
 from headrace.datastream.connectors.base import Source
 from headrace.datastream.connectors.collection import CollectionSource, NumberSequenceSource
 from headrace.datastream.data_stream import CloseableIterator, DataStream
+from headrace.datastream.earlier_methods import EarlierMethods, deprecated
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.functions import SourceFunction
 from headrace.datastream.operator_settings import check_max_parallelism, check_parallelism
@@ -57,7 +58,7 @@ _DEFAULT_JOB_NAME = "Flink Streaming Job"
 _numbers = itertools.count()
 
 
-class StreamExecutionEnvironment:
+class StreamExecutionEnvironment(EarlierMethods):
     """Builds programs and runs them.
 
     Example:
@@ -90,6 +91,7 @@ class StreamExecutionEnvironment:
         self._job_listeners: list[JobListener] = []
         self.ids = id_counter()
         self._number = next(_numbers)
+        self._latest: JobMaster | None = None
 
     def __reduce__(self) -> Any:
         raise FunctionTypeError(
@@ -581,6 +583,10 @@ class StreamExecutionEnvironment:
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
         """Run the program and wait for its end."""
+        if not self._transformations and self._latest is not None:
+            # In Flink 1.x an INSERT only ran with this.
+            deprecated("execute() after an INSERT", "wait() for the INSERT's result")
+            return self._wait_for(self._latest)
         master = self._submit(job_name)
         return self._wait_for(master)
 
@@ -631,6 +637,7 @@ class StreamExecutionEnvironment:
             listeners.not_submitted(error)
             raise
         listeners.submitted(master)
+        self._latest = master
         self._caches.append((master.result_future(), caches))
         return master
 

@@ -19,6 +19,7 @@ from headrace.cluster.cli import build_parser
 from headrace.cluster.configured import configured_job_manager
 from headrace.cluster.errors import UsageError
 from headrace.cluster.jobs import LocalJobs, jobs_of
+from headrace.cluster.program_options import program_of, settings_of
 from headrace.cluster.rest_client import RestClient, RestJobs
 from headrace.coordination.control_client import OnProgress
 
@@ -193,3 +194,25 @@ def test_an_upload_tells_how_far_it_is() -> None:
     assert len(sent) > 1
     assert sent == sorted(sent)
     assert told[-1] == {"bytes": len(_Taking.received), "of": len(_Taking.received)}
+
+
+def test_a_target_is_flinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert submission.job_manager_of(parsed("run", "-t", "remote", "job.py")) == "localhost:8081"
+    (tmp_path / "config.yaml").write_text("rest:\n  address: there\n")
+    monkeypatch.setenv("FLINK_CONF_DIR", str(tmp_path))
+    assert submission.job_manager_of(parsed("run", "-t", "remote", "job.py")) == "there:8081"
+    assert submission.job_manager_of(parsed("run", "-t", "local", "job.py")) is None
+    assert isinstance(jobs_of(parsed("stop", "-t", "remote", "j")), RestJobs)
+    assert settings_of(parsed("run", "-t", "yarn-application", "job.py")).to_dict() == {
+        "spark.master": "yarn"
+    }
+    with pytest.raises(SystemExit):
+        parsed("stop", "-t", "native", "j")
+
+
+def test_a_class_is_javas(tmp_path: Path) -> None:
+    (tmp_path / "job.py").touch()
+    driver = "org.apache.flink.client.python.PythonDriver"
+    assert program_of(parsed("run", "-c", driver, "-py", "job.py")).path == Path("job.py")
+    with pytest.raises(UsageError, match="class of a Java program"):
+        program_of(parsed("run", "-c", "shop.Main", "job.py"))

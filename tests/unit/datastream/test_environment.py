@@ -4,9 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from headrace.common import Configuration
+from headrace.common import (
+    Configuration,
+    RestartStrategies,
+    RestartStrategyConfiguration,
+    options,
+)
 from headrace.common.errors import ConfigurationError
-from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream import (
+    EmbeddedRocksDBStateBackend,
+    ExternalizedCheckpointCleanup,
+    StreamExecutionEnvironment,
+)
+from headrace.testing import collect
 
 
 def environment(**settings: str) -> StreamExecutionEnvironment:
@@ -25,3 +35,40 @@ def test_files_of_the_configuration_have_a_name_and_a_path(tmp_path: Path) -> No
         environment(pipeline__cached_files=f"path:{tmp_path}")
     with pytest.raises(ValueError, match="there is no file"):
         environment(pipeline__cached_files="name:cities,path:/no/such")
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        RestartStrategies.no_restart(),
+        RestartStrategies.fixed_delay_restart(3, 2_000),
+        RestartStrategies.failure_rate_restart(2, 60_000, 5),
+        RestartStrategies.exponential_delay_restart(1, 2, 1.5, 4, 0.2),
+        RestartStrategies.fall_back_restart(),
+    ],
+)
+def test_restart_strategies_as_in_pyflink_1(strategy: RestartStrategyConfiguration) -> None:
+    env = environment()
+    with pytest.warns(DeprecationWarning, match=r"restart-strategy\.type") as warned:
+        env.set_restart_strategy(strategy)
+    assert warned[0].filename == __file__
+    assert env.get_restart_strategy() == strategy
+
+
+def test_methods_of_pyflink_1(tmp_path: Path) -> None:
+    env = environment()
+    config = env.get_checkpoint_config()
+    retain = ExternalizedCheckpointCleanup.RETAIN_ON_CANCELLATION
+    with pytest.warns(DeprecationWarning, match="set_state_backend is deprecated"):
+        env.set_state_backend(EmbeddedRocksDBStateBackend())
+    with pytest.warns(DeprecationWarning, match="enable_externalized_checkpoints is deprecated"):
+        config.enable_externalized_checkpoints(retain)
+    with pytest.warns(DeprecationWarning, match="set_checkpoint_storage_dir is deprecated"):
+        config.set_checkpoint_storage_dir(f"file://{tmp_path}")
+    with pytest.warns(DeprecationWarning, match="from_elements is deprecated"):
+        numbers = env.from_elements(1, 2)
+    settings = env.get_configuration()
+    assert settings.get(options.STATE_BACKEND) == "rocksdb"
+    assert settings.get(options.EXTERNALIZED_CHECKPOINT_RETENTION) == "RETAIN_ON_CANCELLATION"
+    assert settings.get(options.CHECKPOINTING_DIR).endswith(str(tmp_path))
+    assert collect(numbers) == [1, 2]

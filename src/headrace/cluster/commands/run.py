@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from headrace.cluster.configured import add_target
 from headrace.cluster.exit_codes import EXPLAINED
 from headrace.cluster.program_options import add_program, program_of, run_program
 from headrace.cluster.submission import job_manager_of, submit
@@ -62,6 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="submit the program to this JobManager (default: rest.address and rest.port of the "
         "configuration, if they are set); `local` for none",
     )
+    add_target(cluster)
     cluster.add_argument(
         "-d",
         "--detached",

@@ -33,12 +33,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     run_command.configure(parser)
     add_directory(parser)
-    parser.add_argument(
-        "-t",
-        "--target",
-        metavar="TARGET",
-        help="accepted as Flink's; --master says where the program runs",
-    )
 
 
 def run(options: argparse.Namespace) -> int:
