@@ -10,6 +10,7 @@ __all__ = [
     "Finding",
     "HeldWatermark",
     "JobPicture",
+    "LongEpoch",
     "SubtaskPicture",
     "VertexPicture",
     "diagnose",
@@ -69,6 +70,15 @@ class HeldWatermark:
 
 
 @dataclass(frozen=True)
+class LongEpoch:
+    """An epoch that has been running for long: for whom a slot works, and the line it is at."""
+
+    seconds: float
+    subtask: str | None
+    place: str
+
+
+@dataclass(frozen=True)
 class CheckpointPicture:
     """Checkpoints that failed since the last one that did not."""
 
@@ -90,6 +100,7 @@ class JobPicture:
         checkpoints: How checkpoints go.
         recent_restarts: Restarts in the last ten minutes.
         last_failure: What the last restart, or the end, was due to.
+        long_epoch: The current epoch, if it runs for long.
     """
 
     state: str
@@ -101,6 +112,7 @@ class JobPicture:
     checkpoints: CheckpointPicture = field(default_factory=CheckpointPicture)
     recent_restarts: int = 0
     last_failure: str = ""
+    long_epoch: LongEpoch | None = None
 
 
 @dataclass(frozen=True)
@@ -126,13 +138,17 @@ def findings_of(job: JobPicture) -> list[Finding]:
     if job.state != "RUNNING":
         return [_not_running(job)]
     found = [
+        *_long_epoch(job),
         *_restarts(job),
         *_checkpoints(job),
         *_limit(job),
         *_overhead(job),
         *_watermark(job),
     ]
-    if not any(f.code in ("busy-vertex", "busy-subtask", "hot-key", "overhead") for f in found):
+    if not any(
+        f.code in ("long-epoch", "busy-vertex", "busy-subtask", "hot-key", "overhead")
+        for f in found
+    ):
         found.append(_keeps_up(job))
     return sorted(found, key=lambda f: _RANKS.index(f.status))
 
@@ -154,6 +170,23 @@ def _not_running(job: JobPicture) -> Finding:
     if job.state == "CANCELLING":
         return Finding("ok", "ended", "The job is being cancelled.", "")
     return Finding("ok", "starting", "The job is starting.", "")
+
+
+def _long_epoch(job: JobPicture) -> list[Finding]:
+    long = job.long_epoch
+    if long is None:
+        return []
+    who = f'"{long.subtask}"' if long.subtask else "a slot, between two subtasks,"
+    return [
+        Finding(
+            "warning",
+            "long-epoch",
+            f"The current epoch has been running for {long.seconds:.0f} s: {who} is at "
+            f"{long.place}.",
+            "Until it returns nothing is read, no checkpoint is taken and no result is committed. "
+            "The thread dump and the flame graph show how it came there.",
+        )
+    ]
 
 
 def _restarts(job: JobPicture) -> list[Finding]:

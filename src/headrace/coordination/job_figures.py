@@ -96,6 +96,7 @@ class JobFigures:
         self._attempt = 0
         self._attempt_start = self._last_end = clock()
         self._running = False
+        self._began = 0.0
         self.epochs_run = 0
 
     def attempt_started(self, attempt: int, physical: PhysicalGraph) -> None:
@@ -118,6 +119,13 @@ class JobFigures:
         """Until it has ended, nothing is known of the time that it takes."""
         with self._lock:
             self._running = True
+            self._began = time.monotonic()
+
+    @property
+    def epoch_age_s(self) -> float:
+        """For how long the current epoch has been running; 0 between epochs."""
+        with self._lock:
+            return time.monotonic() - self._began if self._running else 0.0
 
     def attempt_ended(self) -> None:
         """Nothing runs any more."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import time
 from typing import Any
 
@@ -9,6 +11,7 @@ from headrace.coordination.diagnosis import (
     CheckpointPicture,
     HeldWatermark,
     JobPicture,
+    LongEpoch,
     SubtaskPicture,
     VertexPicture,
     diagnose,
@@ -20,10 +23,13 @@ from headrace.coordination.watermark_details import watermarks_of
 from headrace.graph.execution_graph import ExecutionSubtask
 from headrace.graph.job_graph import JobVertex
 
-__all__ = ["diagnosis_of", "picture_of"]
+__all__ = ["diagnosis_of", "picture_of", "place_of"]
 
 _RECENT_MS = 600_000
 _EPOCHS = 10
+_LONG_S = 15.0
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 
 def diagnosis_of(master: JobMaster) -> dict[str, Any]:
@@ -47,7 +53,28 @@ def picture_of(master: JobMaster) -> JobPicture:
         checkpoints=_checkpoints(master),
         recent_restarts=sum(f.timestamp_ms > recent for f in list(master.history.failures)),
         last_failure=failure.message if failure else "",
+        long_epoch=_long_epoch(master),
     )
+
+
+def _long_epoch(master: JobMaster) -> LongEpoch | None:
+    seconds = master.figures.epoch_age_s
+    if seconds < _LONG_S or master.attempt is None:
+        return None
+    dumps = [d for d in master.attempt.observations.threads() if d["threads"]]
+    # The slot that works; the others wait for it.
+    dump = next((d for d in dumps if d["subtask"]), dumps[0] if dumps else None)
+    if dump is None:
+        return LongEpoch(seconds, None, "a place that is not known: no slot answers")
+    return LongEpoch(seconds, dump["subtask"], place_of(dump["threads"][0]["text"]))
+
+
+def place_of(stack: str) -> str:
+    """Where a thread is: the innermost line of the user or of a client, else of ours."""
+    frames = _FRAME.findall(stack)
+    theirs = [f for f in frames if not f[0].startswith((_PACKAGE, "<"))]
+    file, line, function = (theirs or frames or [("?", "?", "?")])[-1]
+    return f"{file}:{line} ({function})"
 
 
 def _vertex(master: JobMaster, vertex: JobVertex) -> VertexPicture:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.coordination import diagnosis
 from headrace.coordination.diagnosis import (
     CheckpointPicture,
     HeldWatermark,
     JobPicture,
+    LongEpoch,
     SubtaskPicture,
     VertexPicture,
     diagnose,
     findings_of,
 )
+from headrace.coordination.job_picture import place_of
 
 
 def job(*vertices: VertexPicture, **figures: object) -> JobPicture:
@@ -113,3 +116,16 @@ def test_failing_checkpoints_and_restarts_come_first() -> None:
 def test_a_job_that_does_not_run(state: str, code: str, status: str) -> None:
     found = diagnose(job(SOURCE, state=state, last_failure="ValueError: x"))
     assert (found["code"], found["status"]) == (code, status)
+
+
+def test_an_epoch_that_hangs_is_named_with_its_line() -> None:
+    stack = (
+        f'  File "{diagnosis.__file__}", line 3, in run_epoch\n    x()\n'
+        '  File "/home/me/job.py", line 12, in map\n    time.sleep(1000)\n'
+    )
+    hanging = LongEpoch(42.0, "Map [1]", place_of(stack))
+    said = diagnose(job(SOURCE, more=False, records_per_s=0.0, long_epoch=hanging))
+    assert said["code"] == "long-epoch"
+    assert "42 s" in said["sentence"]
+    assert '"Map [1]" is at /home/me/job.py:12 (map)' in said["sentence"]
+    assert "idle" not in [f["code"] for f in said["findings"]]
