@@ -300,9 +300,16 @@ class StreamTableEnvironment(TableEnvironment):
         schema: Schema | None = None,
         changelog_mode: ChangelogMode | None = None,
     ) -> Table:
-        """A table of a stream of changes: each `Row` has its kind."""
+        """A table of a stream of changes: each `Row` has its kind.
+
+        Args:
+            data_stream: The stream.
+            schema: Its columns; with a primary key if updates come without the row before.
+            changelog_mode: Which kinds there are; all, if not given.
+        """
         entry = None if schema is None else schema.entry()
-        return Table(self, stream_plan(self._session, data_stream, entry, changelog=True))
+        kinds = (changelog_mode or ChangelogMode.all()).kinds
+        return Table(self, stream_plan(self._session, data_stream, entry, kinds=kinds))
 
     def to_data_stream(self, table: Table) -> DataStream[Any]:
         """A stream of rows; the table must only ever grow."""

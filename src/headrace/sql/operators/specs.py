@@ -551,6 +551,17 @@ class NotNullSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class ChangelogNormalizeSpec(OperatorSpec):
+    """All changes of rows whose newest one of each key comes in."""
+
+    emission: Emission = Emission.NET_CHANGE
+    ttl_ms: int = 0
+
+    kind: ClassVar[str] = "ChangelogNormalize"
+    operator: ClassVar[str] = f"{_PACKAGE}.changelog_normalize:ChangelogNormalizeOperator"
+
+
+@dataclass(frozen=True)
 class UpsertMaterializeSpec(OperatorSpec):
     """The row that counts for each key of a sink."""
 

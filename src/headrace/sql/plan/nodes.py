@@ -12,6 +12,7 @@ from headrace.sql.plan.expressions import AggregateCall, Call, Expression, Field
 __all__ = [
     "Aggregate",
     "BatchedCalls",
+    "ChangelogNormalize",
     "Correlate",
     "Deduplicate",
     "Expand",
@@ -276,6 +277,15 @@ class Rank(OneInput):
     numbered: bool
     function: str = "ROW_NUMBER"
     window: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ChangelogNormalize(OneInput):
+    """All changes of a source that has but the newest row of each key."""
+
+    makes_changes: ClassVar[bool] = True
+
+    keys: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)

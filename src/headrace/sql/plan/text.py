@@ -147,6 +147,8 @@ def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
         keep = "LastRow" if node.last else "FirstRow"
         time = "ROWTIME" if node.event_time else "PROCTIME"
         return [f"keep=[{keep}]", f"key=[{_names(names, node.keys)}]", f"order=[{time}]"]
+    if isinstance(node, n.ChangelogNormalize):
+        return [f"key=[{_names(names, node.keys)}]"]
     if isinstance(node, n.Sort):
         return [f"orderBy=[{_order(node.keys, names)}]"]
     if isinstance(node, n.Limit):

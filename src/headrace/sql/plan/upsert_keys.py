@@ -17,7 +17,7 @@ def upsert_keys(node: n.Node) -> Keys:
     """Sets of columns each of which names a row; none if only the whole row does."""
     if isinstance(node, n.Aggregate):
         return frozenset({frozenset(range(len(node.group)))})
-    if isinstance(node, n.Deduplicate):
+    if isinstance(node, n.Deduplicate | n.ChangelogNormalize):
         return frozenset({frozenset(node.keys)})
     if isinstance(node, n.SetOperation):
         return _NONE if node.all else frozenset({frozenset(range(len(node.schema)))})

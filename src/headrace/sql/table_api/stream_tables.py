@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from headrace.common.typeinfo import (
     TupleTypeInfo,
     TypeInformation,
 )
+from headrace.common.types import RowKind
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql import types as t
@@ -102,7 +103,7 @@ def stream_plan(
     stream: DataStream[Any],
     declared: TableEntry | None = None,
     names: Sequence[ExpressionBase] = (),
-    changelog: bool = False,
+    kinds: Set[RowKind] = frozenset({RowKind.INSERT}),
 ) -> n.Node:
     """The plan that reads a stream.
 
@@ -111,7 +112,7 @@ def stream_plan(
         stream: The stream.
         declared: Columns, watermark and key of a schema.
         names: Columns of the stream to take, perhaps with another name.
-        changelog: Whether rows of the stream are changes.
+        kinds: Which changes rows of the stream are.
     """
     own = data_type_of(stream.get_type())
     whole = not isinstance(own, t.RowType)
@@ -122,12 +123,24 @@ def stream_plan(
     schema = BoundSchema(tuple(Field(f.name, f.data_type) for f in row.fields))
     times = () if declared is None else _rowtime_fields(declared)
     local = tuple(isinstance(f.type, t.TimestampType) for f in times)
-    source = _StreamSource(stream, schema, session.zone, whole, not changelog, local)
+    source = _StreamSource(stream, schema, session.zone, whole, kinds == {RowKind.INSERT}, local)
     read = BoundSchema((*schema, *times))
     plan: n.Node = n.Scan(read, ("Unregistered_DataStream",), source)
+    if RowKind.UPDATE_AFTER in kinds and RowKind.UPDATE_BEFORE not in kinds:
+        plan = n.ChangelogNormalize(read, plan, _key_of(declared, read))
     if declared is not None:
         plan = _declared(session, plan, declared, schema)
     return _named(plan, names) if names else plan
+
+
+def _key_of(declared: TableEntry | None, schema: BoundSchema) -> tuple[int, ...]:
+    """Columns of the primary key, by which updates replace rows."""
+    if declared is None or not declared.primary_key:
+        raise SqlError(
+            "The stream's changelog mode contains UPDATE_AFTER but no UPDATE_BEFORE. This requires "
+            "defining a primary key constraint on the table: primary_key(...) of its Schema"
+        )
+    return tuple(schema.names.index(name) for name in declared.primary_key)
 
 
 def _names_fields(declared: TableEntry) -> bool:

@@ -138,6 +138,11 @@ def _deduplicate(node: n.Deduplicate, settings: PlanSettings) -> Operator:
     return Operator("Deduplicate", spec)
 
 
+def _changelog_normalize(node: n.ChangelogNormalize, settings: PlanSettings) -> Operator:
+    spec = specs.ChangelogNormalizeSpec(settings.emission, settings.state_ttl_ms)
+    return Operator(spec.kind, spec)
+
+
 def _sort(node: n.Sort, settings: PlanSettings) -> Operator:
     order = sort_order(node.keys)
     if settings.batch:
@@ -172,6 +177,7 @@ OPERATORS: Table = {
     LocalRank: _local_rank,
     n.Rank: _rank,
     n.Deduplicate: _deduplicate,
+    n.ChangelogNormalize: _changelog_normalize,
     n.Sort: _sort,
     n.Limit: _limit,
 }
