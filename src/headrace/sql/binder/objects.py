@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.sql import types as t
@@ -19,7 +18,7 @@ __all__ = ["bind_object_of", "bind_object_update"]
 
 def bind_object_of(binder: ExpressionBinder, node: x.Apply) -> Expression:
     """OBJECT_OF('class', 'field', value, ...)."""
-    named = _named_values(binder, node, node.args[1:])
+    named = _named_values(binder, node)
     fields = [t.RowField(name, value.type) for name, value in named.items()]
     type_ = t.StructuredType(_word(binder, node, node.args[0]), fields)
     return Call(type_, binder.context.registry.find("OBJECT_OF"), tuple(named.values()))
@@ -27,15 +26,15 @@ def bind_object_of(binder: ExpressionBinder, node: x.Apply) -> Expression:
 
 def bind_object_update(binder: ExpressionBinder, node: x.Apply) -> Expression:
     """OBJECT_UPDATE(object, 'field', value, ...)."""
-    target, *pairs = node.args
-    bound = binder.bind(target)
+    named = _named_values(binder, node)
+    bound = binder.bind(node.args[0])
     if not isinstance(bound.type, t.StructuredType):
         raise binder.context.error(
             f"OBJECT_UPDATE takes an object, not {bound.type.sql_text()}", node.span
         )
     types = {f.name: f.data_type for f in bound.type.fields}
     changes: list[Expression] = []
-    for name, value in _named_values(binder, node, pairs).items():
+    for name, value in named.items():
         if name not in types:
             hint = suggestion(name, types)
             raise binder.context.error(f"Field '{name}' not found{hint}", node.span)
@@ -47,13 +46,11 @@ def bind_object_update(binder: ExpressionBinder, node: x.Apply) -> Expression:
     return Call(result, binder.context.registry.find("OBJECT_UPDATE"), (bound, *changes))
 
 
-def _named_values(
-    binder: ExpressionBinder, node: x.Apply, pairs: Sequence[x.Node]
-) -> dict[str, Expression]:
-    """Names and values in turn."""
-    if len(pairs) % 2 or not node.args:
+def _named_values(binder: ExpressionBinder, node: x.Apply) -> dict[str, Expression]:
+    """The names and values in turn that follow the first argument."""
+    if len(node.args) % 2 == 0:
         raise binder.context.error(f"{node.function} takes names and values in turn", node.span)
-    names, values = pairs[0::2], pairs[1::2]
+    names, values = node.args[1::2], node.args[2::2]
     return {_word(binder, node, n): binder.bind(v) for n, v in zip(names, values, strict=True)}
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from headrace.common.errors import SqlError
 from headrace.sql import types as t
 from headrace.sql.codegen import arithmetic
 from headrace.sql.codegen.casts import cast_code
@@ -172,7 +173,7 @@ class ExpressionCompiler:
     def _template(self, e: Call, args: Sequence[str]) -> str:
         code = e.function.code
         if not code:
-            raise NotImplementedError(f"no code for {e.function.name}")
+            raise SqlError(f"{e.function.name} is not supported here")
         if "{" in code:
             return str(code.format(*args, args=", ".join(args), row=row_code(args)))
         if e.function.zoned:

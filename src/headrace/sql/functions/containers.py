@@ -82,7 +82,7 @@ FUNCTIONS = [
     scalar("MAP", "any+", _map, "containers:make_map", strict=False),
     scalar("ROW", "any+", _row, "{row}", strict=False),
     scalar("ITEM", "any, any", _item, table_name="at"),
-    scalar("OBJECT_OF", "string, any*", "arg0", "({args},)", strict=False),
+    scalar("OBJECT_OF", "string, any*", "arg0", "(*[{args}],)", strict=False),
     scalar("OBJECT_UPDATE", "row, any*", "arg0", "containers:update_fields", strict=False),
     scalar("GET", "any, any", "arg0", strict=True),
     scalar("CARDINALITY", "array|map", "int", "len({0})"),

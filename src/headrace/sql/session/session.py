@@ -34,6 +34,7 @@ from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expressions import Expression, Field, Literal, Schema
+from headrace.sql.plan.key_checks import check_keys
 from headrace.sql.plan.stream_checks import check_stream
 from headrace.sql.room import with_room
 from headrace.sql.rules import optimize
@@ -256,6 +257,7 @@ class Session:
     @with_room
     def check(self, plan: n.Node) -> None:
         """Refuses an optimized plan that cannot run in the session's mode."""
+        check_keys(plan)
         if not self.batch:
             check_stream(plan)
 

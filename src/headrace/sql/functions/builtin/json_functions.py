@@ -73,13 +73,13 @@ def json_exists(text: str, path: str, on_error: str = "FALSE") -> bool | None:
 
 def json_value(
     text: str | None,
-    path: str,
+    path: str | None,
     on_empty: str = "NULL",
     empty: str | None = None,
     on_error: str = "NULL",
     error: str | None = None,
 ) -> str | None:
-    if text is None:
+    if text is None or path is None:
         return None
     try:
         value = _at(text, path)
@@ -101,12 +101,12 @@ def scalar_text(value: Any) -> str:
 
 def json_query(
     text: str | None,
-    path: str,
+    path: str | None,
     wrapper: str = "WITHOUT",
     on_empty: str = "NULL",
     on_error: str = "NULL",
 ) -> str | None:
-    if text is None:
+    if text is None or path is None:
         return None
     try:
         value = _at(text, path)

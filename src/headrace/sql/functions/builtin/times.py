@@ -6,7 +6,7 @@ import datetime
 import re
 import time
 from functools import lru_cache
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from headrace.common.errors import HeadraceError
 
@@ -19,7 +19,12 @@ DEFAULT_FORMAT = "yyyy-MM-dd HH:mm:ss"
 
 def moment(micros: int) -> datetime.datetime:
     """Date and time of microseconds since 1970."""
-    return _EPOCH + datetime.timedelta(microseconds=micros)
+    try:
+        return _EPOCH + datetime.timedelta(microseconds=micros)
+    except OverflowError:
+        raise HeadraceError(
+            f"{micros} microseconds since 1970 are outside of the years 1 to 9999"
+        ) from None
 
 
 def micros_of(value: datetime.datetime) -> int:
@@ -265,12 +270,21 @@ def date_format_ltz(zone: ZoneInfo, value: int, pattern: str) -> str:
     return format_moment(to_local(zone, value), pattern)
 
 
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise HeadraceError(
+            f"{name[:50]!r} is not a time zone; write one such as 'Europe/Berlin' or 'UTC'"
+        ) from None
+
+
 def convert_tz(text: str, source: str, target: str) -> str | None:
     found = parse_moment(text, DEFAULT_FORMAT)
     if found is None:
         return None
-    instant = to_instant(ZoneInfo(source), found)
-    return format_moment(to_local(ZoneInfo(target), instant), DEFAULT_FORMAT)
+    instant = to_instant(_zone(source), found)
+    return format_moment(to_local(_zone(target), instant), DEFAULT_FORMAT)
 
 
 # Parts and steps of the calendar. Local timestamps only; codegen converts dates and instants.
