@@ -11,7 +11,7 @@ export SPARK_LOCAL_IP ?= 127.0.0.1
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-quick kafka postgresql mariadb lint format types bench docs coverage-page clean java dashboard dashboard-test
+.PHONY: help setup demo test test-quick kafka postgresql mariadb lint format types bench docs coverage-page clean java dashboard dashboard-test release
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -86,6 +86,17 @@ docs: $(VENV)/.stamp-docs ## Build the documentation into docs/_build/html; a wa
 coverage-page: $(VENV)/.stamp-dev ## Write docs/coverage.md anew; TOOL=path of the api_coverage tool
 	@test -n "$(TOOL)" || { echo "usage: make coverage-page TOOL=path/to/api_coverage"; exit 2; }
 	$(BIN)/python tools/api_coverage_page.py "$(TOOL)" --output docs/coverage.md
+
+$(VENV)/.stamp-release: pyproject.toml $(VENV)/.stamp-dev
+	$(PIP) install --quiet -e '.[dev,release]'
+	@touch $@
+
+release: $(VENV)/.stamp-release java ## Build wheel and sdist into dist, check them, and run the demo from the wheel alone
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/python -m twine check --strict dist/*
+	tools/try-wheel dist/*.whl $(BIN)/python
+	@ls -l dist
 
 clean: ## Remove what was built, but not .venv
 	rm -rf build dist docs/_build docs/_generated docs/api/generated .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -76,7 +76,7 @@ def require_rocksdict() -> Any:
     except ImportError as error:
         raise ConfigurationError(
             f"the state backend 'rocksdb' needs the package rocksdict, which cannot be imported "
-            f"({error}); install it where the job runs with: pip install 'headrace[rocksdb]'",
+            f"({error}); install it where the job runs with: pip install rocksdict",
             key=options.STATE_BACKEND.key,
             value="rocksdb",
         ) from error

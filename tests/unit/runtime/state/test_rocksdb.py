@@ -348,7 +348,7 @@ class TestSettings:
 
         monkeypatch.setattr(rocksdb_settings.importlib, "import_module", missing)
         configuration = Configuration().set_string("state.backend.type", "rocksdb")
-        with pytest.raises(ConfigurationError, match=r"pip install 'headrace\[rocksdb\]'"):
+        with pytest.raises(ConfigurationError, match=r"pip install rocksdict"):
             StateBackendSettings.from_configuration(configuration)
         configuration.set_string("state.backend.type", "hashmap")
         StateBackendSettings.from_configuration(configuration)
