@@ -182,7 +182,7 @@ class TestNotNull:
 
 
 def test_text_is_as_long_as_it_is(tmp_path: Path) -> None:
-    session = session_with(tmp_path, "json", columns="a VARCHAR, b CHAR(2)")
+    session = session_with(tmp_path, "json", columns="a VARCHAR(1), b CHAR(2)")
     session.insert("INSERT INTO t VALUES ('Hello', 'World')")
     trimming = "SET 'table.exec.sink.type-length-enforcer' = 'TRIM_PAD'"
     session.execute(trimming)
