@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,11 @@ from headrace.cluster.log_files import LocalLog
 from headrace.cluster.programs import Programs
 from headrace.common.errors import CheckpointError, UnknownJobError
 from headrace.common.job_status import JobStatus
-from headrace.coordination.checkpoint_store import checkpoints_in
-from headrace.coordination.control_client import OnProgress, call
+from headrace.coordination.control_client import JobSilentError, OnProgress, call, cancel
 from headrace.coordination.job_overview import NO_TASKS
-from headrace.coordination.job_registry import JobRegistry
+from headrace.coordination.job_registry import JobEntry, JobRegistry
+from headrace.coordination.program_jobs import archived, program_environment
 from headrace.coordination.slot_logs import log_files, slot_log_directory
-from headrace.runtime.storage import Storages
 
 __all__ = ["Dispatcher", "Submission"]
 
@@ -40,6 +40,8 @@ _log = logging.getLogger(__name__)
 _TAIL = 4_000
 _STARTING = "INITIALIZING"
 _ENDED_KEPT = 100
+_ANSWER_S = 3.0
+_ASKED_AT_ONCE = 16
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,26 @@ class Submission:
 
 
 @dataclass
-class _Job:
+class _Program:
+    """A submitted program; it has the id of its first job."""
+
     id: str
     directory: Path
     submission: Submission
-    submitted_ms: int
     process: subprocess.Popen[bytes] | None = None
+    ended: bool = False
+
+    def ended_file(self, job_id: str) -> Path:
+        """Where is written how a job ended; that of the first says that the program has, too."""
+        return self.directory / ("ended.json" if job_id == self.id else f"ended-{job_id}.json")
+
+
+@dataclass
+class _Job:
+    id: str
+    name: str
+    program: _Program
+    submitted_ms: int
     cancelled: bool = False
     ended: dict[str, Any] | None = None
 
@@ -75,13 +91,11 @@ class Dispatcher:
         directory: Path,
         programs: Programs,
         environment: dict[str, str],
-        storages: Storages | None = None,
         *,
         on_this_machine: bool = True,
     ) -> None:
         self._directory = directory
         self._programs = programs
-        self._storages = storages or Storages()
         for name in ("run", "jobs", "archive", "checkpoints"):
             (directory / name).mkdir(parents=True, exist_ok=True, mode=0o700)
         self._registry = JobRegistry(directory / "run")
@@ -90,12 +104,12 @@ class Dispatcher:
             **environment,
             "PYTHONPATH": _absolute_path(os.environ.get("PYTHONPATH", "")),
             "HEADRACE_RUN_DIR": str(directory / "run"),
-            "HEADRACE_ARCHIVE_DIR": str(directory / "archive"),
         }
         # Slots on other hosts do not reach this directory.
         checkpoints = {"execution.checkpointing.dir": str(directory / "checkpoints")}
         self._defaults = checkpoints if on_this_machine else {}
         self._lock = threading.Lock()
+        self._programs_run: dict[str, _Program] = {}
         self._jobs: dict[str, _Job] = {}
         self._closing = False
 
@@ -112,93 +126,108 @@ class Dispatcher:
         except BaseException:
             shutil.rmtree(directory)
             raise
-        job = _Job(job_id, directory, submission, int(time.time() * 1000))
+        submitted_ms = int(time.time() * 1000)
         about = {
             "submission": asdict(submission),
             "file": str(file.relative_to((directory / "program").resolve())),
-            "submitted_ms": job.submitted_ms,
+            "submitted_ms": submitted_ms,
         }
-        new = directory / "submission.new"
-        new.write_text(json.dumps(about))
-        new.replace(directory / "submission.json")
-        with self._lock:
-            self._jobs[job_id] = job
-        self._start(job, file, submission.savepoint)
+        _write(directory / "submission.json", about)
+        self._start(self._take_up(directory, submission, submitted_ms), file, again=False)
         return job_id
 
+    def _take_up(self, directory: Path, submission: Submission, submitted_ms: int) -> _Program:
+        program = _Program(directory.name, directory, submission)
+        name = submission.program.partition("_")[2]
+        with self._lock:
+            self._programs_run[program.id] = program
+            self._jobs[program.id] = _Job(program.id, name, program, submitted_ms)
+        return program
+
     def recover(self) -> list[str]:
-        """Take up the jobs of an earlier JobManager; the ids of those that go on."""
+        """Take up the programs of an earlier JobManager; the ids of those that go on."""
         going_on = []
         for path in sorted((self._directory / "jobs").glob("*/submission.json")):
             about = json.loads(path.read_text())
             given = about["submission"]
             submission = Submission(**{**given, "arguments": tuple(given["arguments"])})
-            job = _Job(path.parent.name, path.parent, submission, about["submitted_ms"])
-            ended = path.parent / "ended.json"
-            if ended.exists():
-                job.ended = json.loads(ended.read_text())
-            self._jobs[job.id] = job
-            if job.ended is None:
-                file = path.parent / "program" / about["file"]
-                self._start(job, file, self._restore_point(job))
-                going_on.append(job.id)
+            program = self._take_up(path.parent, submission, about["submitted_ms"])
+            for ended in path.parent.glob("ended*.json"):
+                self._add_ended(program, json.loads(ended.read_text()))
+            program.ended = program.ended_file(program.id).exists()
+            if not program.ended:
+                self._start(program, path.parent / "program" / about["file"], again=True)
+                going_on.append(program.id)
         return going_on
 
-    def _restore_point(self, job: _Job) -> str | None:
-        """The directory of the job's checkpoints if it has any, else what it was started from."""
-        entry = self._registry.get(job.id)
-        directory = entry.checkpoints if entry is not None else None
-        if directory and checkpoints_in(directory, self._storages.of(directory)):
-            return directory
-        return job.submission.savepoint
+    def _add_ended(self, program: _Program, ended: dict[str, Any]) -> None:
+        overview = ended["overview"]
+        job = _Job(overview["jid"], overview["name"], program, overview["start-time"])
+        self._jobs.setdefault(job.id, job).ended = ended
 
-    def _start(self, job: _Job, file: Path, restore: str | None) -> None:
-        submission = job.submission
+    def _start(self, program: _Program, file: Path, *, again: bool) -> None:
+        submission = program.submission
         settings = {**self._defaults, **submission.settings}
         command = ["run", "-m", LOCAL]
         for key, value in settings.items():
             command += ["-D", f"{key}={value}"]
         if submission.parallelism is not None:
             command += ["-p", str(submission.parallelism)]
-        if restore is not None:
-            command += ["-s", restore]
+        if submission.savepoint is not None:
+            command += ["-s", submission.savepoint]
         if submission.allow_non_restored_state:
             command += ["-n"]
         if submission.pyflink:
             command += ["--pyflink"]
-        with (job.directory / "job.log").open("ab") as log:
-            job.process = told_process.start(
+        with (program.directory / "job.log").open("ab") as log:
+            program.process = told_process.start(
                 "headrace.cluster.job_process",
-                [job.id],
+                [program.id],
                 [*command, str(file), *submission.arguments],
                 log,
-                directory=job.directory / "program",
+                directory=program.directory / "program",
                 environment={
                     **self._environment,
-                    **slot_log_directory(job.directory / "slots"),
-                    "HEADRACE_JOB_ID": job.id,
+                    **slot_log_directory(program.directory / "slots"),
+                    **program_environment(program.id, self._archive, again=again),
                 },
             )
-        _log.info("job %s runs in process %s", job.id, job.process.pid)
-        threading.Thread(target=self._await, args=(job,), daemon=True).start()
+        _log.info("program %s runs in process %s", program.id, program.process.pid)
+        threading.Thread(target=self._await, args=(program,), daemon=True).start()
 
-    def _await(self, job: _Job) -> None:
-        assert job.process is not None
-        code = job.process.wait()
+    def _await(self, program: _Program) -> None:
+        assert program.process is not None
+        code = program.process.wait()
         if self._closing:
             return
-        archive = self._directory / "archive" / f"{job.id}.json"
-        if archive.exists():
-            ended = json.loads(archive.read_text())
-        else:
-            ended = self._without_a_word(job, code)
-        job.ended = ended
-        # A JobManager that is killed here must not leave half of it: the next one would not start.
-        new = job.directory / "ended.new"
-        new.write_text(json.dumps(ended))
-        new.replace(job.directory / "ended.json")
-        _log.info("job %s is %s", job.id, ended["overview"]["state"])
+        # The first one last: with its file the program counts as ended.
+        for job in sorted(self._jobs_of(program), key=lambda job: job.id == program.id):
+            job.ended = self._archived(job) or self._without_a_word(job, code)
+            _write(program.ended_file(job.id), job.ended)
+            _log.info("job %s is %s", job.id, job.ended["overview"]["state"])
+        program.ended = True
         self._forget_old()
+
+    def _jobs_of(self, program: _Program) -> list[_Job]:
+        self._discover()
+        with self._lock:
+            return [job for job in self._jobs.values() if job.program is program]
+
+    def _discover(self) -> None:
+        """Find the jobs that programs have started after their first one."""
+        for entry in self._registry.entries():
+            program = self._programs_run.get(entry.program or "")
+            if program is not None:
+                job = _Job(entry.job_id, entry.name, program, entry.started_ms)
+                with self._lock:
+                    self._jobs.setdefault(job.id, job)
+
+    @property
+    def _archive(self) -> Path:
+        return self._directory / "archive"
+
+    def _archived(self, job: _Job) -> dict[str, Any] | None:
+        return archived(self._archive / f"{job.id}.json")
 
     def _without_a_word(self, job: _Job, code: int) -> dict[str, Any]:
         """What can be told of a program that ended without a job."""
@@ -212,20 +241,31 @@ class Dispatcher:
         return empty_parts(overview, text, now)
 
     def _forget_old(self) -> None:
-        ended = [j for j in self._jobs.values() if j.ended is not None]
-        ended.sort(key=lambda j: j.submitted_ms)
-        for job in ended[:-_ENDED_KEPT]:
-            with self._lock:
-                self._jobs.pop(job.id, None)
-            (job.directory / "submission.json").unlink(missing_ok=True)
+        with self._lock:
+            ended = [p for p in self._programs_run.values() if p.ended]
+            ended.sort(key=lambda program: self._jobs[program.id].submitted_ms)
+            for program in ended[:-_ENDED_KEPT]:
+                del self._programs_run[program.id]
+                for job in [j for j in self._jobs.values() if j.program is program]:
+                    del self._jobs[job.id]
+                (program.directory / "submission.json").unlink(missing_ok=True)
 
     # Looking.
 
     def overview(self) -> list[dict[str, Any]]:
         """All jobs, the newest first."""
+        self._discover()
         with self._lock:
             jobs = sorted(self._jobs.values(), key=lambda j: j.submitted_ms, reverse=True)
-        return [self._ask(job, "overview") for job in jobs]
+        # At once: one that does not answer holds up nobody else.
+        with ThreadPoolExecutor(_ASKED_AT_ONCE) as asking:
+            return list(asking.map(lambda job: self._ask(job, "overview"), jobs))
+
+    def all_ended(self) -> bool:
+        """Whether programs were submitted and all of them have ended."""
+        with self._lock:
+            programs = list(self._programs_run.values())
+        return bool(programs) and all(program.ended for program in programs)
 
     def details(self, job_id: str, part: str) -> Any:
         """A part of what can be told about a job; see `job_details`."""
@@ -233,11 +273,11 @@ class Dispatcher:
 
     def log_file(self, job_id: str) -> LocalLog:
         """What the program and the functions of a job wrote."""
-        return LocalLog(f"{job_id}.log", self._job(job_id).directory / "job.log")
+        return LocalLog(f"{job_id}.log", self._job(job_id).program.directory / "job.log")
 
     def slot_logs(self, job_id: str, slot: int) -> list[LocalLog]:
         """What the functions in a slot wrote."""
-        found = log_files(self._job(job_id).directory / "slots", slot)
+        found = log_files(self._job(job_id).program.directory / "slots", slot)
         return [LocalLog(f"{job_id}-{path.name}", path) for path in found]
 
     def require(self, job_id: str) -> None:
@@ -250,25 +290,41 @@ class Dispatcher:
             running = [job for job in self._jobs.values() if job.ended is None]
         found = []
         for job in running:
-            about = {"jobId": job.id, "jobName": self._ask(job, "overview")["name"]}
-            found += [{**slot, **about} for slot in self._ask(job, "slots")]
+            with contextlib.suppress(JobSilentError):
+                slots = self._ask(job, "slots")
+                about = {"jobId": job.id, "jobName": self._ask(job, "overview")["name"]}
+                found += [{**slot, **about} for slot in slots]
         return found
 
     def _ask(self, job: _Job, part: str) -> Any:
-        if job.ended is None:
-            entry = self._registry.get(job.id)
-            if entry is not None and entry.running:
-                with contextlib.suppress(UnknownJobError):
-                    return call(entry, "details", part=part)
-        if job.ended is not None and part in job.ended:
-            return job.ended[part]
-        state = job.ended["overview"]["state"] if job.ended else _STARTING
+        entry = self._running_entry(job)
+        if entry is not None:
+            try:
+                return call(entry, "details", silence_s=_ANSWER_S, part=part)
+            except JobSilentError:
+                if part != "overview":
+                    raise
+                return self._overview_of_process(job, entry.state)
+            except UnknownJobError:
+                pass
+        ended = self._ended(job)
+        if ended is not None and part in ended:
+            return ended[part]
+        state = ended["overview"]["state"] if ended else _STARTING
         return empty_parts(self._overview_of_process(job, state))[part]
+
+    def _running_entry(self, job: _Job) -> JobEntry | None:
+        entry = self._registry.get(job.id) if job.ended is None else None
+        return entry if entry is not None and entry.running else None
+
+    def _ended(self, job: _Job) -> dict[str, Any] | None:
+        """How a job ended; the process of its program may go on."""
+        return job.ended or self._archived(job)
 
     def _overview_of_process(self, job: _Job, state: str) -> dict[str, Any]:
         return {
             "jid": job.id,
-            "name": job.submission.program.partition("_")[2],
+            "name": job.name,
             "state": state,
             "start-time": job.submitted_ms,
             "end-time": -1,
@@ -291,17 +347,23 @@ class Dispatcher:
     ) -> Any:
         """Have a running job do something; see `job_control.operations`."""
         job = self._job(job_id)
-        entry = self._registry.get(job.id)
-        if job.ended is None and entry is not None and entry.running:
-            return call(entry, operation, on_progress, **arguments)
-        if operation == "cancel" and job.ended is None and job.process is not None:
+        entry = self._running_entry(job)
+        if entry is not None and operation == "cancel":
             job.cancelled = True
-            job.process.kill()
+            return cancel(entry)
+        if entry is not None:
+            return call(entry, operation, on_progress, **arguments)
+        ended, process = self._ended(job), job.program.process
+        if operation == "cancel" and ended is None and process is not None:
+            job.cancelled = True
+            process.kill()
             return None
-        state = job.ended["overview"]["state"] if job.ended else _STARTING
+        state = ended["overview"]["state"] if ended else _STARTING
         raise CheckpointError(f"job {job.id} is {state}")
 
     def _job(self, job_id: str) -> _Job:
+        if job_id not in self._jobs:
+            self._discover()
         job = self._jobs.get(job_id)
         if job is None:
             raise UnknownJobError(f"there is no job {job_id!r}")
@@ -310,10 +372,17 @@ class Dispatcher:
     def close(self) -> None:
         """Let the processes go without ending their jobs: the next JobManager takes them up."""
         self._closing = True
-        for job in self._jobs.values():
-            if job.process is not None and job.process.poll() is None:
-                job.process.kill()
-                job.process.wait()
+        for program in self._programs_run.values():
+            if program.process is not None and program.process.poll() is None:
+                program.process.kill()
+                program.process.wait()
+
+
+def _write(path: Path, content: Any) -> None:
+    """As a whole: a JobManager that is killed must not leave half, the next would not start."""
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(content))
+    new.replace(path)
 
 
 def _absolute_path(python_path: str) -> str:

@@ -24,7 +24,6 @@ from headrace.common.errors import ConfigurationError
 from headrace.common.option_loading import load_configuration
 from headrace.common.secret_settings import without_secrets
 from headrace.coordination.dependencies import cache_directory
-from headrace.runtime.storage import Storages
 
 __all__ = ["cluster_directory", "main", "running_job_manager"]
 
@@ -92,7 +91,6 @@ class JobManager:
             self._directory,
             programs,
             shared.environment_of(session),
-            Storages.from_configuration(self._configuration),
             on_this_machine=self._configuration.get(options.SPARK_MASTER).startswith("local"),
         )
         executors = Executors(lambda: executors_of(session), dispatcher, session.version)
@@ -139,7 +137,7 @@ def _end_with_jobs(dispatcher: Dispatcher, shut_down: Callable[[], None]) -> Non
 
     A program that never comes is waited for.
     """
-    while not (jobs := dispatcher.overview()) or any(j["end-time"] < 0 for j in jobs):
+    while not dispatcher.all_ended():
         time.sleep(_LOOK_S)
     time.sleep(_GRACE_S)
     _log.info("the job has ended, and so does its JobManager")

@@ -14,7 +14,7 @@ import cloudpickle
 
 from headrace.cluster.configured import add_target, chosen_job_manager
 from headrace.cluster.rest_client import RestJobs
-from headrace.coordination.control_client import OnProgress, call, find_job
+from headrace.coordination.control_client import OnProgress, call, cancel, find_job
 from headrace.coordination.job_registry import JobEntry, JobRegistry
 
 __all__ = ["Jobs", "LocalJobs", "Progress", "add_job", "add_job_manager", "jobs_of"]
@@ -62,7 +62,7 @@ class LocalJobs:
 
     def cancel(self, job: str) -> str:
         entry = find_job(job)
-        call(entry, "cancel")
+        cancel(entry)
         return entry.job_id
 
     def rescale(self, job: str, parallelism: int, on_progress: OnProgress) -> str:

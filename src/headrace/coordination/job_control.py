@@ -22,7 +22,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -34,6 +33,7 @@ from headrace.coordination.job_master import JobMaster
 from headrace.coordination.job_overview import overview_of
 from headrace.coordination.job_registry import JobEntry, JobRegistry, process_start
 from headrace.coordination.observations import Observations
+from headrace.coordination.program_jobs import archive_file
 from headrace.graph.ids import VertexId
 
 __all__ = ["JobControl", "operations", "publish"]
@@ -136,6 +136,8 @@ class JobControl:
             state=JobStatus.RUNNING.name,
             started_ms=int(time.time() * 1000),
             checkpoints=master.checkpoints.store.directory,
+            program=master.options.run.program,
+            parallelism=master.options.run.parallelism,
         )
         self._registry.put(self._entry)
         threading.Thread(target=self._accept, daemon=True, name="headrace-job-control").start()
@@ -168,16 +170,18 @@ class JobControl:
             error=failure.message if failure and status is JobStatus.FAILED else None,
         )
         with contextlib.suppress(OSError):
-            self._archive()
+            self._archive(status)
             self._registry.put(ended)
 
-    def _archive(self) -> None:
+    def _archive(self, status: JobStatus) -> None:
         """Leave behind what can be told about the job, where somebody wants it."""
-        directory = os.environ.get("HEADRACE_ARCHIVE_DIR")
-        if directory is not None:
-            archive = Path(directory, f"{self._entry.job_id}.json")
+        archive = archive_file(self._entry.job_id)
+        if archive is not None:
+            details = details_of(self._master)
+            details["overview"] |= {"state": status.name}
+            details["job"] |= {"state": status.name}
             new = archive.with_suffix(".new")
-            new.write_text(json.dumps(details_of(self._master)))
+            new.write_text(json.dumps(details))
             new.replace(archive)
 
     def _accept(self) -> None:
@@ -215,4 +219,9 @@ class JobControl:
             return outcome
         while not wait([outcome], _PROGRESS_S).done:
             tell({"progress": self._master.checkpoints.progress() or {}})
-        return outcome.result()
+        result = outcome.result()
+        if name == "rescale":
+            # For whoever has to start the program again.
+            self._entry = replace(self._entry, parallelism=int(request["parallelism"]))
+            self._registry.put(self._entry)
+        return result

@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from headrace.common.job_client import JobClient
+from headrace.common.job_client import JobClient, JobHandle
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_listener import EpochStatistics, JobListener, OperatorStatistics
-from headrace.coordination.job_master import JobMaster
 from headrace.coordination.job_options import EpochSummary
 from headrace.graph.job_graph import JobVertex
 from headrace.runtime.epoch import EpochReport
@@ -29,7 +28,7 @@ class JobListeners:
         self._listeners = tuple(listeners)
         self._on_epoch = on_epoch
 
-    def submitted(self, master: JobMaster) -> None:
+    def submitted(self, master: JobHandle) -> None:
         self._tell("on_job_submitted", JobClient(master), None)
         master.result_future().add_done_callback(self._executed)
 

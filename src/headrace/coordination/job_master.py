@@ -76,7 +76,7 @@ class JobMaster:
         self.job_graph = job_graph
         self.physical = build_physical_graph(job_graph)
         self.execution = ExecutionGraph(job_graph)
-        self._id = JobID(options.job_id)
+        self._id = JobID(options.run.job_id)
         self._carrier = carrier
         self._options = options
         self._terminal = terminal or Terminal()

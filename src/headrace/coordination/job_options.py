@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from headrace.coordination.checkpoint_coordinator import CheckpointSettings
 from headrace.coordination.heartbeats import HeartbeatSettings
 from headrace.coordination.job_attempt import SlotEnvironment
+from headrace.coordination.program_jobs import EarlierRun
 from headrace.coordination.restart_policy import NoRestart, RestartPolicy
 from headrace.graph.job_graph import JobGraph
 from headrace.runtime.epoch import EpochReport
@@ -36,7 +37,7 @@ class JobMasterOptions:
     commit_marker: str | None = None
     allow_unmatched_state: bool = False
     claim_restored: bool = False
-    job_id: str | None = None
+    run: EarlierRun = field(default_factory=EarlierRun)
     settings: dict[str, str] = field(default_factory=dict)
     """What was configured, without secrets, for those who look at the job."""
 

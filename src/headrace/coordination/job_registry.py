@@ -30,7 +30,8 @@ _SUFFIX = ".job"
 class JobEntry:
     """A job as others see it; times are milliseconds, `ended_ms` is None while it runs.
 
-    `checkpoints` is the directory of its checkpoints.
+    `checkpoints` is the directory of its checkpoints, `program` the program of a JobManager that
+    started it, and `parallelism` what it was rescaled to.
     """
 
     job_id: str
@@ -43,6 +44,8 @@ class JobEntry:
     ended_ms: int | None = None
     error: str | None = None
     checkpoints: str | None = None
+    program: str | None = None
+    parallelism: int | None = None
 
     @property
     def running(self) -> bool:

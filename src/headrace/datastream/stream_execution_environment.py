@@ -16,7 +16,7 @@ from headrace.common.configuration import Configuration
 from headrace.common.error_display import install_hook
 from headrace.common.errors import ConfigurationError, FunctionTypeError, GraphError, HeadraceError
 from headrace.common.execution_config import ExecutionConfig
-from headrace.common.job_client import JobClient
+from headrace.common.job_client import JobClient, JobHandle
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_listener import JobListener
 from headrace.common.option_checks import check
@@ -49,7 +49,6 @@ from headrace.graph.transformation import (
 )
 
 if TYPE_CHECKING:
-    from headrace.coordination.job_master import JobMaster
     from headrace.coordination.job_options import EpochSummary
 
 __all__ = ["StreamExecutionEnvironment"]
@@ -91,7 +90,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         self._job_listeners: list[JobListener] = []
         self.ids = id_counter()
         self._number = next(_numbers)
-        self._latest: JobMaster | None = None
+        self._latest: JobHandle | None = None
 
     def __reduce__(self) -> Any:
         raise FunctionTypeError(
@@ -608,7 +607,7 @@ class StreamExecutionEnvironment(EarlierMethods):
 
     def _submit(
         self, job_name: str | None, on_epoch: Callable[[EpochSummary], None] | None = None
-    ) -> JobMaster:
+    ) -> JobHandle:
         if job_name is not None and not isinstance(job_name, str):
             raise FunctionTypeError(f"a job name is a str, not {job_name!r}")
         check(self._configuration)
@@ -650,7 +649,7 @@ class StreamExecutionEnvironment(EarlierMethods):
                 caches.job_succeeded(self.ids)
 
     @staticmethod
-    def _wait_for(master: JobMaster) -> JobExecutionResult:
+    def _wait_for(master: JobHandle) -> JobExecutionResult:
         try:
             return master.result_future().result()
         except KeyboardInterrupt:

@@ -5,12 +5,12 @@ It is looked up late by the environment, so that building a program needs no Jav
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError
+from headrace.common.job_client import JobHandle
 from headrace.common.restart_strategy import RestartStrategies
 from headrace.common.secret_settings import without_secrets
 from headrace.common.time import to_millis
@@ -23,6 +23,7 @@ from headrace.coordination.job_master import JobMaster
 from headrace.coordination.job_options import EpochSummary, JobMasterOptions, python_path
 from headrace.coordination.metric_reporters import start_reporters
 from headrace.coordination.outputs import Collector
+from headrace.coordination.program_jobs import EarlierRun, EndedJob, next_job
 from headrace.coordination.restart_policy import restart_policy
 from headrace.graph.job_graph import JobGraph
 from headrace.runtime.messages import Close
@@ -41,8 +42,13 @@ def submit(
     collectors: dict[str, Collector] | None = None,
     cached_files: dict[str, str] | None = None,
     on_epoch: Callable[[EpochSummary], None] | None = None,
-) -> JobMaster:
-    """Start a job and return its master."""
+) -> JobHandle:
+    """Start a job."""
+    run = next_job(Storages.from_configuration(configuration))
+    if run.ended is not None and not collectors:
+        return EndedJob(run.ended)
+    if run.parallelism is not None:
+        job_graph = job_graph.rescaled(run.parallelism)
     session = get_or_create_session(options.spark_properties(configuration))
     if is_cluster(session.sparkContext):
         _require_shared_checkpoints(configuration)
@@ -50,7 +56,7 @@ def submit(
     master = JobMaster(
         job_graph,
         SparkCarrier(session.sparkContext, dependencies.paths),
-        _master_options(configuration, dependencies, cached_files or {}),
+        _master_options(configuration, dependencies, cached_files or {}, run),
         collectors=collectors,
         on_epoch=on_epoch,
     )
@@ -72,9 +78,13 @@ def _require_shared_checkpoints(configuration: Configuration) -> None:
 
 
 def _master_options(
-    configuration: Configuration, dependencies: PythonDependencies, cached_files: dict[str, str]
+    configuration: Configuration,
+    dependencies: PythonDependencies,
+    cached_files: dict[str, str],
+    run: EarlierRun | None = None,
 ) -> JobMasterOptions:
     get = configuration.get
+    run = run or EarlierRun()
     checkpoints = _checkpoint_settings(configuration)
     strategy = RestartStrategies.from_configuration(configuration)
     return JobMasterOptions(
@@ -103,12 +113,11 @@ def _master_options(
             get(options.METRICS_ENABLED), to_millis(get(options.METRICS_LATENCY_INTERVAL))
         ),
         restarts=restart_policy(strategy, checkpoints.enabled),
-        restore_path=get(options.SAVEPOINT_PATH),
+        restore_path=run.checkpoints or get(options.SAVEPOINT_PATH),
         commit_marker=get(options.COMMIT_MARKER),
         allow_unmatched_state=get(options.SAVEPOINT_IGNORE_UNCLAIMED),
         claim_restored=get(options.RESTORE_MODE) == "CLAIM",
-        # Of the first job of the process: whoever started the process knows it by this id.
-        job_id=os.environ.pop("HEADRACE_JOB_ID", None),
+        run=run,
         settings=without_secrets(configuration.to_dict()),
     )
 

@@ -1,0 +1,92 @@
+"""Programs with several jobs in a session cluster: all of them are the cluster's jobs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.jobs.test_cluster import CHECKPOINTS, RunningCluster, headrace
+
+pytestmark = pytest.mark.spark
+
+TWO_JOBS = """
+from headrace.common import WatermarkStrategy
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.from_collection(["the first job ran"]).print()
+env.execute("first")
+source = DataGeneratorSource(lambda i: i, 10**9, RateLimiterStrategy.per_second(500))
+numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
+numbers.key_by(lambda i: i % 10).reduce(lambda a, b: a + b).uid("sum").filter(bool).print()
+env.execute("second")
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[RunningCluster]:
+    running = RunningCluster(tmp_path / "cluster")
+    yield running
+    headrace("stop-cluster", "--dir", str(running.directory))
+
+
+def jobs(cluster: RunningCluster) -> dict[str, dict[str, Any]]:
+    return {job["name"]: job for job in cluster.get("/jobs/overview")["jobs"]}
+
+
+def states(cluster: RunningCluster) -> dict[str, str]:
+    return {name: job["state"] for name, job in jobs(cluster).items()}
+
+
+def restart(cluster: RunningCluster) -> None:
+    cluster.kill()
+    cluster.start()
+    both = {"first": "FINISHED", "second": "RUNNING"}
+    cluster.wait(lambda: states(cluster) == both, "both jobs after a restart")
+
+
+def test_later_jobs_are_listed_rescaled_recovered_and_cancelled(
+    cluster: RunningCluster, tmp_path: Path
+) -> None:
+    (tmp_path / "two_jobs.py").write_text(TWO_JOBS)
+    options = ("-d", "-m", cluster.address, "-p", "1", "-D", CHECKPOINTS)
+    first = headrace("run", *options, str(tmp_path / "two_jobs.py")).split()[-1]
+    both = {"first": "FINISHED", "second": "RUNNING"}
+    cluster.wait(lambda: states(cluster) == both, "both jobs")
+    second = jobs(cluster)["second"]["jid"]
+    assert jobs(cluster)["first"]["jid"] == first
+
+    headrace("rescale", "-m", cluster.address, second, "-p", "2")
+    cluster.wait(lambda: parallelism(cluster, second) == 2, "a parallelism of 2")
+    cluster.wait(lambda: completed(cluster, second) > 0, "a checkpoint")
+    restart(cluster)
+    assert jobs(cluster)["second"]["jid"] == second
+    assert parallelism(cluster, second) == 2
+    restored = cluster.get(f"/jobs/{second}/checkpoints")["latest"]["restored"]
+    assert restored is not None
+    log = cluster.get(f"/jobs/{first}/log")
+    assert log.count("the first job ran") == 1
+
+    entry = json.loads((cluster.directory / "run" / f"{second}.job").read_text())
+    os.kill(entry["pid"], signal.SIGSTOP)
+    assert set(jobs(cluster)) == {"first", "second"}, "who is frozen holds up nobody"
+    headrace("cancel", "-m", cluster.address, second)
+    ended = {"first": "FINISHED", "second": "CANCELED"}
+    cluster.wait(lambda: states(cluster) == ended, "a killed job")
+
+
+def parallelism(cluster: RunningCluster, job: str) -> int:
+    found: int = cluster.get(f"/jobs/{job}")["vertices"][0]["parallelism"]
+    return found
+
+
+def completed(cluster: RunningCluster, job: str) -> int:
+    found: int = cluster.get(f"/jobs/{job}/checkpoints")["counts"]["completed"]
+    return found
