@@ -18,6 +18,7 @@ from headrace.common.errors import JobCancelledError
 from headrace.common.option_checks import check
 from headrace.common.option_loading import settings_from_arguments
 from headrace.compat import install
+from headrace.coordination.interrupts import INTERRUPTED, cancel_jobs
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 _PYTHON_DRIVER = "org.apache.flink.client.python.PythonDriver"
@@ -165,7 +166,8 @@ def run_program(program: Program, options: argparse.Namespace) -> int:
         except SystemExit as ended:
             return _code_of(ended)
         except KeyboardInterrupt:
-            print("interrupted; running jobs were cancelled", file=sys.stderr)
+            cancel_jobs()
+            print(INTERRUPTED, file=sys.stderr)
             return ExitCode.INTERRUPTED
         except JobCancelledError as error:
             print(f"{error.message}: {error.job_name!r}", file=sys.stderr)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -29,6 +27,7 @@ from headrace.graph.physical_graph import PhysicalGraph
 from headrace.runtime import messages as m
 from headrace.runtime.epoch import CheckpointRequest, EpochPlan, EpochReport, SubtaskKey
 from headrace.runtime.failure import FailureReport
+from headrace.runtime.scratch import ScratchDirectory
 from headrace.runtime.slot_protocol import SlotLaunch
 from headrace.runtime.snapshot_files import SnapshotRef
 
@@ -101,7 +100,8 @@ class JobAttempt:
         self._closed: dict[SlotId, m.Closed] = {}
         self.reports: dict[SubtaskKey, EpochReport] = {}
         self._token = secrets.token_hex(16)
-        self._directory = tempfile.mkdtemp(prefix="headrace-")
+        self._scratch = ScratchDirectory("slots")
+        self._directory = str(self._scratch.path)
         address = carrier.control_address() or os.path.join(self._directory, "control")
         self._server = ControlServer(
             address, self._token, incarnation, self._on_message, self._on_lost, self._on_error
@@ -322,7 +322,7 @@ class JobAttempt:
         # Not before: a slot that is silent, or whose host is gone, is not waited for.
         self._heartbeats.stop()
         self._server.close()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._scratch.remove()
         return list(self._closed.values())
 
     # Messages of slots, on the threads of their connections.

@@ -14,9 +14,7 @@ import json
 import logging
 import os
 import pickle
-import shutil
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -35,6 +33,7 @@ from headrace.coordination.job_registry import JobEntry, JobRegistry, process_st
 from headrace.coordination.observations import Observations
 from headrace.coordination.program_jobs import archive_file
 from headrace.graph.ids import VertexId
+from headrace.runtime.scratch import ScratchDirectory
 
 __all__ = ["JobControl", "operations", "publish"]
 
@@ -120,9 +119,9 @@ class JobControl:
     def __init__(self, master: JobMaster, registry: JobRegistry | None = None) -> None:
         self._master = master
         self._registry = registry or JobRegistry()
-        self._private = tempfile.mkdtemp(prefix="headrace-control-")
+        self._private = ScratchDirectory("control")
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(os.path.join(self._private, "socket"))
+        self._listener.bind(str(self._private.path / "socket"))
         os.chmod(self._listener.getsockname(), 0o600)
         self._listener.listen(16)
         self._lock = threading.Lock()
@@ -157,7 +156,7 @@ class JobControl:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        shutil.rmtree(self._private, ignore_errors=True)
+        self._private.remove()
         status = self._master.status()
         if not status.is_terminal_state():
             # The program ends and takes the job along.

@@ -6,8 +6,6 @@ It runs epoch after epoch and goes back to the last checkpoint after a failure.
 from __future__ import annotations
 
 import logging
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -52,6 +50,7 @@ from headrace.runtime import messages as m
 from headrace.runtime.deployment import JobSettings, deployment_of, library_modules
 from headrace.runtime.epoch import EpochPlan, EpochReport
 from headrace.runtime.local_copies import LocalCopies
+from headrace.runtime.scratch import ScratchDirectory
 from headrace.runtime.slot_protocol import now_ms, steady_ms
 from headrace.runtime.snapshot_files import SnapshotRef
 from headrace.runtime.storage import join, shared
@@ -94,7 +93,7 @@ class JobMaster:
         self._earlier: list[dict[str, Any]] = []
         self._started = time.monotonic()
         self._epoch = 0
-        self._temporary: str | None = None
+        self._temporary: ScratchDirectory | None = None
         self._pacer = EpochPacer(
             self._target_s(), options.epoch_max_records, exchanges=len(self.physical.levels) > 1
         )
@@ -130,8 +129,10 @@ class JobMaster:
     def _checkpoint_coordinator(self) -> CheckpointCoordinator:
         settings = self._options.checkpoints
         if settings.directory is None:
-            self._temporary = tempfile.mkdtemp(prefix="headrace-checkpoints-")
-        directory = shared(settings.directory or self._temporary or "")
+            self._temporary = ScratchDirectory("checkpoints")
+        directory = settings.directory if self._temporary is None else str(self._temporary.path)
+        assert directory is not None
+        directory = shared(directory)
         job = self._id.to_hex_string()
         store = CheckpointStore(join(directory, job), settings.retained, settings.storages)
         return CheckpointCoordinator(self.job_graph, job, settings, store, self._on_checkpoint_end)
@@ -564,7 +565,7 @@ class JobMaster:
         if checkpoints.local_recovery:
             LocalCopies.remove_job(checkpoints.local_directory, self._id.to_hex_string())
         if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
+            self._temporary.remove()
 
     # Messages of slots, on other threads.
 

@@ -653,7 +653,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         try:
             return master.result_future().result()
         except KeyboardInterrupt:
-            CompletableFuture(master.cancel()).result()
+            master.cancel().result()
             raise
 
     def close(self) -> None:

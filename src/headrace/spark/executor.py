@@ -17,6 +17,7 @@ from headrace.common.time import to_millis
 from headrace.coordination.checkpoint_coordinator import CheckpointSettings
 from headrace.coordination.dependencies import PythonDependencies, prepare
 from headrace.coordination.heartbeats import HeartbeatSettings
+from headrace.coordination.interrupts import end_quietly, note_job
 from headrace.coordination.job_attempt import SlotEnvironment
 from headrace.coordination.job_control import publish
 from headrace.coordination.job_master import JobMaster
@@ -44,6 +45,7 @@ def submit(
     on_epoch: Callable[[EpochSummary], None] | None = None,
 ) -> JobHandle:
     """Start a job."""
+    end_quietly()
     run = next_job(Storages.from_configuration(configuration))
     if run.ended is not None and not collectors:
         return EndedJob(run.ended)
@@ -62,6 +64,7 @@ def submit(
     )
     master.result_future().add_done_callback(lambda _: dependencies.close())
     publish(master)
+    note_job(master)
     start_reporters(configuration, master)
     master.start()
     return master

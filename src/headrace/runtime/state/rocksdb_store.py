@@ -1,28 +1,21 @@
-"""A RocksDB in a directory of its own, which goes away with its owner.
-
-A directory that a killed process left behind is removed by the next process that makes one beside
-it: each holds a lock on a file in its directory for as long as it lives.
-"""
+"""A RocksDB in a directory of its own, which goes away with its owner."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any, Protocol
 
 from headrace.common.errors import StateError
+from headrace.runtime.scratch import ScratchDirectory
 from headrace.runtime.state.rocksdb_settings import RocksDBSettings, require_rocksdict
 
 __all__ = ["ObjectBudget", "RocksDBResources", "RocksDBStore"]
 
-_DIRECTORY_PREFIX = "headrace-rocksdb-"
 _BATCH_ENTRIES = 10_000
 _BATCH_BYTES = 8 << 20
 
@@ -63,7 +56,6 @@ class RocksDBResources:
         self.budget = ObjectBudget(settings.object_cache_size)
         self._rocksdict = require_rocksdict()
         self._block_cache: Any = None
-        self._swept: set[str] = set()
 
     def database_options(self) -> Any:
         if self._block_cache is None:
@@ -71,46 +63,18 @@ class RocksDBResources:
             self._block_cache = self._rocksdict.Cache(size)
         return self.settings.database_options(self._block_cache)
 
-    def new_directory(self, subtask: int) -> tuple[Path, int]:
-        """A new directory, and the descriptor of the lock that shows that it is in use."""
+    def new_directory(self, subtask: int) -> ScratchDirectory:
+        """A new directory."""
         directories = self.settings.local_directories or (tempfile.gettempdir(),)
         base = directories[subtask % len(directories)]
         try:
             os.makedirs(base, exist_ok=True)
-            if base not in self._swept:
-                self._swept.add(base)
-                _remove_abandoned(Path(base))
-            directory = Path(tempfile.mkdtemp(prefix=_DIRECTORY_PREFIX, dir=base))
-            return directory, _lock(directory)
+            return ScratchDirectory("rocksdb", base)
         except OSError as error:
             raise StateError(
                 f"no directory for RocksDB can be made in {base!r} ({error}); set "
                 "'state.backend.rocksdb.localdir' to a local directory that can be written"
             ) from error
-
-
-def _lock(directory: Path) -> int:
-    # Locked before it has its name: somebody who sees the file and gets the lock may remove all.
-    new = directory / "lock.new"
-    descriptor = os.open(new, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    os.rename(new, directory / "lock")
-    return descriptor
-
-
-def _remove_abandoned(base: Path) -> None:
-    for directory in base.glob(_DIRECTORY_PREFIX + "*"):
-        try:
-            descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CLOEXEC)
-        except OSError:
-            continue
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(directory, ignore_errors=True)
-        except OSError:
-            pass  # in use
-        finally:
-            os.close(descriptor)
 
 
 class RocksDBStore:
@@ -122,21 +86,20 @@ class RocksDBStore:
         self._subtask = subtask
         self._rocksdict = require_rocksdict()
         self._db: Any = None
-        self._directory: Path | None = None
-        self._lock = -1
+        self._directory: ScratchDirectory | None = None
         self._owner = os.getpid()
 
     def open(self) -> None:
         """Creates the database."""
-        self._directory, self._lock = self._resources.new_directory(self._subtask)
+        self._directory = directory = self._resources.new_directory(self._subtask)
         try:
             self._db = self._rocksdict.Rdict(
-                str(self._directory / "db"), self._resources.database_options()
+                str(directory.path / "db"), self._resources.database_options()
             )
         except Exception as error:
             self._remove_directory()
             raise StateError(
-                f"RocksDB cannot be opened in {self._directory}: {error}; check the disk and the "
+                f"RocksDB cannot be opened in {directory}: {error}; check the disk and the "
                 "settings that begin with 'state.backend.rocksdb.'"
             ) from error
         self._write_options = self._rocksdict.WriteOptions()
@@ -210,6 +173,5 @@ class RocksDBStore:
 
     def _remove_directory(self) -> None:
         if self._directory is not None:
-            shutil.rmtree(self._directory, ignore_errors=True)
-            os.close(self._lock)
+            self._directory.remove()
             self._directory = None

@@ -1,0 +1,69 @@
+"""Ctrl+C of a program: its job is cancelled, functions are closed, and nothing else is said."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.faults.processes import LIMIT_S
+
+pytestmark = [pytest.mark.fault, pytest.mark.spark]
+
+PROGRAM = """
+import sys
+from headrace.common import WatermarkStrategy
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+from headrace.datastream.functions import MapFunction
+
+
+class Noisy(MapFunction):
+    def map(self, value):
+        return value
+
+    def close(self):
+        open(sys.argv[2], "w").close()
+
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+source = DataGeneratorSource(lambda i: i, 10**9, RateLimiterStrategy.per_second(50))
+env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").map(Noisy()).print()
+if sys.argv[1] == "execute":
+    env.execute("endless")
+else:
+    env.execute_async("endless").get_job_execution_result().result()
+"""
+
+
+@pytest.mark.parametrize("how", ["execute", "execute_async"])
+@pytest.mark.parametrize("command", [[], ["-m", "headrace.cluster.cli", "run"]])
+def test_an_interrupted_program_ends_quietly(command: list[str], how: str, tmp_path: Path) -> None:
+    program, closed, temporary = tmp_path / "job.py", tmp_path / "closed", tmp_path / "temporary"
+    program.write_text(PROGRAM.replace("sys.argv[2]", repr(str(closed))))
+    temporary.mkdir()
+    running = subprocess.Popen(
+        [sys.executable, *command, str(program), how],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary), "HEADRACE_RUN_DIR": str(tmp_path / "run")},
+    )
+    try:
+        assert running.stdout is not None
+        assert running.stdout.readline(), "the job runs"
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=LIMIT_S)
+    finally:
+        running.kill()
+    assert said.strip().splitlines()[-1] == "interrupted; running jobs were cancelled"
+    assert "Traceback" not in said
+    # As a shell shows them both are 130.
+    assert running.returncode in (130, -signal.SIGINT)
+    assert closed.exists()
+    assert [p.name for p in temporary.iterdir() if p.name.startswith("headrace-")] == []
