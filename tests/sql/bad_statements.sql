@@ -390,27 +390,24 @@ SELECT n, SUM(n) OVER (ORDER BY PROCTIME()) FROM (SELECT item, COUNT(*) AS n FRO
 INSERT INTO appends SELECT id, COUNT(*) FROM orders GROUP BY id;
 -- at: appends
 -- says: Table sink 'default_catalog.default_database.appends' doesn't support consuming update and delete changes
-SELECT * FROM orders AS a JOIN people AS b ON a.item = b.name;
--- at: JOIN people AS b ON a.item = b.name
--- says: joins are not supported yet: FROM takes one table, with LATERAL TABLE(...) or UNNEST
-SELECT * FROM orders AS a LEFT JOIN people AS b ON a.id > b.age;
--- at: LEFT JOIN people AS b ON a.id > b.age
--- says: joins are not supported yet: FROM takes one table, with LATERAL TABLE(...) or UNNEST
-SELECT * FROM orders, people;
--- at: , people
--- says: joins are not supported yet: FROM takes one table, with LATERAL TABLE(...) or UNNEST
-SELECT * FROM orders NATURAL JOIN people;
--- at: NATURAL JOIN people
--- says: joins are not supported yet: FROM takes one table, with LATERAL TABLE(...) or UNNEST
-SELECT * FROM orders FULL OUTER JOIN people USING (id);
--- at: FULL OUTER JOIN people USING (id)
--- says: joins are not supported yet: FROM takes one table, with LATERAL TABLE(...) or UNNEST
-SELECT * FROM orders CROSS JOIN people;
--- at: CROSS JOIN people
--- says: joins are not supported yet: FROM takes one table, with LATERAL TABLE(...) or UNNEST
-SELECT * FROM orders AS o JOIN people FOR SYSTEM_TIME AS OF o.et AS p ON o.item = p.name;
--- at: JOIN people FOR SYSTEM_TIME AS OF o.et AS p ON o.item = p.name
--- says: joins are not supported yet: FROM takes one table, with LATERAL TABLE(...) or UNNEST
+SELECT * FROM orders AS a JOIN people AS b ON a.item = b.nam;
+-- at: b.nam
+-- says: Column 'nam' not found in table 'b', did you mean 'name'?
+SELECT id FROM orders AS a JOIN orders AS b ON a.item = b.item;
+-- at: id
+-- says: Column 'id' is ambiguous
+SELECT * FROM orders JOIN people USING (nothing);
+-- at: JOIN people USING (nothing)
+-- says: Column 'nothing' not found in any table
+SELECT * FROM orders AS a LEFT JOIN people AS b;
+-- at: LEFT JOIN people AS b
+-- says: LEFT JOIN needs a condition: ON or USING
+SELECT * FROM orders AS a LEFT SEMI JOIN people AS b ON a.item = b.name;
+-- at: LEFT SEMI JOIN people AS b ON a.item = b.name
+-- says: SEMI JOIN is not part of SQL; use EXISTS or IN
+SELECT * FROM orders AS a JOIN people AS b ON a.item;
+-- at: a.item
+-- says: ON
 SELECT * FROM orders FOR SYSTEM_TIME AS OF et;
 -- at: orders FOR SYSTEM_TIME AS OF et
 -- says: FOR SYSTEM_TIME AS OF is not supported yet

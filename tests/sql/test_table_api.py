@@ -100,8 +100,26 @@ def test_tables_are_joined_by_set_operations(t_env: StreamTableEnvironment, orde
     fruit = t_env.from_elements([("apple",), ("kiwi",)], ["item"])
     assert rows_of(t_env, items.intersect(fruit)) == [["apple"]]
     assert rows_of(t_env, items.minus_all(fruit)) == [["apple"], ["pear"], ["plum"]]
-    with pytest.raises(SqlError, match="not supported yet"):
-        items.join(fruit)
+
+
+def test_tables_are_joined(t_env: StreamTableEnvironment, orders: Table) -> None:
+    items = orders.select(col("item")).distinct()
+    with pytest.raises(SqlError, match="ambiguous names"):
+        items.join(items)
+    fruit = t_env.from_elements([("apple", 1), ("kiwi", 2)], ["name", "n"])
+    same = col("item") == col("name")
+    assert rows_of(t_env, items.join(fruit, same)) == [["apple", "apple", 1]]
+    assert rows_of(t_env, items.join(fruit).where(same)) == [["apple", "apple", 1]]
+    assert rows_of(t_env, items.left_outer_join(fruit, same)) == [
+        ["apple", "apple", 1],
+        ["pear", None, None],
+        ["plum", None, None],
+    ]
+    assert rows_of(t_env, items.right_outer_join(fruit, same)) == [
+        ["apple", "apple", 1],
+        [None, "kiwi", 2],
+    ]
+    assert len(rows_of(t_env, items.full_outer_join(fruit, same))) == 4
 
 
 def test_windows_of_time(t_env: StreamTableEnvironment, events: Table) -> None:

@@ -10,8 +10,10 @@ from headrace.sql.binder.relations import distinct, renamed, same_types, union_o
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import SortKey
+from headrace.sql.plan.joins import JoinKind
 from headrace.sql.session.explain import explain_plans
 from headrace.sql.table_api.expression_nodes import ExpressionBase, node_of
+from headrace.sql.table_api.joins import join_tables
 from headrace.sql.table_api.pandas_tables import to_pandas
 from headrace.sql.table_api.row_functions import row_call
 from headrace.sql.table_api.table_binding import TableBinding
@@ -225,20 +227,24 @@ class Table:
         return self._with(n.SetOperation(left.schema, left, other, kind, everything))
 
     def join(self, right: Table, join_predicate: Any = None) -> Table:
-        """Rows of both tables that belong together; not supported yet."""
-        raise _unsupported("a join of tables")
+        """Rows of both tables that fulfil a condition together."""
+        return self._joined(right, JoinKind.INNER, join_predicate)
 
     def left_outer_join(self, right: Table, join_predicate: Any = None) -> Table:
-        """All rows of this table with those of another; not supported yet."""
-        raise _unsupported("a join of tables")
+        """All rows of this table, with those of another that fulfil a condition."""
+        return self._joined(right, JoinKind.LEFT, join_predicate)
 
     def right_outer_join(self, right: Table, join_predicate: Any) -> Table:
-        """All rows of another table with those of this one; not supported yet."""
-        raise _unsupported("a join of tables")
+        """All rows of another table, with those of this one that fulfil a condition."""
+        return self._joined(right, JoinKind.RIGHT, join_predicate)
 
     def full_outer_join(self, right: Table, join_predicate: Any) -> Table:
-        """All rows of both tables; not supported yet."""
-        raise _unsupported("a join of tables")
+        """All rows of both tables, together where they fulfil a condition."""
+        return self._joined(right, JoinKind.FULL, join_predicate)
+
+    def _joined(self, right: Table, kind: JoinKind, predicate: Any) -> Table:
+        context = self._environment._session.binding()
+        return self._with(join_tables(context, self._plan, right._plan, kind, predicate))
 
     def join_lateral(self, table_function_call: Any, join_predicate: Any = None) -> Table:
         """Each row with the rows that a table function makes of it."""

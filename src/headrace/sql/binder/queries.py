@@ -126,7 +126,10 @@ class QueryBinder:
         return [node]
 
     def _state_ttl(self, tree: Any, scope: Scope) -> int | None:
-        """How long the hint STATE_TTL of a query keeps the state of its groups."""
+        """How long the hint STATE_TTL of a query keeps the state of its groups.
+
+        Joins have taken what it says about their inputs already.
+        """
         found = None
         for hint in state_ttls(tree.comments or (), self.context.text):
             if not any(hint.relation in (r.name, *r.path) for r in scope.relations):
@@ -214,7 +217,9 @@ class QueryBinder:
         if from_ is None:
             # One row without columns.
             return n.Values(Schema(()), ((),)), scope
-        return TableBinder(self).bind_from(from_.this, tree.args.get("joins") or ())
+        hints = state_ttls(tree.comments or (), self.context.text)
+        ttls = {hint.relation: hint.millis for hint in hints}
+        return TableBinder(self, ttls).bind_from(from_.this, tree.args.get("joins") or ())
 
     def _items(self, tree: Any, scope: Scope) -> list[x.Node]:
         """SELECT's expressions, with stars written out."""

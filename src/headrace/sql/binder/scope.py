@@ -28,6 +28,8 @@ class Scope:
 
     context: BindingContext
     relations: list[Relation] = field(default_factory=list)
+    merged: dict[str, int] = field(default_factory=dict)
+    """Columns of USING and NATURAL, which stand for one of each side: name and position."""
 
     def add(self, name: str | None, schema: Schema, path: tuple[str, ...] = ()) -> None:
         self.relations.append(Relation(name, schema, len(self.schema), path))
@@ -43,9 +45,14 @@ class Scope:
     def columns_of(self, table: tuple[str, ...], span: Span | None) -> list[int]:
         """Positions of the columns of a table, or of all tables."""
         if not table:
-            return [
-                r.offset + i for r in self.relations if not r.hidden for i in range(len(r.schema))
+            rest = [
+                r.offset + i
+                for r in self.relations
+                if not r.hidden
+                for i, f in enumerate(r.schema)
+                if f.name not in self.merged
             ]
+            return [*self.merged.values(), *rest]
         relation = self._relation(table)
         if relation is None:
             raise self.context.error(
@@ -90,6 +97,8 @@ class Scope:
         return self._fields(found, parts[1:], span)
 
     def _find(self, name: str, span: Span | None) -> int | None:
+        if name in self.merged:
+            return self.merged[name]
         found = [i for i, f in enumerate(self.schema) if f.name == name]
         if len(found) > 1:
             raise self.context.error(f"Column '{name}' is ambiguous", span)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -9,15 +10,16 @@ from sqlglot import exp
 from headrace.common.errors import SqlError
 from headrace.sql import types as t
 from headrace.sql.binder.context import suggestion
+from headrace.sql.binder.correlate import bind_correlate
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.group_windows import duration_of, window_fields
+from headrace.sql.binder.joins import bind_join
 from headrace.sql.binder.scope import Scope
 from headrace.sql.parser import syntax as x
 from headrace.sql.parser.dialect import NamedArgument, TableArgument
 from headrace.sql.parser.from_ast import expression_node, span_of
 from headrace.sql.parser.hints import hint_options
 from headrace.sql.parser.match_syntax import MatchRecognize
-from headrace.sql.parser.unsupported import join_span
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Expression, Field, Schema, TimeAttribute
 
@@ -35,8 +37,9 @@ _ARGUMENTS = {
 class TableBinder:
     """Binds FROM for one query."""
 
-    def __init__(self, queries: QueryBinder) -> None:
+    def __init__(self, queries: QueryBinder, ttls: Mapping[str, int] | None = None) -> None:
         self.queries = queries
+        self._ttls = ttls or {}
         self.context = queries.context
 
     def bind_from(self, first: Any, joins: Any) -> tuple[n.Node, Scope]:
@@ -48,20 +51,32 @@ class TableBinder:
         return plan, scope
 
     def _add(self, scope: Scope, tree: Any) -> n.Node:
+        if isinstance(tree, exp.Subquery) and isinstance(tree.this, exp.Table) and not tree.alias:
+            # Joins in parentheses: the names of their tables are known outside as well.
+            plan, inner = self.bind_from(tree.this, tree.args.get("joins") or ())
+            for relation in inner.relations:
+                scope.add(relation.name, relation.schema, relation.path)
+            return plan
         plan, name, path = self._relation(tree)
         scope.add(name, plan.schema, path)
         return plan
 
     def _join(self, plan: n.Node, scope: Scope, join: Any) -> n.Node:
-        from headrace.sql.binder.correlate import bind_correlate
-
         correlated = bind_correlate(self.context, plan, scope, join)
         if correlated is not None:
             return correlated
-        raise self.context.error(
-            "joins are not supported yet: FROM takes one table, with LATERAL TABLE(...) or UNNEST",
-            join_span(join, self.context.text),
-        )
+        right = Scope(self.context)
+        other = self._add(right, join.this)
+        ttls = (self._ttl(scope), self._ttl(right))
+        return bind_join(self.context, plan, scope, other, right, join, ttls)
+
+    def _ttl(self, scope: Scope) -> int | None:
+        """What a hint says about an input of a join; a join is one by no name."""
+        if len(scope.relations) != 1:
+            return None
+        (relation,) = scope.relations
+        named = (relation.name or "", *relation.path)
+        return next((self._ttls[name] for name in named if name in self._ttls), None)
 
     def bind(self, tree: Any) -> tuple[n.Node, str | None]:
         plan, name, _ = self._relation(tree)

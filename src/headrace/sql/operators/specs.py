@@ -441,6 +441,47 @@ class SetOperationSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class JoinSide:
+    """One side of a join.
+
+    Attributes:
+        width: How many columns its rows have.
+        changes: Whether its rows end with their kind.
+        outer: Whether rows without a partner come out, too.
+        ttl_ms: How long its rows are kept; 0 is for ever.
+    """
+
+    width: int
+    changes: bool
+    outer: bool
+    ttl_ms: int = 0
+
+
+@dataclass(frozen=True)
+class JoinSpec(OperatorSpec):
+    """Rows of two relations with equal keys.
+
+    Attributes:
+        left: The left side.
+        right: The right side.
+        null_safe: For each key whether NULL equals NULL there.
+        condition: Keeps the pairs that fulfil more than equal keys.
+        changelog: Whether rows that come out end with their kind.
+        emission: When results come out.
+    """
+
+    left: JoinSide
+    right: JoinSide
+    null_safe: tuple[bool, ...] = ()
+    condition: GeneratedCode | None = None
+    changelog: bool = True
+    emission: Emission = Emission.NET_CHANGE
+
+    kind: ClassVar[str] = "Join"
+    operator: ClassVar[str] = f"{_PACKAGE}.join:JoinOperator"
+
+
+@dataclass(frozen=True)
 class SemiJoinSpec(OperatorSpec):
     """IN and EXISTS, or with `anti` their opposites; rows have their kind if `changelog`."""
 

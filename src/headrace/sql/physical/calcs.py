@@ -8,7 +8,8 @@ from dataclasses import replace
 from headrace.sql.physical.nodes import Calc
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.expressions import Call, Column, Expression
+from headrace.sql.plan.expressions import Column, Expression
+from headrace.sql.rules.join_filters import conjuncts
 
 __all__ = ["calcs"]
 
@@ -34,13 +35,6 @@ def _below(node: n.Node) -> tuple[n.Node, tuple[Expression, ...]]:
     if isinstance(node, Calc) and node.projections is None:
         return node.input, node.conditions
     return node, ()
-
-
-def conjuncts(e: Expression) -> list[Expression]:
-    """The conditions that AND joins."""
-    if isinstance(e, Call) and getattr(e.function, "name", "") == "AND":
-        return [c for a in e.args for c in conjuncts(a)]
-    return [e]
 
 
 def _keeps_all(expressions: Sequence[Expression], below: n.Node) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.joins import ScalarJoin, SemiJoin
+from headrace.sql.plan.joins import Join, JoinKind, ScalarJoin, SemiJoin
 
 __all__ = ["is_append_only", "mode_text"]
 
@@ -15,6 +15,8 @@ def is_append_only(node: n.Node) -> bool:
     if isinstance(node, n.Scan):
         return bool(getattr(node.source, "append_only", True))
     if isinstance(node, n.Aggregate | n.SetOperation):
+        return False
+    if isinstance(node, Join) and node.kind is not JoinKind.INNER:
         return False
     if isinstance(node, ScalarJoin) or (isinstance(node, SemiJoin) and node.anti):
         return False

@@ -1,12 +1,72 @@
-"""Nodes that look rows up in another relation: what subqueries become."""
+"""Nodes that bring two relations together: joins, and what subqueries become."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
-from headrace.sql.plan.nodes import TwoInputs
+from headrace.sql.plan.expressions import Expression, Field, Schema
+from headrace.sql.plan.nodes import Node, TwoInputs
 
-__all__ = ["ScalarJoin", "SemiJoin"]
+__all__ = ["Join", "JoinKind", "ScalarJoin", "SemiJoin"]
+
+
+class JoinKind(Enum):
+    """Which rows without a partner stay; the value is the name that plans show."""
+
+    INNER = "InnerJoin"
+    LEFT = "LeftOuterJoin"
+    RIGHT = "RightOuterJoin"
+    FULL = "FullOuterJoin"
+
+    @property
+    def keeps_left(self) -> bool:
+        return self in (JoinKind.LEFT, JoinKind.FULL)
+
+    @property
+    def keeps_right(self) -> bool:
+        return self in (JoinKind.RIGHT, JoinKind.FULL)
+
+
+@dataclass(frozen=True, eq=False)
+class Join(TwoInputs):
+    """Rows of two relations that belong together: the columns of the left, then of the right one.
+
+    Attributes:
+        kind: Which rows without a partner stay.
+        condition: What pairs have to fulfil, over the columns of both; None for all pairs.
+        left_keys: Columns that equal those of `right_keys`; the rule `join_keys` finds them.
+        right_keys: Columns of the right relation, by their place there.
+        null_safe: For each key whether NULL equals NULL there.
+        ttls_ms: How long rows of each side are kept, where a hint says so.
+    """
+
+    kind: JoinKind
+    condition: Expression | None = None
+    left_keys: tuple[int, ...] = ()
+    right_keys: tuple[int, ...] = ()
+    null_safe: tuple[bool, ...] = ()
+    ttls_ms: tuple[int | None, int | None] = (None, None)
+
+    @staticmethod
+    def of(left: Node, right: Node, kind: JoinKind, condition: Expression | None) -> Join:
+        """A join; columns of a side whose rows may be missing may be NULL."""
+        fields: list[Field] = []
+        taken: set[str] = set()
+        for side, may_miss in ((left, kind.keeps_right), (right, kind.keeps_left)):
+            for f in side.schema:
+                name = _unique(f.name, taken)
+                fields.append(Field(name, f.type.nullable() if may_miss else f.type, f.time))
+        return Join(Schema(tuple(fields)), left, right, kind, condition)
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """A name of its own: a number follows if another column has it, as Flink shows it."""
+    number, unique = 0, name
+    while unique in taken:
+        unique, number = f"{name}{number}", number + 1
+    taken.add(unique)
+    return unique
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expression_text import expression_text
 from headrace.sql.plan.expressions import AggregateCall, SortKey
-from headrace.sql.plan.joins import SemiJoin
+from headrace.sql.plan.joins import Join, SemiJoin
 from headrace.sql.plan.match import Match
 
 __all__ = ["plan_text"]
@@ -111,6 +111,19 @@ def _parts(node: n.Node) -> list[str]:
     return _ordered_parts(node, names)
 
 
+def _join_parts(node: Join) -> list[str]:
+    names = node.schema.names
+    left, right = names[: len(node.left.schema)], names[len(node.left.schema) :]
+    on = [
+        f"({left[a]} {'IS NOT DISTINCT FROM' if null_safe else '='} {right[b]})"
+        for a, b, null_safe in zip(node.left_keys, node.right_keys, node.null_safe, strict=True)
+    ]
+    if node.condition is not None:
+        on.append(expression_text(node.condition, names))
+    where = " AND ".join(on) or "true"
+    return [f"joinType=[{node.kind.value}]", f"where=[{where}]"]
+
+
 def _frame_end(end: int | None) -> str:
     if end == 0:
         return ""
@@ -156,6 +169,8 @@ def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
         return [*parts, f"offset=[{node.offset}]", f"fetch=[{node.fetch}]"]
     if isinstance(node, n.SetOperation):
         return [f"kind=[{node.kind}{' ALL' if node.all else ''}]"]
+    if isinstance(node, Join):
+        return _join_parts(node)
     if isinstance(node, SemiJoin):
         right = node.right.schema.names
         kind = "NOT IN" if node.null_aware else "ANTI" if node.anti else "SEMI"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Call, Column, Expression
+from headrace.sql.plan.joins import Join
 from headrace.sql.types import IntegralType
 
 __all__ = ["upsert_keys"]
@@ -21,6 +22,8 @@ def upsert_keys(node: n.Node) -> Keys:
         return frozenset({frozenset(node.keys)})
     if isinstance(node, n.SetOperation):
         return _NONE if node.all else frozenset({frozenset(range(len(node.schema)))})
+    if isinstance(node, Join):
+        return _joined(node)
     if isinstance(node, n.Project):
         return _projected(node)
     if isinstance(node, n.Rank):
@@ -31,6 +34,23 @@ def upsert_keys(node: n.Node) -> Keys:
     if isinstance(node, n.Filter | n.Sort | n.BatchedCalls):
         return upsert_keys(node.input)
     return _NONE
+
+
+def _joined(node: Join) -> Keys:
+    """A key of one side stays one if a row of it has one partner at most; else both are needed."""
+    width = len(node.left.schema)
+    left = upsert_keys(node.left)
+    right = frozenset(frozenset(i + width for i in key) for key in upsert_keys(node.right))
+    found: set[frozenset[int]] = set()
+    if not node.kind.keeps_right and _unique(upsert_keys(node.right), node.right_keys):
+        found |= left
+    if not node.kind.keeps_left and _unique(left, node.left_keys):
+        found |= right
+    return frozenset(found or {a | b for a in left for b in right})
+
+
+def _unique(keys: Keys, columns: tuple[int, ...]) -> bool:
+    return any(key <= set(columns) for key in keys)
 
 
 def _ranked(node: n.Rank) -> Keys:

@@ -7,6 +7,8 @@ from functools import partial
 
 from headrace.sql.plan.nodes import Node, rewrite_nodes
 from headrace.sql.room import with_room
+from headrace.sql.rules.join_filters import join_filters
+from headrace.sql.rules.join_keys import join_keys
 from headrace.sql.rules.merge_projections import merge_projections
 from headrace.sql.rules.push_watermark import push_watermark
 from headrace.sql.rules.rank_filter import rank_filter
@@ -21,6 +23,9 @@ Rule = Callable[[Node], Node]
 
 PASSES: tuple[tuple[Rule, ...], ...] = (
     (push_watermark,),
+    (merge_projections,),
+    (join_filters,),
+    (join_keys,),
     (merge_projections,),
     # An aggregate may be of the best rows of windows, and these of an aggregate: each node gets
     # both before those above it.

@@ -1,14 +1,36 @@
-"""Operators with two inputs: set operations, and what subqueries become."""
+"""Operators with two inputs: joins, set operations, and what subqueries become."""
 
 from __future__ import annotations
 
+from headrace.sql.codegen.calc import calc_code
 from headrace.sql.operators import specs
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.joins import ScalarJoin, SemiJoin
+from headrace.sql.plan.joins import Join, ScalarJoin, SemiJoin
+from headrace.sql.rules.join_filters import conjuncts
 from headrace.sql.translation.operators import Operator, Table, takes_changes
 
 __all__ = ["OPERATORS"]
+
+
+def _join(node: Join, settings: PlanSettings) -> Operator:
+    condition = None
+    if node.condition is not None:
+        condition = calc_code(conjuncts(node.condition), None, zone=settings.zone)
+    spec = specs.JoinSpec(
+        _side(node.left, node.kind.keeps_left, node.ttls_ms[0], settings),
+        _side(node.right, node.kind.keeps_right, node.ttls_ms[1], settings),
+        node.null_safe,
+        condition,
+        takes_changes(node, settings),
+        settings.emission,
+    )
+    return Operator("Join", spec)
+
+
+def _side(node: n.Node, outer: bool, ttl_ms: int | None, settings: PlanSettings) -> specs.JoinSide:
+    kept_ms = settings.state_ttl_ms if ttl_ms is None else ttl_ms
+    return specs.JoinSide(len(node.schema), takes_changes(node, settings), outer, kept_ms)
 
 
 def _set_operation(node: n.SetOperation, settings: PlanSettings) -> Operator:
@@ -34,6 +56,7 @@ def _scalar_join(node: ScalarJoin, settings: PlanSettings) -> Operator:
 
 
 OPERATORS: Table = {
+    Join: _join,
     n.SetOperation: _set_operation,
     SemiJoin: _semi_join,
     ScalarJoin: _scalar_join,

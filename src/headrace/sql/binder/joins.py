@@ -1,0 +1,113 @@
+"""Binds JOIN: kinds, ON, USING and NATURAL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from headrace.sql.binder.context import BindingContext, suggestion
+from headrace.sql.binder.expressions import ExpressionBinder
+from headrace.sql.binder.scope import Scope
+from headrace.sql.parser.from_ast import expression_node
+from headrace.sql.parser.unsupported import join_span
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Expression, Field, Schema
+from headrace.sql.plan.joins import Join, JoinKind
+from headrace.sql.rules.join_filters import all_of
+
+__all__ = ["bind_join"]
+
+_SIDES = {"": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.RIGHT, "FULL": JoinKind.FULL}
+
+
+def bind_join(
+    context: BindingContext,
+    plan: n.Node,
+    scope: Scope,
+    right: n.Node,
+    other: Scope,
+    join: Any,
+    ttls_ms: tuple[int | None, int | None],
+) -> n.Node:
+    """The join of two relations; `scope` then knows the names of both."""
+    span = join_span(join, context.text)
+    kind = _SIDES[str(join.side or "").upper()]
+    if str(join.kind or "").upper() in ("SEMI", "ANTI", "ASOF"):
+        raise context.error(f"{join.kind.upper()} JOIN is not part of SQL; use EXISTS or IN", span)
+    natural = str(join.args.get("method") or "").upper() == "NATURAL"
+    names = [c.name for c in join.args.get("using") or ()]
+    if natural:
+        names = [x for x in plan.schema.names if x in right.schema.names]
+    on = join.args.get("on")
+    if on is None and not names and not natural and kind is not JoinKind.INNER:
+        raise context.error(f"{str(join.side).upper()} JOIN needs a condition: ON or USING", span)
+    pairs = [_pair(context, scope, other, name, len(plan.schema), span) for name in names]
+    for relation in other.relations:
+        scope.add(relation.name, relation.schema, relation.path)
+    binder = ExpressionBinder(context, scope)
+    condition: Expression | None = None
+    if on is not None:
+        condition = binder.condition(expression_node(on), "ON")
+        if getattr(condition, "value", None) is True:
+            condition = None
+    elif pairs:
+        condition = all_of([binder.named("EQUALS", a, b, span=span) for a, b in pairs])
+    joined = replace(
+        Join.of(plan, right, kind, condition), ttls_ms=ttls_ms, origin=context.excerpt(span)
+    )
+    _take_schema(scope, joined.schema)
+    if not names:
+        return joined
+    return _merged(scope, joined, binder, names, pairs, kind)
+
+
+def _pair(
+    context: BindingContext,
+    scope: Scope,
+    other: Scope,
+    name: str,
+    width: int,
+    span: tuple[int, int] | None,
+) -> tuple[Expression, Expression]:
+    """The columns of the left and of the right side that have a name."""
+    for side in (scope, other):
+        if name not in side.schema.names:
+            hint = suggestion(name, side.schema.names)
+            raise context.error(f"Column '{name}' not found in any table{hint}", span)
+    left = scope.resolve((name,), span)
+    right = other.resolve((name,), span)
+    shift: int = width
+    return left, Schema((*scope.schema, *other.schema)).column(right.index + shift)  # type: ignore[attr-defined]
+
+
+def _take_schema(scope: Scope, schema: Schema) -> None:
+    """Columns may be NULL now that were not in their table."""
+    for relation in scope.relations:
+        end = relation.offset + len(relation.schema)
+        now = schema.fields[relation.offset : end]
+        kept = zip(relation.schema.names, now, strict=True)
+        relation.schema = Schema(tuple(Field(name, f.type, f.time) for name, f in kept))
+
+
+def _merged(
+    scope: Scope,
+    joined: Join,
+    binder: ExpressionBinder,
+    names: Sequence[str],
+    pairs: Sequence[tuple[Expression, Expression]],
+    kind: JoinKind,
+) -> n.Node:
+    """Adds a column for each name, which has the value of the side that is there."""
+    width = len(joined.schema)
+    columns = joined.schema.columns()
+    values: list[Expression] = []
+    for a, b in pairs:
+        left, right = columns[a.index], columns[b.index]  # type: ignore[attr-defined]
+        if kind is JoinKind.FULL:
+            values.append(binder.named("COALESCE", left, right))
+        else:
+            values.append(right if kind is JoinKind.RIGHT else left)
+    scope.add_hidden(Schema(tuple(Field(x, v.type) for x, v in zip(names, values, strict=True))))
+    scope.merged |= {name: width + i for i, name in enumerate(names)}
+    return n.Project.of(joined, (*columns, *values), [*joined.schema.names, *names])

@@ -1,0 +1,112 @@
+"""Conditions move to where they cost least: into a join, or below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+
+from headrace.sql import types as t
+from headrace.sql.functions.registry import builtin_registry
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Call, Expression, columns_used, shifted
+from headrace.sql.plan.joins import Join, JoinKind
+
+__all__ = ["all_of", "conjuncts", "join_filters"]
+
+
+def join_filters(node: n.Node) -> n.Node:
+    """Filters above a join, and its own condition, as far down as they mean the same.
+
+    A condition on one side alone may be looked at before the join if rows of that side are not
+    kept without a partner, or, above the join, if those of the other side are not.
+    """
+    if isinstance(node, n.Filter) and isinstance(node.input, Join):
+        return _filtered(node.input, conjuncts(node.condition))
+    if isinstance(node, Join) and node.condition is not None:
+        return _pushed(node)
+    return node
+
+
+def _filtered(join: Join, conditions: Sequence[Expression]) -> n.Node:
+    """A join whose rows fulfil conditions."""
+    width = len(join.left.schema)
+    left: list[Expression] = []
+    right: list[Expression] = []
+    inside: list[Expression] = []
+    above: list[Expression] = []
+    for condition in conditions:
+        used = columns_used(condition)
+        if _deterministic(condition):
+            if used and max(used) < width and not join.kind.keeps_right:
+                left.append(condition)
+                continue
+            if used and min(used) >= width and not join.kind.keeps_left:
+                right.append(shifted(condition, lambda i: i - width))
+                continue
+            if join.kind is JoinKind.INNER:
+                inside.append(condition)
+                continue
+        above.append(condition)
+    below = [_kept(join.left, left), _kept(join.right, right)]
+    own = [] if join.condition is None else conjuncts(join.condition)
+    joined = join_filters(
+        replace(join, left=below[0], right=below[1], condition=all_of([*own, *inside]))
+    )
+    rest = all_of(above)
+    return joined if rest is None else n.Filter.of(joined, rest)
+
+
+def _pushed(join: Join) -> n.Node:
+    """Parts of a join's own condition that are about one side alone."""
+    assert join.condition is not None
+    width = len(join.left.schema)
+    left: list[Expression] = []
+    right: list[Expression] = []
+    stay: list[Expression] = []
+    for condition in conjuncts(join.condition):
+        used = columns_used(condition)
+        if not used or not _deterministic(condition):
+            stay.append(condition)
+        elif max(used) < width and not join.kind.keeps_left:
+            left.append(condition)
+        elif min(used) >= width and not join.kind.keeps_right:
+            right.append(shifted(condition, lambda i: i - width))
+        else:
+            stay.append(condition)
+    if not left and not right:
+        return join
+    below = [_kept(join.left, left), _kept(join.right, right)]
+    return replace(join, left=below[0], right=below[1], condition=all_of(stay))
+
+
+def _kept(node: n.Node, conditions: Sequence[Expression]) -> n.Node:
+    """A relation without rows that do not fulfil all conditions."""
+    condition = all_of(conditions)
+    return node if condition is None else join_filters(n.Filter.of(node, condition))
+
+
+def conjuncts(e: Expression) -> list[Expression]:
+    """The conditions that AND joins."""
+    if isinstance(e, Call) and getattr(e.function, "name", "") == "AND":
+        return [c for a in e.args for c in conjuncts(a)]
+    return [e]
+
+
+def all_of(conditions: Sequence[Expression]) -> Expression | None:
+    """Conditions joined by AND; None if there are none."""
+    if not conditions:
+        return None
+    conjunction = builtin_registry().find("AND")
+
+    def both(a: Expression, b: Expression) -> Expression:
+        nullable = a.type.is_nullable or b.type.is_nullable
+        return Call(t.BooleanType(nullable), conjunction, (a, b))
+
+    return reduce(both, conditions)
+
+
+def _deterministic(e: Expression) -> bool:
+    if isinstance(e, Call) and not getattr(e.function, "deterministic", False):
+        return False
+    return all(_deterministic(c) for c in e.children)

@@ -1,0 +1,84 @@
+"""Equalities between the two sides of a join become its keys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Call, Column, Expression, columns_used, shifted
+from headrace.sql.plan.joins import Join
+from headrace.sql.rules.join_filters import all_of, conjuncts
+
+__all__ = ["join_keys"]
+
+_EQUALITIES = {"EQUALS": False, "IS_NOT_DISTINCT_FROM": True}
+"""Functions that say that two values are the same, and whether NULL is the same as NULL."""
+
+
+def join_keys(node: n.Node) -> n.Node:
+    """Rows with equal keys meet in one subtask; what is no column becomes one before."""
+    if not isinstance(node, Join) or node.condition is None or node.left_keys:
+        return node
+    width = len(node.left.schema)
+    left = list(node.left.schema.columns())
+    right = list(node.right.schema.columns())
+    keys: list[tuple[int, int, bool]] = []
+    rest: list[Expression] = []
+    for condition in conjuncts(node.condition):
+        pair = _pair(condition, width)
+        if pair is None:
+            rest.append(condition)
+        else:
+            near, far, null_safe = pair
+            keys.append((_place(left, near), _place(right, far), null_safe))
+    if not keys:
+        return node
+    more = len(left) - width
+    left_over = all_of(rest)
+    if left_over is not None and more:
+        left_over = shifted(left_over, lambda i: i if i < width else i + more)
+    join = Join.of(_with(node.left, left), _with(node.right, right), node.kind, left_over)
+    joined = replace(
+        join,
+        left_keys=tuple(a for a, _, _ in keys),
+        right_keys=tuple(b for _, b, _ in keys),
+        null_safe=tuple(c for _, _, c in keys),
+        ttls_ms=node.ttls_ms,
+        origin=node.origin,
+    )
+    if len(joined.schema) == len(node.schema):
+        return joined
+    columns = joined.schema.columns()
+    behind = len(left) + len(node.right.schema)
+    return n.Project(node.schema, joined, (*columns[:width], *columns[len(left) : behind]))
+
+
+def _pair(condition: Expression, width: int) -> tuple[Expression, Expression, bool] | None:
+    """The values of the left and of the right side that have to be the same."""
+    if not isinstance(condition, Call):
+        return None
+    null_safe = _EQUALITIES.get(getattr(condition.function, "name", ""))
+    if null_safe is None:
+        return None
+    a, b = condition.args
+    for near, far in ((a, b), (b, a)):
+        here, there = columns_used(near), columns_used(far)
+        if here and there and max(here) < width <= min(there):
+            return near, shifted(far, lambda i: i - width), null_safe
+    return None
+
+
+def _place(columns: list[Expression], e: Expression) -> int:
+    """Where a row has a value, perhaps as a new column."""
+    if isinstance(e, Column):
+        return e.index
+    if e not in columns:
+        columns.append(e)
+    return columns.index(e)
+
+
+def _with(side: n.Node, columns: list[Expression]) -> n.Node:
+    if len(columns) == len(side.schema):
+        return side
+    names = [*side.schema.names, *(f"$k{i}" for i in range(len(side.schema), len(columns)))]
+    return n.Project.of(side, columns, names)

@@ -1,0 +1,34 @@
+"""Joins of tables, in the Table API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.common.errors import SqlError
+from headrace.sql.binder import BindingContext
+from headrace.sql.binder.expressions import ExpressionBinder
+from headrace.sql.binder.scope import Scope
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.joins import Join, JoinKind
+from headrace.sql.table_api.expression_nodes import node_of
+
+__all__ = ["join_tables"]
+
+
+def join_tables(
+    context: BindingContext, left: n.Node, right: n.Node, kind: JoinKind, predicate: Any
+) -> n.Node:
+    """Rows of two tables that fulfil a condition together; their columns have different names."""
+    twice = [name for name in left.schema.names if name in right.schema.names]
+    if twice:
+        raise SqlError(
+            f"join relations with ambiguous names: [{', '.join(twice)}]; rename columns with "
+            "alias() before"
+        )
+    scope = Scope(context)
+    scope.add(None, left.schema)
+    scope.add(None, right.schema)
+    condition = None
+    if predicate is not None:
+        condition = ExpressionBinder(context, scope).condition(node_of(predicate), "join")
+    return Join.of(left, right, kind, condition)

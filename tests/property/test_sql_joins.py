@@ -1,0 +1,118 @@
+"""Joins of tables that change are those of the final tables, however the changes come."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from headrace.common.typeinfo import Types
+from headrace.common.types import Row, RowKind, row_of
+from headrace.sql.catalog import TableEntry
+from headrace.sql.session.result import changed_rows
+from headrace.sql.table_api.stream_tables import stream_plan
+from headrace.testing import run_in_process
+from tests.sql.sessions import LocalSession, with_tables
+
+KINDS = ("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")
+CONDITIONS: dict[str, Callable[[Any, Any], bool]] = {
+    "l.k = r.k": lambda a, b: a[0] is not None and a[0] == b[0],
+    "l.k = r.k AND l.v < r.v": lambda a, b: a[0] is not None and a[0] == b[0] and a[1] < b[1],
+    "l.k IS NOT DISTINCT FROM r.k": lambda a, b: a[0] == b[0],
+    "l.v < r.v": lambda a, b: a[1] < b[1],
+}
+CHANGES = st.lists(
+    st.tuples(st.none() | st.integers(0, 2), st.integers(0, 2), st.booleans()), max_size=12
+)
+
+
+def history(changes: list[tuple[int | None, int, bool]]) -> tuple[list[Row], Counter[Any]]:
+    """Changes that make sense: only a row that is there can go; and what is left."""
+    rows: Counter[Any] = Counter()
+    made: list[Row] = []
+    for key, value, goes in changes:
+        row = (key, value)
+        gone = goes and rows[row] > 0
+        rows[row] += -1 if gone else 1
+        made.append(row_of(row, ["k", "v"], RowKind.DELETE if gone else RowKind.INSERT))
+    return made, +rows
+
+
+def expected(kind: str, condition: str, left: Counter[Any], right: Counter[Any]) -> Counter[Any]:
+    matches = CONDITIONS[condition]
+    result: Counter[Any] = Counter()
+    for a, times in left.items():
+        for b, more in right.items():
+            if matches(a, b):
+                result[(*a, *b)] += times * more
+    if kind in ("LEFT JOIN", "FULL JOIN"):
+        for a, times in left.items():
+            if not any(matches(a, b) for b in right):
+                result[(*a, None, None)] += times
+    if kind in ("RIGHT JOIN", "FULL JOIN"):
+        for b, times in right.items():
+            if not any(matches(a, b) for a in left):
+                result[(None, None, *b)] += times
+    return result
+
+
+def str_of(row: Row) -> str:
+    return f"{row[0]} {row[1]}"
+
+
+def with_sides(left: list[Row], right: list[Row], parallelism: int) -> LocalSession:
+    session = with_tables(parallelism=parallelism)
+    types = Types.ROW_NAMED(["k", "v"], [Types.INT(), Types.INT()])
+    for name, rows in (("l", left), ("r", right)):
+        # A collection has at least one record, which changes nothing here.
+        idle = [row_of((0, 0), ["k", "v"], kind) for kind in (RowKind.INSERT, RowKind.DELETE)]
+        # Changes of a row stay in their order on the way to the subtasks.
+        stream = session.env.from_collection(rows or idle, types).key_by(str_of)
+        plan = stream_plan(session.session, stream, kinds=frozenset(RowKind))
+        session.session.catalogs.create_table((name,), TableEntry((), plan=plan), temporary=True)
+    return session
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(
+    left=CHANGES,
+    right=CHANGES,
+    epoch_records=st.integers(1, 5),
+    parallelism=st.integers(1, 3),
+    every_change=st.booleans(),
+    restored=st.booleans(),
+)
+def test_what_is_left_of_a_join_is_the_join_of_what_is_left(
+    kind: str,
+    condition: str,
+    left: Any,
+    right: Any,
+    epoch_records: int,
+    parallelism: int,
+    every_change: bool,
+    restored: bool,
+) -> None:
+    (lefts, left_rows), (rights, right_rows) = history(left), history(right)
+    session = with_sides(lefts, rights, parallelism)
+    if every_change:
+        session.session.config.set("table.exec.mini-batch.enabled", "false")
+    plan = session.plan(f"SELECT l.k, l.v, r.k AS rk, r.v AS rv FROM l {kind} r ON {condition}")
+    translator = session.session.translator()
+    stream = translator.stream(plan)
+    records = run_in_process(
+        session.env,
+        {"rows": stream},
+        epoch_records=epoch_records,
+        restore_after=[1, 3] if restored else [],
+    )["rows"]
+    found: Counter[Any] = Counter()
+    for change, row in changed_rows(records, translator.takes_changes(plan)):
+        found[tuple(row)] += -1 if change & 1 else 1
+        assert found[tuple(row)] >= 0, f"{row} is taken back, but it is not there"
+    assert +found == expected(kind, condition, left_rows, right_rows)
