@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from headrace.cluster.sql_gateway.logical_types import column_type_of, logical_type
-from headrace.cluster.sql_gateway.operation import Operation, OperationStatus, StatementResult
+from headrace.cluster.sql_gateway.operation import Operation, OperationResult, OperationStatus
 from headrace.cluster.sql_gateway.result_json import results_json
 from headrace.cluster.sql_gateway.result_pages import ResultPages
 from headrace.common.errors import ConfigurationError
@@ -89,12 +89,12 @@ def operation_with(job: Job, go_on: threading.Event) -> Operation:
     """An INSERT that was submitted and waits."""
     submitted = threading.Event()
 
-    def run(operation: Operation) -> StatementResult:
+    def run(operation: Operation) -> OperationResult:
         operation.begins()
         operation.started(job)  # type: ignore[arg-type]
         submitted.set()
         go_on.wait(LIMIT_S)
-        return StatementResult(Schema(()), ResultPages(iter([]), lambda: None), "UTC")
+        return OperationResult(Schema(()), ResultPages(iter([]), lambda: None), "UTC")
 
     operation = Operation(run)
     operation.start()
