@@ -504,3 +504,9 @@ SELECT id FROM broken;
 SELECT id FROM strange;
 -- at: strange
 -- says: Unsupported options found for 'datagen'.  Unsupported options:  rows  Supported options:  connector
+SELECT id | CAST(price AS DECIMAL(5, 2)) FROM orders;
+-- at: id | CAST(price
+-- says: BITWISEOR is not supported here
+SELECT * FROM orders MATCH_RECOGNIZE (ORDER BY et MEASURES A.id AS a PATTERN (A{2.5}) DEFINE A AS A.price > 1);
+-- at: 2.5
+-- says: A variable is repeated a whole number of times

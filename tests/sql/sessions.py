@@ -12,8 +12,8 @@ from typing import Any
 from headrace.common.types import RowKind
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-from headrace.sql.parser import statements as s
-from headrace.sql.parser.parsing import parse_statement
+from headrace.sql import statements as s
+from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Schema
 from headrace.sql.rules import optimize
@@ -103,7 +103,7 @@ class LocalSession:
         statement = parse_statement(text)
         assert isinstance(statement, s.Insert)
         try:
-            self.session.translator().sinks([self.session.insert_plan(statement, text)])
+            self.session.translator().translate(self.session.insert_plan(statement, text))
             run_in_process(self.env, **settings)
         finally:
             self.env._transformations = []

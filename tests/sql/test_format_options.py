@@ -8,8 +8,8 @@ import pytest
 
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.sql.formats.base import FormatOptions, decoder_for, encoder_for
-from headrace.sql.parser.parsing import parse_statement
-from headrace.sql.parser.statements import CreateTable
+from headrace.sql.parsing import parse_statement
+from headrace.sql.statements import CreateTable
 from headrace.sql.types import RowField, RowType
 from tests.sql.sessions import LocalSession
 

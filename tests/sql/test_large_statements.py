@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headrace.common.errors import SqlError
-from headrace.sql.parser.parsing import parse_expression, parse_statement
+from headrace.sql.parsing import parse_expression, parse_statement
 from tests.sql.sessions import LocalSession
 
 T = "FROM (VALUES (1, 'x', CAST(NULL AS INT))) t(a, s, n)"

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from headrace.sql.parser import statements as s
-from headrace.sql.parser.parsing import parse_statement
+from headrace.sql import statements as s
+from headrace.sql.parsing import parse_statement
 from headrace.sql.physical.passes import PHYSICAL_PASSES
 from headrace.sql.plan.nodes import rewrite_nodes
 from headrace.sql.plan.text import plan_text

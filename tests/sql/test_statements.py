@@ -9,8 +9,8 @@ from headrace.common.errors import SqlError
 from headrace.common.job_client import JobClient
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
-from headrace.sql.parser import statements as s
-from headrace.sql.parser.parsing import parse_statement, parse_statements
+from headrace.sql import statements as s
+from headrace.sql.parsing import parse_statement, parse_statements
 from headrace.sql.plan import nodes as n
 from headrace.sql.types import TimestampType
 from headrace.table import EnvironmentSettings, TableEnvironment

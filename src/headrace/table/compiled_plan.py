@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import HeadraceError, SqlError
+from headrace.sql import statements as s
 from headrace.sql.catalog import CatalogManager, DatabaseEntry, InMemoryCatalog
-from headrace.sql.parser import statements as s
-from headrace.sql.parser.parsing import parse_statement
+from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
 from headrace.sql.session.explain import explain_plans
 from headrace.sql.session.session import Session

@@ -384,7 +384,7 @@ def call(f: str | UserDefinedFunctionWrapper, *args: Any) -> Expression[Any]:
 
 def call_sql(sql_expression: str) -> Expression[Any]:
     """An expression in SQL."""
-    from headrace.sql.parser.parsing import parse_expression
+    from headrace.sql.parsing import parse_expression
 
     return Expression(parse_expression(sql_expression), f"[{sql_expression}]")
 

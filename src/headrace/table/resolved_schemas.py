@@ -5,11 +5,11 @@ from __future__ import annotations
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.catalog import TableEntry
-from headrace.sql.parser.statements import ColumnDefinition
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Field
 from headrace.sql.session.session import Session
 from headrace.sql.session.show import quoted_expression
+from headrace.sql.statements import ColumnDefinition
 from headrace.table.catalog import (
     Column,
     ComputedColumn,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.sql.catalog import TableEntry
-from headrace.sql.parser.parsing import parse_expression
-from headrace.sql.parser.statements import ColumnDefinition, WatermarkDefinition
+from headrace.sql.parsing import parse_expression
+from headrace.sql.statements import ColumnDefinition, WatermarkDefinition
 from headrace.sql.table_api.expression_nodes import ExpressionBase
 from headrace.sql.types import DataType, RowType
 from headrace.sql.udf.binding import parse_type

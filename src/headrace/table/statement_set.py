@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import SqlError
-from headrace.sql.parser import statements as s
-from headrace.sql.parser.parsing import parse_statement
+from headrace.sql import statements as s
+from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
 from headrace.sql.session.explain import explain_plans
 from headrace.table.explain_detail import detail_names
@@ -63,7 +63,7 @@ class StatementSet:
 
     def attach_as_datastream(self) -> None:
         """Add them to the stream environment's program, which its `execute` starts."""
-        self._environment._session.translator().sinks(self._plans)
+        self._environment._session.translator().translate(*self._plans)
         self._plans = []
 
     def compile_plan(self) -> Any:

@@ -11,10 +11,10 @@ from headrace.common.errors import FunctionTypeError, SqlError
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.sql import statements as s
 from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog import CatalogManager, TableEntry
-from headrace.sql.parser import statements as s
-from headrace.sql.parser.parsing import parse_statement
+from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
 from headrace.sql.session.config import SessionConfig
 from headrace.sql.session.explain import explain_statement

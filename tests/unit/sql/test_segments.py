@@ -13,11 +13,11 @@ import pytest
 
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
+from headrace.sql import statements as s
 from headrace.sql.operators.local_rank import SegmentRankOperator
 from headrace.sql.operators.segment_aggregate import SegmentAggregateOperator
 from headrace.sql.operators.specs import LocalRankSpec, SegmentAggregateSpec, SegmentRankSpec
-from headrace.sql.parser import statements as s
-from headrace.sql.parser.parsing import parse_statement
+from headrace.sql.parsing import parse_statement
 from headrace.sql.physical.nodes import SparkSegment
 from headrace.sql.physical.passes import physical_plans
 from headrace.sql.plan import nodes as n

@@ -16,8 +16,8 @@ from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import HeadraceError
 from headrace.common.option_loading import load_configuration
-from headrace.sql.parser import statements as s
-from headrace.sql.parser.parsing import parse_statement
+from headrace.sql import statements as s
+from headrace.sql.parsing import parse_statement
 from headrace.sql.plan.expressions import Field, Schema
 from headrace.sql.session.tableau import Tableau
 

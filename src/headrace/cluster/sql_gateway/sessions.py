@@ -17,8 +17,8 @@ from headrace.common.configuration import Configuration
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.common.secret_settings import without_secrets
 from headrace.common.time import to_millis
-from headrace.sql.parser import statements as s
-from headrace.sql.parser.parsing import parse_statement
+from headrace.sql import statements as s
+from headrace.sql.parsing import parse_statement
 from headrace.sql.plan.expressions import Field, Schema
 from headrace.sql.session.result import StatementResult
 from headrace.sql.session.session import SubmittedJob

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.sql.parser.statements import ColumnDefinition, WatermarkDefinition
+from headrace.sql.statements import ColumnDefinition, WatermarkDefinition
 
 __all__ = [
     "ColumnStatistics",

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlglot.tokenizer_core import TokenType
 
-from headrace.sql.parser import statements as s
+from headrace.sql import statements as s
 from headrace.sql.parser.from_ast import expression_node
 from headrace.sql.parser.statement_pieces import StatementPieces, nearest
 

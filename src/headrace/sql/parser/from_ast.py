@@ -78,7 +78,12 @@ def expression_node(node: Any) -> x.Node:
         convert = _CONVERTERS.get(kind)
         if convert is not None:
             return convert(node)
-    raise SpannedError(f"{node.sql()} is not supported here", span_of(node))
+    raise SpannedError(f"{_shown(node)} is not supported here", span_of(node))
+
+
+def _shown(node: Any) -> str:
+    """A piece of the tree as text; types of ours have none there."""
+    return node.key.upper() if node.find(TypeNode) else str(node.sql())
 
 
 def _apply(name: Any, node: Any, *args: Any) -> x.Node:
@@ -267,7 +272,7 @@ def _is(node: Any, negated: bool = False) -> x.Node:
         kind = str(right.args.get("this") or "VALUE").upper()
         checked = _apply("IS_JSON", node, node.this, exp.Literal.string(kind))
         return x.Apply("NOT", (checked,)) if negated else checked
-    raise SpannedError(f"IS {right.sql()} is not supported", span_of(node))
+    raise SpannedError(f"IS {_shown(right)} is not supported", span_of(node))
 
 
 def _between(node: Any) -> x.Node:
@@ -310,7 +315,7 @@ def _cast_literal(node: Any) -> x.Node:
     }
     if kind not in parsers or not isinstance(node.this, exp.Literal):
         raise SpannedError(
-            f"{node.sql()} is not supported; write CAST({text} AS {kind})", span_of(node)
+            f"{_shown(node)} is not supported; write CAST({text} AS {kind})", span_of(node)
         )
     parse, type_ = parsers[kind]
     value = parse(text)

@@ -170,4 +170,8 @@ class MatchSyntax:
         return least or 0, most
 
     def _count(self: Any) -> int | None:
-        return int(self._prev.text) if self._match(TokenType.NUMBER) else None
+        if not self._match(TokenType.NUMBER):
+            return None
+        if not self._prev.text.isdecimal():
+            self.raise_error("A variable is repeated a whole number of times", self._prev)
+        return int(self._prev.text)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
-from headrace.sql.parser import statements as s
+from headrace.sql import statements as s
 from headrace.sql.parser.dialect import FlinkParser
 
 __all__ = ["StatementPieces", "nearest"]

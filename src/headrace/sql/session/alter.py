@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.common.errors import SqlError
+from headrace.sql import statements as s
 from headrace.sql.catalog import TableEntry
 from headrace.sql.catalog.manager import quoted
-from headrace.sql.parser import statements as s
 from headrace.sql.session.catalog_statements import alter_catalog, alter_database, change_partitions
 from headrace.sql.session.session import Session
 from headrace.sql.session.table_plan import declared_schema

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from headrace.common.errors import SqlError
 from headrace.common.secret_settings import without_secrets
+from headrace.sql import statements as s
 from headrace.sql.catalog import DatabaseEntry
 from headrace.sql.catalog.entries import PartitionEntry
 from headrace.sql.catalog.manager import quoted, text_literal
 from headrace.sql.catalog.partitions import TablePartitions
 from headrace.sql.catalog.registry import CatalogDefinition
-from headrace.sql.parser import statements as s
 from headrace.sql.session.result import StatementResult
 from headrace.sql.session.session import Session
 from headrace.util.exceptions import CatalogException, TableException

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.common.errors import SqlError
-from headrace.sql.parser import statements as s
+from headrace.sql import statements as s
 from headrace.sql.physical.passes import physical_plans
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.text import plan_text

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from headrace.common.errors import SqlError
+from headrace.sql import statements as s
 from headrace.sql.binder.context import suggestion
-from headrace.sql.parser import statements as s
 from headrace.sql.session.result import StatementResult
 from headrace.sql.session.session import Session
 from headrace.sql.types.data_types import DataTypes

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from headrace.common.errors import SqlError
 from headrace.sql.catalog import TableEntry
-from headrace.sql.parser.statements import LikeClause
+from headrace.sql.statements import LikeClause
 
 __all__ = ["merged"]
 

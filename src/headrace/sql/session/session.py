@@ -14,6 +14,7 @@ from headrace.common.job_status import JobStatus
 from headrace.common.option_checks import check
 from headrace.datastream.connectors.print_sink import CollectSink
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.sql import statements as s
 from headrace.sql.binder import BindingContext, QueryBinder
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
@@ -26,10 +27,9 @@ from headrace.sql.connectors.upsert_materialize import (
     materialized,
     needs_materializing,
 )
-from headrace.sql.parser import statements as s
 from headrace.sql.parser.excerpts import located
-from headrace.sql.parser.parsing import parse_statement
 from headrace.sql.parser.unsupported import check_supported_syntax
+from headrace.sql.parsing import parse_statement
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
@@ -363,7 +363,7 @@ class Session:
 
     def run_inserts(self, plans: Sequence[n.Sink]) -> StatementResult:
         """Starts one job that writes to some tables."""
-        self.translator().sinks(plans)
+        self.translator().translate(*plans)
         names = [".".join(plan.table) for plan in plans]
         job = "insert-into_" + ",".join(names)
         name = self._job_name(job)

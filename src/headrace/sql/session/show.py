@@ -9,11 +9,11 @@ from typing import Any
 
 from headrace.common.errors import SqlError
 from headrace.common.secret_settings import without_secrets
+from headrace.sql import statements as s
 from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog import TableEntry
 from headrace.sql.catalog.manager import quoted, text_literal
 from headrace.sql.functions.registry import builtin_registry
-from headrace.sql.parser import statements as s
 from headrace.sql.plan.expressions import Field
 from headrace.sql.session.catalog_statements import (
     describe_catalog,

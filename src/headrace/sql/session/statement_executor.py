@@ -7,10 +7,10 @@ from typing import Any
 
 from headrace.common.errors import SqlError
 from headrace.common.secret_settings import without_secrets
+from headrace.sql import statements as s
 from headrace.sql.catalog import TableEntry
-from headrace.sql.parser import statements as s
 from headrace.sql.parser.excerpts import located
-from headrace.sql.parser.parsing import parse_statement
+from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
 from headrace.sql.session.alter import alter
 from headrace.sql.session.catalog_statements import create_database

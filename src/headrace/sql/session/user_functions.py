@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.common.errors import SqlError
+from headrace.sql import statements as s
 from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog import FunctionEntry
 from headrace.sql.catalog.manager import quoted
 from headrace.sql.catalog.user_functions import loaded_function
-from headrace.sql.parser import statements as s
 from headrace.sql.session.session import Session
 from headrace.util.exceptions import FunctionAlreadyExistException, FunctionNotExistException
 

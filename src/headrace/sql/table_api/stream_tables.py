@@ -186,7 +186,7 @@ def _declared_row(declared: TableEntry, own: DataType) -> t.RowType:
 
 def _declared(session: Session, plan: n.Node, declared: TableEntry, schema: BoundSchema) -> n.Node:
     """Computed columns and watermark of a schema; columns that it leaves out are the stream's."""
-    from headrace.sql.parser.statements import ColumnDefinition
+    from headrace.sql.statements import ColumnDefinition
 
     columns = tuple(declared.columns)
     if not _names_fields(declared):

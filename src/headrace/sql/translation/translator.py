@@ -48,17 +48,16 @@ class StreamTranslator:
         self.settings = settings
         self._done: dict[n.Node, Transformation] = {}
 
+    def translate(self, *plans: n.Node) -> list[Transformation]:
+        """What optimized plans become; whatever they share is there once."""
+        return [self._made(plan) for plan in physical_plans(plans, self.settings)]
+
     def stream(self, plan: n.Node) -> DataStream[Any]:
         """The stream of an optimized plan's rows; decimals that are NOT NULL are looked at."""
-        (physical,) = physical_plans([plan], self.settings)
-        stream: DataStream[Any] = DataStream(self.env, self.translate(physical))
+        (made,) = self.translate(plan)
+        stream: DataStream[Any] = DataStream(self.env, made)
         spec = NotNullSpec.of_decimals(plan.schema)
         return stream if spec is None else with_operator(stream, "ConstraintEnforcer", spec)
-
-    def sinks(self, plans: Sequence[n.Node]) -> None:
-        """Adds what writes to tables; whatever the plans share is there once."""
-        for physical in physical_plans(plans, self.settings):
-            self.translate(physical)
 
     @with_room
     def takes_changes(self, plan: n.Node) -> bool:
@@ -66,16 +65,15 @@ class StreamTranslator:
         return takes_changes(plan, self.settings)
 
     @with_room
-    def translate(self, node: n.Node) -> Transformation:
+    def _made(self, node: n.Node) -> Transformation:
         """The transformation of a physical plan; a node that two others read is there once."""
         found = self._done.get(node)
         if found is None:
-            inputs = [self.translate(i) for i in node.inputs]
-            make = OPERATORS.get(type(node))
-            if make is None:
-                found = _GRAPH[type(node)](self, node, inputs)
-            else:
+            inputs = [self._made(i) for i in node.inputs]
+            if type(node) in OPERATORS:
                 found = self._operator(node, inputs)
+            else:
+                found = _GRAPH[type(node)](self, node, inputs)
             self._done[node] = found
         return found
 

@@ -134,7 +134,7 @@ def _type(declared: Any) -> DataType:
 
 def parse_type(text: str) -> DataType:
     """The type of an SQL text such as `ROW<a INT, b STRING>`."""
-    from headrace.sql.parser.parsing import parse_type_text
+    from headrace.sql.parsing import parse_type_text
 
     return parse_type_text(text)
 

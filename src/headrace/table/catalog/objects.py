@@ -11,7 +11,7 @@ from headrace.sql.catalog import (
     PartitionEntry,
     TableEntry,
 )
-from headrace.sql.parser.statements import ColumnDefinition
+from headrace.sql.statements import ColumnDefinition
 from headrace.table.schema import Schema
 from headrace.table.table_schema import TableSchema
 

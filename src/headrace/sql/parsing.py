@@ -9,7 +9,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import TokenType
 
 from headrace.common.errors import SqlError
-from headrace.sql.parser import statements as s
+from headrace.sql import statements as s
 from headrace.sql.parser.dialect import Flink
 from headrace.sql.parser.excerpts import located, underlined
 from headrace.sql.parser.from_ast import expression_node
