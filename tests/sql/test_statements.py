@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.common import Configuration
-from headrace.common.errors import SqlError
+from headrace.common.errors import ConfigurationError, SqlError
 from headrace.common.job_client import JobClient
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
@@ -208,6 +208,15 @@ def test_set_warns_of_a_misspelt_key(caplog: pytest.LogCaptureFixture) -> None:
     t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     t_env.execute_sql("SET 'paralellism.default' = '1'")
     assert "did you mean parallelism.default?" in caplog.text
+
+
+def test_a_setting_that_cannot_be_names_its_option() -> None:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    wrong = "option 'table.exec.mini-batch.enabled' cannot have the value 'off'"
+    with pytest.raises(ConfigurationError, match=wrong):
+        t_env.execute_sql("SET 'table.exec.mini-batch.enabled' = 'off'")
+    with pytest.raises(ConfigurationError, match=wrong):
+        t_env.get_config().set("table.exec.mini-batch.enabled", "off")
 
 
 class _Job:

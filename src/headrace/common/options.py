@@ -1,16 +1,15 @@
 """The one declared list of configuration options.
 
 Each option is declared once, with key (Flink's where Flink has it), type, default and description.
-`headrace.common.option_loading` finds the values, `headrace.common.option_checks` looks them over,
+Those of SQL are in `headrace.common.table_options`. `headrace.common.option_loading` finds the
+values, `headrace.common.option_checks` looks them over,
 `headrace.common.option_reference` writes the reference.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
-
-from headrace.common.config_options import ConfigOption as Option
 from headrace.common.configuration import Configuration
+from headrace.common.option_registry import DEPRECATED, OPTIONS, PREFIXES, Option, declare, find
 from headrace.common.option_types import (
     BOOLEAN,
     DOUBLE,
@@ -35,226 +34,199 @@ __all__ = [
     "environment_variable",
     "find",
     "spark_properties",
+    "table_options",
 ]
-
-T = TypeVar("T")
-
-OPTIONS: dict[str, Option[Any]] = {}
-"""Every declared option, by key, in the order of the reference."""
-
-DEPRECATED: dict[str, Option[Any]] = {}
-"""The options by the keys that they had in earlier versions of Flink."""
-
-PREFIXES: dict[str, str] = {
-    "spark.": "Any property of Spark; passed on to the Spark session as it is.",
-    "state.backend.rocksdb.": "Further settings of RocksDB; those the library lacks are ignored.",
-    "metrics.reporter.": "Settings of one metrics reporter: `metrics.reporter.<name>.<setting>`.",
-    "metrics.scope.": "Formats of metric scopes.",
-}
-"""Keys that begin like this are known without each being declared."""
-
-
-def _option(
-    key: str, option_type: OptionType[T], default: Any, description: str, deprecated: str = ""
-) -> Option[T]:
-    """Declares an option; `deprecated` are its earlier keys, with spaces between."""
-    parsed = None if default is None else option_type.parse(key, default)
-    option = Option(key, option_type, parsed, description, tuple(deprecated.split()))
-    OPTIONS[key] = option
-    DEPRECATED.update(dict.fromkeys(option.deprecated_keys, option))
-    return option
-
 
 POSITIVE: OptionType[int] = ranged(INT, 1)
 PORT: OptionType[int] = ranged(INT, 0, 65535)
 
 # -- Parallelism and pipeline
 
-PARALLELISM_DEFAULT = _option(
+PARALLELISM_DEFAULT = declare(
     "parallelism.default", POSITIVE, None,
     "Parallelism of operators that set none. Without it: the number of cores of a local master, "
     "else the default parallelism of Spark.",
 )  # fmt: skip
-MAX_PARALLELISM = _option(
+MAX_PARALLELISM = declare(
     "pipeline.max-parallelism", ranged(INT, 1, 32768), None,
     "Upper limit of parallelism, and the number of key groups. 128 unless set; it cannot change "
     "for restored state.",
 )  # fmt: skip
-PIPELINE_NAME = _option("pipeline.name", STRING, None, "Name of the job.")
-AUTO_WATERMARK_INTERVAL = _option(
+PIPELINE_NAME = declare("pipeline.name", STRING, None, "Name of the job.")
+AUTO_WATERMARK_INTERVAL = declare(
     "pipeline.auto-watermark-interval", DURATION, "200 ms",
     "How often watermark generators are asked for a watermark while records flow; 0 switches "
     "periodic watermarks off.",
 )  # fmt: skip
-OBJECT_REUSE = _option(
+OBJECT_REUSE = declare(
     "pipeline.object-reuse", BOOLEAN, False,
     "Accepted for Flink's sake: chained functions always get the same Python objects.",
 )  # fmt: skip
-OPERATOR_CHAINING = _option(
+OPERATOR_CHAINING = declare(
     "pipeline.operator-chaining.enabled", BOOLEAN, True,
     "Run operators that are connected one to one in one vertex.",
     "pipeline.operator-chaining",
 )  # fmt: skip
-GENERIC_TYPES = _option(
+GENERIC_TYPES = declare(
     "pipeline.generic-types", BOOLEAN, True,
     "Allow streams without a declared type, which carry any Python object.",
 )  # fmt: skip
-AUTO_GENERATE_UIDS = _option(
+AUTO_GENERATE_UIDS = declare(
     "pipeline.auto-generate-uids", BOOLEAN, True,
     "Give operators without a uid an id made from the shape of the program. If false, such an "
     "operator is an error.",
 )  # fmt: skip
-GLOBAL_JOB_PARAMETERS = _option(
+GLOBAL_JOB_PARAMETERS = declare(
     "pipeline.global-job-parameters", MAP, {},
     "Parameters of the user, which functions find in their runtime context.",
 )  # fmt: skip
-CACHED_FILES = _option(
+CACHED_FILES = declare(
     "pipeline.cached-files", MAPS, [],
     "Files for all workers, each as `name:NAME,path:PATH`, with `;` between two; see "
     "`register_cached_file`.",
 )  # fmt: skip
-CLOSURE_CLEANER_LEVEL = _option(
+CLOSURE_CLEANER_LEVEL = declare(
     "pipeline.closure-cleaner-level", choice("NONE", "TOP_LEVEL", "RECURSIVE"), "RECURSIVE",
     "Accepted for Flink's sake; Python functions need no cleaning.",
 )  # fmt: skip
-FORCE_AVRO = _option("pipeline.force-avro", BOOLEAN, False, "Accepted for Flink's sake.")
-FORCE_KRYO = _option("pipeline.force-kryo", BOOLEAN, False, "Accepted for Flink's sake.")
+FORCE_AVRO = declare("pipeline.force-avro", BOOLEAN, False, "Accepted for Flink's sake.")
+FORCE_KRYO = declare("pipeline.force-kryo", BOOLEAN, False, "Accepted for Flink's sake.")
 
 # -- Execution
 
-RUNTIME_MODE = _option(
+RUNTIME_MODE = declare(
     "execution.runtime-mode", choice("STREAMING", "BATCH", "AUTOMATIC"), "STREAMING",
     "STREAMING emits every step; BATCH emits final results and needs bounded sources; AUTOMATIC "
     "is BATCH if all sources are bounded.",
 )  # fmt: skip
-BUFFER_TIMEOUT = _option(
+BUFFER_TIMEOUT = declare(
     "execution.buffer-timeout.interval", DURATION, "100 ms",
     "Accepted for Flink's sake: an epoch hands on everything at its end.",
     "execution.buffer-timeout",
 )  # fmt: skip
-BUFFER_TIMEOUT_ENABLED = _option(
+BUFFER_TIMEOUT_ENABLED = declare(
     "execution.buffer-timeout.enabled", BOOLEAN, True,
     "Accepted for Flink's sake; if false, `get_buffer_timeout` is -1.",
 )  # fmt: skip
-EPOCH_TARGET = _option(
+EPOCH_TARGET = declare(
     "execution.epoch.target", DURATION, "1 s",
     "How long an epoch should take. Source budgets follow the measured rate to meet it.",
 )  # fmt: skip
-EPOCH_MAX_RECORDS = _option(
+EPOCH_MAX_RECORDS = declare(
     "execution.epoch.max-records", ranged(LONG, 1), None,
     "Most records that a source subtask reads in one epoch; no limit unless set.",
 )  # fmt: skip
-SNAPSHOT_COMPRESSION = _option(
+SNAPSHOT_COMPRESSION = declare(
     "execution.checkpointing.snapshot-compression", BOOLEAN, False,
     "Compress state in checkpoints and savepoints.",
 )  # fmt: skip
 
 # -- Checkpoints and savepoints
 
-CHECKPOINTING_INTERVAL = _option(
+CHECKPOINTING_INTERVAL = declare(
     "execution.checkpointing.interval", DURATION, None,
     "How often a checkpoint is taken. Unless set, none are.",
 )  # fmt: skip
-CHECKPOINTING_MODE = _option(
+CHECKPOINTING_MODE = declare(
     "execution.checkpointing.mode", choice("EXACTLY_ONCE", "AT_LEAST_ONCE"), "EXACTLY_ONCE",
     "The guarantee. An epoch boundary is an aligned barrier, so exactly-once costs no more.",
 )  # fmt: skip
-CHECKPOINTING_TIMEOUT = _option(
+CHECKPOINTING_TIMEOUT = declare(
     "execution.checkpointing.timeout", DURATION, "10 min",
     "A checkpoint that takes longer is given up, which counts as a failed one.",
 )  # fmt: skip
-CHECKPOINTING_MIN_PAUSE = _option(
+CHECKPOINTING_MIN_PAUSE = declare(
     "execution.checkpointing.min-pause", DURATION, "0 ms",
     "Least time between the end of one checkpoint and the start of the next.",
 )  # fmt: skip
-CHECKPOINTING_MAX_CONCURRENT = _option(
+CHECKPOINTING_MAX_CONCURRENT = declare(
     "execution.checkpointing.max-concurrent-checkpoints", POSITIVE, 1,
     "How many checkpoints may be under way at once; one with a minimum pause between them.",
 )  # fmt: skip
-CHECKPOINTING_TOLERABLE_FAILURES = _option(
+CHECKPOINTING_TOLERABLE_FAILURES = declare(
     "execution.checkpointing.tolerable-failed-checkpoints", ranged(INT, 0), 0,
     "How many checkpoints in a row may fail before the job does.",
 )  # fmt: skip
-EXTERNALIZED_CHECKPOINT_RETENTION = _option(
+EXTERNALIZED_CHECKPOINT_RETENTION = declare(
     "execution.checkpointing.externalized-checkpoint-retention",
     choice("NO_EXTERNALIZED_CHECKPOINTS", "RETAIN_ON_CANCELLATION", "DELETE_ON_CANCELLATION"),
     "NO_EXTERNALIZED_CHECKPOINTS",
     "What becomes of the last checkpoints when the job is cancelled.",
 )  # fmt: skip
-CHECKPOINTING_INCREMENTAL = _option(
+CHECKPOINTING_INCREMENTAL = declare(
     "execution.checkpointing.incremental", BOOLEAN, False,
     "Write only what changed since the last checkpoint.",
     "state.backend.incremental",
 )  # fmt: skip
-CHECKPOINTING_MAX_INCREMENTS = _option(
+CHECKPOINTING_MAX_INCREMENTS = declare(
     "execution.checkpointing.incremental.max-increments", ranged(INT, 0), 100,
     "After so many incremental checkpoints one is written in full; sooner if together they are "
     "larger than the last full one.",
 )  # fmt: skip
-CHECKPOINTING_STORAGE = _option(
+CHECKPOINTING_STORAGE = declare(
     "execution.checkpointing.storage", choice("jobmanager", "filesystem"), None,
     "Where checkpoints are kept. `filesystem` when `execution.checkpointing.dir` is set, else "
     "`jobmanager`, which lasts as long as the job.",
     "state.checkpoint-storage",
 )  # fmt: skip
-CHECKPOINTING_DIR = _option(
+CHECKPOINTING_DIR = declare(
     "execution.checkpointing.dir", STRING, None,
     "Directory of checkpoints, on any file system that fsspec reaches.",
     "state.checkpoints.dir state.backend.fs.checkpointdir",
 )  # fmt: skip
-SAVEPOINT_DIR = _option(
+SAVEPOINT_DIR = declare(
     "execution.checkpointing.savepoint-dir", STRING, None,
     "Directory of savepoints that are taken without one.",
     "state.savepoints.dir savepoints.state.backend.fs.dir",
 )  # fmt: skip
-S3_ENDPOINT = _option(
+S3_ENDPOINT = declare(
     "s3.endpoint", STRING, None,
     "URL of an S3-compatible server for `s3://` paths. Amazon's unless set; other S3 settings that "
     "are not set come from the environment and files that AWS tools read.",
 )  # fmt: skip
-S3_REGION = _option("s3.endpoint.region", STRING, None, "Region of the S3 server.")
-S3_ACCESS_KEY = _option("s3.access-key", STRING, None, "Access key for `s3://` paths.")
-S3_SECRET_KEY = _option("s3.secret-key", STRING, None, "Secret key for `s3://` paths.")
-COMMIT_MARKER = _option(
+S3_REGION = declare("s3.endpoint.region", STRING, None, "Region of the S3 server.")
+S3_ACCESS_KEY = declare("s3.access-key", STRING, None, "Access key for `s3://` paths.")
+S3_SECRET_KEY = declare("s3.secret-key", STRING, None, "Secret key for `s3://` paths.")
+COMMIT_MARKER = declare(
     "execution.commit-marker", STRING, None,
     "A file that says up to which checkpoint all sinks have committed, for those who read the "
     "outputs of several sinks together.",
 )  # fmt: skip
-CHECKPOINTS_NUM_RETAINED = _option(
+CHECKPOINTS_NUM_RETAINED = declare(
     "execution.checkpointing.num-retained",
     POSITIVE,
     1,
     "How many completed checkpoints are kept.",
     "state.checkpoints.num-retained",
 )
-UNALIGNED_ENABLED = _option(
+UNALIGNED_ENABLED = declare(
     "execution.checkpointing.unaligned.enabled", BOOLEAN, False,
     "Accepted: a barrier between epochs never waits for alignment, and there is nothing in flight "
     "to save.",
     "execution.checkpointing.unaligned",
 )  # fmt: skip
-UNALIGNED_FORCED = _option(
+UNALIGNED_FORCED = declare(
     "execution.checkpointing.unaligned.forced", BOOLEAN, False, "Accepted; see above."
 )
-ALIGNED_CHECKPOINT_TIMEOUT = _option(
+ALIGNED_CHECKPOINT_TIMEOUT = declare(
     "execution.checkpointing.aligned-checkpoint-timeout",
     DURATION,
     "0 ms",
     "Accepted; see above.",
     "execution.checkpointing.alignment-timeout",
 )
-LOCAL_RECOVERY = _option(
+LOCAL_RECOVERY = declare(
     "execution.state-recovery.from-local", BOOLEAN, False,
     "Keep a copy of the state beside the slot, for a quicker restore on the same host.",
     "state.backend.local-recovery",
 )  # fmt: skip
-LOCAL_BACKUP_DIRS = _option(
+LOCAL_BACKUP_DIRS = declare(
     "execution.checkpointing.local-backup.dirs", STRING, None,
     "Where the copies for `execution.state-recovery.from-local` go; a temporary directory of the "
     "host unless set.",
     "taskmanager.state.local.root-dirs",
 )  # fmt: skip
-SAVEPOINT_PATH = _option(
+SAVEPOINT_PATH = declare(
     "execution.state-recovery.path",
     STRING,
     None,
@@ -262,12 +234,12 @@ SAVEPOINT_PATH = _option(
     "for the newest that can be read.",
     "execution.savepoint.path",
 )
-SAVEPOINT_IGNORE_UNCLAIMED = _option(
+SAVEPOINT_IGNORE_UNCLAIMED = declare(
     "execution.state-recovery.ignore-unclaimed-state", BOOLEAN, False,
     "Start although the savepoint holds state that no operator of the program takes.",
     "execution.savepoint.ignore-unclaimed-state",
 )  # fmt: skip
-RESTORE_MODE = _option(
+RESTORE_MODE = declare(
     "execution.state-recovery.claim-mode", choice("NO_CLAIM", "CLAIM", "LEGACY"), "NO_CLAIM",
     "Who owns the savepoint after a restore: with CLAIM, the job, which may delete it.",
     "execution.savepoint-restore-mode",
@@ -275,28 +247,28 @@ RESTORE_MODE = _option(
 
 # -- State
 
-STATE_BACKEND = _option(
+STATE_BACKEND = declare(
     "state.backend.type",
     choice("hashmap", "rocksdb", filesystem="hashmap", jobmanager="hashmap"),
     "hashmap",
     "Where keyed state lives: Python objects in memory, or RocksDB on local disk.",
     "state.backend",
 )  # fmt: skip
-LATENCY_TRACK = _option(
+LATENCY_TRACK = declare(
     "state.latency-track.keyed-state-enabled", BOOLEAN, False,
     "Measure how long state accesses take.",
     "state.backend.latency-track.keyed-state-enabled",
 )  # fmt: skip
-LATENCY_TRACK_SAMPLE_INTERVAL = _option(
+LATENCY_TRACK_SAMPLE_INTERVAL = declare(
     "state.latency-track.sample-interval", POSITIVE, 100,
     "With it, measure one of so many accesses.",
     "state.backend.latency-track.sample-interval",
 )  # fmt: skip
-ROCKSDB_LOCALDIR = _option(
+ROCKSDB_LOCALDIR = declare(
     "state.backend.rocksdb.localdir", STRING, None,
     "Local directory of RocksDB's files; a temporary one unless set.",
 )  # fmt: skip
-ROCKSDB_PREDEFINED_OPTIONS = _option(
+ROCKSDB_PREDEFINED_OPTIONS = declare(
     "state.backend.rocksdb.predefined-options",
     choice(
         "DEFAULT", "SPINNING_DISK_OPTIMIZED", "SPINNING_DISK_OPTIMIZED_HIGH_MEM",
@@ -304,38 +276,38 @@ ROCKSDB_PREDEFINED_OPTIONS = _option(
     ),
     "DEFAULT", "A profile of RocksDB settings.",
 )  # fmt: skip
-ROCKSDB_WRITEBUFFER_SIZE = _option(
+ROCKSDB_WRITEBUFFER_SIZE = declare(
     "state.backend.rocksdb.writebuffer.size", MEMORY, "64mb", "Size of one write buffer."
 )
-ROCKSDB_WRITEBUFFER_COUNT = _option(
+ROCKSDB_WRITEBUFFER_COUNT = declare(
     "state.backend.rocksdb.writebuffer.count", POSITIVE, 2, "Most write buffers in memory."
 )
-ROCKSDB_BLOCK_CACHE_SIZE = _option(
+ROCKSDB_BLOCK_CACHE_SIZE = declare(
     "state.backend.rocksdb.block.cache-size", MEMORY, "8mb", "Cache of data blocks."
 )
-ROCKSDB_BLOCK_SIZE = _option(
+ROCKSDB_BLOCK_SIZE = declare(
     "state.backend.rocksdb.block.blocksize", MEMORY, "4kb", "Size of a data block."
 )
-ROCKSDB_THREADS = _option(
+ROCKSDB_THREADS = declare(
     "state.backend.rocksdb.thread.num",
     POSITIVE,
     2,
     "Background threads for flushes and compactions.",
 )
-ROCKSDB_BLOOM_FILTER = _option(
+ROCKSDB_BLOOM_FILTER = declare(
     "state.backend.rocksdb.use-bloom-filter", BOOLEAN, False, "Give each file a Bloom filter."
 )
-ROCKSDB_CACHE_OBJECTS = _option(
+ROCKSDB_CACHE_OBJECTS = declare(
     "state.backend.rocksdb.object-cache.size", POSITIVE, 100_000,
     "How many decoded values are kept in front of RocksDB, for each slot.",
 )  # fmt: skip
 
 # -- Heartbeats
 
-HEARTBEAT_INTERVAL = _option(
+HEARTBEAT_INTERVAL = declare(
     "heartbeat.interval", DURATION, "10 s", "How often slots are asked for a sign of life."
 )
-HEARTBEAT_TIMEOUT = _option(
+HEARTBEAT_TIMEOUT = declare(
     "heartbeat.timeout", DURATION, "50 s",
     "A slot that is silent for longer counts as lost, and the job goes back to its last "
     "checkpoint. A killed one is noticed at once.",
@@ -343,7 +315,7 @@ HEARTBEAT_TIMEOUT = _option(
 
 # -- Restart strategies
 
-RESTART_STRATEGY_TYPE = _option(
+RESTART_STRATEGY_TYPE = declare(
     "restart-strategy.type",
     choice(
         "none", "fixed-delay", "failure-rate", "exponential-delay",
@@ -355,164 +327,166 @@ RESTART_STRATEGY_TYPE = _option(
     "What follows a failure. Without it: `exponential-delay` if checkpoints are on, else `none`.",
     "restart-strategy",
 )  # fmt: skip
-FIXED_DELAY_ATTEMPTS = _option(
+FIXED_DELAY_ATTEMPTS = declare(
     "restart-strategy.fixed-delay.attempts", ranged(INT, 0), 1, "How often the job may start again."
 )
-FIXED_DELAY_DELAY = _option(
+FIXED_DELAY_DELAY = declare(
     "restart-strategy.fixed-delay.delay", DURATION, "1 s", "The pause before each restart."
 )
-FAILURE_RATE_MAX_FAILURES = _option(
+FAILURE_RATE_MAX_FAILURES = declare(
     "restart-strategy.failure-rate.max-failures-per-interval", POSITIVE, 1,
     "How many failures there may be in one interval.",
 )  # fmt: skip
-FAILURE_RATE_INTERVAL = _option(
+FAILURE_RATE_INTERVAL = declare(
     "restart-strategy.failure-rate.failure-rate-interval", DURATION, "1 min", "The interval."
 )
-FAILURE_RATE_DELAY = _option(
+FAILURE_RATE_DELAY = declare(
     "restart-strategy.failure-rate.delay", DURATION, "1 s", "The pause before each restart."
 )
-EXPONENTIAL_DELAY_INITIAL_BACKOFF = _option(
+EXPONENTIAL_DELAY_INITIAL_BACKOFF = declare(
     "restart-strategy.exponential-delay.initial-backoff", DURATION, "1 s", "The first pause."
 )
-EXPONENTIAL_DELAY_MAX_BACKOFF = _option(
+EXPONENTIAL_DELAY_MAX_BACKOFF = declare(
     "restart-strategy.exponential-delay.max-backoff", DURATION, "1 min", "The longest pause."
 )
-EXPONENTIAL_DELAY_MULTIPLIER = _option(
+EXPONENTIAL_DELAY_MULTIPLIER = declare(
     "restart-strategy.exponential-delay.backoff-multiplier", ranged(DOUBLE, 1), 1.5,
     "How much longer each pause is than the one before.",
 )  # fmt: skip
-EXPONENTIAL_DELAY_RESET_THRESHOLD = _option(
+EXPONENTIAL_DELAY_RESET_THRESHOLD = declare(
     "restart-strategy.exponential-delay.reset-backoff-threshold", DURATION, "1 h",
     "How long the job must run well until the pauses start over.",
 )  # fmt: skip
-EXPONENTIAL_DELAY_JITTER = _option(
+EXPONENTIAL_DELAY_JITTER = declare(
     "restart-strategy.exponential-delay.jitter-factor", ranged(DOUBLE, 0, 1), 0.1,
     "By which share a pause is made longer or shorter at random.",
 )  # fmt: skip
-EXPONENTIAL_DELAY_ATTEMPTS = _option(
+EXPONENTIAL_DELAY_ATTEMPTS = declare(
     "restart-strategy.exponential-delay.attempts-before-reset-backoff", POSITIVE, None,
     "How many restarts there may be before a long enough good run; any number unless set.",
 )  # fmt: skip
 
 # -- Python
 
-PYTHON_FILES = _option(
+PYTHON_FILES = declare(
     "python.files", LIST, [], "Modules, packages and archives of Python code for all workers."
 )
-PYTHON_REQUIREMENTS = _option(
+PYTHON_REQUIREMENTS = declare(
     "python.requirements", STRING, None,
     "A requirements file, and after `#` a directory of packages to install it from.",
 )  # fmt: skip
-PYTHON_ARCHIVES = _option(
+PYTHON_ARCHIVES = declare(
     "python.archives", LIST, [],
     "Archives that every worker unpacks in its working directory, each as `path#directory`.",
 )  # fmt: skip
-PYTHON_EXECUTABLE = _option(
+PYTHON_EXECUTABLE = declare(
     "python.executable", STRING, None,
     "Accepted for Flink's sake; `PYSPARK_PYTHON` names the interpreter of the slots, which is the "
     "one of the program unless set.",
 )  # fmt: skip
-PYTHON_PRELOAD = _option(
+ARROW_BATCH_SIZE = declare(
+    "python.fn-execution.arrow.batch.size", POSITIVE, 1000,
+    "How many rows a function of SQL that works on batches gets at most.",
+)  # fmt: skip
+PYTHON_PRELOAD = declare(
     "python.preload", LIST, [],
     "Modules that every slot imports before anything of the program, for what they do on import.",
 )  # fmt: skip
 
 # -- Spark
 
-SPARK_MASTER = _option(
+SPARK_MASTER = declare(
     "spark.master", STRING, "local[*]", "Master of the Spark session, if headrace creates it."
 )
 
 # -- REST and metrics
 
-REST_ADDRESS = _option(
+REST_ADDRESS = declare(
     "rest.address", STRING, "localhost", "Host under which clients find the REST server."
 )
-REST_PORT = _option(
+REST_PORT = declare(
     "rest.port",
     PORT,
     8081,
     "Port under which clients find the REST server.",
     "web.port jobmanager.web.port",
 )
-REST_BIND_ADDRESS = _option(
+REST_BIND_ADDRESS = declare(
     "rest.bind-address",
     STRING,
     "localhost",
     "Address on which the REST server listens.",
     "jobmanager.web.address",
 )
-REST_BIND_PORT = _option(
+REST_BIND_PORT = declare(
     "rest.bind-port",
     STRING,
     None,
     "Port, or range of ports, on which the REST server listens; `rest.port` where it is not set.",
 )
-SSL_REST_CERTIFICATE = _option(
+SSL_REST_CERTIFICATE = declare(
     "security.ssl.rest.certificate", STRING, None,
     "File with the certificate of the REST server and the SQL gateway, as PEM.",
 )  # fmt: skip
-SSL_REST_KEY = _option(
+SSL_REST_KEY = declare(
     "security.ssl.rest.key", STRING, None, "File with the private key of that certificate, as PEM."
 )
-SQL_GATEWAY_ADDRESS = _option(
+SQL_GATEWAY_ADDRESS = declare(
     "sql-gateway.endpoint.rest.address", STRING, "localhost",
     "Host under which clients find the SQL gateway.",
 )  # fmt: skip
-SQL_GATEWAY_BIND_ADDRESS = _option(
+SQL_GATEWAY_BIND_ADDRESS = declare(
     "sql-gateway.endpoint.rest.bind-address", STRING, None,
     "Address on which the SQL gateway listens; the one under which it is found unless set.",
 )  # fmt: skip
-SQL_GATEWAY_PORT = _option(
+SQL_GATEWAY_PORT = declare(
     "sql-gateway.endpoint.rest.port", PORT, 8083, "Port under which clients find the SQL gateway."
 )
-SQL_GATEWAY_BIND_PORT = _option(
+SQL_GATEWAY_BIND_PORT = declare(
     "sql-gateway.endpoint.rest.bind-port", STRING, None,
     "Port, or range of ports, on which the SQL gateway listens; the one under which it is found "
     "unless set.",
 )  # fmt: skip
-SQL_GATEWAY_IDLE_TIMEOUT = _option(
+SQL_GATEWAY_IDLE_TIMEOUT = declare(
     "sql-gateway.session.idle-timeout", DURATION, "10 min",
     "A session that nobody asks for as long is closed; 0 for never.",
 )  # fmt: skip
-SQL_GATEWAY_CHECK_INTERVAL = _option(
+SQL_GATEWAY_CHECK_INTERVAL = declare(
     "sql-gateway.session.check-interval", DURATION, "1 min",
     "How often the SQL gateway looks for idle sessions; 0 for never.",
 )  # fmt: skip
-SQL_GATEWAY_MAX_SESSIONS = _option(
+SQL_GATEWAY_MAX_SESSIONS = declare(
     "sql-gateway.session.max-num",
     POSITIVE,
     1_000_000,
     "Sessions that may be open at the same time.",
 )
-METRICS_ENABLED = _option(
+METRICS_ENABLED = declare(
     "metrics.enabled", BOOLEAN, True,
     "Whether slots report metrics and samples of keys with every epoch. Counts of records, times "
     "and watermarks are always there.",
 )  # fmt: skip
-METRICS_REPORTERS = _option(
+METRICS_REPORTERS = declare(
     "metrics.reporters", LIST, [], "Names of the metrics reporters to start."
 )
-METRICS_LATENCY_INTERVAL = _option(
+METRICS_LATENCY_INTERVAL = declare(
     "metrics.latency.interval", DURATION, "0 ms",
     "How often sources send latency markers; 0 for never.",
 )  # fmt: skip
-TASK_CANCELLATION_INTERVAL = _option(
+TASK_CANCELLATION_INTERVAL = declare(
     "task.cancellation.interval", DURATION, "30 s",
     "How often user code that does not return is interrupted when a job is cancelled or has "
     "failed. `close()` of functions is never interrupted.",
     "task.cancellation-interval",
 )  # fmt: skip
-TASK_CANCELLATION_TIMEOUT = _option(
+TASK_CANCELLATION_TIMEOUT = declare(
     "task.cancellation.timeout", DURATION, "3 min",
     "A slot whose user code has not returned and whose functions are not closed after this time "
     "is killed. 0 lets it take as long as it takes.",
 )  # fmt: skip
 
-
-def find(key: str) -> Option[Any] | None:
-    """The declared option with this key, or with this earlier one; or None."""
-    return OPTIONS.get(key) or DEPRECATED.get(key)
+# Here, so that the reference has them last.
+from headrace.common import table_options  # noqa: E402
 
 
 def environment_variable(key: str) -> str:

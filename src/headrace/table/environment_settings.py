@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from headrace.common.configuration import Configuration
-from headrace.sql.catalog import DEFAULT_CATALOG, DEFAULT_DATABASE
+from headrace.common.table_options import BUILTIN_CATALOG, BUILTIN_DATABASE
 
 __all__ = ["EnvironmentSettings"]
 
 _MODE = "execution.runtime-mode"
-_CATALOG = "table.builtin-catalog-name"
-_DATABASE = "table.builtin-database-name"
 
 
 class EnvironmentSettings:
@@ -46,14 +44,14 @@ class EnvironmentSettings:
             self, built_in_catalog_name: str
         ) -> EnvironmentSettings.Builder:
             """The name of the first catalog."""
-            self._configuration.set_string(_CATALOG, built_in_catalog_name)
+            self._configuration.set(BUILTIN_CATALOG, built_in_catalog_name)
             return self
 
         def with_built_in_database_name(
             self, built_in_database_name: str
         ) -> EnvironmentSettings.Builder:
             """The name of the first database."""
-            self._configuration.set_string(_DATABASE, built_in_database_name)
+            self._configuration.set(BUILTIN_DATABASE, built_in_database_name)
             return self
 
         def build(self) -> EnvironmentSettings:
@@ -65,11 +63,13 @@ class EnvironmentSettings:
 
     def get_built_in_catalog_name(self) -> str:
         """The name of the first catalog."""
-        return self._configuration.get_string(_CATALOG, DEFAULT_CATALOG)
+        name: str = self._configuration.get(BUILTIN_CATALOG)
+        return name
 
     def get_built_in_database_name(self) -> str:
         """The name of the first database."""
-        return self._configuration.get_string(_DATABASE, DEFAULT_DATABASE)
+        name: str = self._configuration.get(BUILTIN_DATABASE)
+        return name
 
     def is_streaming_mode(self) -> bool:
         """Whether queries give results as rows come."""

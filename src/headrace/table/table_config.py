@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import datetime
 
+from headrace.common import table_options
 from headrace.common.errors import ConfigurationError
-from headrace.sql.session.config import LOCAL_TIME_ZONE, SessionConfig, duration_ms
+from headrace.sql.session.config import SessionConfig
 from headrace.table.sql_dialect import SqlDialect
 
 __all__ = ["TableConfig"]
-
-_TTL = "table.exec.state.ttl"
 
 
 class TableConfig(SessionConfig):
@@ -27,42 +26,35 @@ class TableConfig(SessionConfig):
 
     def set_local_timezone(self, timezone_id: str) -> None:
         """Set the time zone of TIMESTAMP_LTZ, such as `Europe/Berlin` or `UTC`."""
-        from zoneinfo import ZoneInfo
-
-        try:
-            ZoneInfo(timezone_id)
-        except Exception as error:
-            raise ConfigurationError(f"there is no time zone {timezone_id!r}") from error
-        self._configuration.set_string(LOCAL_TIME_ZONE, timezone_id)
+        self._configuration.set(table_options.LOCAL_TIME_ZONE, timezone_id)
 
     def get_idle_state_retention(self) -> datetime.timedelta:
         """How long state of a key is kept after its last change; zero is for ever."""
-        return datetime.timedelta(milliseconds=duration_ms(self.get(_TTL, "0 ms")))
+        kept: datetime.timedelta = self.read(table_options.STATE_TTL)
+        return kept
 
     def set_idle_state_retention(self, duration: datetime.timedelta) -> None:
         """Set how long state of a key is kept after its last change."""
-        millis = duration // datetime.timedelta(milliseconds=1)
-        self._configuration.set_string(_TTL, f"{millis} ms")
+        self._configuration.set(table_options.STATE_TTL, duration)
 
     def get_max_generated_code_length(self) -> int:
         """Accepted as in Flink; Python's functions have no such limit."""
-        return self._configuration.get_integer("table.generated-code.max-length", 4000)
+        length: int = self.read(table_options.GENERATED_CODE_LENGTH)
+        return length
 
     def set_max_generated_code_length(self, max_generated_code_length: int) -> None:
         """Accepted as in Flink; Python's functions have no such limit."""
-        self._configuration.set_integer(
-            "table.generated-code.max-length", max_generated_code_length
-        )
+        self._configuration.set(table_options.GENERATED_CODE_LENGTH, max_generated_code_length)
 
     def get_sql_dialect(self) -> SqlDialect:
         """The dialect of SQL."""
-        return SqlDialect[self.get("table.sql-dialect", "default").upper()]
+        return SqlDialect[self.read(table_options.SQL_DIALECT).upper()]
 
     def set_sql_dialect(self, sql_dialect: SqlDialect) -> None:
         """Only the default dialect is supported."""
         if sql_dialect is not SqlDialect.DEFAULT:
             raise ConfigurationError("Hive's dialect of SQL is not supported")
-        self.set("table.sql-dialect", sql_dialect.name.lower())
+        self.set(table_options.SQL_DIALECT.key, sql_dialect.name.lower())
 
     def get_python_executable(self) -> str:
         """Accepted as in PyFlink; workers use the Python of the session."""

@@ -273,3 +273,33 @@ def test_a_list_of_maps() -> None:
     ):
         conf = Configuration.from_dict({option.key: value})
         assert conf.get(option) == [{"name": "a", "path": "/x"}, {"name": "b", "path": "/y:z"}]
+
+
+def test_options_of_sql_are_declared(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        option_checks.check(
+            Configuration.from_dict(
+                {"table.exec.state.ttl": "1 h", "table.exec.mini-batch.size": "5000"}
+            )
+        )
+        assert not caplog.messages
+        option_checks.check(Configuration.from_dict({"table.exec.sate.ttl": "1 h"}))
+    assert caplog.messages == [
+        "unknown option table.exec.sate.ttl is ignored; did you mean table.exec.state.ttl?"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("table.dml-sync", "yes"),
+        ("table.exec.mini-batch.enabled", "off"),
+        ("table.exec.state.ttl", "soon"),
+        ("table.local-time-zone", "Europe/Nowhere"),
+        ("table.optimizer.agg-phase-strategy", "THREE_PHASE"),
+        ("table.exec.async-scalar.max-attempts", "0"),
+    ],
+)
+def test_a_bad_value_of_sql_names_its_option(key: str, value: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"option '{key}' cannot have the value '{value}'"):
+        option_checks.check(Configuration.from_dict({key: value}))

@@ -27,7 +27,7 @@ def candidates(session: Session, before: str) -> Iterator[tuple[str, int]]:
     """What may stand at the cursor, and how many characters before it are replaced."""
     setting = re.search(r"\b(?:SET|RESET)\s+'([\w.-]*)$", before, re.IGNORECASE)
     if setting is not None:
-        keys = [*declared.OPTIONS, "sql-client.execution.result-mode", "table.dml-sync"]
+        keys = [*declared.OPTIONS, "sql-client.execution.result-mode"]
         yield from ((k, len(setting[1])) for k in sorted(keys) if k.startswith(setting[1]))
         return
     found = re.search(r"[\w$]*$", before)

@@ -16,6 +16,7 @@ from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import HeadraceError
 from headrace.common.option_loading import load_configuration
+from headrace.common.table_options import DML_SYNC
 from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement
 from headrace.sql.plan.expressions import Field, Schema
@@ -61,9 +62,8 @@ class GatewayClient(Client):
             with contextlib.suppress(HeadraceError):
                 self._rest.request("POST", f"{self._session}/heartbeat")
 
-    def _setting(self, key: str, default: str) -> str:
-        settings: dict[str, str] = self._rest.request("GET", self._session)["properties"]
-        return settings.get(key, default).lower()
+    def _settings(self) -> Configuration:
+        return Configuration.from_dict(self._rest.request("GET", self._session)["properties"])
 
     def candidates(self, before: str) -> Iterator[tuple[str, int]]:
         """What may stand at the cursor, and how many characters before it are replaced."""
@@ -110,7 +110,7 @@ class GatewayClient(Client):
         if page["isQueryResult"]:
             self._show_query(page)
         elif "jobID" in page:
-            self.submitted(page["jobID"], self._setting("table.dml-sync", "false") == "true")
+            self.submitted(page["jobID"], self._settings().get(DML_SYNC))
             return
         elif page["resultKind"] == "SUCCESS":
             print("[INFO] Execute statement succeeded.")
@@ -127,10 +127,11 @@ class GatewayClient(Client):
         tableau.print(rows, print)
 
     def _show_query(self, page: dict[str, Any]) -> None:
-        mode = self._setting(MODE_KEY, "tableau")
+        settings = self._settings()
+        mode = settings.get_string(MODE_KEY, "tableau").lower()
         schema, rows = _schema_of(page), self._rows(page)
         if mode == "tableau" or not self._interactive:
-            batch = self._setting("execution.runtime-mode", "streaming") == "batch"
+            batch = settings.get(options.RUNTIME_MODE) == "BATCH"
             tableau = Tableau(schema, kinds=not batch, texts=True)
             tableau.print(rows, lambda line: print(line, flush=True))
             return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from headrace.cluster.sql_client.candidates import candidates
 from headrace.cluster.sql_client.client import MODE_KEY, Client, check_mode
 from headrace.cluster.sql_client.live_table import LiveTable, RowsSoFar
+from headrace.common.table_options import DML_SYNC
 from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement
 from headrace.sql.session.tableau import print_result
@@ -47,7 +48,7 @@ class ClientSession(Client):
             print("[INFO] Submitting SQL update statement to the cluster...")
             client = executor.run(statement, text).job_client
             assert client is not None
-            waited = self.session.config.get("table.dml-sync", "false") == "true"
+            waited = self.session.config.read(DML_SYNC)
             self.submitted(str(client.get_job_id()), waited)
             return
         result = executor.run(statement, text)

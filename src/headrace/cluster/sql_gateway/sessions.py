@@ -16,6 +16,7 @@ from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.common.secret_settings import without_secrets
+from headrace.common.table_options import DML_SYNC
 from headrace.common.time import to_millis
 from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement
@@ -29,7 +30,6 @@ __all__ = ["GatewaySession", "Sessions", "UnknownSessionError"]
 
 _log = logging.getLogger(__name__)
 
-_DML_SYNC = "table.dml-sync"
 _CONFIGURING = (
     s.SetOption,
     s.ResetOption,
@@ -129,9 +129,10 @@ class GatewaySession:
         with self._running:
             if not operation.begins():
                 raise HeadraceError("nobody waits for the statement any more")
-            wait = self._setting(_DML_SYNC, settings) == "true"
+            known = {**self.session.config.to_map(), **settings}
+            wait = Configuration.from_dict(known).get(DML_SYNC)
             # Waiting is done below, where others may run meanwhile and it can be given up.
-            with self._changed(statement, {**settings, _DML_SYNC: "false"}):
+            with self._changed(statement, {**settings, DML_SYNC.key: "false"}):
                 result = self._environment._executor.run(statement, text)
         client = result.job_client
         if client is None or isinstance(statement, s.Query):
@@ -140,9 +141,6 @@ class GatewaySession:
         if wait:
             client.get_job_execution_result().result()
         return self._submitted(str(client.get_job_id()))
-
-    def _setting(self, key: str, settings: Mapping[str, str]) -> str:
-        return settings.get(key) or self.session.config.get(key, "false")
 
     @contextlib.contextmanager
     def _changed(self, statement: s.Statement, settings: Mapping[str, str]) -> Iterator[None]:

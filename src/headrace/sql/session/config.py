@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import Any, Self
 
+from headrace.common.config_options import ConfigOption
 from headrace.common.configuration import Configuration
-from headrace.common.option_types import DURATION
+from headrace.common.option_checks import check
+from headrace.common.table_options import LOCAL_TIME_ZONE
+from headrace.common.time import to_millis
 from headrace.sql.types.values import local_zone
 
-__all__ = ["LOCAL_TIME_ZONE", "SessionConfig", "duration_ms"]
-
-LOCAL_TIME_ZONE = "table.local-time-zone"
+__all__ = ["SessionConfig"]
 
 
 class SessionConfig:
@@ -24,8 +24,17 @@ class SessionConfig:
         """A setting as text."""
         return self._configuration.get_string(key, default_value)
 
+    def read(self, option: ConfigOption[Any]) -> Any:
+        """The value of a declared option, as its type."""
+        return self._configuration.get(option)
+
+    def millis(self, option: ConfigOption[Any]) -> int:
+        """The value of an option that is a duration, in milliseconds."""
+        return to_millis(self.read(option), option.key)
+
     def set(self, key: str, value: str) -> Self:
-        """Change a setting."""
+        """Change a setting; one that a declared option cannot have is an error."""
+        check(Configuration.from_dict({key: value}))
         self._configuration.set_string(key, value)
         return self
 
@@ -43,11 +52,5 @@ class SessionConfig:
 
     def get_local_timezone(self) -> str:
         """The time zone of TIMESTAMP_LTZ; that of this machine unless set."""
-        zone = self._configuration.get_string(LOCAL_TIME_ZONE, "default")
+        zone: str = self.read(LOCAL_TIME_ZONE)
         return str(local_zone()) if zone == "default" else zone
-
-
-def duration_ms(text: Any, key: str = "duration") -> int:
-    """Milliseconds of a duration such as `1 h` or `500 ms`."""
-    value: datetime.timedelta = DURATION.parse(key, text)
-    return value // datetime.timedelta(milliseconds=1)

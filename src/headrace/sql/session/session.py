@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headrace.common import table_options as o
 from headrace.common.configuration import Configuration
 from headrace.common.errors import SqlError
 from headrace.common.job_client import JobClient
 from headrace.common.job_status import JobStatus
-from headrace.common.option_checks import check
+from headrace.common.options import ARROW_BATCH_SIZE
 from headrace.datastream.connectors.print_sink import CollectSink
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql import statements as s
@@ -38,7 +39,7 @@ from headrace.sql.plan.key_checks import check_keys
 from headrace.sql.plan.stream_checks import check_stream
 from headrace.sql.room import with_room
 from headrace.sql.rules import optimize
-from headrace.sql.session.config import SessionConfig, duration_ms
+from headrace.sql.session.config import SessionConfig
 from headrace.sql.session.modules import ModuleManager
 from headrace.sql.session.result import ChangedRows, StatementResult, changed_rows
 from headrace.sql.session.table_plan import connector_context, positions, scan_plan, sink_schema
@@ -62,8 +63,6 @@ class SubmittedJob:
         return self.client.get_job_status().result() in (JobStatus.FINISHED, JobStatus.CANCELED)
 
 
-_ASYNC = "table.exec.async-scalar"
-_SPLIT = "table.optimizer.distinct-agg.split"
 _MODE = "execution.runtime-mode"
 _KEPT_JOBS = 100
 
@@ -96,7 +95,6 @@ class Session:
             if value.lower() not in ("streaming", "batch"):
                 raise SqlError(f"'{key}' is streaming or batch, not '{value}'")
             self.batch = value.lower() == "batch"
-        check(Configuration.from_dict({key: value}))
         self.config.set(key, value)
 
     def reset_option(self, key: str | None) -> None:
@@ -117,25 +115,24 @@ class Session:
 
     def settings(self) -> PlanSettings:
         """Settings that change how plans run."""
-        get = self.config.get
+        read, millis = self.config.read, self.config.millis
         # Net changes of an epoch unless somebody wants every single one.
-        every = get("table.exec.mini-batch.enabled", "") == "false" and not self.batch
+        every = read(o.MINI_BATCH_ENABLED) is False and not self.batch
+        retried = read(o.ASYNC_RETRY_STRATEGY) != "NO_RETRY"
         return PlanSettings(
             zone=self.zone,
             batch=self.batch,
-            state_ttl_ms=duration_ms(get("table.exec.state.ttl", "0 ms")),
+            state_ttl_ms=millis(o.STATE_TTL),
             every_change=every,
             watermark_interval_ms=self.env.get_config().get_auto_watermark_interval(),
-            two_phase=get("table.optimizer.agg-phase-strategy", "AUTO").upper() != "ONE_PHASE",
-            idle_timeout_ms=duration_ms(get("table.exec.source.idle-timeout", "0 ms")),
-            arrow_batch_size=int(get("python.fn-execution.arrow.batch.size", "1000")),
-            concurrent_calls=int(get(f"{_ASYNC}.max-concurrent-operations", "10")),
-            call_timeout_ms=duration_ms(get(f"{_ASYNC}.timeout", "3 min")),
-            call_attempts=int(get(f"{_ASYNC}.max-attempts", "3"))
-            if get(f"{_ASYNC}.retry-strategy", "FIXED_DELAY").upper() != "NO_RETRY"
-            else 1,
-            call_retry_delay_ms=duration_ms(get(f"{_ASYNC}.retry-delay", "100 ms")),
-            spark_segments=get("table.exec.spark-segments", "true").lower() != "false",
+            two_phase=read(o.AGG_PHASE_STRATEGY) != "ONE_PHASE",
+            idle_timeout_ms=millis(o.SOURCE_IDLE_TIMEOUT),
+            arrow_batch_size=read(ARROW_BATCH_SIZE),
+            concurrent_calls=read(o.ASYNC_CALLS),
+            call_timeout_ms=millis(o.ASYNC_TIMEOUT),
+            call_attempts=read(o.ASYNC_ATTEMPTS) if retried else 1,
+            call_retry_delay_ms=millis(o.ASYNC_RETRY_DELAY),
+            spark_segments=read(o.SPARK_SEGMENTS),
         )
 
     def binding(self, text: str = "", namespace: tuple[str, str] | None = None) -> BindingContext:
@@ -160,9 +157,10 @@ class Session:
         )
 
     def _distinct_buckets(self) -> int:
-        if self.batch or self.config.get(f"{_SPLIT}.enabled", "false").lower() != "true":
+        if self.batch or not self.config.read(o.DISTINCT_SPLIT_ENABLED):
             return 0
-        return int(self.config.get(f"{_SPLIT}.bucket-num", "1024"))
+        buckets: int = self.config.read(o.DISTINCT_SPLIT_BUCKETS)
+        return buckets
 
     # Plans.
 
@@ -369,7 +367,7 @@ class Session:
         name = self._job_name(job)
         client = self._submitted(JobClient(self.env._submit(name)), name)
         result = StatementResult.of_job(client, names, _waiter(client))
-        if self.config.get("table.dml-sync", "false") == "true":
+        if self.config.read(o.DML_SYNC):
             client.get_job_execution_result().result()
         return result
 

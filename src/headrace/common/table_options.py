@@ -1,0 +1,206 @@
+"""The options of SQL and the Table API, `table.*`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.common.option_registry import declare
+from headrace.common.option_types import (
+    BOOLEAN,
+    DURATION,
+    INT,
+    STRING,
+    OptionType,
+    choice,
+    ranged,
+    text_of,
+)
+
+_POSITIVE: OptionType[int] = ranged(INT, 1)
+
+
+def _read_zone(value: Any) -> str:
+    from zoneinfo import ZoneInfo  # late: slots start without it
+
+    name = text_of(value)
+    if name.lower() == "default":
+        return "default"
+    try:
+        ZoneInfo(name)
+    except (KeyError, OSError) as error:
+        raise ValueError(name) from error
+    return name
+
+
+_ZONE: OptionType[str] = OptionType(
+    "String", "a time zone such as 'Europe/Berlin' or 'UTC', or 'default'", _read_zone
+)
+
+# -- Sessions
+
+BUILTIN_CATALOG = declare(
+    "table.builtin-catalog-name", STRING, "default_catalog", "Name of the first catalog."
+)
+BUILTIN_DATABASE = declare(
+    "table.builtin-database-name", STRING, "default_database", "Name of the first database."
+)
+DML_SYNC = declare(
+    "table.dml-sync", BOOLEAN, False, "Whether an INSERT waits until its job has ended."
+)
+LOCAL_TIME_ZONE = declare(
+    "table.local-time-zone", _ZONE, "default",
+    "Time zone of TIMESTAMP_LTZ; `default` is that of the machine.",
+)  # fmt: skip
+SQL_DIALECT = declare(
+    "table.sql-dialect", choice("default"), "default", "Dialect of SQL: there is only Flink's own."
+)
+GENERATED_CODE_LENGTH = declare(
+    "table.generated-code.max-length", _POSITIVE, 4000,
+    "Accepted for Flink's sake; Python's functions have no such limit.",
+)  # fmt: skip
+
+# -- How plans are made and run
+
+AGG_PHASE_STRATEGY = declare(
+    "table.optimizer.agg-phase-strategy", choice("AUTO", "ONE_PHASE", "TWO_PHASE"), "AUTO",
+    "`ONE_PHASE` aggregates only behind the exchange, the others before it, too, where they can.",
+)  # fmt: skip
+DISTINCT_SPLIT_ENABLED = declare(
+    "table.optimizer.distinct-agg.split.enabled", BOOLEAN, False,
+    "Whether distinct aggregates run in two levels, for groups with very many values.",
+)  # fmt: skip
+DISTINCT_SPLIT_BUCKETS = declare(
+    "table.optimizer.distinct-agg.split.bucket-num", _POSITIVE, 1024,
+    "Into how many buckets the first of these levels puts the values of a group.",
+)  # fmt: skip
+MINI_BATCH_ENABLED = declare(
+    "table.exec.mini-batch.enabled", BOOLEAN, None,
+    "If false, every single row changes the results of a stream; otherwise the changes of an "
+    "epoch are put together.",
+)  # fmt: skip
+SPARK_SEGMENTS = declare(
+    "table.exec.spark-segments", BOOLEAN, True,
+    "Whether Spark's JVM runs the parts of a plan that it can.",
+)  # fmt: skip
+STATE_TTL = declare(
+    "table.exec.state.ttl", DURATION, "0 ms",
+    "How long state is kept that no row has changed; 0 for ever.",
+)  # fmt: skip
+SOURCE_IDLE_TIMEOUT = declare(
+    "table.exec.source.idle-timeout", DURATION, "0 ms",
+    "After this time without rows, a source does not hold watermarks back; 0 for never.",
+)  # fmt: skip
+ASYNC_CALLS = declare(
+    "table.exec.async-scalar.max-concurrent-operations", _POSITIVE, 10,
+    "How many calls of an asynchronous function run at the same time.",
+    "table.exec.async-scalar.buffer-capacity",
+)  # fmt: skip
+ASYNC_TIMEOUT = declare(
+    "table.exec.async-scalar.timeout", DURATION, "3 min",
+    "How long a call of an asynchronous function may take, all attempts together.",
+)  # fmt: skip
+ASYNC_RETRY_STRATEGY = declare(
+    "table.exec.async-scalar.retry-strategy", choice("NO_RETRY", "FIXED_DELAY"), "FIXED_DELAY",
+    "Whether a call of an asynchronous function that has failed is tried again.",
+)  # fmt: skip
+ASYNC_RETRY_DELAY = declare(
+    "table.exec.async-scalar.retry-delay", DURATION, "100 ms", "How long the next attempt waits."
+)
+ASYNC_ATTEMPTS = declare(
+    "table.exec.async-scalar.max-attempts", _POSITIVE, 3, "How often a call is tried at most."
+)
+
+# -- Sinks
+
+NOT_NULL_ENFORCER = declare(
+    "table.exec.sink.not-null-enforcer", choice("ERROR", "DROP"), "ERROR",
+    "What happens to a row with NULL for a column that is NOT NULL: the job fails, or the row is "
+    "left out.",
+)  # fmt: skip
+TYPE_LENGTH_ENFORCER = declare(
+    "table.exec.sink.type-length-enforcer", choice("IGNORE", "TRIM_PAD", "ERROR"), "IGNORE",
+    "What happens to text and bytes that do not have the length of their column: they are written "
+    "as they are, they are cut or padded, or the job fails.",
+)  # fmt: skip
+UPSERT_MATERIALIZE = declare(
+    "table.exec.sink.upsert-materialize", choice("NONE", "AUTO", "FORCE"), "AUTO",
+    "Whether the rows of each key of a sink are kept, so that updates which come in another order "
+    "do no harm: never, where it is needed, or for every query that updates.",
+)  # fmt: skip
+
+# -- Flink's, without a meaning here
+
+_WITHOUT_MEANING = {
+    "there are no lookup joins, models or vectors": """
+        table.exec.async-lookup.buffer-capacity table.exec.async-lookup.key-ordered-enabled
+        table.exec.async-lookup.output-mode table.exec.async-lookup.timeout
+        table.exec.async-ml-predict.max-concurrent-operations
+        table.exec.async-ml-predict.output-mode table.exec.async-ml-predict.timeout
+        table.exec.async-vector-search.max-concurrent-operations
+        table.exec.async-vector-search.output-mode table.exec.async-vector-search.timeout
+    """,
+    "there are no asynchronous table functions": """
+        table.exec.async-table.max-concurrent-operations table.exec.async-table.max-retries
+        table.exec.async-table.retry-delay table.exec.async-table.retry-strategy
+        table.exec.async-table.timeout
+    """,
+    "an epoch puts changes together": """
+        table.exec.mini-batch.allow-latency table.exec.mini-batch.size
+        table.exec.deduplicate.insert-update-after-sensitive-enabled
+        table.exec.deduplicate.mini-batch.compact-changes-enabled
+    """,
+    "`parallelism.default` is for SQL, too": "table.exec.resource.default-parallelism",
+    "joins are planned in one way": """
+        table.exec.delta-join.cache-enabled table.exec.delta-join.left.cache-size
+        table.exec.delta-join.right.cache-size table.exec.interval-join.min-cleanup-interval
+        table.optimizer.adaptive-broadcast-join.strategy
+        table.optimizer.bushy-join-reorder-threshold table.optimizer.delta-join.strategy
+        table.optimizer.join-reorder-enabled table.optimizer.join.broadcast-threshold
+        table.optimizer.multi-join.enabled table.optimizer.runtime-filter.enabled
+        table.optimizer.runtime-filter.max-build-data-size
+        table.optimizer.runtime-filter.min-filter-ratio
+        table.optimizer.runtime-filter.min-probe-data-size
+        table.optimizer.skewed-join-optimization.skewed-factor
+        table.optimizer.skewed-join-optimization.skewed-threshold
+        table.optimizer.skewed-join-optimization.strategy
+    """,
+    "the rules of the planner are always the same": """
+        table.optimizer.dynamic-filtering.enabled table.optimizer.incremental-agg-enabled
+        table.optimizer.multiple-input-enabled table.optimizer.non-deterministic-update.strategy
+        table.optimizer.ptf.max-tables table.optimizer.reuse-optimize-block-with-digest-enabled
+        table.optimizer.reuse-sink-enabled table.optimizer.reuse-source-enabled
+        table.optimizer.reuse-sub-plan-enabled table.optimizer.source.report-statistics-enabled
+        table.optimizer.sql2rel.project-merge.enabled
+        table.optimizer.union-all-as-breakpoint-enabled table.exec.disabled-operators
+        table.exec.operator-fusion-codegen.enabled table.exec.unbounded-over.version
+    """,
+    "operators manage their memory in another way": """
+        table.exec.async-state.enabled table.exec.local-hash-agg.adaptive.enabled
+        table.exec.local-hash-agg.adaptive.distinct-value-rate-threshold
+        table.exec.local-hash-agg.adaptive.sampling-threshold table.exec.rank.topn-cache-size
+        table.exec.resource.external-buffer-memory table.exec.resource.hash-agg.memory
+        table.exec.resource.hash-join.memory table.exec.resource.sort.memory
+        table.exec.sort.async-merge-enabled table.exec.sort.default-limit
+        table.exec.sort.max-num-file-handles table.exec.spill-compression.block-size
+        table.exec.spill-compression.enabled table.exec.window-agg.buffer-size-limit
+        table.generated-code.max-members
+    """,
+    "sinks need no such choice": """
+        table.exec.sink.keyed-shuffle table.exec.sink.require-on-conflict
+        table.exec.sink.rowtime-inserter table.exec.sink.upsert-materialize-strategy.type
+        table.exec.sink.upsert-materialize-strategy.adaptive.threshold.high
+        table.exec.sink.upsert-materialize-strategy.adaptive.threshold.low
+    """,
+    "it changes nothing": """
+        table.catalog-modification.listeners table.column-expansion-strategy
+        table.display.max-column-width table.dynamic-table-options.enabled
+        table.exec.legacy-cast-behaviour table.exec.simplify-operator-name-enabled
+        table.exec.source.cdc-events-duplicate table.exec.uid.format table.exec.uid.generation
+        table.legacy-nested-row-nullability table.plan.compile.catalog-objects
+        table.plan.force-recompile table.plan.restore.catalog-objects table.resources.download-dir
+        table.rtas-ctas.atomicity-enabled
+    """,
+}
+for _why, _keys in _WITHOUT_MEANING.items():
+    for _key in _keys.split():
+        declare(_key, STRING, None, f"Accepted for Flink's sake: {_why}.")
