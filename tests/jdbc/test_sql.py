@@ -168,7 +168,7 @@ def test_a_key_that_several_rows_of_a_query_have_keeps_the_last_one(
         "(VALUES ('a', 1), ('b', 1), ('b', 1), ('c', 2), ('c', 3), ('a', 1)) AS x(k, v) GROUP BY k"
     )
     [(plan,)] = session.executor.execute(f"EXPLAIN {insert}").collect()
-    assert "upsertMaterialize=[true]" in plan
+    assert "UpsertMaterialize(key=" in plan
     session.insert(insert, epoch_records=1)
     # a and b have 1, then b has 2, as c has for a while, then a.
     assert table.rows() == [(2, "a"), (5, "c")]

@@ -181,16 +181,6 @@ class TestNotNull:
         assert rows(session) == [(1, "n"), (3, "n")]
 
 
-def test_text_is_as_long_as_it_is(tmp_path: Path) -> None:
-    session = session_with(tmp_path, "json", columns="a VARCHAR(1), b CHAR(2)")
-    session.insert("INSERT INTO t VALUES ('Hello', 'World')")
-    trimming = "SET 'table.exec.sink.type-length-enforcer' = 'TRIM_PAD'"
-    session.execute(trimming)
-    session.insert("INSERT INTO t VALUES ('Hello', 'World')")
-    lines = sorted(f.read_text() for f in tmp_path.iterdir())
-    assert lines == ['{"a":"H","b":"Wo"}\n', '{"a":"Hello","b":"World"}\n']
-
-
 def test_a_sink_has_subtasks_of_its_own(tmp_path: Path) -> None:
     session = session_with(tmp_path, "csv", ", 'sink.parallelism' = '3'", "n INT")
     session.insert(f"INSERT INTO t VALUES {', '.join(f'({i})' for i in range(30))}")

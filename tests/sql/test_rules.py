@@ -14,6 +14,7 @@ import pytest
 from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement
 from headrace.sql.physical.passes import PHYSICAL_PASSES
+from headrace.sql.plan import nodes as n
 from headrace.sql.plan.nodes import rewrite_nodes
 from headrace.sql.plan.text import plan_text
 from headrace.sql.rules import PASSES
@@ -41,6 +42,10 @@ TOPICS = (
     "WATERMARK FOR ts AS ts - INTERVAL '1' SECOND) WITH ('connector' = 'datagen', "
     "'number-of-rows' = '10', 'fields.id.kind' = 'sequence', 'fields.id.start' = '1', "
     "'fields.id.end' = '10')",
+    "CREATE TABLE numbers (item STRING, number BIGINT NOT NULL, PRIMARY KEY (number) NOT ENFORCED) "
+    "WITH ('connector' = 'jdbc', 'url' = 'jdbc:postgresql://nowhere/d', 'table-name' = 't')",
+    "CREATE TABLE printed (id INT NOT NULL, name VARCHAR(3), r ROW<a INT NOT NULL>) "
+    "WITH ('connector' = 'print')",
 )
 
 
@@ -55,9 +60,16 @@ def plans(name: str, query: str) -> tuple[str, str]:
     register_function(session.session, ("vectorized",), vectorized, system=True)
     for statement in TOPICS:
         session.execute(statement)
-    statement = parse_statement(query)
-    assert isinstance(statement, s.Query)
-    plan = session.session.query_plan(statement.tree, query)
+    *settings_made, query = query.split("; ")
+    for statement in settings_made:
+        session.execute(statement)
+    parsed = parse_statement(query)
+    plan: n.Node
+    if isinstance(parsed, s.Insert):
+        plan = session.session.insert_plan(parsed, query)
+    else:
+        assert isinstance(parsed, s.Query)
+        plan = session.session.query_plan(parsed.tree, query)
     for rule in RULES:
         before, plan = plan, rewrite_nodes(plan, rule)
         if rule.__name__ == name:

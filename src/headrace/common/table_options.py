@@ -122,6 +122,10 @@ TYPE_LENGTH_ENFORCER = declare(
     "What happens to text and bytes that do not have the length of their column: they are written "
     "as they are, they are cut or padded, or the job fails.",
 )  # fmt: skip
+NESTED_ENFORCER = declare(
+    "table.exec.sink.nested-constraint-enforcer", choice("IGNORE", "ROWS", "ROWS_AND_COLLECTIONS"),
+    "IGNORE", "Whether NOT NULL and lengths count inside of ROW values, and of ARRAY and MAP, too.",
+)  # fmt: skip
 UPSERT_MATERIALIZE = declare(
     "table.exec.sink.upsert-materialize", choice("NONE", "AUTO", "FORCE"), "AUTO",
     "Whether the rows of each key of a sink are kept, so that updates which come in another order "

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.common.errors import SqlError
 from headrace.sql.connectors.base import TableSink
-from headrace.sql.connectors.upsert_materialize import needs_materializing
 from headrace.sql.operators.base import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from headrace.sql.operators.specs import UpsertMaterializeSpec
+from headrace.sql.physical.settings import PlanSettings, SinkSettings
+from headrace.sql.physical.upsert_materialize import upsert_materialize
+from headrace.sql.plan import nodes as n
 from headrace.testing import keyed_harness
 from tests.sql.sessions import with_tables
 
@@ -126,15 +127,20 @@ def test_it_is_needed_where_the_key_is_no_key_of_the_query(
     query: str, keys: tuple[int, ...], needed: bool
 ) -> None:
     plan = with_tables().plan(query)
-    sink = Upserts()
-    assert needs_materializing(sink, plan, keys, "AUTO") is needed
-    assert needs_materializing(sink, plan, keys, "none") is False
-    assert needs_materializing(sink, plan, (), "force") is False
-    appends = query == "SELECT id, item FROM orders"
-    assert needs_materializing(sink, plan, keys, "force") is not appends
+
+    def kept(wanted: str, keys: tuple[int, ...] = keys) -> bool:
+        sink = n.Sink(plan.schema, plan, ("t",), Upserts(), plan.schema, keys)
+        settings = PlanSettings(sinks=SinkSettings(materialize=wanted))
+        return upsert_materialize(sink, settings) is not sink
+
+    assert kept("AUTO") is needed
+    assert not kept("NONE")
+    assert not kept("FORCE", ())
+    assert kept("FORCE") is not (query == "SELECT id, item FROM orders")
 
 
-def test_other_words_are_refused() -> None:
-    plan = with_tables().plan("SELECT id FROM orders")
-    with pytest.raises(SqlError, match="one of AUTO, FORCE and NONE"):
-        needs_materializing(Upserts(), plan, (0,), "ALWAYS")
+def test_a_batch_needs_nothing() -> None:
+    plan = with_tables().plan("SELECT MAX(id), item FROM orders GROUP BY item")
+    sink = n.Sink(plan.schema, plan, ("t",), Upserts(), plan.schema, (0,))
+    assert upsert_materialize(sink, PlanSettings(batch=True)) is sink
+    assert upsert_materialize(sink, PlanSettings()) is not sink

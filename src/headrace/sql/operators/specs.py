@@ -11,7 +11,7 @@ from headrace.sql.codegen.aggregates import AggregateCode
 from headrace.sql.codegen.code import GeneratedCode
 from headrace.sql.plan.expressions import Schema
 from headrace.sql.plan.patterns import PatternVariable, Reference
-from headrace.sql.types import DecimalType
+from headrace.sql.types import DataType, DecimalType
 
 _PACKAGE = "headrace.sql.operators"
 
@@ -570,25 +570,36 @@ class DecodeSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
-class NotNullSpec(OperatorSpec):
-    """Looks for NULL in columns that have none: an error, or with `drop` no row."""
+class ConstraintSpec(OperatorSpec):
+    """Looks at columns with constraints.
 
-    columns: tuple[int, ...]
+    Attributes:
+        names: Of all columns.
+        not_null: Columns without NULL: it is an error, or with `drop` there is no row.
+        checked: Columns with a length, or with constraints inside, and their types.
+        lengths: ERROR fails at a wrong length, TRIM_PAD makes the value fit.
+        collections: Whether constraints inside of arrays and maps count.
+    """
+
     names: tuple[str, ...]
+    not_null: tuple[int, ...]
+    checked: tuple[tuple[int, DataType], ...] = ()
+    lengths: str = "IGNORE"
+    collections: bool = False
     drop: bool = False
 
     kind: ClassVar[str] = "ConstraintEnforcer"
-    operator: ClassVar[str] = f"{_PACKAGE}.not_null:NotNullOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.constraints:ConstraintOperator"
 
     @classmethod
-    def of_decimals(cls, schema: Schema) -> NotNullSpec | None:
+    def of_decimals(cls, schema: Schema) -> ConstraintSpec | None:
         """For results: of what is NOT NULL, only a decimal with too many digits may be NULL."""
         columns = tuple(
             i
             for i, f in enumerate(schema)
             if isinstance(f.type, DecimalType) and not f.type.is_nullable
         )
-        return cls(columns, tuple(schema.names[i] for i in columns)) if columns else None
+        return cls(tuple(schema.names), columns) if columns else None
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,12 @@ from typing import ClassVar
 
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expression_text import expression_text
-from headrace.sql.plan.expressions import AggregateCall, Expression, SortKey
+from headrace.sql.plan.expressions import AggregateCall, Expression, Schema, SortKey
 from headrace.sql.segments.segment import Segment
 
 __all__ = [
     "Calc",
+    "ConstraintEnforcer",
     "Distribution",
     "Exchange",
     "GlobalAggregate",
@@ -32,6 +33,7 @@ __all__ = [
     "SparkRank",
     "SparkRows",
     "SparkSegment",
+    "UpsertMaterialize",
 ]
 
 
@@ -101,6 +103,35 @@ class MarkInserts(n.OneInput, PhysicalNode):
     """Rows of a stream that only grows get the kind of an insert, beside others that change."""
 
     makes_changes: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintEnforcer(n.OneInput, PhysicalNode):
+    """Rows for a table are what its columns are declared to be.
+
+    Attributes:
+        declared: The table's columns.
+        not_null: Columns that may be NULL and must not.
+        checked: Columns whose values are looked at: lengths, and constraints inside of them.
+    """
+
+    declared: Schema
+    not_null: tuple[int, ...]
+    checked: tuple[int, ...]
+
+    def texts(self) -> list[str]:
+        parts = {"notNull": self.not_null, "checked": self.checked}
+        return [f"{k}=[{_names(self, columns)}]" for k, columns in parts.items() if columns]
+
+
+@dataclass(frozen=True, eq=False)
+class UpsertMaterialize(n.OneInput, PhysicalNode):
+    """The newest row that is left of each key of a sink."""
+
+    keys: tuple[int, ...]
+
+    def texts(self) -> list[str]:
+        return [f"key=[{_names(self, self.keys)}]"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,9 @@ from headrace.sql.physical.exchanges import exchanges
 from headrace.sql.physical.local_phases import local_phases
 from headrace.sql.physical.mark_inserts import mark_inserts
 from headrace.sql.physical.settings import PlanSettings
+from headrace.sql.physical.sink_constraints import sink_constraints
 from headrace.sql.physical.spark_segments import spark_segments
+from headrace.sql.physical.upsert_materialize import upsert_materialize
 from headrace.sql.plan.nodes import Node, rewrite_nodes
 from headrace.sql.room import with_room
 
@@ -32,13 +34,17 @@ def _of_nodes(rule: Callable[[Node, PlanSettings], Node]) -> Pass:
 
 
 PHYSICAL_PASSES: tuple[Pass, ...] = (
+    _of_nodes(sink_constraints),
+    _of_nodes(upsert_materialize),
     _of_nodes(local_phases),
     spark_segments,
     _of_nodes(calcs),
     _of_nodes(mark_inserts),
     _of_nodes(exchanges),
 )
-"""Spark takes what it can before the rest becomes operators; exchanges come last, between these."""
+"""What sinks need is seen from logical nodes. Spark takes what it can before the rest becomes
+operators; exchanges come last, between these.
+"""
 
 
 @with_room

@@ -4,9 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headrace.sql import types as t
 from headrace.sql.operators.specs import Emission
 
-__all__ = ["PlanSettings"]
+__all__ = ["PlanSettings", "SinkSettings"]
+
+
+@dataclass(frozen=True)
+class SinkSettings:
+    """What happens to rows on their way into tables.
+
+    Attributes:
+        drop_null: Whether a row with NULL where there must be none is left out, instead of failing.
+        lengths: IGNORE, TRIM_PAD or ERROR, for text and bytes of a wrong length.
+        nested: IGNORE, ROWS or ROWS_AND_COLLECTIONS: where constraints inside of values count.
+        materialize: NONE, AUTO or FORCE: whether the rows of each key are kept.
+    """
+
+    drop_null: bool = False
+    lengths: str = "IGNORE"
+    nested: str = "IGNORE"
+    materialize: str = "AUTO"
+
+    def parts(self, type_: t.DataType) -> tuple[t.DataType, ...]:
+        """The types inside of one whose constraints count."""
+        if self.nested != "IGNORE" and isinstance(type_, t.RowType):
+            return tuple(f.data_type for f in type_.fields)
+        if self.nested != "ROWS_AND_COLLECTIONS" or isinstance(type_, t.MultisetType):
+            return ()
+        if isinstance(type_, t.ArrayType):
+            return (type_.element_type,)
+        return (type_.key_type, type_.value_type) if isinstance(type_, t.MapType) else ()
 
 
 @dataclass(frozen=True)
@@ -28,6 +56,7 @@ class PlanSettings:
         call_attempts: How often it is tried.
         call_retry_delay_ms: How long it waits before the next try.
         spark_segments: Whether Spark's JVM runs the parts of a plan that it can.
+        sinks: What happens to rows on their way into tables.
     """
 
     zone: str = "UTC"
@@ -43,6 +72,7 @@ class PlanSettings:
     call_attempts: int = 3
     call_retry_delay_ms: int = 100
     spark_segments: bool = False
+    sinks: SinkSettings = SinkSettings()
 
     @property
     def emission(self) -> Emission:

@@ -357,13 +357,15 @@ class BatchedCalls(OneInput):
 class Sink(OneInput):
     """Writes to a table; `target` is what a connector made for it.
 
-    With `materialized` an operator before it keeps the rows of each of its keys.
+    Attributes:
+        declared: The table's columns, with the constraints that its rows have to keep.
+        upsert_keys: The columns of its primary key.
     """
 
     table: tuple[str, ...]
     target: Any
+    declared: Schema
     upsert_keys: tuple[int, ...] = ()
-    materialized: bool = False
 
 
 def rewrite_nodes(

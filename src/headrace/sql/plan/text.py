@@ -186,6 +186,5 @@ def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
         join = "LEFT" if node.outer else "INNER"
         return [f"invocation=[{node.function.name}({arguments})]", f"joinType=[{join}]"]
     if isinstance(node, n.Sink):
-        parts = [f"table=[{'.'.join(node.table)}]", f"fields=[{', '.join(node.schema.names)}]"]
-        return [*parts, "upsertMaterialize=[true]"] if node.materialized else parts
+        return [f"table=[{'.'.join(node.table)}]", f"fields=[{', '.join(node.schema.names)}]"]
     return [f"fields=[{', '.join(node.schema.names)}]"]

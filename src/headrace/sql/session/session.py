@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from headrace.common import table_options as o
@@ -22,16 +22,10 @@ from headrace.sql.binder.scope import Scope
 from headrace.sql.catalog import CatalogManager, TableEntry
 from headrace.sql.catalog.manager import quoted
 from headrace.sql.connectors.base import TableSink, find_factory
-from headrace.sql.connectors.not_null import enforced
-from headrace.sql.connectors.upsert_materialize import (
-    UPSERT_MATERIALIZE,
-    materialized,
-    needs_materializing,
-)
 from headrace.sql.parser.excerpts import located
 from headrace.sql.parser.unsupported import check_supported_syntax
 from headrace.sql.parsing import parse_statement
-from headrace.sql.physical.settings import PlanSettings
+from headrace.sql.physical.settings import PlanSettings, SinkSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expressions import Expression, Field, Literal, Schema
@@ -133,6 +127,12 @@ class Session:
             call_attempts=read(o.ASYNC_ATTEMPTS) if retried else 1,
             call_retry_delay_ms=millis(o.ASYNC_RETRY_DELAY),
             spark_segments=read(o.SPARK_SEGMENTS),
+            sinks=SinkSettings(
+                drop_null=read(o.NOT_NULL_ENFORCER) == "DROP",
+                lengths=read(o.TYPE_LENGTH_ENFORCER),
+                nested=read(o.NESTED_ENFORCER),
+                materialize=read(o.UPSERT_MATERIALIZE),
+            ),
         )
 
     def binding(self, text: str = "", namespace: tuple[str, str] | None = None) -> BindingContext:
@@ -240,17 +240,12 @@ class Session:
         binding = self.binding()
         context = connector_context(full, entry, options or {}, binding, sink=True)
         sink = find_factory(context.options, context.name).create_sink(context, overwrite)
-        plan = self.fitted(query, sink_schema(entry), columns, ".".join(full), partition or {})
+        declared = sink_schema(entry)
+        plan = self.fitted(query, declared, columns, ".".join(full), partition or {})
         plan = optimize(plan)
         self._check_sink(sink, plan, ".".join(full))
         keys = tuple(plan.schema.names.index(k) for k in entry.primary_key)
-        wanted = self.config.get(UPSERT_MATERIALIZE, "AUTO")
-        several = needs_materializing(sink, plan, keys, wanted) and not self.batch
-        if several:
-            sink = materialized(sink, keys, self.settings().state_ttl_ms)
-        drop = self.config.get("table.exec.sink.not-null-enforcer", "ERROR").upper() == "DROP"
-        sink = enforced(sink, query, sink_schema(entry), drop)
-        return n.Sink(plan.schema, plan, full, sink, keys, several)
+        return n.Sink(plan.schema, plan, full, sink, declared, keys)
 
     @with_room
     def check(self, plan: n.Node) -> None:
@@ -298,7 +293,6 @@ class Session:
         for name, node in partition.items():
             expressions[positions(schema.names, [name], table)[0]] = binder.bind(node)
         fitted: list[Expression] = []
-        trims = self._trims()
         for e, f in zip(expressions, schema, strict=True):
             if not _assignable(e.type, f.type):
                 raise SqlError(
@@ -307,17 +301,8 @@ class Session:
                     f"Query schema: [{_described(query.schema)}]\n"
                     f"Sink schema:  [{_described(schema)}]"
                 )
-            any_length = not trims and _same_but_length(e.type, f.type)
-            fitted.append(_retyped(e, f.type) if any_length else binder.coerce(e, f.type))
+            fitted.append(binder.coerce(e, f.type))
         return n.Project.of(query, fitted, schema.names)
-
-    def _trims(self) -> bool:
-        """Whether text and bytes are cut and padded to the length that a sink declares."""
-        key = "table.exec.sink.type-length-enforcer"
-        wanted = self.config.get(key, "IGNORE").upper()
-        if wanted not in ("IGNORE", "TRIM_PAD"):
-            raise SqlError(f"'{key}' is IGNORE or TRIM_PAD, not '{wanted}'")
-        return wanted == "TRIM_PAD"
 
     # Running.
 
@@ -419,19 +404,6 @@ def _assignable(source: Any, target: Any) -> bool:
     if isinstance(source, t.NumericType) and isinstance(target, t.NumericType):
         return True
     return common_type([source, target]) is not None
-
-
-def _same_but_length(source: Any, target: Any) -> bool:
-    """Whether both are text, or both are bytes."""
-    from headrace.sql import types as t
-
-    text, data = t.CharType | t.VarCharType, t.BinaryType | t.VarBinaryType
-    return any(isinstance(source, x) and isinstance(target, x) for x in (text, data))
-
-
-def _retyped(e: Expression, type_: Any) -> Expression:
-    """The same value; only the type that it is known by changes."""
-    return replace(e, type=type_.with_nullable(e.type.is_nullable), time=None)
 
 
 def _without_time(schema: Schema) -> Schema:

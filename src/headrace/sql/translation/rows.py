@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.sql.codegen.calc import calc_code, value_code
 from headrace.sql.operators import specs
-from headrace.sql.physical.nodes import Calc, MarkInserts
+from headrace.sql.physical.nodes import Calc, ConstraintEnforcer, MarkInserts, UpsertMaterialize
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Call, Column, Expression, Literal
@@ -80,7 +80,28 @@ def _correlate(node: n.Correlate, settings: PlanSettings) -> Operator:
     return Operator("Correlate", spec)
 
 
+def _constraint_enforcer(node: ConstraintEnforcer, settings: PlanSettings) -> Operator:
+    wanted = settings.sinks
+    checked = tuple((i, node.declared[i].type) for i in node.checked)
+    spec = specs.ConstraintSpec(
+        tuple(node.declared.names),
+        node.not_null,
+        checked,
+        wanted.lengths,
+        wanted.nested == "ROWS_AND_COLLECTIONS",
+        wanted.drop_null,
+    )
+    return Operator(spec.kind, spec)
+
+
+def _upsert_materialize(node: UpsertMaterialize, settings: PlanSettings) -> Operator:
+    spec = specs.UpsertMaterializeSpec(settings.state_ttl_ms)
+    return Operator(spec.kind, spec)
+
+
 OPERATORS: Table = {
+    ConstraintEnforcer: _constraint_enforcer,
+    UpsertMaterialize: _upsert_materialize,
     Calc: _calc,
     MarkInserts: _mark_inserts,
     n.WatermarkAssigner: _watermark_assigner,

@@ -20,7 +20,7 @@ from headrace.graph.transformation import (
 from headrace.sql.codegen.calc import value_code
 from headrace.sql.connectors.streams import with_operator
 from headrace.sql.operators.row_watermarks import RowWatermarks
-from headrace.sql.operators.specs import NotNullSpec
+from headrace.sql.operators.specs import ConstraintSpec
 from headrace.sql.physical import nodes as ph
 from headrace.sql.physical.passes import physical_plans
 from headrace.sql.physical.settings import PlanSettings
@@ -56,7 +56,7 @@ class StreamTranslator:
         """The stream of an optimized plan's rows; decimals that are NOT NULL are looked at."""
         (made,) = self.translate(plan)
         stream: DataStream[Any] = DataStream(self.env, made)
-        spec = NotNullSpec.of_decimals(plan.schema)
+        spec = ConstraintSpec.of_decimals(plan.schema)
         return stream if spec is None else with_operator(stream, "ConstraintEnforcer", spec)
 
     @with_room

@@ -26,6 +26,14 @@ def is_binary(type_: DataType) -> bool:
     return isinstance(type_, t.BinaryType | t.VarBinaryType)
 
 
+def declared_length(type_: DataType) -> int | None:
+    """How long text or bytes are, or may be; None if there is no limit."""
+    if not (is_character(type_) or is_binary(type_)):
+        return None
+    length: int = type_.length  # type: ignore[attr-defined]
+    return None if length == t.MAX_LENGTH else length
+
+
 def is_approximate(type_: DataType) -> bool:
     return isinstance(type_, t.FloatType | t.DoubleType)
 
