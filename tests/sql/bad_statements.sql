@@ -510,3 +510,6 @@ SELECT id | CAST(price AS DECIMAL(5, 2)) FROM orders;
 SELECT * FROM orders MATCH_RECOGNIZE (ORDER BY et MEASURES A.id AS a PATTERN (A{2.5}) DEFINE A AS A.price > 1);
 -- at: 2.5
 -- says: A variable is repeated a whole number of times
+WITH s AS (SELECT k, et FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY et DESC) AS n FROM shuffled) WHERE n = 1) SELECT o.id FROM orders AS o JOIN s ON o.item = s.k AND o.et BETWEEN s.et AND s.et + INTERVAL '1' SECOND;
+-- at: JOIN s ON o.item = s.k AND o.et BETWEEN s.et AND s.et + INTERVAL '1'
+-- says: StreamPhysicalIntervalJoin doesn't support consuming update and delete changes which is produced by node Project

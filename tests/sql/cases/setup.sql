@@ -19,3 +19,4 @@ CREATE TABLE shuffled (
   id INT, k STRING, v INT, ts STRING, et AS TO_TIMESTAMP(ts),
   WATERMARK FOR et AS et - INTERVAL '2' SECOND
 ) WITH ('connector' = 'filesystem', 'path' = '{data}/shuffled.csv', 'format' = 'csv');
+CREATE VIEW pairs AS SELECT a.id, b.id AS other, a.et, b.et AS other_et, a.price * b.price AS p FROM orders AS a JOIN orders AS b ON a.item = b.item AND a.et BETWEEN b.et - INTERVAL '20' SECOND AND b.et;

@@ -5,12 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from headrace.sql.operators.base import DELETE, INSERT, NetChangeOperator, OpenedCode
+from headrace.sql.codegen.code import GeneratedCode
+from headrace.sql.operators.base import (
+    DELETE,
+    INSERT,
+    NetChangeOperator,
+    OpenedCode,
+    RowOperator,
+)
 from headrace.sql.operators.semi_join import Counts, add
 from headrace.sql.operators.specs import JoinSpec
 
 Row = tuple[Any, ...]
 Matches = Callable[[Row, Row], bool]
+
+
+class PairCondition:
+    """What pairs of rows have to fulfil besides equal keys."""
+
+    def __init__(self, code: GeneratedCode, operator: RowOperator) -> None:
+        self._code = OpenedCode(code, operator)
+        self._operator = operator
+        self.close = self._code.close
+
+    def fulfilled(self, pairs: list[Row]) -> set[Row]:
+        """The pairs that do, each as one row."""
+        try:
+            return set(self._code.run(pairs))
+        except Exception as error:
+            raise self._operator.failed_in(self._code.run, pairs, error) from error
+
+
+def matches_nothing(key: Any, null_safe: Sequence[bool]) -> bool:
+    """Whether a part of a key is NULL, which equals nothing."""
+    if len(null_safe) == 1:
+        return key is None and not null_safe[0]
+    return any(part is None and not safe for part, safe in zip(key, null_safe, strict=True))
 
 
 class JoinOperator(NetChangeOperator):
@@ -27,7 +57,7 @@ class JoinOperator(NetChangeOperator):
         self._spec = spec
         self._changes: dict[Any, tuple[Counts, Counts]] = {}
         self._without_key: tuple[Counts, Counts] = ({}, {})
-        self._condition: OpenedCode | None = None
+        self._condition: PairCondition | None = None
         self._nulls = tuple((None,) * side.width for side in (spec.right, spec.left))
 
     def open(self) -> None:
@@ -36,7 +66,7 @@ class JoinOperator(NetChangeOperator):
             for name, side in (("left", self._spec.left), ("right", self._spec.right))
         ]
         if self._spec.condition is not None:
-            self._condition = OpenedCode(self._spec.condition, self)
+            self._condition = PairCondition(self._spec.condition, self)
 
     def close(self) -> None:
         if self._condition is not None:
@@ -52,7 +82,7 @@ class JoinOperator(NetChangeOperator):
         for key, row in zip(keys, rows, strict=True):
             if side.changes:
                 change, row = (-1 if row[-1] & 1 else 1), row[:-1]
-            if self._matches_nothing(key):
+            if matches_nothing(key, self._spec.null_safe):
                 if side.outer:
                     add(self._without_key[input_index], row, change)
                 continue
@@ -60,13 +90,6 @@ class JoinOperator(NetChangeOperator):
             if pair is None:
                 pair = changes[key] = ({}, {})
             add(pair[input_index], row, change)
-
-    def _matches_nothing(self, key: Any) -> bool:
-        """Whether a part of the key is NULL, which equals nothing."""
-        null_safe = self._spec.null_safe
-        if len(null_safe) == 1:
-            return key is None and not null_safe[0]
-        return any(part is None and not safe for part, safe in zip(key, null_safe, strict=True))
 
     # Output.
 
@@ -124,10 +147,7 @@ class JoinOperator(NetChangeOperator):
         asked = [
             (*a, *b) for a in lefts for b in rights if outer or a in changes[0] or b in changes[1]
         ]
-        try:
-            true = set(self._condition.run(asked))
-        except Exception as error:
-            raise self.failed_in(self._condition.run, asked, error) from error
+        true = self._condition.fulfilled(asked)
         return lambda a, b: (*a, *b) in true
 
     def _alone(

@@ -482,6 +482,32 @@ class JoinSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class IntervalJoinSpec(OperatorSpec):
+    """Rows of two relations with equal keys whose times are not too far apart.
+
+    Attributes:
+        left: The left side.
+        right: The right side.
+        times: The column of each side's event time; None is processing time.
+        lower_ms: The least that a left row is later than a right one.
+        upper_ms: The most.
+        null_safe: For each key whether NULL equals NULL there.
+        condition: Keeps the pairs that fulfil more than that.
+    """
+
+    left: JoinSide
+    right: JoinSide
+    times: tuple[int, int] | None
+    lower_ms: int
+    upper_ms: int
+    null_safe: tuple[bool, ...] = ()
+    condition: GeneratedCode | None = None
+
+    kind: ClassVar[str] = "IntervalJoin"
+    operator: ClassVar[str] = f"{_PACKAGE}.interval_join:IntervalJoinOperator"
+
+
+@dataclass(frozen=True)
 class SemiJoinSpec(OperatorSpec):
     """IN and EXISTS, or with `anti` their opposites; rows have their kind if `changelog`."""
 

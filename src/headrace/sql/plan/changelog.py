@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.joins import Join, JoinKind, ScalarJoin, SemiJoin
+from headrace.sql.plan.joins import IntervalJoin, Join, JoinKind, ScalarJoin, SemiJoin
 
 __all__ = ["is_append_only", "mode_text"]
 
@@ -16,6 +16,8 @@ def is_append_only(node: n.Node) -> bool:
         return bool(getattr(node.source, "append_only", True))
     if isinstance(node, n.Aggregate | n.SetOperation):
         return False
+    if isinstance(node, IntervalJoin):
+        return True
     if isinstance(node, Join) and node.kind is not JoinKind.INNER:
         return False
     if isinstance(node, ScalarJoin) or (isinstance(node, SemiJoin) and node.anti):

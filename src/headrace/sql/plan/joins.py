@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
-from headrace.sql.plan.expressions import Expression, Field, Schema
+from headrace.sql.plan.expressions import Expression, Field, Schema, TimeAttribute
 from headrace.sql.plan.nodes import Node, TwoInputs
 
-__all__ = ["Join", "JoinKind", "ScalarJoin", "SemiJoin"]
+__all__ = ["IntervalJoin", "Join", "JoinKind", "ScalarJoin", "SemiJoin", "TimeBounds"]
 
 
 class JoinKind(Enum):
@@ -58,6 +58,40 @@ class Join(TwoInputs):
                 name = _unique(f.name, taken)
                 fields.append(Field(name, f.type.nullable() if may_miss else f.type, f.time))
         return Join(Schema(tuple(fields)), left, right, kind, condition)
+
+
+@dataclass(frozen=True)
+class TimeBounds:
+    """How far the times of two rows that belong together are apart: left less right.
+
+    Attributes:
+        left_time: The time attribute of the left relation.
+        right_time: That of the right one, by its place there.
+        lower_ms: The least difference.
+        upper_ms: The greatest one.
+        event_time: Whether both are event time; otherwise both are processing time.
+    """
+
+    left_time: int
+    right_time: int
+    lower_ms: int
+    upper_ms: int
+    event_time: bool
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalJoin(Join):
+    """A join whose rows are forgotten when time has passed all that could belong to them.
+
+    The condition still says all that it said of time: where the input ends, it is a `Join`.
+    """
+
+    bounds: TimeBounds = field(kw_only=True)
+
+    @property
+    def time(self) -> TimeAttribute:
+        """The time by which rows wait; what is known of the other one is lost."""
+        return TimeAttribute.ROWTIME if self.bounds.event_time else TimeAttribute.PROCTIME
 
 
 def _unique(name: str, taken: set[str]) -> str:

@@ -6,6 +6,7 @@ from headrace.common.errors import SqlError
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expressions import SortKey
+from headrace.sql.plan.joins import IntervalJoin
 from headrace.sql.plan.match import Match
 
 __all__ = ["check_stream"]
@@ -41,6 +42,7 @@ _NEEDS_INSERTS = (
     n.OverAggregate,
     n.WindowTable,
     n.Deduplicate,
+    IntervalJoin,
     Match,
 )
 

@@ -9,7 +9,7 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expression_text import expression_text
 from headrace.sql.plan.expressions import AggregateCall, SortKey
-from headrace.sql.plan.joins import Join, SemiJoin
+from headrace.sql.plan.joins import IntervalJoin, Join, SemiJoin
 from headrace.sql.plan.match import Match
 
 __all__ = ["plan_text"]
@@ -121,7 +121,17 @@ def _join_parts(node: Join) -> list[str]:
     if node.condition is not None:
         on.append(expression_text(node.condition, names))
     where = " AND ".join(on) or "true"
-    return [f"joinType=[{node.kind.value}]", f"where=[{where}]"]
+    return [f"joinType=[{node.kind.value}]", *_bounds(node), f"where=[{where}]"]
+
+
+def _bounds(node: Join) -> list[str]:
+    if not isinstance(node, IntervalJoin):
+        return []
+    b = node.bounds
+    return [
+        f"windowBounds=[isRowTime={str(b.event_time).lower()}, leftLowerBound={b.lower_ms}, "
+        f"leftUpperBound={b.upper_ms}, leftTimeIndex={b.left_time}, rightTimeIndex={b.right_time}]"
+    ]
 
 
 def _frame_end(end: int | None) -> str:

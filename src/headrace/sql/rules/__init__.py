@@ -7,6 +7,7 @@ from functools import partial
 
 from headrace.sql.plan.nodes import Node, rewrite_nodes
 from headrace.sql.room import with_room
+from headrace.sql.rules.interval_joins import interval_joins
 from headrace.sql.rules.join_filters import join_filters
 from headrace.sql.rules.join_keys import join_keys
 from headrace.sql.rules.merge_projections import merge_projections
@@ -26,6 +27,7 @@ PASSES: tuple[tuple[Rule, ...], ...] = (
     (merge_projections,),
     (join_filters,),
     (join_keys,),
+    (interval_joins,),
     (merge_projections,),
     # An aggregate may be of the best rows of windows, and these of an aggregate: each node gets
     # both before those above it.

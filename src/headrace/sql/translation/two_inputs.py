@@ -6,7 +6,8 @@ from headrace.sql.codegen.calc import calc_code
 from headrace.sql.operators import specs
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.joins import Join, ScalarJoin, SemiJoin
+from headrace.sql.plan.joins import IntervalJoin, Join, ScalarJoin, SemiJoin
+from headrace.sql.rules.interval_joins import is_time_bound
 from headrace.sql.rules.join_filters import conjuncts
 from headrace.sql.translation.operators import Operator, Table, takes_changes
 
@@ -26,6 +27,27 @@ def _join(node: Join, settings: PlanSettings) -> Operator:
         settings.emission,
     )
     return Operator("Join", spec)
+
+
+def _interval_join(node: IntervalJoin, settings: PlanSettings) -> Operator:
+    if settings.batch:
+        return _join(node, settings)
+    condition = None
+    conditions = [] if node.condition is None else conjuncts(node.condition)
+    further = [c for c in conditions if not is_time_bound(node, c)]
+    if further:
+        condition = calc_code(further, None, zone=settings.zone)
+    bounds = node.bounds
+    spec = specs.IntervalJoinSpec(
+        specs.JoinSide(len(node.left.schema), False, node.kind.keeps_left),
+        specs.JoinSide(len(node.right.schema), False, node.kind.keeps_right),
+        (bounds.left_time, bounds.right_time) if bounds.event_time else None,
+        bounds.lower_ms,
+        bounds.upper_ms,
+        node.null_safe,
+        condition,
+    )
+    return Operator("IntervalJoin", spec)
 
 
 def _side(node: n.Node, outer: bool, ttl_ms: int | None, settings: PlanSettings) -> specs.JoinSide:
@@ -57,6 +79,7 @@ def _scalar_join(node: ScalarJoin, settings: PlanSettings) -> Operator:
 
 OPERATORS: Table = {
     Join: _join,
+    IntervalJoin: _interval_join,
     n.SetOperation: _set_operation,
     SemiJoin: _semi_join,
     ScalarJoin: _scalar_join,
