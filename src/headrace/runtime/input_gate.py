@@ -21,14 +21,6 @@ class _Channel:
 
 
 @dataclass
-class WatermarkStatus:
-    """What the inputs say together, after a mark was taken in."""
-
-    watermark: int
-    idle: bool
-
-
-@dataclass
 class InputGate:
     """All channels into a subtask."""
 

@@ -67,5 +67,8 @@ class StatementSet:
         self._plans = []
 
     def compile_plan(self) -> Any:
-        """Not supported: plans are made when a program starts."""
-        raise SqlError("compiled plans are not supported yet")
+        """Refused: a plan is compiled of SQL text."""
+        raise SqlError(
+            "a statement set made by method calls cannot be compiled; write EXECUTE STATEMENT SET "
+            "BEGIN ... END as text for TableEnvironment.compile_plan_sql"
+        )

@@ -21,7 +21,6 @@ from headrace.sql.types.type_rules import (
     is_approximate,
     is_interval,
     is_temporal,
-    is_timestamp,
     string_type,
 )
 
@@ -506,11 +505,6 @@ class ExpressionBinder:
 
     _apply_object_of = bind_object_of
     _apply_object_update = bind_object_update
-
-
-def is_rowtime(e: Expression) -> bool:
-    """Whether an expression is event time."""
-    return e.time is TimeAttribute.ROWTIME and is_timestamp(e.type)
 
 
 def column_index(e: Expression) -> int | None:

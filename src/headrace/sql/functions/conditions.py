@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.sql import types as t
 from headrace.sql.functions.registry import scalar
 from headrace.sql.types import DataType
 from headrace.sql.types.type_rules import any_nullable, common_type
@@ -52,8 +51,3 @@ FUNCTIONS = [
     scalar("CURRENT_DATABASE", "", "string!", strict=False),
     scalar("REINTERPRET", "any", "arg0", "{0}"),
 ]
-
-
-def cast_target_nullable(source: DataType, target: DataType) -> bool:
-    """Whether NULL may come out of a cast."""
-    return source.is_nullable or isinstance(target, t.NullType)

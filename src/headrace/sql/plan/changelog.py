@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.joins import IntervalJoin, Join, JoinKind, ScalarJoin, SemiJoin
 
-__all__ = ["is_append_only", "mode_text"]
+__all__ = ["is_append_only"]
 
 
 def is_append_only(node: n.Node) -> bool:
@@ -29,8 +29,3 @@ def is_append_only(node: n.Node) -> bool:
     if isinstance(node, n.Deduplicate):
         return not node.last
     return all(is_append_only(i) for i in node.inputs)
-
-
-def mode_text(node: n.Node) -> str:
-    """As EXPLAIN CHANGELOG_MODE shows it."""
-    return "[I]" if is_append_only(node) else "[I,UB,UA,D]"

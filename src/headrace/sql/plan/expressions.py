@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headrace.sql.types import DataType, LocalZonedTimestampType, RowField, RowType
+from headrace.sql.types import DataType, RowField, RowType
 
 __all__ = [
     "AggregateCall",
@@ -211,8 +211,3 @@ def shifted(expression: Expression, mapping: Callable[[int], int]) -> Expression
         return replace(e, index=mapping(e.index)) if isinstance(e, Column) else None
 
     return rewrite(expression, change)
-
-
-def is_proctime(type_: DataType, time: TimeAttribute | None) -> bool:
-    """Whether a column is processing time."""
-    return time is TimeAttribute.PROCTIME and isinstance(type_, LocalZonedTimestampType)
