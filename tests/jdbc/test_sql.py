@@ -167,7 +167,7 @@ def test_a_key_that_several_rows_of_a_query_have_keeps_the_last_one(
         "INSERT INTO t SELECT SUM(v), k FROM "
         "(VALUES ('a', 1), ('b', 1), ('b', 1), ('c', 2), ('c', 3), ('a', 1)) AS x(k, v) GROUP BY k"
     )
-    [(plan,)] = session.executor.execute(f"EXPLAIN {insert}").collect()
+    [(_, (plan,))] = session.executor.execute(f"EXPLAIN {insert}").rows()
     assert "UpsertMaterialize(key=" in plan
     session.insert(insert, epoch_records=1)
     # a and b have 1, then b has 2, as c has for a while, then a.
