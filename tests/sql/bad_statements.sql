@@ -513,3 +513,21 @@ SELECT * FROM orders MATCH_RECOGNIZE (ORDER BY et MEASURES A.id AS a PATTERN (A{
 WITH s AS (SELECT k, et FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY et DESC) AS n FROM shuffled) WHERE n = 1) SELECT o.id FROM orders AS o JOIN s ON o.item = s.k AND o.et BETWEEN s.et AND s.et + INTERVAL '1' SECOND;
 -- at: JOIN s ON o.item = s.k AND o.et BETWEEN s.et AND s.et + INTERVAL '1'
 -- says: StreamPhysicalIntervalJoin doesn't support consuming update and delete changes which is produced by node Project
+WITH j AS (SELECT a.id, a.item, a.et FROM orders AS a JOIN shuffled AS s ON a.item = s.k) SELECT window_start, COUNT(*) FROM TABLE(TUMBLE(TABLE j, DESCRIPTOR(et), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end;
+-- at: TUMBLE(TABLE j, DESCRIPTOR(et), INTERVAL '1'
+-- says: The window function requires the timecol is a time attribute type, but is TIMESTAMP(3): behind a join that does not bound the time of both sides it is no longer one
+WITH j AS (SELECT a.id, a.item, a.et FROM orders AS a JOIN shuffled AS s ON a.item = s.k) SELECT id, window_end FROM TABLE(TUMBLE(TABLE j, DESCRIPTOR(et), INTERVAL '1' MINUTE));
+-- at: TUMBLE(TABLE j, DESCRIPTOR(et), INTERVAL '1'
+-- says: The window function requires the timecol is a time attribute type, but is TIMESTAMP(3): behind a join that does not bound the time of both sides it is no longer one
+WITH j AS (SELECT a.id, a.item, a.et FROM orders AS a JOIN shuffled AS s ON a.item = s.k) SELECT COUNT(*) FROM j GROUP BY TUMBLE(et, INTERVAL '1' MINUTE);
+-- at: TUMBLE(et, INTERVAL '1'
+-- says: The window function requires the timecol is a time attribute type, but is TIMESTAMP(3): behind a join that does not bound the time of both sides it is no longer one
+WITH j AS (SELECT a.id, a.item, a.et FROM orders AS a JOIN shuffled AS s ON a.item = s.k) SELECT id, COUNT(*) OVER (PARTITION BY item ORDER BY et RANGE BETWEEN INTERVAL '1' SECOND PRECEDING AND CURRENT ROW) FROM j;
+-- at: COUNT(*)
+-- says: OVER windows' ordering in stream mode must be defined on a time attribute in ascending order
+WITH j AS (SELECT a.id, a.item, a.et FROM orders AS a JOIN shuffled AS s ON a.item = s.k) SELECT id FROM j ORDER BY et;
+-- at: et
+-- says: Sort on a non-time-attribute field is not supported: a stream has no end; order by a time attribute first, ascending, or add LIMIT
+WITH j AS (SELECT a.id, a.item, a.et FROM orders AS a JOIN shuffled AS s ON a.item = s.k) SELECT * FROM j MATCH_RECOGNIZE (PARTITION BY item ORDER BY et MEASURES A.id AS a PATTERN (A) DEFINE A AS A.id > 0);
+-- at: et
+-- says: You must specify either rowtime or proctime for order by as the first one.

@@ -61,3 +61,14 @@ def test_late_rows_meet_what_is_still_there(tmp_path: Path) -> None:
         *((0, v, w) for v in (2, 3) for w in (6, 7, 8)),
     ]
     assert pad in pairs
+
+
+def test_the_first_row_behind_a_regular_join_is_not_decided_by_late_rows(tmp_path: Path) -> None:
+    rows = changes(
+        tmp_path,
+        "1,1,100 1,2,200 1,3,300 2,4,50",
+        "1,5,500 1,6,500 1,7,500 2,8,500",
+        "SELECT k, v FROM (SELECT l.k, l.v, ROW_NUMBER() OVER (PARTITION BY l.k ORDER BY l.et) "
+        "AS n FROM l JOIN r ON l.k = r.k) WHERE n = 1",
+    )
+    assert {row[1:] for row in rows} == {(1, 1), (2, 4)}

@@ -290,7 +290,13 @@ class Aggregation:
             properties = ("start", "end", "time")
             fields += results + list(self.window.fields())
             return n.WindowAggregate(
-                Schema(tuple(fields)), plan, window, keys, tuple(calls), properties
+                Schema(tuple(fields)),
+                plan,
+                window,
+                keys,
+                tuple(calls),
+                properties,
+                origin=self.window.origin,
             )
         if self.rows is not None:
             schema = Schema((*fields, *results))

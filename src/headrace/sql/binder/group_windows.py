@@ -8,6 +8,7 @@ from headrace.sql import types as t
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.parser import syntax as x
+from headrace.sql.parser.excerpts import Excerpt
 from headrace.sql.plan.expressions import Expression, Field, Literal, TimeAttribute
 from headrace.sql.plan.nodes import Window
 
@@ -21,6 +22,7 @@ class GroupWindow:
     window: Window
     time: Expression
     alias: str | None = None
+    origin: Excerpt | None = None
 
     def fields(self) -> tuple[Field, ...]:
         return window_fields(self.time)
@@ -65,7 +67,7 @@ def group_window_of(
     elif len(lengths) > 1:
         offset = lengths[1]
     window = Window(kind, -1, size, slide, offset, (), event_time, zoned)
-    return GroupWindow(window, time)
+    return GroupWindow(window, time, origin=context.excerpt(node.span))
 
 
 def duration_of(context: BindingContext, binder: ExpressionBinder, node: x.Node) -> int:

@@ -80,6 +80,7 @@ class _MatchBinder:
             self.tree.args["skip"],
             None if skip_to is None else self._variable(skip_to.name, span_of(skip_to)),
             within,
+            origin=self.context.excerpt(order_nodes(self.tree.args["order"])[0].span),
         )
 
     # The pattern.

@@ -8,6 +8,7 @@ from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expressions import SortKey
 from headrace.sql.plan.joins import IntervalJoin
 from headrace.sql.plan.match import Match
+from headrace.sql.plan.time_attributes import time_of
 
 __all__ = ["check_stream"]
 
@@ -18,7 +19,13 @@ def check_stream(plan: n.Node) -> None:
         check_stream(child)
     if isinstance(plan, _NEEDS_INSERTS):
         _check_inserts(plan)
-    if isinstance(plan, n.OverAggregate):
+    if isinstance(plan, n.WindowTable | n.WindowAggregate):
+        _check_window(plan)
+    elif isinstance(plan, Match) and _is_lost(plan.input, plan.order[0].index):
+        raise _refused(
+            plan, "You must specify either rowtime or proctime for order by as the first one."
+        )
+    elif isinstance(plan, n.OverAggregate):
         _check_over(plan)
     elif isinstance(plan, n.Rank) and plan.function != "ROW_NUMBER":
         raise _refused(
@@ -58,6 +65,21 @@ def _check_inserts(plan: n.Node) -> None:
             )
 
 
+def _check_window(plan: n.WindowTable | n.WindowAggregate) -> None:
+    if _is_lost(plan.input, plan.window.time):
+        type_ = plan.input.schema[plan.window.time].type.sql_text()
+        raise _refused(
+            plan,
+            f"The window function requires the timecol is a time attribute type, but is {type_}: "
+            "behind a join that does not bound the time of both sides it is no longer one",
+        )
+
+
+def _is_lost(node: n.Node, column: int) -> bool:
+    """Whether a column was a time attribute before a join."""
+    return node.schema[column].time is not None and time_of(node, column) is None
+
+
 def _check_over(plan: n.OverAggregate) -> None:
     if len(plan.order) != 1 or not _by_time(plan, plan.order):
         advice = ""
@@ -71,8 +93,7 @@ def _check_over(plan: n.OverAggregate) -> None:
 
 
 def _by_time(plan: n.OverAggregate | n.Sort, keys: tuple[SortKey, ...]) -> bool:
-    schema = plan.input.schema
-    return all(schema[k.index].time is not None and not k.descending for k in keys)
+    return all(time_of(plan.input, k.index) is not None and not k.descending for k in keys)
 
 
 def _refused(plan: n.Node, message: str) -> SqlError:

@@ -14,6 +14,7 @@ from headrace.sql.plan.expressions import (
     Schema,
     TimeAttribute,
 )
+from headrace.sql.plan.time_attributes import time_of
 from headrace.sql.rules.window_columns import window_column
 
 _FUNCTIONS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
@@ -95,7 +96,7 @@ def _ranked(over: n.OverAggregate, start: int, end: int) -> n.Node:
     call = over.calls[0]
     fields = over.input.schema
     (first, *further) = over.order
-    time = fields[first.index].time
+    time = time_of(over.input, first.index)
     number = Field(call.name, call.type)
     window = _window_of(over)
     is_first = start == end == 1 and call.function.name == "ROW_NUMBER"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from headrace.sql.parser.excerpts import Excerpt
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import AggregateCall, Expression, Field, Schema, columns_used
 from headrace.sql.rules.merge_projections import substitute
@@ -75,7 +76,7 @@ def _sliced(
     )
     window = replace(source.window, time=len(used))
     group = tuple(place[k] for k in keys)
-    return _finished(node, projected, window, group, calls, keys, names, False)
+    return _finished(node, projected, window, group, calls, keys, names, False, source.origin)
 
 
 def _expanded(expand: n.Expand, projected: n.Node, place: dict[int, int]) -> n.Node:
@@ -121,7 +122,7 @@ def _attached(
     window = replace(base, time=names["end"])
     keys = (*keys, names["start"])
     names = {p: g for p, g in names.items() if p != "start"}
-    return _finished(node, node.input, window, keys, node.calls, keys, names, True)
+    return _finished(node, node.input, window, keys, node.calls, keys, names, True, source.origin)
 
 
 def _finished(
@@ -133,6 +134,7 @@ def _finished(
     keys: tuple[int, ...],
     names: dict[str, int],
     attached: bool,
+    origin: Excerpt | None,
 ) -> n.Node:
     properties = tuple(p for p in ("start", "end", "time") if p in names)
     by_position = {g: node.schema[i] for i, g in enumerate(node.group)}
@@ -149,6 +151,7 @@ def _finished(
         calls,
         properties,
         attached,
+        origin=origin,
     )
     places = {k: i for i, k in enumerate(keys)}
     start = len(keys) + len(calls)
