@@ -11,10 +11,12 @@ from typing import Any
 from headrace.common.configuration import Configuration
 from headrace.coordination.dependencies import prepare
 from headrace.coordination.job_master import JobMaster
+from headrace.coordination.program_jobs import next_job
 from headrace.datastream.connectors.print_sink import CollectSink
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.graph.job_graph import build_job_graph
+from headrace.runtime.storage import Storages
 from headrace.spark.executor import _master_options
 from tests.faults.counting import PARALLELISM, Row, assert_exactly_once, counts
 from tests.faults.process_carrier import ProcessCarrier
@@ -59,10 +61,11 @@ class CountingJob:
         collectors, environment._collectors = environment._collectors, {}
         self.carrier = ProcessCarrier()
         dependencies = prepare(configuration)
+        storages = Storages.from_configuration(configuration)
         self.master = JobMaster(
             build_job_graph(environment.get_stream_graph("counting", clear=True)),
             self.carrier,
-            _master_options(configuration, dependencies, {}),
+            _master_options(configuration, dependencies, {}, next_job(storages)),
             collectors=collectors,
         )
         self.rows: list[Row] = []
