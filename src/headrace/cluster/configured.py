@@ -10,7 +10,7 @@ from headrace.common import options as declared
 from headrace.common.configuration import Configuration
 from headrace.common.option_loading import load_configuration
 
-__all__ = ["LOCAL", "add_target", "chosen_job_manager", "configured_job_manager"]
+__all__ = ["LOCAL", "add_cluster", "add_target", "chosen_job_manager", "configured_job_manager"]
 
 LOCAL = "local"
 """What `-m` takes to mean no JobManager, whatever the configuration says."""
@@ -36,6 +36,18 @@ def add_target(parser: argparse._ActionsContainer) -> None:
         help="as in Flink: `local` for this process (-m local), `remote` for the JobManager at "
         "rest.address and rest.port; with others, --master says where Spark runs",
     )
+
+
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    """Options of a command whose own jobs can be those of a cluster."""
+    parser.add_argument(
+        "-m",
+        "--jobmanager",
+        metavar="HOST:PORT",
+        help="run jobs on the cluster of this JobManager (default: rest.address and rest.port of "
+        "the configuration, if they are set), which must run on this host; `local` for none",
+    )
+    add_target(parser)
 
 
 def chosen_job_manager(options: argparse.Namespace, settings: Iterable[str] = ()) -> str | None:

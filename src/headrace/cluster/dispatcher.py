@@ -20,7 +20,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headrace.cluster import told_process
+from headrace.cluster import attachment, told_process
+from headrace.cluster.attachment import OtherProcess
 from headrace.cluster.configured import LOCAL
 from headrace.cluster.empty_job import empty_parts
 from headrace.cluster.log_files import LocalLog
@@ -60,13 +61,17 @@ class Submission:
 
 @dataclass
 class _Program:
-    """A submitted program; it has the id of its first job."""
+    """A submitted program, or a process beside the JobManager; it has the id of its first job."""
 
     id: str
     directory: Path
-    submission: Submission
-    process: subprocess.Popen[bytes] | None = None
+    submitted_ms: int
+    process: subprocess.Popen[bytes] | OtherProcess | None = None
     ended: bool = False
+
+    @property
+    def attached(self) -> bool:
+        return isinstance(self.process, OtherProcess)
 
     def ended_file(self, job_id: str) -> Path:
         """Where is written how a job ended; that of the first says that the program has, too."""
@@ -108,6 +113,7 @@ class Dispatcher:
         # Slots on other hosts do not reach this directory.
         checkpoints = {"execution.checkpointing.dir": str(directory / "checkpoints")}
         self._defaults = checkpoints if on_this_machine else {}
+        attachment.offer(directory, environment)
         self._lock = threading.Lock()
         self._programs_run: dict[str, _Program] = {}
         self._jobs: dict[str, _Job] = {}
@@ -133,11 +139,12 @@ class Dispatcher:
             "submitted_ms": submitted_ms,
         }
         _write(directory / "submission.json", about)
-        self._start(self._take_up(directory, submission, submitted_ms), file, again=False)
+        program = self._take_up(directory, submission, submitted_ms)
+        self._start(program, submission, file, again=False)
         return job_id
 
     def _take_up(self, directory: Path, submission: Submission, submitted_ms: int) -> _Program:
-        program = _Program(directory.name, directory, submission)
+        program = _Program(directory.name, directory, submitted_ms)
         name = submission.program.partition("_")[2]
         with self._lock:
             self._programs_run[program.id] = program
@@ -152,21 +159,24 @@ class Dispatcher:
             given = about["submission"]
             submission = Submission(**{**given, "arguments": tuple(given["arguments"])})
             program = self._take_up(path.parent, submission, about["submitted_ms"])
-            for ended in path.parent.glob("ended*.json"):
-                self._add_ended(program, json.loads(ended.read_text()))
+            self._add_ended(program)
             program.ended = program.ended_file(program.id).exists()
             if not program.ended:
-                self._start(program, path.parent / "program" / about["file"], again=True)
+                file = path.parent / "program" / about["file"]
+                self._start(program, submission, file, again=True)
                 going_on.append(program.id)
+        for directory in attachment.attached_in(self._directory):
+            self._attached(directory.name)
         return going_on
 
-    def _add_ended(self, program: _Program, ended: dict[str, Any]) -> None:
-        overview = ended["overview"]
-        job = _Job(overview["jid"], overview["name"], program, overview["start-time"])
-        self._jobs.setdefault(job.id, job).ended = ended
+    def _add_ended(self, program: _Program) -> None:
+        for path in program.directory.glob("ended*.json"):
+            ended = json.loads(path.read_text())
+            overview = ended["overview"]
+            job = _Job(overview["jid"], overview["name"], program, overview["start-time"])
+            self._jobs.setdefault(job.id, job).ended = ended
 
-    def _start(self, program: _Program, file: Path, *, again: bool) -> None:
-        submission = program.submission
+    def _start(self, program: _Program, submission: Submission, file: Path, *, again: bool) -> None:
         settings = {**self._defaults, **submission.settings}
         command = ["run", "-m", LOCAL]
         for key, value in settings.items():
@@ -195,6 +205,21 @@ class Dispatcher:
         _log.info("program %s runs in process %s", program.id, program.process.pid)
         threading.Thread(target=self._await, args=(program,), daemon=True).start()
 
+    def _attached(self, program_id: str) -> _Program | None:
+        """A process beside the JobManager that has told of itself."""
+        directory = self._directory / "jobs" / program_id
+        about = attachment.about(directory)
+        if about is None:
+            return None
+        with self._lock:
+            if program_id in self._programs_run:
+                return self._programs_run[program_id]
+            program = _Program(program_id, directory, about.submitted_ms, about.process)
+            self._programs_run[program_id] = program
+            self._add_ended(program)
+        threading.Thread(target=self._await, args=(program,), daemon=True).start()
+        return program
+
     def _await(self, program: _Program) -> None:
         assert program.process is not None
         code = program.process.wait()
@@ -202,10 +227,12 @@ class Dispatcher:
             return
         # The first one last: with its file the program counts as ended.
         for job in sorted(self._jobs_of(program), key=lambda job: job.id == program.id):
-            job.ended = self._archived(job) or self._without_a_word(job, code)
+            job.ended = self._ended(job) or self._without_a_word(job, code)
             _write(program.ended_file(job.id), job.ended)
             _log.info("job %s is %s", job.id, job.ended["overview"]["state"])
         program.ended = True
+        if not self._jobs_of(program):
+            shutil.rmtree(program.directory, ignore_errors=True)
         self._forget_old()
 
     def _jobs_of(self, program: _Program) -> list[_Job]:
@@ -217,19 +244,22 @@ class Dispatcher:
         """Find the jobs that programs have started after their first one."""
         for entry in self._registry.entries():
             program = self._programs_run.get(entry.program or "")
+            if program is None and entry.program is not None:
+                program = self._attached(entry.program)
             if program is not None:
                 job = _Job(entry.job_id, entry.name, program, entry.started_ms)
                 with self._lock:
-                    self._jobs.setdefault(job.id, job)
+                    if self._jobs.setdefault(job.id, job) is job and program.attached:
+                        self._forget_old_jobs(program)
 
     @property
     def _archive(self) -> Path:
         return self._directory / "archive"
 
-    def _archived(self, job: _Job) -> dict[str, Any] | None:
-        return archived(self._archive / f"{job.id}.json")
+    def _archive_file(self, job: _Job) -> Path:
+        return self._archive / f"{job.id}.json"
 
-    def _without_a_word(self, job: _Job, code: int) -> dict[str, Any]:
+    def _without_a_word(self, job: _Job, code: int | None) -> dict[str, Any]:
         """What can be told of a program that ended without a job."""
         status = JobStatus.CANCELED if job.cancelled else JobStatus.FAILED
         overview = self._overview_of_process(job, status.name)
@@ -237,18 +267,28 @@ class Dispatcher:
         overview |= {"end-time": now, "duration": now - job.submitted_ms}
         log = self.log_file(job.id)
         said = b"".join(log.read(max(log.size() - _TAIL, 0), _TAIL)).decode(errors="replace")
-        text = f"the program ended with code {code} before its job did:\n{said}"
+        how = "" if code is None else f" with code {code}"
+        text = f"the program ended{how} before its job did:\n{said}"
         return empty_parts(overview, text, now)
 
     def _forget_old(self) -> None:
         with self._lock:
             ended = [p for p in self._programs_run.values() if p.ended]
-            ended.sort(key=lambda program: self._jobs[program.id].submitted_ms)
+            ended.sort(key=lambda program: program.submitted_ms)
             for program in ended[:-_ENDED_KEPT]:
                 del self._programs_run[program.id]
                 for job in [j for j in self._jobs.values() if j.program is program]:
                     del self._jobs[job.id]
                 (program.directory / "submission.json").unlink(missing_ok=True)
+                attachment.forget(program.directory)
+
+    def _forget_old_jobs(self, program: _Program) -> None:
+        """A process beside the JobManager may run jobs for as long as the JobManager does."""
+        ended = [j for j in self._jobs.values() if j.program is program and j.ended]
+        ended.sort(key=lambda job: job.submitted_ms)
+        for job in ended[:-_ENDED_KEPT]:
+            del self._jobs[job.id]
+            self._archive_file(job).unlink(missing_ok=True)
 
     # Looking.
 
@@ -264,7 +304,7 @@ class Dispatcher:
     def all_ended(self) -> bool:
         """Whether programs were submitted and all of them have ended."""
         with self._lock:
-            programs = list(self._programs_run.values())
+            programs = [p for p in self._programs_run.values() if not p.attached]
         return bool(programs) and all(program.ended for program in programs)
 
     def details(self, job_id: str, part: str) -> Any:
@@ -319,7 +359,9 @@ class Dispatcher:
 
     def _ended(self, job: _Job) -> dict[str, Any] | None:
         """How a job ended; the process of its program may go on."""
-        return job.ended or self._archived(job)
+        if job.ended is None:
+            job.ended = archived(self._archive_file(job))
+        return job.ended
 
     def _overview_of_process(self, job: _Job, state: str) -> dict[str, Any]:
         return {
@@ -372,10 +414,13 @@ class Dispatcher:
     def close(self) -> None:
         """Let the processes go without ending their jobs: the next JobManager takes them up."""
         self._closing = True
+        attachment.withdraw(self._directory)
         for program in self._programs_run.values():
-            if program.process is not None and program.process.poll() is None:
-                program.process.kill()
-                program.process.wait()
+            process = program.process
+            # Others see for themselves that the JobManager is gone.
+            if isinstance(process, subprocess.Popen) and process.poll() is None:
+                process.kill()
+                process.wait()
 
 
 def _write(path: Path, content: Any) -> None:

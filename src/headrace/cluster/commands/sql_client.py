@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headrace.cluster.attachment import attach
+from headrace.cluster.configured import add_cluster, chosen_job_manager
 from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import ExitCode
 from headrace.cluster.program_options import add_settings, settings_of
@@ -20,6 +22,7 @@ SUMMARY = "run SQL statements: at a prompt, of a file (-f), or of the command li
 EPILOG = """\
 At the prompt: Tab completes, the arrow keys go through earlier statements, Enter runs a statement
 that ends with a semicolon. Jobs run inside of the client and end with it; -f and -e wait for them.
+With -m they are jobs of a cluster on this host, listed and steered by its JobManager.
 With `gateway` statements run in a SQL gateway, and what INSERTs start goes on there.
 
 examples:
@@ -28,6 +31,7 @@ examples:
   headrace sql-client -f report.sql                the statements of a file
   headrace sql-client -e "SHOW FUNCTIONS;"         one statement
   headrace sql-client -D execution.checkpointing.interval=10s -f pipeline.sql
+  headrace sql-client -m localhost:8081 -f pipeline.sql
   headrace sql-client gateway --endpoint localhost:8083 -f pipeline.sql"""
 
 
@@ -46,6 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the SQL gateway, as host:port or a URL (default: what the configuration says)",
     )
     add_settings(parser)
+    add_cluster(parser)
     parser.add_argument("-i", "--init", metavar="FILE", help="run these statements first")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("-f", "--file", metavar="FILE", help="run the statements of a file, then end")
@@ -82,6 +87,9 @@ def _client(options: argparse.Namespace, interactive: bool) -> Client:
         return GatewayClient(options.endpoint or configured_gateway(), settings, interactive)
     if options.endpoint is not None:
         raise UsageError("--endpoint is for `headrace sql-client gateway`")
+    job_manager = chosen_job_manager(options, options.settings)
+    if job_manager is not None:
+        attach(job_manager, "SQL client")
     from headrace.cluster.sql_client.session import ClientSession
     from headrace.table import EnvironmentSettings, TableEnvironment
 

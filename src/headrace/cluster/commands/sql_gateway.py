@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from headrace.cluster.cluster_start import require_server_packages, start_process
+from headrace.cluster.configured import add_cluster, chosen_job_manager
 from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import ExitCode
 from headrace.cluster.program_options import add_settings, settings_of
@@ -22,11 +23,13 @@ USAGE = "start|start-foreground|stop|stop-all [options]"
 SUMMARY = "start or stop a server that runs SQL statements over REST"
 EPILOG = """\
 The paths and the JSON are those of Flink's SQL gateway, so its clients work with this one. Every
-session has its own tables and settings; jobs run inside of the gateway and end with it.
+session has its own tables and settings; jobs run inside of the gateway and end with it. With -m
+they are jobs of a cluster on this host, listed and steered by its JobManager.
 
 examples:
   headrace sql-gateway start
   headrace sql-gateway start -Dsql-gateway.endpoint.rest.port=8084 --master spark://host:7077
+  headrace sql-gateway start -m localhost:8081
   headrace sql-client gateway --endpoint localhost:8083
   headrace sql-gateway stop"""
 
@@ -38,6 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("action", choices=_ACTIONS, help="what to do; stop ends the one begun last")
     add_settings(parser)
+    add_cluster(parser)
     parser.add_argument(
         "--dir",
         metavar="DIRECTORY",
@@ -52,27 +56,33 @@ def run(options: argparse.Namespace) -> int:
     if options.action.startswith("start"):
         require_server_packages()
         settings = settings_of(options).to_dict()
+        job_manager = chosen_job_manager(options, options.settings)
         if options.action == "start":
-            _start(directory, settings, options.json)
+            _start(directory, settings, job_manager, options.json)
         else:
-            _serve(directory, settings, options.json)
+            _serve(directory, settings, job_manager, options.json)
     else:
         _stop(directory, options.action == "stop-all", options.json)
     return ExitCode.OK
 
 
-def _start(directory: Path, settings: dict[str, str], as_json: bool) -> None:
+def _start(
+    directory: Path, settings: dict[str, str], job_manager: str | None, as_json: bool
+) -> None:
     module = "headrace.cluster.sql_gateway.server"
     log = directory / f"{time.time_ns()}.log"
 
     def running(pid: int) -> dict[str, object] | None:
         return next((g for g in running_gateways(directory) if g["pid"] == pid), None)
 
-    about = start_process(module, [str(directory)], settings, log, running, "SQL gateway")
+    arguments = [str(directory), *(["--jobmanager", job_manager] if job_manager else [])]
+    about = start_process(module, arguments, settings, log, running, "SQL gateway")
     _show(about, f"SQL gateway {about['pid']} at {about['address']}; its log is {log}", as_json)
 
 
-def _serve(directory: Path, settings: dict[str, str], as_json: bool) -> None:
+def _serve(
+    directory: Path, settings: dict[str, str], job_manager: str | None, as_json: bool
+) -> None:
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
@@ -80,7 +90,7 @@ def _serve(directory: Path, settings: dict[str, str], as_json: bool) -> None:
     def started(about: dict[str, object]) -> None:
         _show(about, f"SQL gateway {about['pid']} at {about['address']}; Ctrl-C ends it", as_json)
 
-    SqlGateway(directory, load_configuration(None, settings), started).run()
+    SqlGateway(directory, load_configuration(None, settings), job_manager, started).run()
 
 
 def _stop(directory: Path, every: bool, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import time
 from pathlib import Path
@@ -73,6 +74,8 @@ class _ClusterPage:
                 "python": platform.python_version(),
                 "platform": platform.platform(),
                 "spark": self._cluster.executors.spark_version,
+                "directory": self._cluster.directory,
+                "pid": os.getpid(),
                 "classpath": [],
                 "jvm": {"version": "", "arch": platform.machine(), "options": []},
             }
@@ -90,7 +93,7 @@ class _ClusterPage:
         return part_of_log(request, found)
 
     def _logs(self) -> list[LocalLog]:
-        found = sorted(Path(self._cluster.log_directory).glob("*.log"))
+        found = sorted(Path(self._cluster.directory).glob("*.log"))
         return [LocalLog(path.name, path) for path in found]
 
     def threads(self, request: Request) -> Response:

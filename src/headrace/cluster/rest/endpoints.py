@@ -34,7 +34,7 @@ class Cluster:
     configuration: dict[str, str]
     shut_down: Callable[[], None]
     executors: Executors
-    log_directory: str
+    directory: str
 
 
 @dataclass(frozen=True)

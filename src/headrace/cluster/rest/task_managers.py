@@ -67,7 +67,7 @@ class _TaskManagers:
     def _own_logs(self, manager: dict[str, Any]) -> list[Log]:
         """Where the driver is the executor, its log is that of the JobManager."""
         if manager["id"] == _DRIVER:
-            path = Path(self._cluster.log_directory) / JOB_MANAGER_LOG
+            path = Path(self._cluster.directory) / JOB_MANAGER_LOG
             return [LocalLog(JOB_MANAGER_LOG, path)] if path.is_file() else []
         return [*self._cluster.executors.own_logs(manager["id"])]
 

@@ -11,11 +11,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from headrace.cluster.attachment import attach
 from headrace.cluster.door import Door
 from headrace.cluster.told_process import what_was_told
 from headrace.common import options
 from headrace.common.configuration import Configuration
-from headrace.common.errors import ConfigurationError
+from headrace.common.errors import HeadraceError
 from headrace.common.option_loading import load_configuration
 from headrace.coordination.dependencies import cache_directory
 
@@ -52,6 +53,7 @@ class SqlGateway:
     Args:
         directory: Where it says that it runs.
         configuration: Settings of the gateway, and what every session begins with.
+        job_manager: Whose cluster has its jobs; without one they are its own.
         on_start: Called with process and address as soon as it listens.
     """
 
@@ -59,10 +61,12 @@ class SqlGateway:
         self,
         directory: Path,
         configuration: Configuration,
+        job_manager: str | None = None,
         on_start: Callable[[dict[str, object]], None] = lambda about: None,
     ) -> None:
         self._directory = directory
         self._configuration = configuration
+        self._job_manager = job_manager
         self._on_start = on_start
         self._door = Door.of(
             configuration,
@@ -77,6 +81,8 @@ class SqlGateway:
         from headrace.cluster.sql_gateway.app import create_app
         from headrace.cluster.sql_gateway.sessions import Sessions
 
+        if self._job_manager is not None:
+            attach(self._job_manager, "SQL gateway")
         listener = self._door.bind()
         sessions = Sessions(self._configuration)
         server = self._door.server(lambda guard: create_app(sessions, guard))
@@ -101,14 +107,15 @@ def main() -> int:
     """Entry point of what `headrace sql-gateway start` starts and tells its settings."""
     parser = argparse.ArgumentParser()
     parser.add_argument("directory")
+    parser.add_argument("--jobmanager")
     arguments = parser.parse_args()
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
     try:
         configuration = load_configuration(None, what_was_told())
-        SqlGateway(Path(arguments.directory), configuration).run()
-    except ConfigurationError as error:
+        SqlGateway(Path(arguments.directory), configuration, arguments.jobmanager).run()
+    except HeadraceError as error:
         print(f"headrace: {error}", file=sys.stderr)
         return 2
     return 0
