@@ -19,13 +19,14 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError
+from headrace.common.scratch import ScratchDirectory
 
 __all__ = ["PythonDependencies", "cache_directory", "prepare"]
 
@@ -49,6 +50,8 @@ class PythonDependencies:
     python_path: tuple[str, ...] = ()
     last_python_path: tuple[str, ...] = ()
     working_directory: str | None = None
+    scratch: ScratchDirectory | None = field(default=None, compare=False, repr=False)
+    """What was made for the job alone."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -58,8 +61,8 @@ class PythonDependencies:
 
     def close(self) -> None:
         """The job is over: remove what was made for it alone."""
-        if self.working_directory is not None:
-            shutil.rmtree(self.working_directory, ignore_errors=True)
+        if self.scratch is not None:
+            self.scratch.remove()
 
 
 def cache_directory() -> Path:
@@ -99,8 +102,15 @@ def prepare(configuration: Configuration, cache: Path | None = None) -> PythonDe
         _add_file(_existing(file, options.PYTHON_FILES.key), cache, first, last)
     if requirements:
         first.append(str(_install(requirements, cache)))
-    working_directory = str(_unpack_all(archives)) if archives else None
-    return PythonDependencies(tuple(first), tuple(last), working_directory)
+    if not archives:
+        return PythonDependencies(tuple(first), tuple(last))
+    scratch = ScratchDirectory("work")
+    try:
+        working_directory = _unpack_all(archives, scratch.path / "archives")
+    except BaseException:
+        scratch.remove()
+        raise
+    return PythonDependencies(tuple(first), tuple(last), str(working_directory), scratch)
 
 
 def _existing(path: str, key: str) -> Path:
@@ -227,21 +237,16 @@ def _pip_install(requirements: Path, packages: Path | None, target: Path) -> Non
 # Archives.
 
 
-def _unpack_all(archives: Iterable[str]) -> Path:
-    """A new working directory, with each archive in a directory of its own."""
-    working_directory = Path(tempfile.mkdtemp(prefix="headrace-work-"))
-    try:
-        for value in archives:
-            name, _, target = value.partition("#")
-            archive = _existing(name, options.PYTHON_ARCHIVES.key)
-            directory = working_directory / (target or archive.name)
-            if not directory.resolve().is_relative_to(working_directory.resolve()):
-                raise _bad_archive(archive, f"its target directory {target!r} must be relative")
-            directory.mkdir(parents=True, exist_ok=True)
-            _unpack(archive, directory)
-    except BaseException:
-        shutil.rmtree(working_directory, ignore_errors=True)
-        raise
+def _unpack_all(archives: Iterable[str], working_directory: Path) -> Path:
+    """Make a working directory, with each archive in a directory of its own."""
+    for value in archives:
+        name, _, target = value.partition("#")
+        archive = _existing(name, options.PYTHON_ARCHIVES.key)
+        directory = working_directory / (target or archive.name)
+        if not directory.resolve().is_relative_to(working_directory.resolve()):
+            raise _bad_archive(archive, f"its target directory {target!r} must be relative")
+        directory.mkdir(parents=True, exist_ok=True)
+        _unpack(archive, directory)
     return working_directory
 
 

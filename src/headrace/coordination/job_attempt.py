@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.common.errors import HeadraceError
+from headrace.common.scratch import ScratchDirectory
 from headrace.coordination.carrier import Carrier, EpochRun, PartitionRun
 from headrace.coordination.control import ControlServer
 from headrace.coordination.heartbeats import Heartbeats, HeartbeatSettings
@@ -27,7 +28,6 @@ from headrace.graph.physical_graph import PhysicalGraph
 from headrace.runtime import messages as m
 from headrace.runtime.epoch import CheckpointRequest, EpochPlan, EpochReport, SubtaskKey
 from headrace.runtime.failure import FailureReport
-from headrace.runtime.scratch import ScratchDirectory
 from headrace.runtime.slot_protocol import SlotLaunch
 from headrace.runtime.snapshot_files import SnapshotRef
 

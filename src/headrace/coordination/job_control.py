@@ -26,6 +26,7 @@ import cloudpickle
 
 from headrace.common.errors import HeadraceError, UnknownVertexError
 from headrace.common.job_status import JobStatus
+from headrace.common.scratch import ScratchDirectory
 from headrace.coordination.job_details import details_of, part_of
 from headrace.coordination.job_master import JobMaster
 from headrace.coordination.job_overview import overview_of
@@ -33,7 +34,6 @@ from headrace.coordination.job_registry import JobEntry, JobRegistry, process_st
 from headrace.coordination.observations import Observations
 from headrace.coordination.program_jobs import archive_file
 from headrace.graph.ids import VertexId
-from headrace.runtime.scratch import ScratchDirectory
 
 __all__ = ["JobControl", "operations", "publish"]
 

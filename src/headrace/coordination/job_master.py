@@ -24,6 +24,7 @@ from headrace.common.errors import (
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
+from headrace.common.scratch import ScratchDirectory
 from headrace.coordination.carrier import Carrier
 from headrace.coordination.checkpoint_coordinator import CheckpointCoordinator, SavepointOrder
 from headrace.coordination.checkpoint_store import CheckpointStore, CompletedCheckpoint
@@ -50,7 +51,6 @@ from headrace.runtime import messages as m
 from headrace.runtime.deployment import JobSettings, deployment_of, library_modules
 from headrace.runtime.epoch import EpochPlan, EpochReport
 from headrace.runtime.local_copies import LocalCopies
-from headrace.runtime.scratch import ScratchDirectory
 from headrace.runtime.slot_protocol import now_ms, steady_ms
 from headrace.runtime.snapshot_files import SnapshotRef
 from headrace.runtime.storage import join, shared

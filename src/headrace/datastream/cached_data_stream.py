@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-import tempfile
 import weakref
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from headrace.common.scratch import ScratchDirectory
 from headrace.datastream.connectors.base import Source
 from headrace.datastream.connectors.record_files import RecordFileSink, RecordFileSource
 from headrace.datastream.data_stream import DataStream
@@ -69,8 +70,10 @@ class CachesOfJob:
         """Sinks that fill them."""
         sinks = []
         for cached in self._empty:
-            directory = tempfile.mkdtemp(prefix="headrace-cache-")
-            weakref.finalize(cached, shutil.rmtree, directory, True)
+            scratch = ScratchDirectory("cache")
+            weakref.finalize(cached, scratch.remove)
+            directory = str(scratch.path / "records")
+            os.mkdir(directory)
             spec = SinkSpec(RecordFileSink(directory))
             computed = cached.computed
             sink = OperatorTransformation(ids, "Cache", [computed], computed.output_type, spec)

@@ -21,6 +21,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headrace.common.errors import ConfigurationError
+from headrace.common.scratch import ScratchDirectory
 from headrace.common.secret_settings import is_secret
 from headrace.coordination.slot_zygote import slot_zygote
 from headrace.spark import shared
@@ -115,7 +116,7 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
     for key, value in settings.items():
         if not is_secret(key):
             readable.set(key, value)
-    with _java_output_in_a_file() as log:
+    with java_output_in_a_file() as log:
         try:
             SparkContext._ensure_initialized(conf=readable)
             session = SparkSession.builder.config(map=dict(settings)).getOrCreate()
@@ -180,12 +181,14 @@ def _quiet_logging() -> str:
 
 
 @contextlib.contextmanager
-def _java_output_in_a_file() -> Iterator[Path | None]:
+def java_output_in_a_file() -> Iterator[Path | None]:
     """Let the JVM that is started meanwhile write to a file instead of the user's terminal."""
     if os.environ.get("HEADRACE_SPARK_LOG") == "terminal":
         yield None
         return
-    directory = os.environ.get("HEADRACE_LOG_DIR", tempfile.gettempdir())
+    directory, scratch = os.environ.get("HEADRACE_LOG_DIR"), None
+    if directory is None:
+        directory = str(scratch := ScratchDirectory("spark"))
     # A new file: one with a name that can be guessed may be a link that somebody left there.
     log, name = tempfile.mkstemp(".log", f"headrace-spark-{os.getpid()}-", directory)
     path = Path(name)
@@ -202,6 +205,6 @@ def _java_output_in_a_file() -> Iterator[Path | None]:
         for descriptor in (*saved, log):
             os.close(descriptor)
     _log.info("Spark's own log is in %s", path)
-    if "HEADRACE_LOG_DIR" not in os.environ:
-        # Nobody looks for it after a clean end; a killed driver leaves it behind.
-        atexit.register(path.unlink, missing_ok=True)
+    if scratch is not None:
+        # Nobody looks for it after a clean end; it stays where a driver is killed or cannot start.
+        atexit.register(scratch.remove)

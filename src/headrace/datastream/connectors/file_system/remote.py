@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import uuid
 from typing import TYPE_CHECKING
 
 from headrace.common.errors import HeadraceError
+from headrace.common.scratch import ScratchDirectory
 
 if TYPE_CHECKING:
     from headrace.runtime.storage import Storages
@@ -27,13 +27,13 @@ class Workspace:
 
     def __init__(self, storages: Storages) -> None:
         self._storages = storages
-        self._directory: str | None = None
+        self._directory: ScratchDirectory | None = None
 
     def path_for(self, name: str) -> str:
         """A path for a file; it has the end of the name, which may say how it is compressed."""
         if self._directory is None:
-            self._directory = tempfile.mkdtemp(prefix="headrace-files-")
-        return os.path.join(self._directory, f"{uuid.uuid4()}-{name}")
+            self._directory = ScratchDirectory("files")
+        return str(self._directory.path / f"{uuid.uuid4()}-{name}")
 
     def fetch(self, url: str) -> str:
         """A copy of a file on this machine."""
@@ -54,4 +54,4 @@ class Workspace:
     def close(self) -> None:
         """Delete what is left."""
         if self._directory is not None:
-            shutil.rmtree(self._directory, ignore_errors=True)
+            self._directory.remove()
