@@ -90,3 +90,27 @@ def parallelism(cluster: RunningCluster, job: str) -> int:
 def completed(cluster: RunningCluster, job: str) -> int:
     found: int = cluster.get(f"/jobs/{job}/checkpoints")["counts"]["completed"]
     return found
+
+
+SEVERAL = """
+import sys
+from headrace.datastream import StreamExecutionEnvironment
+
+env = StreamExecutionEnvironment.get_execution_environment()
+for name in ("one", "two"):
+    env.from_collection([f"job {name}"]).print()
+    env.execute(name)
+sys.exit(int(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_program_is_followed_to_the_end_of_its_last_job(
+    cluster: RunningCluster, tmp_path: Path, code: int
+) -> None:
+    (tmp_path / "several.py").write_text(SEVERAL)
+    run = ("run", "-m", cluster.address, "-p", "1", str(tmp_path / "several.py"), str(code))
+    said = headrace(*run, code=1 if code else 0)
+    assert "job one" in said
+    assert "job two" in said
+    assert states(cluster) == {"one": "FINISHED", "two": "FINISHED"}

@@ -34,12 +34,13 @@ from headrace.coordination.job_registry import JobEntry, JobRegistry
 from headrace.coordination.program_jobs import archived, program_environment
 from headrace.coordination.slot_logs import log_files, slot_log_directory
 
-__all__ = ["Dispatcher", "Submission"]
+__all__ = ["Dispatcher", "Submission", "outcome_of_program"]
 
 _log = logging.getLogger(__name__)
 
 _TAIL = 4_000
 _STARTING = "INITIALIZING"
+_CODE = "exit-code"
 _ENDED_KEPT = 100
 _ANSWER_S = 3.0
 _ASKED_AT_ONCE = 16
@@ -228,6 +229,7 @@ class Dispatcher:
         # The first one last: with its file the program counts as ended.
         for job in sorted(self._jobs_of(program), key=lambda job: job.id == program.id):
             job.ended = self._ended(job) or self._without_a_word(job, code)
+            job.ended[_CODE] = code
             _write(program.ended_file(job.id), job.ended)
             _log.info("job %s is %s", job.id, job.ended["overview"]["state"])
         program.ended = True
@@ -310,6 +312,18 @@ class Dispatcher:
     def details(self, job_id: str, part: str) -> Any:
         """A part of what can be told about a job; see `job_details`."""
         return self._ask(self._job(job_id), part)
+
+    def program(self, job_id: str) -> dict[str, Any]:
+        """The program of a job: whether it has ended, and how, and all of its jobs in order."""
+        program = self._job(job_id).program
+        over = program.ended
+        jobs = sorted(self._jobs_of(program), key=lambda job: job.submitted_ms)
+        state = outcome_of_program([j.ended for j in jobs if j.ended]) if over else "RUNNING"
+        return {
+            "id": program.id,
+            "status": state,
+            "jobs": [{"id": j.id, "status": self._ask(j, "overview")["state"]} for j in jobs],
+        }
 
     def log_file(self, job_id: str) -> LocalLog:
         """What the program and the functions of a job wrote."""
@@ -421,6 +435,17 @@ class Dispatcher:
             if isinstance(process, subprocess.Popen) and process.poll() is None:
                 process.kill()
                 process.wait()
+
+
+def outcome_of_program(ended: list[dict[str, Any]]) -> str:
+    """How a program ended, of which all jobs have: as its last job did.
+
+    A program that goes on after a failed job has dealt with that, and it may fail by itself.
+    """
+    last = max(ended, key=lambda job: job["overview"]["start-time"])
+    state: str = last["overview"]["state"]
+    failed = state == JobStatus.FINISHED.name and last.get(_CODE)
+    return JobStatus.FAILED.name if failed else state
 
 
 def _write(path: Path, content: Any) -> None:

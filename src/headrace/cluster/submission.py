@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.cluster.configured import chosen_job_manager
+from headrace.cluster.dispatcher import outcome_of_program
 from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import ExitCode
 from headrace.cluster.job_manager import cluster_directory, running_job_manager
@@ -126,36 +127,39 @@ def _shipped(options: argparse.Namespace, settings: dict[str, str]) -> list[Path
 
 def end_of_application(directory: Path, job: str) -> dict[str, Any] | None:
     """What a JobManager that ended with its job left behind about it."""
-    try:
-        left: dict[str, Any] = json.loads((directory / "jobs" / job / "ended.json").read_text())
-        log = (directory / "jobs" / job / "job.log").read_bytes()
-    except (OSError, ValueError):
+    program = directory / "jobs" / job
+    # That of the first job is the last to be written.
+    if not (program / "ended.json").exists():
         return None
-    return {"state": left["overview"]["state"], "log": log}
+    ended = [json.loads(path.read_text()) for path in program.glob("ended*.json")]
+    jobs = [{"id": e["overview"]["jid"], "status": e["overview"]["state"]} for e in ended]
+    log = (program / "job.log").read_bytes()
+    return {"status": outcome_of_program(ended), "jobs": jobs, "log": log}
 
 
 def _follow(client: RestClient, job: str, ended: Callable[[str], dict[str, Any] | None]) -> int:
-    """Show what the job writes until it ends; an interrupt leaves it alone."""
+    """Show what a program writes until its last job has ended; an interrupt leaves it alone."""
     shown = 0
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     try:
         while True:
             try:
-                state = client.request("GET", f"/jobs/{job}")["state"]
+                program = client.request("GET", f"/jobs/{job}/program")
                 more = client.log(job, shown)
             except HeadraceError:
                 left = ended(job)
                 if left is None:
                     raise
-                state, more = left["state"], left["log"][shown:]
+                program, more = left, left["log"][shown:]
             shown += len(more)
             sys.stdout.write(decoder.decode(more))
             sys.stdout.flush()
-            if state in _ENDED:
+            if program["status"] in _ENDED:
                 break
             time.sleep(_POLL_S)
     except KeyboardInterrupt:
         print(f"job {job} goes on; `headrace cancel -m ...` ends it", file=sys.stderr)
         return ExitCode.INTERRUPTED
-    print(f"job {job} is {state}", file=sys.stderr)
-    return ExitCode.OK if state == "FINISHED" else ExitCode.FAILED
+    for each in program["jobs"]:
+        print(f"job {each['id']} is {each['status']}", file=sys.stderr)
+    return ExitCode.OK if program["status"] == "FINISHED" else ExitCode.FAILED

@@ -81,6 +81,9 @@ class _Jobs:
         epochs = [e for e in found.get("epochs", ()) if e["id"] > after][-limit:]
         return JSONResponse({"target-ms": 0, "total": 0, **found, "epochs": epochs})
 
+    def program(self, request: Request) -> Response:
+        return JSONResponse(self._jobs.program(job_of(request)))
+
     def log(self, request: Request) -> Response:
         return part_of_log(request, self._jobs.log_file(job_of(request)))
 
@@ -174,6 +177,7 @@ def endpoints(cluster: Cluster) -> list[Endpoint]:
                 Query("after", "only those after this one", number),
             ),
         ),
+        Endpoint("/jobs/{job}/program", jobs.program, "Its program, with all jobs of that"),
         Endpoint(
             "/jobs/{job}/log",
             jobs.log,
