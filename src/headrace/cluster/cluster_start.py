@@ -12,7 +12,8 @@ from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import ExitCode
 from headrace.cluster.job_manager import running_job_manager
 from headrace.common.errors import HeadraceError
-from headrace.common.option_loading import settings_from_arguments
+from headrace.common.option_loading import load_configuration, settings_from_arguments
+from headrace.common.rolling_log import LogLimit, remove_log
 
 __all__ = ["LOG", "require_server_packages", "start_job_manager", "start_process"]
 
@@ -74,8 +75,9 @@ def start_process(
         running: What the server of a process says about itself, once it does.
         what: Its name, for errors.
     """
-    with path.open("w") as log:
-        child = told_process.start(module, arguments, settings, log)
+    remove_log(path)
+    limit = LogLimit.of(load_configuration(None, settings))
+    child = told_process.start(module, arguments, settings, path, limit)
     deadline = time.monotonic() + _START_S
     while time.monotonic() < deadline:
         about = running(child.pid)

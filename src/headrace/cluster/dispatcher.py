@@ -28,6 +28,7 @@ from headrace.cluster.log_files import LocalLog
 from headrace.cluster.programs import Programs
 from headrace.common.errors import CheckpointError, UnknownJobError
 from headrace.common.job_status import JobStatus
+from headrace.common.rolling_log import DEFAULT_LIMIT, LogLimit, remove_log
 from headrace.coordination.control_client import JobSilentError, OnProgress, call, cancel
 from headrace.coordination.job_overview import NO_TASKS
 from headrace.coordination.job_registry import JobEntry, JobRegistry
@@ -71,6 +72,10 @@ class _Program:
     ended: bool = False
 
     @property
+    def log(self) -> Path:
+        return self.directory / "job.log"
+
+    @property
     def attached(self) -> bool:
         return isinstance(self.process, OtherProcess)
 
@@ -97,11 +102,13 @@ class Dispatcher:
         directory: Path,
         programs: Programs,
         environment: dict[str, str],
+        log_limit: LogLimit = DEFAULT_LIMIT,
         *,
         on_this_machine: bool = True,
     ) -> None:
         self._directory = directory
         self._programs = programs
+        self._log_limit = log_limit
         for name in ("run", "jobs", "archive", "checkpoints"):
             (directory / name).mkdir(parents=True, exist_ok=True, mode=0o700)
         self._registry = JobRegistry(directory / "run")
@@ -190,19 +197,19 @@ class Dispatcher:
             command += ["-n"]
         if submission.pyflink:
             command += ["--pyflink"]
-        with (program.directory / "job.log").open("ab") as log:
-            program.process = told_process.start(
-                "headrace.cluster.job_process",
-                [program.id],
-                [*command, str(file), *submission.arguments],
-                log,
-                directory=program.directory / "program",
-                environment={
-                    **self._environment,
-                    **slot_log_directory(program.directory / "slots"),
-                    **program_environment(program.id, self._archive, again=again),
-                },
-            )
+        program.process = told_process.start(
+            "headrace.cluster.job_process",
+            [program.id],
+            [*command, str(file), *submission.arguments],
+            program.log,
+            self._log_limit,
+            directory=program.directory / "program",
+            environment={
+                **self._environment,
+                **slot_log_directory(program.directory / "slots"),
+                **program_environment(program.id, self._archive, again=again),
+            },
+        )
         _log.info("program %s runs in process %s", program.id, program.process.pid)
         threading.Thread(target=self._await, args=(program,), daemon=True).start()
 
@@ -280,7 +287,10 @@ class Dispatcher:
             for program in ended[:-_ENDED_KEPT]:
                 del self._programs_run[program.id]
                 for job in [j for j in self._jobs.values() if j.program is program]:
-                    del self._jobs[job.id]
+                    self._forget(job)
+                # Not the rest of its directory: the program may have written there.
+                remove_log(program.log)
+                shutil.rmtree(program.directory / "slots", ignore_errors=True)
                 (program.directory / "submission.json").unlink(missing_ok=True)
                 attachment.forget(program.directory)
 
@@ -289,8 +299,11 @@ class Dispatcher:
         ended = [j for j in self._jobs.values() if j.program is program and j.ended]
         ended.sort(key=lambda job: job.submitted_ms)
         for job in ended[:-_ENDED_KEPT]:
-            del self._jobs[job.id]
-            self._archive_file(job).unlink(missing_ok=True)
+            self._forget(job)
+
+    def _forget(self, job: _Job) -> None:
+        del self._jobs[job.id]
+        self._archive_file(job).unlink(missing_ok=True)
 
     # Looking.
 
@@ -327,7 +340,7 @@ class Dispatcher:
 
     def log_file(self, job_id: str) -> LocalLog:
         """What the program and the functions of a job wrote."""
-        return LocalLog(f"{job_id}.log", self._job(job_id).program.directory / "job.log")
+        return LocalLog(f"{job_id}.log", self._job(job_id).program.log)
 
     def slot_logs(self, job_id: str, slot: int) -> list[LocalLog]:
         """What the functions in a slot wrote."""

@@ -22,6 +22,7 @@ from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError
 from headrace.common.option_loading import load_configuration
+from headrace.common.rolling_log import LogLimit
 from headrace.common.secret_settings import without_secrets
 from headrace.coordination.dependencies import cache_directory
 
@@ -85,12 +86,15 @@ class JobManager:
         from headrace.spark.executor_report import executors_of
         from headrace.spark.session import get_or_create_session
 
-        session = get_or_create_session(options.spark_properties(self._configuration))
+        session = get_or_create_session(
+            options.spark_properties(self._configuration), LogLimit.of(self._configuration)
+        )
         programs = Programs(self._directory / "programs", LARGEST)
         dispatcher = Dispatcher(
             self._directory,
             programs,
             shared.environment_of(session),
+            LogLimit.of(self._configuration),
             on_this_machine=self._configuration.get(options.SPARK_MASTER).startswith("local"),
         )
         executors = Executors(lambda: executors_of(session), dispatcher, session.version)

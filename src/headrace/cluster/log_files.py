@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import os
 import re
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from headrace.common.errors import HeadraceError
+from headrace.common.rolling_log import old_parts
 
 __all__ = ["JoinedLogs", "LocalLog", "Log", "LogReadError", "WorkerLog"]
 
@@ -36,33 +39,74 @@ class Log(Protocol):
     def mtime_ms(self) -> int:
         """When it was written last; 0 if nobody knows."""
 
+    def begin(self) -> int:
+        """The place of the first byte that is left of it."""
+
     def size(self) -> int:
-        """Its length in bytes."""
+        """The place behind its last byte: its length, with what is not left of it."""
 
     def read(self, offset: int, limit: int) -> Iterator[bytes]:
-        """At most so many bytes of it, in pieces."""
+        """At most so many bytes from a place on that is left, in pieces."""
 
 
 @dataclass(frozen=True)
 class LocalLog:
-    """A file of this host."""
+    """A file of this host, with its old parts."""
 
     name: str
     path: Path
 
     @property
     def mtime_ms(self) -> int:
-        return int(self.path.stat().st_mtime * 1000)
+        with self._opened() as parts:
+            return int(os.fstat(parts[-1][1].fileno()).st_mtime * 1000)
+
+    def begin(self) -> int:
+        with self._opened() as parts:
+            return parts[0][0]
 
     def size(self) -> int:
-        return self.path.stat().st_size
+        with self._opened() as parts:
+            place, file = parts[-1]
+            return place + _size(file)
 
     def read(self, offset: int, limit: int) -> Iterator[bytes]:
-        with self.path.open("rb") as file:
-            file.seek(offset)
-            while limit > 0 and (piece := file.read(min(limit, _CHUNK))):
-                limit -= len(piece)
-                yield piece
+        with self._opened() as parts:
+            for place, file in parts:
+                file.seek(max(offset - place, 0))
+                while limit > 0 and (piece := file.read(min(limit, _CHUNK))):
+                    limit -= len(piece)
+                    yield piece
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[list[tuple[int, BinaryIO]]]:
+        """All parts that are there, with their places."""
+        with contextlib.ExitStack() as stack:
+            current = _open(self.path, stack)
+            # After the current one, which may be an old part by now, and none is missed.
+            old = [(place, _open(path, stack)) for place, path in old_parts(self.path)]
+            parts = [(place, file) for place, file in old if file is not None]
+            if current is not None and not any(_is_same(current, file) for _, file in parts):
+                end = parts[-1][0] + _size(parts[-1][1]) if parts else 0
+                parts.append((end, current))
+            if not parts:
+                raise FileNotFoundError(self.path)
+            yield parts
+
+
+def _open(path: Path, stack: contextlib.ExitStack) -> BinaryIO | None:
+    try:
+        return stack.enter_context(path.open("rb"))
+    except FileNotFoundError:
+        return None
+
+
+def _size(file: BinaryIO) -> int:
+    return os.fstat(file.fileno()).st_size
+
+
+def _is_same(one: BinaryIO, other: BinaryIO) -> bool:
+    return os.path.sameopenfile(one.fileno(), other.fileno())
 
 
 @dataclass(frozen=True)
@@ -79,6 +123,9 @@ class WorkerLog:
 
     @property
     def mtime_ms(self) -> int:
+        return 0
+
+    def begin(self) -> int:
         return 0
 
     def size(self) -> int:
@@ -122,12 +169,16 @@ class JoinedLogs:
     def mtime_ms(self) -> int:
         return max((log.mtime_ms for log in self.logs), default=0)
 
+    def begin(self) -> int:
+        return 0
+
     def size(self) -> int:
-        return sum(len(_title(log)) + log.size() for log in self.logs)
+        return sum(len(_title(log)) + log.size() - log.begin() for log in self.logs)
 
     def read(self, offset: int, limit: int) -> Iterator[bytes]:
         whole = itertools.chain.from_iterable(
-            itertools.chain((_title(log),), log.read(0, log.size())) for log in self.logs
+            itertools.chain((_title(log),), log.read(0, log.size() - log.begin()))
+            for log in self.logs
         )
         for piece in whole:
             part = piece[offset : offset + limit]

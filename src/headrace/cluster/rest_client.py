@@ -12,6 +12,7 @@ import urllib.parse
 import urllib.request
 import zipfile
 from collections.abc import Iterator
+from email.message import Message
 from pathlib import Path
 from typing import Any
 
@@ -55,13 +56,18 @@ class RestClient:
         on_progress: OnProgress = lambda progress: None,
     ) -> Any:
         """The answer to a request: parsed if it is JSON, else text."""
-        kind, answer = self._answer(method, path, body, content_type, on_progress)
+        headers, answer = self._answer(method, path, body, content_type, on_progress)
         text = answer.decode(errors="replace")
-        return json.loads(text) if kind == "application/json" else text
+        is_json = headers.get_content_type() == "application/json"
+        return json.loads(text) if is_json else text
 
-    def log(self, job: str, offset: int) -> bytes:
-        """What a job wrote, from a place on; it may end in the middle of a character."""
-        return self._answer("GET", f"/jobs/{job}/log?offset={offset}")[1]
+    def log(self, job: str, offset: int) -> tuple[int, bytes]:
+        """What a job wrote, from a place on or from what is left, and the place behind it.
+
+        It may end in the middle of a character.
+        """
+        headers, text = self._answer("GET", f"/jobs/{job}/log?offset={offset}")
+        return int(headers["Headrace-Log-Offset"]) + len(text), text
 
     def _answer(
         self,
@@ -70,7 +76,7 @@ class RestClient:
         body: Any = None,
         content_type: str = "application/json",
         on_progress: OnProgress = lambda progress: None,
-    ) -> tuple[str, bytes]:
+    ) -> tuple[Message, bytes]:
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.url}{path}", method=method)
         if data is not None:
@@ -81,7 +87,7 @@ class RestClient:
             request.add_header("Authorization", f"Bearer {self._token}")
         try:
             with urllib.request.urlopen(request, timeout=_REQUEST_S) as answer:
-                return answer.headers.get_content_type(), answer.read()
+                return answer.headers, answer.read()
         except urllib.error.HTTPError as error:
             raise _rebuilt(error, self._server) from None
         except OSError as error:

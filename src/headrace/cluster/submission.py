@@ -17,6 +17,7 @@ from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import ExitCode
 from headrace.cluster.job_manager import cluster_directory, running_job_manager
 from headrace.cluster.jobs import Progress
+from headrace.cluster.log_files import LocalLog
 from headrace.cluster.program_options import settings_of
 from headrace.cluster.rest_client import RestClient, packed
 from headrace.common import options as declared
@@ -133,7 +134,7 @@ def end_of_application(directory: Path, job: str) -> dict[str, Any] | None:
         return None
     ended = [json.loads(path.read_text()) for path in program.glob("ended*.json")]
     jobs = [{"id": e["overview"]["jid"], "status": e["overview"]["state"]} for e in ended]
-    log = (program / "job.log").read_bytes()
+    log = LocalLog("job.log", program / "job.log")
     return {"status": outcome_of_program(ended), "jobs": jobs, "log": log}
 
 
@@ -145,13 +146,13 @@ def _follow(client: RestClient, job: str, ended: Callable[[str], dict[str, Any] 
         while True:
             try:
                 program = client.request("GET", f"/jobs/{job}/program")
-                more = client.log(job, shown)
+                shown, more = client.log(job, shown)
             except HeadraceError:
                 left = ended(job)
                 if left is None:
                     raise
-                program, more = left, left["log"][shown:]
-            shown += len(more)
+                log: LocalLog = left["log"]
+                program, more = left, b"".join(log.read(shown, log.size()))
             sys.stdout.write(decoder.decode(more))
             sys.stdout.flush()
             if program["status"] in _ENDED:

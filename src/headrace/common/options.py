@@ -424,6 +424,14 @@ REST_BIND_PORT = declare(
     None,
     "Port, or range of ports, on which the REST server listens; `rest.port` where it is not set.",
 )
+ENV_LOG_MAX = declare(
+    "env.log.max", POSITIVE, 10,
+    "How many old files of a log are kept, of the JobManager, a job, a SQL gateway and Spark.",
+)  # fmt: skip
+ENV_LOG_MAX_SIZE = declare(
+    "env.log.max-size", MEMORY, "16mb",
+    "The size from which on the file of a log makes place for a new one.",
+)  # fmt: skip
 SSL_REST_CERTIFICATE = declare(
     "security.ssl.rest.certificate", STRING, None,
     "File with the certificate of the REST server and the SQL gateway, as PEM.",

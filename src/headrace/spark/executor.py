@@ -12,6 +12,7 @@ from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError
 from headrace.common.job_client import JobHandle
 from headrace.common.restart_strategy import RestartStrategies
+from headrace.common.rolling_log import LogLimit
 from headrace.common.secret_settings import without_secrets
 from headrace.common.time import to_millis
 from headrace.coordination.checkpoint_coordinator import CheckpointSettings
@@ -51,7 +52,9 @@ def submit(
         return EndedJob(run.ended)
     if run.parallelism is not None:
         job_graph = job_graph.rescaled(run.parallelism)
-    session = get_or_create_session(options.spark_properties(configuration))
+    session = get_or_create_session(
+        options.spark_properties(configuration), LogLimit.of(configuration)
+    )
     if is_cluster(session.sparkContext):
         _require_shared_checkpoints(configuration)
     dependencies = prepare(configuration)

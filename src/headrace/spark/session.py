@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import logging
 import os
 import re
@@ -21,6 +22,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headrace.common.errors import ConfigurationError
+from headrace.common.rolling_log import DEFAULT_LIMIT, LogLimit, keep_file_small
 from headrace.common.scratch import ScratchDirectory
 from headrace.common.secret_settings import is_secret
 from headrace.coordination.slot_zygote import slot_zygote
@@ -67,12 +69,15 @@ as much processor time as a slot, on the same cores, for code that mostly waits 
 that run in the JVM are not slower for it once they are warm."""
 
 
-def get_or_create_session(settings: Mapping[str, str]) -> SparkSession:
+def get_or_create_session(
+    settings: Mapping[str, str], log_limit: LogLimit = DEFAULT_LIMIT
+) -> SparkSession:
     """The active session, or a new one.
 
     Args:
         settings: `spark.*` settings of the user; they win over ours. `spark.master` is `local[*]`
             by default.
+        log_limit: How much of Spark's own log is kept.
     """
     with _lock:
         found = SparkSession.getActiveSession() or SparkSession._instantiatedSession
@@ -103,12 +108,12 @@ def get_or_create_session(settings: Mapping[str, str]) -> SparkSession:
         if is_this_process(master):
             # It gets ready while Spark does.
             slot_zygote()
-        session = _started(merged)
+        session = _started(merged, log_limit)
         _log.info("Spark %s on %s", session.version, master)
         return session
 
 
-def _started(settings: Mapping[str, str]) -> SparkSession:
+def _started(settings: Mapping[str, str], log_limit: LogLimit) -> SparkSession:
     """A session; where Spark does not start, the reason without a Java trace."""
     # PySpark writes these on the command line of the JVM, which everybody on the machine can read.
     # What is missing there reaches the JVM through its gateway.
@@ -116,7 +121,7 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
     for key, value in settings.items():
         if not is_secret(key):
             readable.set(key, value)
-    with java_output_in_a_file() as log:
+    with java_output_in_a_file(log_limit) as log:
         try:
             SparkContext._ensure_initialized(conf=readable)
             session = SparkSession.builder.config(map=dict(settings)).getOrCreate()
@@ -181,7 +186,7 @@ def _quiet_logging() -> str:
 
 
 @contextlib.contextmanager
-def java_output_in_a_file() -> Iterator[Path | None]:
+def java_output_in_a_file(limit: LogLimit) -> Iterator[Path | None]:
     """Let the JVM that is started meanwhile write to a file instead of the user's terminal."""
     if os.environ.get("HEADRACE_SPARK_LOG") == "terminal":
         yield None
@@ -191,6 +196,8 @@ def java_output_in_a_file() -> Iterator[Path | None]:
         directory = str(scratch := ScratchDirectory("spark"))
     # A new file: one with a name that can be guessed may be a link that somebody left there.
     log, name = tempfile.mkstemp(".log", f"headrace-spark-{os.getpid()}-", directory)
+    # So that a file that was truncated goes on at its new end.
+    fcntl.fcntl(log, fcntl.F_SETFL, fcntl.fcntl(log, fcntl.F_GETFL) | os.O_APPEND)
     path = Path(name)
     sys.stdout.flush()
     sys.stderr.flush()
@@ -204,6 +211,7 @@ def java_output_in_a_file() -> Iterator[Path | None]:
         os.dup2(saved[1], 2)
         for descriptor in (*saved, log):
             os.close(descriptor)
+    keep_file_small(path, limit)
     _log.info("Spark's own log is in %s", path)
     if scratch is not None:
         # Nobody looks for it after a clean end; it stays where a driver is killed or cannot start.

@@ -149,11 +149,13 @@ class Followed(Recorded):
     written = b"caf\xc3\xa9 \xff done\n"
     parts: ClassVar = [written[:4], written]
 
-    def request(self, method: str, path: str) -> dict[str, str]:
-        return {"state": "FINISHED" if len(self.parts) == 1 else "RUNNING"}
+    def request(self, method: str, path: str) -> dict[str, Any]:
+        state = "FINISHED" if len(self.parts) == 1 else "RUNNING"
+        return {"status": state, "jobs": [{"id": "f" * 32, "status": state}]}
 
-    def log(self, job: str, offset: int) -> bytes:
-        return self.parts.pop(0)[offset:]
+    def log(self, job: str, offset: int) -> tuple[int, bytes]:
+        part = self.parts.pop(0)
+        return len(part), part[offset:]
 
 
 def test_a_log_is_followed_to_its_last_character(

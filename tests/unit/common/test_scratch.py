@@ -51,6 +51,7 @@ def test_what_a_killed_process_left_goes_and_what_is_in_use_stays(tmp_path: Path
 DRIVER = """
 import os, signal, sys, zipfile
 from headrace.common.configuration import Configuration
+from headrace.common.rolling_log import DEFAULT_LIMIT
 from headrace.coordination.dependencies import prepare
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.cached_data_stream import CachesOfJob
@@ -67,7 +68,7 @@ workspace.path_for("file")
 env = StreamExecutionEnvironment.get_execution_environment()
 cached = env.from_collection([1]).cache()
 CachesOfJob([cached._transformation]).sinks(env.ids)
-with java_output_in_a_file() as log:
+with java_output_in_a_file(DEFAULT_LIMIT) as log:
     pass
 assert os.path.exists(log)
 os.kill(os.getpid(), signal.SIGKILL)

@@ -29,12 +29,12 @@ def list_of_logs(logs: Iterable[Log]) -> Response:
 
 def part_of_log(request: Request, log: Log) -> Response:
     """The part that the query wants, of what is there now: a log that grows has an end, too."""
-    offset = int(number_of(request, "offset", 0))
+    offset = max(int(number_of(request, "offset", 0)), log.begin())
     size = log.size()
     left = max(size - offset, 0)
     limit = min(int(number_of(request, "limit", left)), left)
     pieces = iter(log.read(offset, limit))
     # What fails at the beginning is an answer that says so, not a text that breaks off.
     first = next(pieces, b"")
-    headers = {"Headrace-Log-Size": str(size)}
+    headers = {"Headrace-Log-Size": str(size), "Headrace-Log-Offset": str(offset)}
     return StreamingResponse(itertools.chain((first,), pieces), headers=headers, media_type=TEXT)
