@@ -15,7 +15,7 @@ from headrace.sql.binder.scope import Scope
 from headrace.sql.parser import syntax as x
 from headrace.sql.parser.from_ast import expression_node
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.expressions import Column, Expression, Field, Schema
+from headrace.sql.plan.expressions import Expression, Field, Schema, place_of
 from headrace.sql.plan.joins import ScalarJoin, SemiJoin
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class SubqueryBinder:
     def _add(self, right: n.Node, pairs: list[Pair], anti: bool, null_aware: bool) -> None:
         width = len(self.plan.schema)
         left_columns = list(self.plan.schema.columns())
-        left_keys = tuple(_position(left_columns, o) for o, _ in pairs)
+        left_keys = tuple(place_of(left_columns, o) for o, _ in pairs)
         keys = n.Project.of(right, [i for _, i in pairs], [f"$k{i}" for i in range(len(pairs))])
         names = self.plan.schema.names
         left = self.plan
@@ -208,12 +208,3 @@ class SubqueryBinder:
         if len(left_columns) > width:
             columns = joined.schema.columns()[:width]
             self.plan = n.Project.of(joined, columns, names[:width])
-
-
-def _position(columns: list[Expression], e: Expression) -> int:
-    """Where a row has a value, perhaps as a new column."""
-    if isinstance(e, Column):
-        return e.index
-    if e not in columns:
-        columns.append(e)
-    return columns.index(e)

@@ -20,6 +20,8 @@ __all__ = [
     "SortKey",
     "TimeAttribute",
     "columns_used",
+    "is_deterministic",
+    "place_of",
     "shifted",
 ]
 
@@ -211,3 +213,19 @@ def shifted(expression: Expression, mapping: Callable[[int], int]) -> Expression
         return replace(e, index=mapping(e.index)) if isinstance(e, Column) else None
 
     return rewrite(expression, change)
+
+
+def is_deterministic(expression: Expression) -> bool:
+    """Whether the same row always gives the same value."""
+    if isinstance(expression, Call) and not getattr(expression.function, "deterministic", False):
+        return False
+    return all(is_deterministic(c) for c in expression.children)
+
+
+def place_of(columns: list[Expression], e: Expression) -> int:
+    """Where a row has a value, perhaps as a new column at its end."""
+    if isinstance(e, Column):
+        return e.index
+    if e not in columns:
+        columns.append(e)
+    return columns.index(e)

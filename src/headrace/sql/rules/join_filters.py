@@ -9,7 +9,7 @@ from functools import reduce
 from headrace.sql import types as t
 from headrace.sql.functions.registry import builtin_registry
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.expressions import Call, Expression, columns_used, shifted
+from headrace.sql.plan.expressions import Call, Expression, columns_used, is_deterministic, shifted
 from headrace.sql.plan.joins import Join, JoinKind
 
 __all__ = ["all_of", "conjuncts", "join_filters"]
@@ -37,7 +37,7 @@ def _filtered(join: Join, conditions: Sequence[Expression]) -> n.Node:
     above: list[Expression] = []
     for condition in conditions:
         used = columns_used(condition)
-        if _deterministic(condition):
+        if is_deterministic(condition):
             if used and max(used) < width and not join.kind.keeps_right:
                 left.append(condition)
                 continue
@@ -66,7 +66,7 @@ def _pushed(join: Join) -> n.Node:
     stay: list[Expression] = []
     for condition in conjuncts(join.condition):
         used = columns_used(condition)
-        if not used or not _deterministic(condition):
+        if not used or not is_deterministic(condition):
             stay.append(condition)
         elif max(used) < width and not join.kind.keeps_left:
             left.append(condition)
@@ -104,9 +104,3 @@ def all_of(conditions: Sequence[Expression]) -> Expression | None:
         return Call(t.BooleanType(nullable), conjunction, (a, b))
 
     return reduce(both, conditions)
-
-
-def _deterministic(e: Expression) -> bool:
-    if isinstance(e, Call) and not getattr(e.function, "deterministic", False):
-        return False
-    return all(_deterministic(c) for c in e.children)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.expressions import Call, Column, Expression, columns_used, shifted
+from headrace.sql.plan.expressions import Call, Expression, columns_used, place_of, shifted
 from headrace.sql.plan.joins import Join
 from headrace.sql.rules.join_filters import all_of, conjuncts
 
@@ -30,7 +30,7 @@ def join_keys(node: n.Node) -> n.Node:
             rest.append(condition)
         else:
             near, far, null_safe = pair
-            keys.append((_place(left, near), _place(right, far), null_safe))
+            keys.append((place_of(left, near), place_of(right, far), null_safe))
     if not keys:
         return node
     more = len(left) - width
@@ -66,15 +66,6 @@ def _pair(condition: Expression, width: int) -> tuple[Expression, Expression, bo
         if here and there and max(here) < width <= min(there):
             return near, shifted(far, lambda i: i - width), null_safe
     return None
-
-
-def _place(columns: list[Expression], e: Expression) -> int:
-    """Where a row has a value, perhaps as a new column."""
-    if isinstance(e, Column):
-        return e.index
-    if e not in columns:
-        columns.append(e)
-    return columns.index(e)
 
 
 def _with(side: n.Node, columns: list[Expression]) -> n.Node:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.expressions import Call, Column, Expression, rewrite
+from headrace.sql.plan.expressions import Call, Column, Expression, is_deterministic, rewrite
 
 
 def merge_projections(node: n.Node) -> n.Node:
@@ -50,12 +50,6 @@ def _may_inline(outer: tuple[Expression, ...], inner: tuple[Expression, ...]) ->
     for e in outer:
         count(e)
     return all(
-        not isinstance(inner[i], Call) or (times == 1 and _deterministic(inner[i]))
+        not isinstance(inner[i], Call) or (times == 1 and is_deterministic(inner[i]))
         for i, times in uses.items()
     )
-
-
-def _deterministic(e: Expression) -> bool:
-    if isinstance(e, Call) and not getattr(e.function, "deterministic", False):
-        return False
-    return all(_deterministic(c) for c in e.children)
