@@ -18,10 +18,11 @@ from typing import Any
 INTRODUCTION = """\
 # API coverage
 
-How much of PyFlink 2.3's public API headrace offers, symbol by symbol: classes, functions,
-methods, constants. A method counts when its signature takes every call that PyFlink's takes. Entry
-points for Java classes and jars are in the inventory too, and left out of headrace on purpose. What
-a name does is said in the {doc}`api/index`.
+This page shows how much of PyFlink 2.3's public API headrace covers.
+It counts classes, functions, methods and constants.
+A method counts if its signature takes every call that PyFlink's takes.
+The inventory includes entry points for Java classes and jars, which headrace omits on purpose.
+The {doc}`api/index` says what each name does.
 
 This page is generated; `CONTRIBUTING.md` says how.
 
