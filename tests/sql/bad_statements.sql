@@ -409,8 +409,41 @@ SELECT * FROM orders AS a JOIN people AS b ON a.item;
 -- at: a.item
 -- says: ON
 SELECT * FROM orders FOR SYSTEM_TIME AS OF et;
--- at: orders FOR SYSTEM_TIME AS OF et
--- says: FOR SYSTEM_TIME AS OF is not supported yet
+-- at: et
+-- says: FOR SYSTEM_TIME AS OF a fixed time needs a catalog that keeps old versions of its tables
+SELECT o.id FROM orders AS o RIGHT JOIN rates FOR SYSTEM_TIME AS OF o.et AS r ON o.item = r.item;
+-- at: RIGHT JOIN rates FOR SYSTEM_TIME AS OF o.et AS r ON o.item = r.item
+-- says: Unknown join type RIGHT
+SELECT o.id FROM orders AS o JOIN rates FOR SYSTEM_TIME AS OF o.price AS r ON o.item = r.item;
+-- at: o.price
+-- says: The system time period specification expects Timestamp type but is 'INT'
+SELECT o.id FROM orders AS o JOIN rates FOR SYSTEM_TIME AS OF TO_TIMESTAMP(o.ts) AS r ON o.item = r.item;
+-- at: TO_TIMESTAMP(o.ts)
+-- says: Temporal table join currently only supports 'FOR SYSTEM_TIME AS OF' left table's time attribute field
+SELECT o.id FROM (SELECT item, MAX(et) AS et, MAX(id) AS id FROM orders GROUP BY item) AS o JOIN rates FOR SYSTEM_TIME AS OF o.et AS r ON o.item = r.item;
+-- at: o.et
+-- says: Temporal Table Join requires time attribute in the left table, but no time attribute found
+EXPLAIN SELECT o.id FROM (SELECT a.id, a.item, a.et FROM orders AS a JOIN people AS p ON a.item = p.name) AS o JOIN rates FOR SYSTEM_TIME AS OF o.et AS r ON o.item = r.item;
+-- at: JOIN rates FOR SYSTEM_TIME AS OF o.et AS r ON o.item = r.item
+-- says: Temporal Table Join requires time attribute in the left table, but no time attribute found: behind a regular join
+EXPLAIN SELECT o.id FROM orders AS o JOIN rates FOR SYSTEM_TIME AS OF o.et AS r ON o.price > r.rate;
+-- at: JOIN rates FOR SYSTEM_TIME AS OF o.et AS r ON o.price > r.rate
+-- says: Currently the join key in Temporal Table Join can not be empty
+EXPLAIN SELECT o.id FROM orders AS o JOIN ticker FOR SYSTEM_TIME AS OF o.et AS r ON o.item = r.symbol;
+-- at: JOIN ticker FOR SYSTEM_TIME AS OF o.et AS r ON o.item = r.symbol
+-- says: Temporal Table Join requires primary key in versioned table, but no primary key can be found. The physical plan is:
+EXPLAIN SELECT o.id FROM orders AS o JOIN rates FOR SYSTEM_TIME AS OF o.et AS r ON o.price = r.rate;
+-- at: JOIN rates FOR SYSTEM_TIME AS OF o.et AS r ON o.price = r.rate
+-- says: Temporal table's primary key [item] must be included in the equivalence condition of temporal join
+EXPLAIN SELECT o.id FROM orders AS o JOIN ages FOR SYSTEM_TIME AS OF o.et AS r ON o.item = r.name;
+-- at: JOIN ages FOR SYSTEM_TIME AS OF o.et AS r ON o.item = r.name
+-- says: Event-Time Temporal Table Join requires both primary key and row time attribute in versioned table, but no row time attribute can be found.
+EXPLAIN SELECT t.n FROM ticks AS t JOIN rates FOR SYSTEM_TIME AS OF t.rt AS r ON CAST(t.n AS STRING) = r.item;
+-- at: JOIN rates FOR SYSTEM_TIME AS OF t.rt AS r ON CAST(t.n AS STRING) = r.item
+-- says: Event-Time Temporal Table Join requires same rowtime type in left table and versioned table, but the rowtime types are TIMESTAMP_LTZ(3) *ROWTIME* and TIMESTAMP(3) *ROWTIME*.
+EXPLAIN SELECT t.id FROM ticker AS t JOIN ages FOR SYSTEM_TIME AS OF t.pt AS r ON t.symbol = r.name;
+-- at: JOIN ages FOR SYSTEM_TIME AS OF t.pt AS r ON t.symbol = r.name
+-- says: Processing-time temporal join is not supported yet
 SELECT * FROM orders MATCH_RECOGNIZE (ORDER BY price MEASURES A.id AS a PATTERN (A B) DEFINE A AS A.price > 1);
 -- at: price
 -- says: You must specify either rowtime or proctime for order by as the first one.

@@ -20,3 +20,16 @@ CREATE TABLE shuffled (
   WATERMARK FOR et AS et - INTERVAL '2' SECOND
 ) WITH ('connector' = 'filesystem', 'path' = '{data}/shuffled.csv', 'format' = 'csv');
 CREATE VIEW pairs AS SELECT a.id, b.id AS other, a.et, b.et AS other_et, a.price * b.price AS p FROM orders AS a JOIN orders AS b ON a.item = b.item AND a.et BETWEEN b.et - INTERVAL '20' SECOND AND b.et;
+CREATE TABLE rates (
+  item STRING, rate INT, ts STRING, et AS TO_TIMESTAMP(ts),
+  PRIMARY KEY (item) NOT ENFORCED,
+  WATERMARK FOR et AS et - INTERVAL '3' SECOND
+) WITH ('connector' = 'filesystem', 'path' = '{data}/rates.csv', 'format' = 'csv');
+CREATE TABLE ages (
+  name STRING, age INT, PRIMARY KEY (name) NOT ENFORCED
+) WITH ('connector' = 'filesystem', 'path' = '{data}/people.json', 'format' = 'json');
+CREATE VIEW latest AS SELECT symbol, price, et FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY symbol ORDER BY et DESC) AS n FROM ticker) WHERE n = 1;
+CREATE VIEW newest AS SELECT k, v, et FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY et DESC) AS n FROM shuffled) WHERE n = 1;
+CREATE VIEW dear_rates AS SELECT item, rate, et FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY et DESC) AS n FROM rates) WHERE n = 1 AND rate > 2;
+CREATE VIEW valued AS SELECT o.id, o.item, o.price, o.et, r.rate FROM orders AS o JOIN rates FOR SYSTEM_TIME AS OF o.et AS r ON o.item = r.item;
+CREATE VIEW regular AS SELECT o.id, o.et, r.rate FROM orders AS o JOIN rates AS r ON o.item = r.item;

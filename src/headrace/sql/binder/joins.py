@@ -1,4 +1,4 @@
-"""Binds JOIN: kinds, ON, USING and NATURAL."""
+"""Binds JOIN: kinds, ON, USING, NATURAL and FOR SYSTEM_TIME AS OF."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from headrace.common.errors import SqlError
 from headrace.sql.binder.context import BindingContext, suggestion
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
-from headrace.sql.parser.from_ast import expression_node
+from headrace.sql.parser.from_ast import expression_node, span_of
 from headrace.sql.parser.unsupported import join_span
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.expressions import Expression, Field, Schema
+from headrace.sql.plan.expressions import Column, Expression, Field, Schema, columns_used
 from headrace.sql.plan.joins import Join, JoinKind
 from headrace.sql.rules.join_filters import all_of
+from headrace.sql.types.type_rules import is_timestamp
 
-__all__ = ["bind_join"]
+__all__ = ["bind_as_of", "bind_join", "time_travel"]
 
 _SIDES = {"": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.RIGHT, "FULL": JoinKind.FULL}
 
@@ -29,8 +31,12 @@ def bind_join(
     other: Scope,
     join: Any,
     ttls_ms: tuple[int | None, int | None],
+    as_of: int | None = None,
 ) -> n.Node:
-    """The join of two relations; `scope` then knows the names of both."""
+    """The join of two relations; `scope` then knows the names of both.
+
+    With `as_of`, the right one is looked at as it was at the time in that column of the left one.
+    """
     span = join_span(join, context.text)
     kind = _SIDES[str(join.side or "").upper()]
     if str(join.kind or "").upper() in ("SEMI", "ANTI", "ASOF"):
@@ -53,13 +59,54 @@ def bind_join(
             condition = None
     elif pairs:
         condition = all_of([binder.named("EQUALS", a, b, span=span) for a, b in pairs])
-    joined = replace(
-        Join.of(plan, right, kind, condition), ttls_ms=ttls_ms, origin=context.excerpt(span)
-    )
+    joined = Join.of(plan, right, kind, condition)
+    if as_of is not None:
+        if kind.keeps_right:
+            raise context.error(
+                f"Unknown join type {kind.name}: a temporal join is INNER or LEFT", span
+            )
+        joined = joined.temporal(as_of)
+    joined = replace(joined, ttls_ms=ttls_ms, origin=context.excerpt(span))
     _take_schema(scope, joined.schema)
     if not names:
         return joined
     return _merged(scope, joined, binder, names, pairs, kind)
+
+
+def bind_as_of(context: BindingContext, scope: Scope, version: Any) -> int:
+    """The column of the left relation that FOR SYSTEM_TIME AS OF names."""
+    node = expression_node(version.expression)
+    time = ExpressionBinder(context, scope).bind(node)
+    if not is_timestamp(time.type):
+        raise context.error(
+            "The system time period specification expects Timestamp type but is "
+            f"'{time.type.sql_text()}'",
+            node.span,
+        )
+    if not columns_used(time):
+        raise time_travel(context, version)
+    if not isinstance(time, Column):
+        raise context.error(
+            "Temporal table join currently only supports 'FOR SYSTEM_TIME AS OF' left table's time "
+            "attribute field",
+            node.span,
+        )
+    if time.time is None:
+        raise context.error(
+            "Temporal Table Join requires time attribute in the left table, but no time attribute "
+            "found",
+            node.span,
+        )
+    return time.index
+
+
+def time_travel(context: BindingContext, version: Any) -> SqlError:
+    """The refusal of a time that is the same for all rows."""
+    return context.error(
+        "FOR SYSTEM_TIME AS OF a fixed time needs a catalog that keeps old versions of its tables; "
+        "in a join, name the time attribute of the left table",
+        span_of(version),
+    )
 
 
 def _pair(

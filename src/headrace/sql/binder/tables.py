@@ -13,7 +13,7 @@ from headrace.sql.binder.context import suggestion
 from headrace.sql.binder.correlate import bind_correlate
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.group_windows import duration_of, window_fields
-from headrace.sql.binder.joins import bind_join
+from headrace.sql.binder.joins import bind_as_of, bind_join, time_travel
 from headrace.sql.binder.scope import Scope
 from headrace.sql.parser import syntax as x
 from headrace.sql.parser.dialect import NamedArgument, TableArgument
@@ -45,6 +45,8 @@ class TableBinder:
     def bind_from(self, first: Any, joins: Any) -> tuple[n.Node, Scope]:
         """All of FROM, and the names that it makes known."""
         scope = Scope(self.context)
+        if first.args.get("version") is not None:
+            raise time_travel(self.context, first.args["version"])
         plan = self._add(scope, first)
         for join in [*(first.args.get("joins") or ()), *joins]:
             plan = self._join(plan, scope, join)
@@ -68,7 +70,9 @@ class TableBinder:
         right = Scope(self.context)
         other = self._add(right, join.this)
         ttls = (self._ttl(scope), self._ttl(right))
-        return bind_join(self.context, plan, scope, other, right, join, ttls)
+        version = join.this.args.get("version")
+        as_of = None if version is None else bind_as_of(self.context, scope, version)
+        return bind_join(self.context, plan, scope, other, right, join, ttls, as_of)
 
     def _ttl(self, scope: Scope) -> int | None:
         """What a hint says about an input of a join; a join is one by no name."""
@@ -117,8 +121,6 @@ class TableBinder:
         path = tuple(p.name for p in tree.parts)
         if len(path) == 1 and path[0] in self.queries.known:
             return self.queries.known[path[0]]
-        if tree.args.get("version") is not None:
-            raise self.context.error("FOR SYSTEM_TIME AS OF is not supported yet", span_of(tree))
         comments = [c for part in (tree, *tree.parts) for c in part.comments or ()]
         try:
             plan = self.context.find_table(path, hint_options(comments))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
+from itertools import compress
 from operator import itemgetter
 from typing import Any
 
@@ -93,7 +94,7 @@ class IntervalJoinOperator(RowOperator):
                 pairs.append((row, key, entry, other))
         if self._condition is not None and pairs:
             true = self._condition.fulfilled([row for row, *_ in pairs])
-            pairs = [pair for pair in pairs if pair[0] in true]
+            pairs = list(compress(pairs, true))
         outer = self._sides[1 - input_index].outer
         found: dict[Any, list[Entry]] = {}
         for _, key, entry, other in pairs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import compress
 from typing import Any
 
 from headrace.sql.codegen.code import GeneratedCode
@@ -28,12 +29,20 @@ class PairCondition:
         self._operator = operator
         self.close = self._code.close
 
-    def fulfilled(self, pairs: list[Row]) -> set[Row]:
-        """The pairs that do, each as one row."""
+    def fulfilled(self, pairs: list[Row]) -> list[bool]:
+        """For each pair, as one row, whether it does."""
         try:
-            return set(self._code.run(pairs))
+            kept = iter(self._code.run(pairs))
         except Exception as error:
             raise self._operator.failed_in(self._code.run, pairs, error) from error
+        # The code drops pairs and keeps the others as they are, in their order.
+        found: list[bool] = []
+        following = next(kept, None)
+        for pair in pairs:
+            found.append(pair is following)
+            if found[-1]:
+                following = next(kept, None)
+        return found
 
 
 def matches_nothing(key: Any, null_safe: Sequence[bool]) -> bool:
@@ -147,7 +156,7 @@ class JoinOperator(NetChangeOperator):
         asked = [
             (*a, *b) for a in lefts for b in rights if outer or a in changes[0] or b in changes[1]
         ]
-        true = self._condition.fulfilled(asked)
+        true = set(compress(asked, self._condition.fulfilled(asked)))
         return lambda a, b: (*a, *b) in true
 
     def _alone(

@@ -482,6 +482,30 @@ class JoinSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class TemporalJoinSpec(OperatorSpec):
+    """Rows of the left side with the version of the right one that was valid at their time.
+
+    Attributes:
+        left: The left side.
+        right: The right side.
+        times: The column of each side's event time.
+        update_before: Whether the row before an update ends a version, as a deleted one does.
+        null_safe: For each key whether NULL equals NULL there.
+        condition: Keeps the pairs that fulfil more than equal keys.
+    """
+
+    left: JoinSide
+    right: JoinSide
+    times: tuple[int, int]
+    update_before: bool = False
+    null_safe: tuple[bool, ...] = ()
+    condition: GeneratedCode | None = None
+
+    kind: ClassVar[str] = "TemporalJoin"
+    operator: ClassVar[str] = f"{_PACKAGE}.temporal_join:TemporalJoinOperator"
+
+
+@dataclass(frozen=True)
 class IntervalJoinSpec(OperatorSpec):
     """Rows of two relations with equal keys whose times are not too far apart.
 

@@ -60,7 +60,7 @@ def _merges(node: n.Aggregate | n.WindowAggregate, settings: PlanSettings) -> bo
 
 
 def _grows(node: n.Rank, settings: PlanSettings) -> bool:
-    if settings.every_change and node.window is None:
+    if (settings.every_change or node.every_change) and node.window is None:
         return False
     return settings.batch or is_append_only(node.input)
 

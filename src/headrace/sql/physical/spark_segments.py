@@ -18,6 +18,7 @@ from headrace.sql.physical.nodes import (
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import columns_used
+from headrace.sql.plan.joins import IntervalJoin, TemporalJoin
 from headrace.sql.plan.match import Match
 from headrace.sql.segments.aggregates import local_places
 from headrace.sql.segments.expressions import UnsupportedBySparkError
@@ -37,6 +38,8 @@ _ON_TIME = (
     n.Deduplicate,
     n.Rank,
     n.Sort,
+    IntervalJoin,
+    TemporalJoin,
     Match,
 )
 

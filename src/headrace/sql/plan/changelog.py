@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.joins import IntervalJoin, Join, JoinKind, ScalarJoin, SemiJoin
+from headrace.sql.plan.joins import IntervalJoin, Join, JoinKind, ScalarJoin, SemiJoin, TemporalJoin
 
 __all__ = ["is_append_only"]
 
@@ -18,6 +18,8 @@ def is_append_only(node: n.Node) -> bool:
         return False
     if isinstance(node, IntervalJoin):
         return True
+    if isinstance(node, TemporalJoin):
+        return is_append_only(node.left)
     if isinstance(node, Join) and node.kind is not JoinKind.INNER:
         return False
     if isinstance(node, ScalarJoin) or (isinstance(node, SemiJoin) and node.anti):

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 
 from headrace.sql.plan.expressions import Expression, Field, Schema, TimeAttribute
 from headrace.sql.plan.nodes import Node, TwoInputs
 
-__all__ = ["IntervalJoin", "Join", "JoinKind", "ScalarJoin", "SemiJoin", "TimeBounds"]
+__all__ = [
+    "IntervalJoin",
+    "Join",
+    "JoinKind",
+    "ScalarJoin",
+    "SemiJoin",
+    "TemporalJoin",
+    "TimeBounds",
+]
 
 
 class JoinKind(Enum):
@@ -51,13 +59,17 @@ class Join(TwoInputs):
     @staticmethod
     def of(left: Node, right: Node, kind: JoinKind, condition: Expression | None) -> Join:
         """A join; columns of a side whose rows may be missing may be NULL."""
-        fields: list[Field] = []
+        found: list[Field] = []
         taken: set[str] = set()
         for side, may_miss in ((left, kind.keeps_right), (right, kind.keeps_left)):
             for f in side.schema:
                 name = _unique(f.name, taken)
-                fields.append(Field(name, f.type.nullable() if may_miss else f.type, f.time))
-        return Join(Schema(tuple(fields)), left, right, kind, condition)
+                found.append(Field(name, f.type.nullable() if may_miss else f.type, f.time))
+        return Join(Schema(tuple(found)), left, right, kind, condition)
+
+    def temporal(self, as_of: int) -> TemporalJoin:
+        """The same, with the right relation as it was at the time in a column of the left one."""
+        return TemporalJoin(**{f.name: getattr(self, f.name) for f in fields(self)}, as_of=as_of)
 
 
 @dataclass(frozen=True)
@@ -92,6 +104,30 @@ class IntervalJoin(Join):
     def time(self) -> TimeAttribute:
         """The time by which rows wait; what is known of the other one is lost."""
         return TimeAttribute.ROWTIME if self.bounds.event_time else TimeAttribute.PROCTIME
+
+
+@dataclass(frozen=True, eq=False)
+class TemporalJoin(Join):
+    """Each row of the left relation with the row of the right one that was valid at its time.
+
+    The right relation is not looked at as it is, but as it was: a condition on it alone must not
+    become a filter below the join, since a row that it would drop still ends the one before.
+
+    Attributes:
+        as_of: The time attribute of the left relation.
+    """
+
+    as_of: int = field(kw_only=True)
+
+    @property
+    def event_time(self) -> bool:
+        return self.left.schema[self.as_of].time is TimeAttribute.ROWTIME
+
+    @property
+    def version_time(self) -> int | None:
+        """The event time of the right relation, from which on its rows are valid."""
+        times = [f.time for f in self.right.schema]
+        return times.index(TimeAttribute.ROWTIME) if TimeAttribute.ROWTIME in times else None
 
 
 def _unique(name: str, taken: set[str]) -> str:

@@ -42,6 +42,7 @@ __all__ = [
 class Node:
     """Base: `schema` are the columns that come out, `origin` is its text, for messages.
 
+    With `every_change` each row changes the result at once, whatever the settings say of epochs.
     A node is itself and equal to no other: two inputs that are the same node are computed once.
     """
 
@@ -50,6 +51,7 @@ class Node:
 
     schema: Schema
     origin: Excerpt | None = field(default=None, repr=False, kw_only=True)
+    every_change: bool = field(default=False, kw_only=True)
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -94,12 +96,14 @@ class TwoInputs(Node):
 class Scan(Node):
     """Reads a table; `source` is what a connector made for it, `table` names it.
 
+    Its `primary_key` names a row, as the table declares it.
     A `watermark` over the table's columns is made by the source itself, for each of its splits.
     """
 
     table: tuple[str, ...]
     source: Any
     watermark: Expression | None = None
+    primary_key: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

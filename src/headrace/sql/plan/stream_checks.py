@@ -6,8 +6,9 @@ from headrace.common.errors import SqlError
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expressions import SortKey
-from headrace.sql.plan.joins import IntervalJoin
+from headrace.sql.plan.joins import IntervalJoin, TemporalJoin
 from headrace.sql.plan.match import Match
+from headrace.sql.plan.temporal_checks import check_temporal
 from headrace.sql.plan.time_attributes import time_of
 
 __all__ = ["check_stream"]
@@ -25,6 +26,8 @@ def check_stream(plan: n.Node) -> None:
         raise _refused(
             plan, "You must specify either rowtime or proctime for order by as the first one."
         )
+    elif isinstance(plan, TemporalJoin):
+        check_temporal(plan)
     elif isinstance(plan, n.OverAggregate):
         _check_over(plan)
     elif isinstance(plan, n.Rank) and plan.function != "ROW_NUMBER":

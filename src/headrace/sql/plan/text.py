@@ -9,7 +9,7 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expression_text import expression_text
 from headrace.sql.plan.expressions import AggregateCall, SortKey
-from headrace.sql.plan.joins import IntervalJoin, Join, SemiJoin
+from headrace.sql.plan.joins import IntervalJoin, Join, SemiJoin, TemporalJoin
 from headrace.sql.plan.match import Match
 
 __all__ = ["plan_text"]
@@ -52,6 +52,8 @@ def _below(node: n.Node) -> Sequence[n.Node]:
 
 def _described(node: n.Node, modes: bool, batch: bool) -> str:
     parts = node.texts() if isinstance(node, PhysicalNode) else _parts(node)
+    if node.every_change:
+        parts.append("emit=[every change]")
     if modes:
         mode = "I" if batch or is_append_only(node) else "I,UB,UA,D"
         parts.append(f"changelogMode=[{mode}]")
@@ -121,10 +123,12 @@ def _join_parts(node: Join) -> list[str]:
     if node.condition is not None:
         on.append(expression_text(node.condition, names))
     where = " AND ".join(on) or "true"
-    return [f"joinType=[{node.kind.value}]", *_bounds(node), f"where=[{where}]"]
+    return [f"joinType=[{node.kind.value}]", *_times(node), f"where=[{where}]"]
 
 
-def _bounds(node: Join) -> list[str]:
+def _times(node: Join) -> list[str]:
+    if isinstance(node, TemporalJoin):
+        return [f"asOf=[{node.schema.names[node.as_of]}]"]
     if not isinstance(node, IntervalJoin):
         return []
     b = node.bounds

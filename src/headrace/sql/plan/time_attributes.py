@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Column, TimeAttribute
-from headrace.sql.plan.joins import IntervalJoin, Join, ScalarJoin, SemiJoin
+from headrace.sql.plan.joins import IntervalJoin, Join, ScalarJoin, SemiJoin, TemporalJoin
 
 __all__ = ["time_of"]
 
@@ -34,6 +34,9 @@ def time_of(node: n.Node, column: int) -> TimeAttribute | None:
     found = node.schema[column].time
     if found is None:
         return None
+    if isinstance(node, TemporalJoin):
+        # Those of a version say when it began, which may be long ago.
+        return time_of(node.left, column) if column < len(node.left.schema) else None
     if isinstance(node, Join):
         if not isinstance(node, IntervalJoin) or found is not node.time:
             return None

@@ -16,6 +16,8 @@ _NONE: Keys = frozenset()
 
 def upsert_keys(node: n.Node) -> Keys:
     """Sets of columns each of which names a row; none if only the whole row does."""
+    if isinstance(node, n.Scan):
+        return frozenset({frozenset(node.primary_key)}) if node.primary_key else _NONE
     if isinstance(node, n.Aggregate):
         return frozenset({frozenset(range(len(node.group)))})
     if isinstance(node, n.Deduplicate | n.ChangelogNormalize):
@@ -31,7 +33,7 @@ def upsert_keys(node: n.Node) -> Keys:
     if isinstance(node, n.Limit):
         first = node.keys and node.fetch == 1
         return frozenset({frozenset()}) if first else upsert_keys(node.input)
-    if isinstance(node, n.Filter | n.Sort | n.BatchedCalls):
+    if isinstance(node, n.Filter | n.Sort | n.BatchedCalls | n.WatermarkAssigner):
         return upsert_keys(node.input)
     return _NONE
 

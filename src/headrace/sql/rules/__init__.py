@@ -16,6 +16,7 @@ from headrace.sql.rules.rank_filter import rank_filter
 from headrace.sql.rules.rank_number import rank_number
 from headrace.sql.rules.split_batched import split_batched
 from headrace.sql.rules.split_distinct import split_distinct
+from headrace.sql.rules.versions import versions
 from headrace.sql.rules.window_aggregate import window_aggregate
 
 __all__ = ["PASSES", "Rule", "optimize"]
@@ -36,6 +37,7 @@ PASSES: tuple[tuple[Rule, ...], ...] = (
     (merge_projections,),
     (rank_number,),
     (split_batched,),
+    (versions,),
 )
 """Each goes through the plan once, from the leaves up, with all its rules at each node."""
 

@@ -10,7 +10,7 @@ from headrace.sql import types as t
 from headrace.sql.functions.registry import builtin_registry
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Call, Expression, columns_used, is_deterministic, shifted
-from headrace.sql.plan.joins import Join, JoinKind
+from headrace.sql.plan.joins import Join, JoinKind, TemporalJoin
 
 __all__ = ["all_of", "conjuncts", "join_filters"]
 
@@ -41,7 +41,7 @@ def _filtered(join: Join, conditions: Sequence[Expression]) -> n.Node:
             if used and max(used) < width and not join.kind.keeps_right:
                 left.append(condition)
                 continue
-            if used and min(used) >= width and not join.kind.keeps_left:
+            if used and min(used) >= width and _takes_right(join) and not join.kind.keeps_left:
                 right.append(shifted(condition, lambda i: i - width))
                 continue
             if join.kind is JoinKind.INNER:
@@ -70,7 +70,7 @@ def _pushed(join: Join) -> n.Node:
             stay.append(condition)
         elif max(used) < width and not join.kind.keeps_left:
             left.append(condition)
-        elif min(used) >= width and not join.kind.keeps_right:
+        elif min(used) >= width and _takes_right(join) and not join.kind.keeps_right:
             right.append(shifted(condition, lambda i: i - width))
         else:
             stay.append(condition)
@@ -78,6 +78,11 @@ def _pushed(join: Join) -> n.Node:
         return join
     below = [_kept(join.left, left), _kept(join.right, right)]
     return replace(join, left=below[0], right=below[1], condition=all_of(stay))
+
+
+def _takes_right(join: Join) -> bool:
+    """Whether rows of the right side may be dropped before the join: not if they end others."""
+    return not isinstance(join, TemporalJoin)
 
 
 def _kept(node: n.Node, conditions: Sequence[Expression]) -> n.Node:

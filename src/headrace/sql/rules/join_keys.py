@@ -39,12 +39,14 @@ def join_keys(node: n.Node) -> n.Node:
         left_over = shifted(left_over, lambda i: i if i < width else i + more)
     join = Join.of(_with(node.left, left), _with(node.right, right), node.kind, left_over)
     joined = replace(
-        join,
+        node,
+        schema=join.schema,
+        left=join.left,
+        right=join.right,
+        condition=join.condition,
         left_keys=tuple(a for a, _, _ in keys),
         right_keys=tuple(b for _, b, _ in keys),
         null_safe=tuple(c for _, _, c in keys),
-        ttls_ms=node.ttls_ms,
-        origin=node.origin,
     )
     if len(joined.schema) == len(node.schema):
         return joined

@@ -65,7 +65,8 @@ def scan_plan(
             f"Querying an unbounded table '{context.name}' in batch mode is not allowed. The "
             "table source is unbounded."
         )
-    scan = n.Scan(context.schema, path, source)
+    key = tuple(context.schema.names.index(name) for name in entry.primary_key)
+    scan = n.Scan(context.schema, path, source, primary_key=key)
     return with_time(scan, entry, binding)
 
 

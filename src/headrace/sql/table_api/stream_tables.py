@@ -125,9 +125,16 @@ def stream_plan(
     local = tuple(isinstance(f.type, t.TimestampType) for f in times)
     source = _StreamSource(stream, schema, session.zone, whole, kinds == {RowKind.INSERT}, local)
     read = BoundSchema((*schema, *times))
-    plan: n.Node = n.Scan(read, ("Unregistered_DataStream",), source)
+    key = _key_of(declared, read)
+    plan: n.Node = n.Scan(read, ("Unregistered_DataStream",), source, primary_key=key)
     if RowKind.UPDATE_AFTER in kinds and RowKind.UPDATE_BEFORE not in kinds:
-        plan = n.ChangelogNormalize(read, plan, _key_of(declared, read))
+        if not key:
+            raise SqlError(
+                "The stream's changelog mode contains UPDATE_AFTER but no UPDATE_BEFORE. This "
+                "requires defining a primary key constraint on the table: primary_key(...) of its "
+                "Schema"
+            )
+        plan = n.ChangelogNormalize(read, plan, key)
     if declared is not None:
         plan = _declared(session, plan, declared, schema)
     return _named(plan, names) if names else plan
@@ -135,12 +142,7 @@ def stream_plan(
 
 def _key_of(declared: TableEntry | None, schema: BoundSchema) -> tuple[int, ...]:
     """Columns of the primary key, by which updates replace rows."""
-    if declared is None or not declared.primary_key:
-        raise SqlError(
-            "The stream's changelog mode contains UPDATE_AFTER but no UPDATE_BEFORE. This requires "
-            "defining a primary key constraint on the table: primary_key(...) of its Schema"
-        )
-    return tuple(schema.names.index(name) for name in declared.primary_key)
+    return () if declared is None else tuple(map(schema.names.index, declared.primary_key))
 
 
 def _names_fields(declared: TableEntry) -> bool:

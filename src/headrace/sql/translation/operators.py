@@ -10,13 +10,14 @@ from headrace.graph.specs import OperatorSpec
 from headrace.sql.codegen.calc import value_code
 from headrace.sql.codegen.code import GeneratedCode
 from headrace.sql.functions.registry import builtin_registry
+from headrace.sql.operators.specs import Emission
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expressions import Call, Expression, SortKey
 from headrace.sql.types import RowField, RowType
 
-__all__ = ["Operator", "Table", "packed", "sort_order", "takes_changes"]
+__all__ = ["Operator", "Table", "emission_of", "packed", "sort_order", "takes_changes"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,12 @@ Table = dict[type[n.Node], Callable[[Any, PlanSettings], Operator]]
 def takes_changes(node: n.Node, settings: PlanSettings) -> bool:
     """Whether rows of a plan end with their kind."""
     return not settings.batch and not is_append_only(node)
+
+
+def emission_of(node: n.Node, settings: PlanSettings) -> Emission:
+    """When an operator whose results change emits."""
+    every_change = node.every_change and not settings.batch
+    return Emission.EVERY_CHANGE if every_change else settings.emission
 
 
 def sort_order(keys: Sequence[SortKey]) -> tuple[tuple[int, bool, bool], ...]:

@@ -18,7 +18,13 @@ from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import TimeAttribute
 from headrace.sql.plan.match import Match, MatchExpressions
-from headrace.sql.translation.operators import Operator, Table, sort_order, takes_changes
+from headrace.sql.translation.operators import (
+    Operator,
+    Table,
+    emission_of,
+    sort_order,
+    takes_changes,
+)
 from headrace.sql.types.type_rules import is_timestamp
 
 __all__ = ["OPERATORS", "local_rank_spec"]
@@ -119,7 +125,7 @@ def _rank(node: n.Rank, settings: PlanSettings) -> Operator:
         node.numbered,
         takes_changes(node.input, settings),
         node.function,
-        settings.emission,
+        emission_of(node, settings),
         settings.state_ttl_ms,
     )
     return Operator("Rank", spec)
@@ -133,13 +139,13 @@ def _deduplicate(node: n.Deduplicate, settings: PlanSettings) -> Operator:
     if node.event_time and not node.last:
         return Operator("Deduplicate", specs.FirstRowSpec(node.order, settings.state_ttl_ms))
     spec = specs.DeduplicateSpec(
-        node.order, node.last, node.event_time, settings.emission, settings.state_ttl_ms
+        node.order, node.last, node.event_time, emission_of(node, settings), settings.state_ttl_ms
     )
     return Operator("Deduplicate", spec)
 
 
 def _changelog_normalize(node: n.ChangelogNormalize, settings: PlanSettings) -> Operator:
-    spec = specs.ChangelogNormalizeSpec(settings.emission, settings.state_ttl_ms)
+    spec = specs.ChangelogNormalizeSpec(emission_of(node, settings), settings.state_ttl_ms)
     return Operator(spec.kind, spec)
 
 

@@ -3,30 +3,60 @@
 from __future__ import annotations
 
 from headrace.sql.codegen.calc import calc_code
+from headrace.sql.codegen.code import GeneratedCode
 from headrace.sql.operators import specs
+from headrace.sql.physical.nodes import Calc, Exchange
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.joins import IntervalJoin, Join, ScalarJoin, SemiJoin
+from headrace.sql.plan.joins import IntervalJoin, Join, ScalarJoin, SemiJoin, TemporalJoin
 from headrace.sql.rules.interval_joins import is_time_bound
 from headrace.sql.rules.join_filters import conjuncts
-from headrace.sql.translation.operators import Operator, Table, takes_changes
+from headrace.sql.translation.operators import Operator, Table, emission_of, takes_changes
 
 __all__ = ["OPERATORS"]
 
 
+def _condition(node: Join, settings: PlanSettings) -> GeneratedCode | None:
+    if node.condition is None:
+        return None
+    return calc_code(conjuncts(node.condition), None, zone=settings.zone)
+
+
 def _join(node: Join, settings: PlanSettings) -> Operator:
-    condition = None
-    if node.condition is not None:
-        condition = calc_code(conjuncts(node.condition), None, zone=settings.zone)
     spec = specs.JoinSpec(
         _side(node.left, node.kind.keeps_left, node.ttls_ms[0], settings),
         _side(node.right, node.kind.keeps_right, node.ttls_ms[1], settings),
         node.null_safe,
-        condition,
+        _condition(node, settings),
         takes_changes(node, settings),
         settings.emission,
     )
     return Operator("Join", spec)
+
+
+def _temporal_join(node: TemporalJoin, settings: PlanSettings) -> Operator:
+    assert node.version_time is not None
+    spec = specs.TemporalJoinSpec(
+        _side(node.left, node.kind.keeps_left, node.ttls_ms[0], settings),
+        _side(node.right, False, node.ttls_ms[1], settings),
+        (node.as_of, node.version_time),
+        _is_filtered(node.right),
+        node.null_safe,
+        _condition(node, settings),
+    )
+    return Operator(spec.kind, spec)
+
+
+def _is_filtered(node: n.Node) -> bool:
+    """Whether a filter may drop what an update makes of a row.
+
+    Then the row before it is all there is to see of it. Otherwise it says nothing: the version
+    that it was is valid until the time of the row behind the update.
+    """
+    if isinstance(node, Calc) and node.conditions:
+        return True
+    passing = isinstance(node, Calc | Exchange | n.WatermarkAssigner)
+    return passing and _is_filtered(node.inputs[0])
 
 
 def _interval_join(node: IntervalJoin, settings: PlanSettings) -> Operator:
@@ -66,7 +96,7 @@ def _semi_join(node: SemiJoin, settings: PlanSettings) -> Operator:
         node.left_keys,
         node.anti,
         takes_changes(node, settings),
-        settings.emission,
+        emission_of(node, settings),
         settings.state_ttl_ms,
     )
     return Operator(spec.kind, spec)
@@ -80,6 +110,7 @@ def _scalar_join(node: ScalarJoin, settings: PlanSettings) -> Operator:
 OPERATORS: Table = {
     Join: _join,
     IntervalJoin: _interval_join,
+    TemporalJoin: _temporal_join,
     n.SetOperation: _set_operation,
     SemiJoin: _semi_join,
     ScalarJoin: _scalar_join,
