@@ -8,6 +8,10 @@ BIN    := $(VENV)/bin
 # Spark and its Python workers talk over loopback only, whatever the host's name resolves to.
 export SPARK_LOCAL_IP ?= 127.0.0.1
 
+# Tests run in as many processes as there are cores; WORKERS=0 runs them in one, for a debugger.
+WORKERS ?= auto
+PYTEST  := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
@@ -38,10 +42,10 @@ demo: $(VENV)/.stamp-dev java ## Run the sensor demo: about 20 seconds of a live
 	@$(BIN)/headrace example sensor_alarms
 
 test: $(VENV)/.stamp-dev java ## Run every test, those that start Spark and kill processes too
-	$(BIN)/python -m pytest
+	$(PYTEST) --durations 20
 
-test-quick: $(VENV)/.stamp-dev ## Run the tests that need no Spark
-	$(BIN)/python -m pytest $(wildcard tests/unit tests/property)
+test-quick: $(VENV)/.stamp-dev ## Run the tests that need neither Spark nor a server, and no more than a second or two each
+	$(PYTEST) -q -m "not spark and not server and not browser and not slow"
 
 kafka: $(VENV)/.stamp-dev java ## Run a Kafka broker on loopback until Ctrl+C, with its address printed; TOPICS="a b" to create
 	@$(BIN)/python -m tools.kafka_broker --topics $(TOPICS)

@@ -25,6 +25,9 @@ os.environ["HEADRACE_RUN_DIR"] = _RUN_DIRECTORY.name
 
 TESTS = Path(__file__).parent
 
+# Servers that are started once for all tests that use them.
+SERVERS = ("kafka", "postgresql", "mariadb")
+
 MARKERS_BY_FOLDER = {
     "jobs": ("spark",),
     "compat": ("spark",),
@@ -46,6 +49,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             folder = item.path.relative_to(TESTS).parts[0]
             for marker in MARKERS_BY_FOLDER.get(folder, ()):
                 item.add_marker(marker)
+        servers = [name for name in SERVERS if name in getattr(item, "fixturenames", ())]
+        if servers:
+            item.add_marker("server")
+        # What shares a server or a module's fixtures runs in one worker of pytest-xdist.
+        item.add_marker(pytest.mark.xdist_group(servers[0] if servers else str(item.path)))
 
 
 @pytest.fixture(scope="session", autouse=True)
