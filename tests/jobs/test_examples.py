@@ -163,6 +163,13 @@ def test_sensor_alarms_ends_with_a_summary(capsys: pytest.CaptureFixture[str]) -
     assert any("records/s" in line and "watermark" in line for line in lines)
 
 
+def test_the_demo_loses_a_process_and_no_reading(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--seconds", "4", "--rate", "2000", "--plain"]) == 0
+    shown = capsys.readouterr().out
+    assert "Of 8,000 readings 8,000 were counted: each exactly once." in shown
+    assert "Try next:" in shown
+
+
 def test_top_sensors(capsys: pytest.CaptureFixture[str]) -> None:
     assert sorted(run_example(capsys, "top_sensors")) == [
         "second 10: a 6, b 5, c 2",

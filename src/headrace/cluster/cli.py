@@ -22,7 +22,7 @@ Stateful stream processing with the model of Apache Flink, carried by Apache Spa
 
 _EPILOG = f"""\
 examples:
-  headrace example sensor_alarms        see a live streaming job
+  headrace demo                         see a live streaming job
   headrace run job.py                   run a program
   headrace run --pyflink job.py         run a PyFlink program unchanged
   headrace info job.py                  show how it will run, without running it

@@ -183,7 +183,13 @@ def test_a_statement_set_may_come_in_pieces(gateway: Gateway) -> None:
         ("POST", "/sessions", {"properties": {"a": 1}}, 400, "properties are texts by key"),
         ("POST", "/sessions", {"properties": {"parallelism.default": "x"}}, 400, "parallelism"),
         ("GET", "/sessions/00000000-0000-4000-8000-000000000001", None, 404, "does not exist"),
-        ("POST", "/sessions/00000000-0000-4000-8000-000000000001/statements", {"statement": "X"}, 404, "not exist"),
+        (
+            "POST",
+            "/sessions/00000000-0000-4000-8000-000000000001/statements",
+            {"statement": "X"},
+            404,
+            "not exist",
+        ),
         ("POST", "{session}/statements", {}, 400, "statement is text"),
         (
             "POST",
