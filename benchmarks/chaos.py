@@ -126,7 +126,7 @@ def victims(what: str, driver: int, slots: list[int], chance: random.Random) -> 
         return [driver]
     words = {
         "worker": b"pyspark.daemon",
-        "zygote": b"headrace.runtime.zygote",
+        "zygote": b"headrace.runtime.slot.zygote",
         "executor": b"CoarseGrainedExecutorBackend",
     }
     found = [pid for pid in descendants(driver) if words[what] in _command(pid)]

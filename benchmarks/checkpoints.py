@@ -22,13 +22,13 @@ from headrace.datastream.state import ValueStateDescriptor
 from headrace.graph.ids import CheckpointId, SlotId
 from headrace.graph.physical_graph import build_physical_graph
 from headrace.runtime.batch import Batch
-from headrace.runtime.deployment import JobSettings, deployment_of
 from headrace.runtime.epoch import CheckpointRequest
 from headrace.runtime.key_groups import key_group_of
-from headrace.runtime.messages import Snapshotted
 from headrace.runtime.operator import SubtaskServices, TaskInfo
-from headrace.runtime.slot_snapshots import SlotSnapshots
+from headrace.runtime.slot.deployment import JobSettings, deployment_of
+from headrace.runtime.slot.messages import Snapshotted
 from headrace.runtime.snapshot_files import SnapshotRef
+from headrace.runtime.snapshots.slots import SlotSnapshots
 from headrace.runtime.state.factory import StateBackends, StateBackendSettings
 from headrace.runtime.subtask import Subtask
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from headrace.common.configuration import Configuration
-from headrace.coordination.dependencies import prepare
-from headrace.coordination.job_master import JobMaster
-from headrace.coordination.program_jobs import next_job
+from headrace.coordination.access.program_jobs import next_job
+from headrace.coordination.job.master import JobMaster
+from headrace.coordination.slots.dependencies import prepare
 from headrace.datastream.connectors.print_sink import CollectSink
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment

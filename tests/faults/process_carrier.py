@@ -8,8 +8,8 @@ from typing import Any
 
 from headrace.common.errors import HeadraceError
 from headrace.coordination.carrier import EpochRun
-from headrace.coordination.slot_zygote import SlotZygote
-from headrace.runtime.slot_protocol import SlotLaunch
+from headrace.coordination.slots.zygote import SlotZygote
+from headrace.runtime.slot.protocol import SlotLaunch
 from headrace.spark.tasks import LevelTask
 
 _LOOK_S = 0.2

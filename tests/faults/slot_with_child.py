@@ -15,7 +15,7 @@ from typing import Any
 
 from headrace.graph.ids import CheckpointId, SlotId
 from headrace.runtime.epoch import CheckpointRequest
-from headrace.runtime.slot_snapshots import SlotSnapshots
+from headrace.runtime.snapshots.slots import SlotSnapshots
 from tests.property.subtask_fleet import Fleet
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from headrace.common.errors import JobExecutionError
 from headrace.coordination.checkpoint_store import CompletedCheckpoint
-from headrace.runtime.snapshot_writer import TRAILER
+from headrace.runtime.snapshots.writer import TRAILER
 from tests.faults.counting_job import WAIT_S, CountingJob
 
 RETAINED = 3

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from headrace.common.configuration import Configuration
-from headrace.coordination.dependencies import prepare
-from headrace.coordination.job_master import JobMaster
+from headrace.coordination.job.master import JobMaster
+from headrace.coordination.slots.dependencies import prepare
 from headrace.datastream.functions import (
     CheckpointedFunction,
     FunctionInitializationContext,

@@ -84,7 +84,7 @@ def test_failed_job_shows_the_users_side(tmp_path: Path) -> None:
     assert "while processing 0" in done.stderr
     assert "job.py" in done.stderr
     assert "line 5, in halve" in done.stderr
-    assert "job_master.py" not in done.stderr
+    assert "coordination/job/master.py" not in done.stderr
     assert "java" not in done.stderr.lower()
 
 

@@ -239,7 +239,9 @@ def test_logs_and_threads_of_slots_are_shown(cluster: RunningCluster, jobs: list
     def slots_seen() -> bool:
         threads = cluster.get(f"{manager}/thread-dump")["threadInfos"]
         shown = [t["stringifiedThreadInfo"] for t in threads if "MainThread" in t["threadName"]]
-        return len(shown) == len(jobs) and all("headrace/runtime/slot.py" in s for s in shown)
+        return len(shown) == len(jobs) and all(
+            "headrace/runtime/slot/process.py" in s for s in shown
+        )
 
     cluster.wait(slots_seen, "the threads of both slots are not shown")
     own = cluster.get("/jobmanager/thread-dump")["threadInfos"]

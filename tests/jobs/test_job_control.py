@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from headrace.common.errors import HeadraceError
-from headrace.coordination.job_registry import JobRegistry
+from headrace.coordination.access.job_registry import JobRegistry
 from headrace.queryablestate import QueryableStateClient
 
 HEADRACE = [sys.executable, "-m", "headrace.cluster.cli"]

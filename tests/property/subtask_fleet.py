@@ -13,9 +13,9 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.graph.ids import SlotId
 from headrace.graph.physical_graph import build_physical_graph
 from headrace.runtime.batch import Batch
-from headrace.runtime.deployment import JobSettings, deployment_of
 from headrace.runtime.key_groups import key_group_of
 from headrace.runtime.operator import SubtaskServices, TaskInfo
+from headrace.runtime.slot.deployment import JobSettings, deployment_of
 from headrace.runtime.state.factory import StateBackends, StateBackendSettings
 from headrace.runtime.state.rocksdb_settings import RocksDBSettings
 from headrace.runtime.subtask import Subtask

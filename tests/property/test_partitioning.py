@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from headrace.graph import partitioning as p
 from headrace.runtime.batch import Batch
+from headrace.runtime.exchange.routing import connected_receivers, connected_senders, make_router
 from headrace.runtime.key_groups import (
     KeyAssigner,
     hashable_key,
@@ -17,7 +18,6 @@ from headrace.runtime.key_groups import (
     key_group_range,
     stable_hash,
 )
-from headrace.runtime.routing import connected_receivers, connected_senders, make_router
 
 PARTITIONINGS = st.sampled_from(
     [

@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 
 from headrace.graph.ids import CheckpointId
 from headrace.runtime.snapshot_files import read_snapshot, write_snapshot
-from headrace.runtime.snapshots import restore_subtask, take_snapshot
+from headrace.runtime.snapshots.subtasks import restore_subtask, take_snapshot
 from headrace.runtime.storage import LocalStorage
 from tests.property.subtask_fleet import Fleet
 

@@ -21,9 +21,9 @@ from typing import Any
 
 from headrace.cluster.rest_client import RestClient
 from headrace.common.errors import ConfigurationError
-from headrace.coordination.job_registry import process_start
-from headrace.coordination.program_jobs import program_environment
-from headrace.coordination.slot_logs import slot_log_directory
+from headrace.coordination.access.job_registry import process_start
+from headrace.coordination.access.program_jobs import program_environment
+from headrace.coordination.slots.logs import slot_log_directory
 
 __all__ = [
     "Attached",

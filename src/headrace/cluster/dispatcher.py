@@ -29,11 +29,11 @@ from headrace.cluster.programs import Programs
 from headrace.common.errors import CheckpointError, UnknownJobError
 from headrace.common.job_status import JobStatus
 from headrace.common.rolling_log import DEFAULT_LIMIT, LogLimit, remove_log
-from headrace.coordination.control_client import JobSilentError, OnProgress, call, cancel
-from headrace.coordination.job_overview import NO_TASKS
-from headrace.coordination.job_registry import JobEntry, JobRegistry
-from headrace.coordination.program_jobs import archived, program_environment
-from headrace.coordination.slot_logs import log_files, slot_log_directory
+from headrace.coordination.access.control_client import JobSilentError, OnProgress, call, cancel
+from headrace.coordination.access.job_registry import JobEntry, JobRegistry
+from headrace.coordination.access.program_jobs import archived, program_environment
+from headrace.coordination.slots.logs import log_files, slot_log_directory
+from headrace.coordination.views.job_overview import NO_TASKS
 
 __all__ = ["Dispatcher", "Submission", "outcome_of_program"]
 

@@ -24,7 +24,7 @@ from headrace.common.errors import ConfigurationError
 from headrace.common.option_loading import load_configuration
 from headrace.common.rolling_log import LogLimit
 from headrace.common.secret_settings import without_secrets
-from headrace.coordination.dependencies import cache_directory
+from headrace.coordination.slots.dependencies import cache_directory
 
 __all__ = ["cluster_directory", "main", "running_job_manager"]
 

@@ -14,8 +14,8 @@ import cloudpickle
 
 from headrace.cluster.configured import add_target, chosen_job_manager
 from headrace.cluster.rest_client import RestJobs
-from headrace.coordination.control_client import OnProgress, call, cancel, find_job
-from headrace.coordination.job_registry import JobEntry, JobRegistry
+from headrace.coordination.access.control_client import OnProgress, call, cancel, find_job
+from headrace.coordination.access.job_registry import JobEntry, JobRegistry
 
 __all__ = ["Jobs", "LocalJobs", "Progress", "add_job", "add_job_manager", "jobs_of"]
 

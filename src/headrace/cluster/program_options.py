@@ -18,7 +18,7 @@ from headrace.common.errors import JobCancelledError
 from headrace.common.option_checks import check
 from headrace.common.option_loading import settings_from_arguments
 from headrace.compat import install
-from headrace.coordination.interrupts import INTERRUPTED, cancel_jobs
+from headrace.coordination.access.interrupts import INTERRUPTED, cancel_jobs
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 _PYTHON_DRIVER = "org.apache.flink.client.python.PythonDriver"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.common.errors import ConfigurationError, HeadraceError, StateError, UnknownJobError
-from headrace.coordination.control_client import OnProgress
+from headrace.coordination.access.control_client import OnProgress
 
 __all__ = ["RestClient", "RestJobs", "packed"]
 

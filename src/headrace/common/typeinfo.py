@@ -2,8 +2,8 @@
 
 A `TypeInformation` is a small immutable description that can be compared, hashed, printed and
 pickled. It checks its arguments when it is built, so a mistake shows at the line that made it. What
-a declared type does to a value is in `headrace.runtime.conversion`; how a value is printed, in
-`headrace.runtime.java_text`.
+a declared type does to a value is in `headrace.common.conversion`; how a value is printed, in
+`headrace.common.java_text`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from headrace.runtime.epoch import SubtaskKey
-from headrace.runtime.slot_protocol import SlotLaunch
+from headrace.runtime.slot.protocol import SlotLaunch
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ from headrace.coordination.checkpoint_store import (
 from headrace.graph.ids import CheckpointId, VertexId
 from headrace.graph.job_graph import JobGraph, JobVertex
 from headrace.runtime.epoch import CheckpointRequest, SubtaskKey
-from headrace.runtime.messages import Snapshotted
-from headrace.runtime.slot_protocol import steady_ms
-from headrace.runtime.snapshot_writer import Seal
+from headrace.runtime.slot.messages import Snapshotted
+from headrace.runtime.slot.protocol import steady_ms
+from headrace.runtime.snapshots.writer import Seal
 from headrace.runtime.storage import Storages, join, name_of, relative_to, resolve
 
 _log = logging.getLogger(__name__)

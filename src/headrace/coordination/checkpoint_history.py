@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from headrace.graph.ids import VertexId
 from headrace.graph.job_graph import JobGraph
 from headrace.runtime.epoch import SubtaskKey
-from headrace.runtime.messages import Snapshotted
+from headrace.runtime.slot.messages import Snapshotted
 
 __all__ = ["checkpoint_entry", "in_short", "statistics", "subtasks_of", "summary_of"]
 

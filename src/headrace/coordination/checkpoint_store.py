@@ -27,7 +27,7 @@ from headrace.common.errors import CheckpointError, CheckpointFailureReason
 from headrace.graph.ids import CheckpointId
 from headrace.graph.job_graph import JobGraph, JobVertex
 from headrace.runtime.snapshot_files import SnapshotRef
-from headrace.runtime.snapshot_writer import Seal
+from headrace.runtime.snapshots.writer import Seal
 from headrace.runtime.storage import Storage, Storages, join, name_of, resolve
 
 _log = logging.getLogger(__name__)

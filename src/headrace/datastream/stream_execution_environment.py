@@ -49,7 +49,7 @@ from headrace.graph.transformation import (
 )
 
 if TYPE_CHECKING:
-    from headrace.coordination.job_options import EpochSummary
+    from headrace.coordination.job.options import EpochSummary
 
 __all__ = ["StreamExecutionEnvironment"]
 
@@ -539,7 +539,7 @@ class StreamExecutionEnvironment(EarlierMethods):
 
     def new_collect_id(self) -> str:
         """A name for a stream of records to this program."""
-        from headrace.coordination.outputs import Collector
+        from headrace.coordination.job.outputs import Collector
 
         collect_id = uuid.uuid4().hex
         self._collectors[collect_id] = Collector()
@@ -618,7 +618,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         if StreamExecutionEnvironment.instead_of_running is not None:
             StreamExecutionEnvironment.instead_of_running(graph)
         # Executors are looked up late: building a program needs neither Java nor Spark.
-        from headrace.coordination.job_listeners import JobListeners
+        from headrace.coordination.job.listeners import JobListeners
         from headrace.spark.executor import submit
 
         collectors, self._collectors = self._collectors, {}
@@ -667,7 +667,7 @@ def cores() -> int:
 
 def convert_collection(values: list[Any], type_info: TypeInformation) -> list[Any]:
     """Convert elements to their declared type: a wrong one is an error at the user's line."""
-    from headrace.runtime.conversion import column_converter
+    from headrace.common.conversion import column_converter
 
     if not isinstance(type_info, TypeInformation):
         raise FunctionTypeError(

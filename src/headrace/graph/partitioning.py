@@ -1,6 +1,6 @@
 """How records choose a subtask of the next operator.
 
-These are descriptions; `headrace.runtime.routing` turns one into code that splits a batch.
+These are descriptions; `headrace.runtime.exchange.routing` turns one into code that splits a batch.
 """
 
 from __future__ import annotations

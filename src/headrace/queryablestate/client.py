@@ -13,7 +13,7 @@ import cloudpickle
 from headrace.common.completable_future import CompletableFuture
 from headrace.common.job_id import JobID
 from headrace.common.typeinfo import TypeInformation
-from headrace.coordination.control_client import call, find_job
+from headrace.coordination.access.control_client import call, find_job
 from headrace.datastream.state import State, StateDescriptor
 from headrace.queryablestate.immutable_state import immutable_state
 

@@ -10,11 +10,11 @@ from headrace.datastream.state import StateDescriptor
 from headrace.graph.ids import CheckpointId
 from headrace.metrics import Histogram
 from headrace.runtime.batch import MAX_TIMESTAMP, MIN_TIMESTAMP, Batch, LatencyMark
+from headrace.runtime.exchange.output import OperatorOutput
 from headrace.runtime.failure import NO_RECORD, UserCodeFailure
-from headrace.runtime.output import OperatorOutput
 from headrace.runtime.state.backend import KeyedStateBackend
 from headrace.runtime.state.operator_state import OperatorStateBackend
-from headrace.runtime.timers import TimerQueue
+from headrace.runtime.time.timers import TimerQueue
 
 
 @dataclass

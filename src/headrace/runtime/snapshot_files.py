@@ -11,9 +11,9 @@ import zlib
 from dataclasses import dataclass
 
 from headrace.graph.ids import CheckpointId
-from headrace.runtime.snapshot_reader import SnapshotFile, reading, unusable
-from headrace.runtime.snapshot_writer import MAGIC, Seal, write_to
-from headrace.runtime.snapshots import SubtaskSnapshot
+from headrace.runtime.snapshots.reader import SnapshotFile, reading, unusable
+from headrace.runtime.snapshots.subtasks import SubtaskSnapshot
+from headrace.runtime.snapshots.writer import MAGIC, Seal, write_to
 from headrace.runtime.storage import Storage
 
 __all__ = ["SnapshotRef", "read_snapshot", "seal_of", "write_snapshot"]

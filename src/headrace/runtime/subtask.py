@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from headrace.common.conversion import column_converter
 from headrace.common.crash_points import crash_point
 from headrace.graph.ids import CheckpointId, NodeId
 from headrace.graph.job_graph import ChainedOperator, JobEdge, JobVertex
@@ -20,9 +21,6 @@ from headrace.runtime.batch import (
     StatusMark,
     WatermarkMark,
 )
-from headrace.runtime.conversion import column_converter
-from headrace.runtime.dead_letters import LenientOutput
-from headrace.runtime.deployment import VertexDeployment
 from headrace.runtime.epoch import (
     CheckpointRequest,
     EpochPlan,
@@ -30,20 +28,27 @@ from headrace.runtime.epoch import (
     OperatorReport,
     SplitReport,
 )
+from headrace.runtime.exchange.input_gate import ChannelKey, InputGate, in_channel_order
+from headrace.runtime.exchange.isolation import isolate
+from headrace.runtime.exchange.output import (
+    ChannelBuffer,
+    Converter,
+    ExchangeWriter,
+    OperatorOutput,
+)
+from headrace.runtime.exchange.routing import connected_receivers, connected_senders, make_router
+from headrace.runtime.exchange.wire import FrameHeader, decode_payload
 from headrace.runtime.failure import UserCodeFailure
-from headrace.runtime.input_gate import ChannelKey, InputGate, in_channel_order
-from headrace.runtime.isolation import isolate
+from headrace.runtime.functions.dead_letters import LenientOutput
 from headrace.runtime.operator import Operator, OperatorContext, SubtaskServices, TaskInfo
 from headrace.runtime.operators import build_operator
+from headrace.runtime.operators.sorted_input import SortedInput
 from headrace.runtime.operators.source import SourceOperator
-from headrace.runtime.output import ChannelBuffer, Converter, ExchangeWriter, OperatorOutput
-from headrace.runtime.routing import connected_receivers, connected_senders, make_router
-from headrace.runtime.sorted_input import SortedInput
+from headrace.runtime.slot.deployment import VertexDeployment
 from headrace.runtime.state.backend import KeyedStateBackend
 from headrace.runtime.state.factory import StateBackends
 from headrace.runtime.subtask_figures import MetricSettings, SubtaskFigures
-from headrace.runtime.timer_state import TimerState
-from headrace.runtime.wire import FrameHeader, decode_payload
+from headrace.runtime.time.timer_state import TimerState
 
 _SPLITS_REPORTED = 20
 

@@ -14,8 +14,8 @@ from pyspark.errors import PySparkException
 
 from headrace.common.errors import HeadraceError
 from headrace.coordination.carrier import EpochRun, PartitionRun
-from headrace.coordination.slot_zygote import zygote_for
-from headrace.runtime.slot_protocol import SlotLaunch
+from headrace.coordination.slots.zygote import zygote_for
+from headrace.runtime.slot.protocol import SlotLaunch
 from headrace.spark.feeds import fed_partitions, payloads_of, spark_failure
 from headrace.spark.placement import drawn_to, is_cluster, locations_of, wait_for_executors
 from headrace.spark.session import is_this_process

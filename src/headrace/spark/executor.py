@@ -15,20 +15,20 @@ from headrace.common.restart_strategy import RestartStrategies
 from headrace.common.rolling_log import LogLimit
 from headrace.common.secret_settings import without_secrets
 from headrace.common.time import to_millis
+from headrace.coordination.access.interrupts import end_quietly, note_job
+from headrace.coordination.access.job_control import publish
+from headrace.coordination.access.program_jobs import EarlierRun, EndedJob, next_job
 from headrace.coordination.checkpoint_coordinator import CheckpointSettings
-from headrace.coordination.dependencies import PythonDependencies, prepare
-from headrace.coordination.heartbeats import HeartbeatSettings
-from headrace.coordination.interrupts import end_quietly, note_job
-from headrace.coordination.job_attempt import SlotEnvironment
-from headrace.coordination.job_control import publish
-from headrace.coordination.job_master import JobMaster
-from headrace.coordination.job_options import EpochSummary, JobMasterOptions, python_path
-from headrace.coordination.metric_reporters import start_reporters
-from headrace.coordination.outputs import Collector
-from headrace.coordination.program_jobs import EarlierRun, EndedJob, next_job
-from headrace.coordination.restart_policy import restart_policy
+from headrace.coordination.job.attempt import SlotEnvironment
+from headrace.coordination.job.master import JobMaster
+from headrace.coordination.job.options import EpochSummary, JobMasterOptions, python_path
+from headrace.coordination.job.outputs import Collector
+from headrace.coordination.job.restart_policy import restart_policy
+from headrace.coordination.slots.dependencies import PythonDependencies, prepare
+from headrace.coordination.slots.heartbeats import HeartbeatSettings
+from headrace.coordination.views.metric_reporters import start_reporters
 from headrace.graph.job_graph import JobGraph
-from headrace.runtime.messages import Close
+from headrace.runtime.slot.messages import Close
 from headrace.runtime.state.factory import StateBackendSettings
 from headrace.runtime.storage import Storages
 from headrace.runtime.subtask_figures import MetricSettings

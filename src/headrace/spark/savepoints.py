@@ -14,7 +14,7 @@ from pyspark.sql import types as st
 from headrace.common.errors import StateError, shorten_repr
 from headrace.common.types import Row, row_of
 from headrace.runtime.snapshot_files import SnapshotRef
-from headrace.runtime.snapshot_writer import Seal
+from headrace.runtime.snapshots.writer import Seal
 from headrace.spark.session import get_or_create_session
 from headrace.state_processor.tasks import Bootstrap
 

@@ -25,7 +25,7 @@ from headrace.common.errors import ConfigurationError
 from headrace.common.rolling_log import DEFAULT_LIMIT, LogLimit, keep_file_small
 from headrace.common.scratch import ScratchDirectory
 from headrace.common.secret_settings import is_secret
-from headrace.coordination.slot_zygote import slot_zygote
+from headrace.coordination.slots.zygote import slot_zygote
 from headrace.spark import shared
 
 _log = logging.getLogger(__name__)

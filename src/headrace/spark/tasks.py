@@ -13,11 +13,11 @@ from typing import cast
 from pyspark import SparkFiles
 
 from headrace.coordination.carrier import EpochRun
-from headrace.runtime.slot_protocol import FAILED, SlotLaunch, TaskRequest
-from headrace.runtime.task_listener import connect
-from headrace.runtime.wire import HEADER_SIZE, MessageSocket, PeerGoneError, destination
+from headrace.runtime.exchange.wire import HEADER_SIZE, MessageSocket, PeerGoneError, destination
+from headrace.runtime.slot.protocol import FAILED, SlotLaunch, TaskRequest
+from headrace.runtime.slot.task_listener import connect
 
-_ENTRY = "from headrace.runtime.slot import main; main()"
+_ENTRY = "from headrace.runtime.slot.process import main; main()"
 
 
 class RefusedBySlotError(RuntimeError):

@@ -16,7 +16,7 @@ from headrace.coordination.checkpoint_store import (
 )
 from headrace.graph.ids import DEFAULT_MAX_PARALLELISM, CheckpointId
 from headrace.runtime.snapshot_files import seal_of
-from headrace.runtime.snapshot_writer import Seal
+from headrace.runtime.snapshots.writer import Seal
 from headrace.runtime.storage import Storages, join
 from headrace.state_processor.operator_identifier import OperatorIdentifier
 from headrace.state_processor.tasks import Bootstrap

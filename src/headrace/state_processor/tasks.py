@@ -22,18 +22,18 @@ from headrace.graph.ids import OperatorId
 from headrace.graph.partitioning import Keyed, Partitioning, Rebalance
 from headrace.graph.specs import ProcessSpec
 from headrace.runtime.batch import Batch
-from headrace.runtime.deployment import single_operator
+from headrace.runtime.exchange.output import OperatorOutput
 from headrace.runtime.key_groups import key_group_of
 from headrace.runtime.operator import SubtaskServices, TaskInfo
-from headrace.runtime.output import OperatorOutput
+from headrace.runtime.slot.deployment import single_operator
 from headrace.runtime.snapshot_files import SnapshotRef, write_snapshot
-from headrace.runtime.snapshot_writer import Seal
-from headrace.runtime.snapshots import (
+from headrace.runtime.snapshots.subtasks import (
     SubtaskSnapshot,
     needed_parts,
     restore_subtask,
     take_snapshot,
 )
+from headrace.runtime.snapshots.writer import Seal
 from headrace.runtime.state.declaration import StateKind, StateMeta
 from headrace.runtime.state.hashmap import HashMapStateBackend
 from headrace.runtime.state.operator_state import SavedOperatorState

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import cloudpickle
 
+from headrace.common.conversion import column_converter
 from headrace.common.errors import FunctionTypeError, HeadraceError
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.output_tag import OutputTag
@@ -16,12 +17,11 @@ from headrace.graph.partitioning import Keyed, Partitioning, Rebalance
 from headrace.graph.shipping import check_shippable
 from headrace.graph.specs import OperatorSpec
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch, Element, EndMark, StatusMark, WatermarkMark
-from headrace.runtime.conversion import column_converter
-from headrace.runtime.deployment import VertexDeployment, single_operator
+from headrace.runtime.exchange.routing import Router, make_router
 from headrace.runtime.failure import UserCodeFailure
 from headrace.runtime.key_groups import OpaqueKey
 from headrace.runtime.operator import TaskInfo
-from headrace.runtime.routing import Router, make_router
+from headrace.runtime.slot.deployment import VertexDeployment, single_operator
 from headrace.runtime.subtask import Subtask
 from headrace.testing.clock import ManualClock
 from headrace.testing.recording import Recording, RecordingOutput, RecordingServices

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.runtime.batch import Batch
-from headrace.runtime.input_gate import InputGate
+from headrace.runtime.exchange.input_gate import InputGate
+from headrace.runtime.exchange.output import Converter, OperatorOutput
 from headrace.runtime.operator import SubtaskServices
-from headrace.runtime.output import Converter, OperatorOutput
 
 Emitted = list[tuple[Any, int | None]]
 """Records with their timestamps."""

@@ -15,13 +15,13 @@ from headrace.common.job_id import JobID
 from headrace.graph.ids import CheckpointId, EpochId, SlotId
 from headrace.graph.job_graph import JobGraph
 from headrace.graph.physical_graph import build_physical_graph
-from headrace.runtime.deployment import JobDeployment, JobSettings, VertexDeployment, pack_job
 from headrace.runtime.epoch import EpochPlan, EpochReport, SubtaskKey
+from headrace.runtime.exchange.wire import destination
 from headrace.runtime.failure import report_failure
 from headrace.runtime.operator import TaskInfo
+from headrace.runtime.slot.deployment import JobDeployment, JobSettings, VertexDeployment, pack_job
 from headrace.runtime.subtask import Subtask
 from headrace.runtime.subtask_figures import MetricSettings
-from headrace.runtime.wire import destination
 from headrace.testing.clock import ManualClock
 from headrace.testing.recording import RecordingServices
 from headrace.testing.snapshots import SubtaskSnapshot, restore_subtask, snapshot_subtask
@@ -236,8 +236,8 @@ class MiniRunner:
         return {name: accumulator.get_local_value() for name, accumulator in merged.items()}
 
     def _deploy(self, snapshot: JobSnapshot | None) -> None:
-        from headrace.coordination.source_coordinator import SourceCoordinator
-        from headrace.coordination.watermark_alignment import WatermarkAligner
+        from headrace.coordination.job.source_coordinator import SourceCoordinator
+        from headrace.coordination.job.watermark_alignment import WatermarkAligner
 
         self._alignment = WatermarkAligner(self.job_graph)
         self._sources = SourceCoordinator(self.job_graph)

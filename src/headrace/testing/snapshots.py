@@ -6,7 +6,7 @@ import pickle
 
 import cloudpickle
 
-from headrace.runtime.snapshots import SubtaskSnapshot, restore_subtask, take_snapshot
+from headrace.runtime.snapshots.subtasks import SubtaskSnapshot, restore_subtask, take_snapshot
 from headrace.runtime.subtask import Subtask
 
 __all__ = ["SubtaskSnapshot", "restore_subtask", "snapshot_subtask"]

@@ -15,7 +15,7 @@ from headrace.cluster.programs import Programs
 from headrace.cluster.rest.app import create_app
 from headrace.cluster.rest.endpoints import Cluster
 from headrace.cluster.rest.guard import GuardSettings
-from headrace.coordination.job_overview import NO_TASKS
+from headrace.coordination.views.job_overview import NO_TASKS
 from headrace.spark.executor_report import ExecutorReport
 
 ENDED = "0123456789abcdef" * 2

@@ -21,7 +21,7 @@ from headrace.cluster.errors import UsageError
 from headrace.cluster.jobs import LocalJobs, jobs_of
 from headrace.cluster.program_options import program_of, settings_of
 from headrace.cluster.rest_client import RestClient, RestJobs
-from headrace.coordination.control_client import OnProgress
+from headrace.coordination.access.control_client import OnProgress
 
 
 def parsed(*arguments: str) -> argparse.Namespace:

@@ -52,7 +52,7 @@ DRIVER = """
 import os, signal, sys, zipfile
 from headrace.common.configuration import Configuration
 from headrace.common.rolling_log import DEFAULT_LIMIT
-from headrace.coordination.dependencies import prepare
+from headrace.coordination.slots.dependencies import prepare
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.cached_data_stream import CachesOfJob
 from headrace.datastream.connectors.file_system.remote import Workspace

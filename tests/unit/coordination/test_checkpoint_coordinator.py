@@ -18,8 +18,8 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.graph.ids import SlotId
 from headrace.graph.job_graph import JobGraph, build_job_graph
 from headrace.runtime.epoch import CheckpointRequest
-from headrace.runtime.messages import Snapshotted
-from headrace.runtime.snapshot_writer import Seal
+from headrace.runtime.slot.messages import Snapshotted
+from headrace.runtime.snapshots.writer import Seal
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from headrace.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from headrace.graph.ids import CheckpointId
 from headrace.graph.job_graph import JobGraph
 from headrace.runtime.snapshot_files import write_snapshot
-from headrace.runtime.snapshots import take_snapshot
+from headrace.runtime.snapshots.subtasks import take_snapshot
 from headrace.runtime.storage import Storages
 from headrace.testing.runner import MiniRunner
 

@@ -19,13 +19,13 @@ from headrace.runtime.snapshot_files import (
     seal_of,
     write_snapshot,
 )
-from headrace.runtime.snapshot_writer import MAGIC, TRAILER
-from headrace.runtime.snapshots import SubtaskSnapshot
+from headrace.runtime.snapshots.subtasks import SubtaskSnapshot
+from headrace.runtime.snapshots.writer import MAGIC, TRAILER
 from headrace.runtime.state.hashmap import HashMapStateBackend
 from headrace.runtime.state.key_cell import KeyCell
 from headrace.runtime.storage import LocalStorage
-from headrace.runtime.timer_state import TimerState
-from headrace.runtime.timers import TimerQueue
+from headrace.runtime.time.timer_state import TimerState
+from headrace.runtime.time.timers import TimerQueue
 
 GROUPS = 128
 KEYS = 5_000

@@ -12,9 +12,9 @@ from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.functions import KeyedProcessFunction, MapFunction, RuntimeContext
 from headrace.graph.job_graph import build_job_graph
 from headrace.runtime.batch import LatencyMark
+from headrace.runtime.exchange.wire import FrameHeader, decode_payload, encode_frame
 from headrace.runtime.operator import TaskInfo
 from headrace.runtime.subtask_figures import MetricSettings, SubtaskFigures
-from headrace.runtime.wire import FrameHeader, decode_payload, encode_frame
 from headrace.testing.runner import MiniRunner
 
 TASK = TaskInfo("j", "job", "vertex", 0, 1, 128)

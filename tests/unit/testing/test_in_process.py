@@ -104,7 +104,7 @@ class Delay(KeyedProcessFunction):
 def endless(env: StreamExecutionEnvironment) -> Any:
     """A source that gives one record and then waits for ever."""
     from headrace.common import WatermarkStrategy
-    from tests.unit.runtime.test_source_and_sink import Scripted
+    from tests.unit.runtime.operators.test_source_and_sink import Scripted
 
     source = Scripted([{0: [("only", [[7]])]}], bounded=False)
     return env.from_source(source, WatermarkStrategy.no_watermarks(), "endless")

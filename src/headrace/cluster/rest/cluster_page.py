@@ -16,7 +16,7 @@ from headrace.cluster.log_files import LocalLog
 from headrace.cluster.rest.endpoints import JOB_MANAGER_LOG, TEXT, Cluster, Endpoint
 from headrace.cluster.rest.logs import PART, list_of_logs, part_of_log
 from headrace.cluster.rest.thread_infos import thread_infos
-from headrace.runtime.thread_dump import thread_dump
+from headrace.runtime.slot.thread_dump import thread_dump
 
 __all__ = ["endpoints"]
 

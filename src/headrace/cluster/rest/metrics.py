@@ -15,8 +15,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from headrace.cluster.rest.endpoints import TEXT, Cluster, Endpoint, Query
 from headrace.cluster.rest.reading import job_of, list_of
 from headrace.cluster.rest.vertices import subtask_at
-from headrace.coordination.metric_names import aggregated, flat, selected, subtask_metrics
-from headrace.coordination.prometheus import CONTENT_TYPE, prometheus_text
+from headrace.coordination.views.metric_names import aggregated, flat, selected, subtask_metrics
+from headrace.coordination.views.prometheus import CONTENT_TYPE, prometheus_text
 
 __all__ = ["endpoints"]
 

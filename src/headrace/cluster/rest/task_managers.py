@@ -14,7 +14,7 @@ from headrace.cluster.rest.endpoints import JOB_MANAGER_LOG, TEXT, Cluster, Endp
 from headrace.cluster.rest.logs import PART, list_of_logs, part_of_log
 from headrace.cluster.rest.thread_infos import thread_infos
 from headrace.common.errors import HeadraceError
-from headrace.runtime.thread_dump import ThreadStack
+from headrace.runtime.slot.thread_dump import ThreadStack
 
 __all__ = ["endpoints"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from headrace.runtime.thread_dump import ThreadStack
+from headrace.runtime.slot.thread_dump import ThreadStack
 
 __all__ = ["thread_infos"]
 

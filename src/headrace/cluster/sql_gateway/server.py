@@ -18,7 +18,7 @@ from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import HeadraceError
 from headrace.common.option_loading import load_configuration
-from headrace.coordination.dependencies import cache_directory
+from headrace.coordination.slots.dependencies import cache_directory
 
 __all__ = ["SqlGateway", "gateway_directory", "main", "running_gateways"]
 

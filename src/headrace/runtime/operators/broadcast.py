@@ -22,10 +22,10 @@ from headrace.datastream.state import (
 from headrace.datastream.timerservice import TimerService
 from headrace.graph.specs import BroadcastProcessSpec
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
+from headrace.runtime.exchange.output import OperatorOutput
 from headrace.runtime.key_groups import OpaqueKey, key_group_of, key_group_range
 from headrace.runtime.operator import OperatorContext
 from headrace.runtime.operators.process import ContextOperator, ElementContext
-from headrace.runtime.output import OperatorOutput
 from headrace.runtime.state.operator_state import BroadcastMap, ReadOnlyBroadcastMap
 
 S = TypeVar("S")

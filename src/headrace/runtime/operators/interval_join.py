@@ -17,9 +17,9 @@ from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.graph.specs import IntervalJoinSpec
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
+from headrace.runtime.exchange.output import OperatorOutput
 from headrace.runtime.operator import OperatorContext
 from headrace.runtime.operators.process import ContextOperator
-from headrace.runtime.output import OperatorOutput
 from headrace.runtime.state.key_cell import NO_KEY
 
 _LEFT, _RIGHT = 0, 1

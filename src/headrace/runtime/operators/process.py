@@ -16,10 +16,10 @@ from headrace.datastream.time_domain import TimeDomain
 from headrace.datastream.timerservice import TimerService
 from headrace.graph.specs import ProcessSpec
 from headrace.runtime.batch import MIN_TIMESTAMP, Batch
+from headrace.runtime.exchange.output import OperatorOutput
 from headrace.runtime.key_groups import OpaqueKey
 from headrace.runtime.operator import Operator, OperatorContext
 from headrace.runtime.operators.simple import TEXTS, FunctionOperator
-from headrace.runtime.output import OperatorOutput
 from headrace.runtime.state.key_cell import NO_KEY, KeyCell
 
 _SINGLE_VALUES = (*TEXTS, tuple, dict, Row)

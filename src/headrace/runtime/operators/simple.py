@@ -12,15 +12,15 @@ from headrace.datastream.functions import FunctionWrapper
 from headrace.datastream.output_tag import OutputTag
 from headrace.graph.specs import FilterSpec, FlatMapSpec, MapSpec
 from headrace.runtime.batch import Batch
-from headrace.runtime.checkpointed_function import FunctionCheckpoints
-from headrace.runtime.dead_letters import DeadLetters
 from headrace.runtime.failure import NO_RECORD, UserCodeFailure, explained, record_at
-from headrace.runtime.operator import Operator
-from headrace.runtime.runtime_context import (
+from headrace.runtime.functions.checkpointed_function import FunctionCheckpoints
+from headrace.runtime.functions.dead_letters import DeadLetters
+from headrace.runtime.functions.runtime_context import (
     OperatorRuntimeContext,
     close_function,
     open_function,
 )
+from headrace.runtime.operator import Operator
 from headrace.runtime.state.key_cell import NO_KEY, KeyCell
 
 FAILED: Any = object()

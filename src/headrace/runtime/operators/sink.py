@@ -13,9 +13,9 @@ from headrace.datastream.connectors.base import Committer, RetriableCommitError,
 from headrace.datastream.state import ListStateDescriptor
 from headrace.graph.specs import SinkSpec
 from headrace.runtime.batch import Batch
-from headrace.runtime.checkpointed_function import FunctionCheckpoints
+from headrace.runtime.functions.checkpointed_function import FunctionCheckpoints
+from headrace.runtime.functions.runtime_context import OperatorRuntimeContext
 from headrace.runtime.operator import Operator
-from headrace.runtime.runtime_context import OperatorRuntimeContext
 
 _WRITER_STATE = ListStateDescriptor("_sink_writer")
 _COMMITTABLES = ListStateDescriptor("_sink_committables")

@@ -10,15 +10,15 @@ from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.base import ReadBatch, SourceReader
 from headrace.datastream.functions import RuntimeContext
 from headrace.graph.specs import SourceSpec
-from headrace.runtime.alignment import ReadLimit
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
-from headrace.runtime.checkpointed_function import FunctionCheckpoints
-from headrace.runtime.dead_letters import DeadLetters
-from headrace.runtime.idleness import IdleTimer
+from headrace.runtime.functions.checkpointed_function import FunctionCheckpoints
+from headrace.runtime.functions.dead_letters import DeadLetters
+from headrace.runtime.functions.runtime_context import OperatorRuntimeContext
 from headrace.runtime.operator import Operator
-from headrace.runtime.poll_size import PollSize
-from headrace.runtime.runtime_context import OperatorRuntimeContext
-from headrace.runtime.watermarks import WatermarkTracker
+from headrace.runtime.operators.poll_size import PollSize
+from headrace.runtime.time.alignment import ReadLimit
+from headrace.runtime.time.idleness import IdleTimer
+from headrace.runtime.time.watermarks import WatermarkTracker
 
 
 class SourceOperator(Operator):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace.graph.specs import TimestampsSpec
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.runtime.operator import Operator
-from headrace.runtime.watermarks import WatermarkTracker
+from headrace.runtime.time.watermarks import WatermarkTracker
 
 
 class TimestampsOperator(Operator):

@@ -7,8 +7,8 @@ from typing import Any
 
 from headrace.common.errors import HeadraceError
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
-from headrace.runtime.idleness import IdleTimer
 from headrace.runtime.operator import Operator
+from headrace.runtime.time.idleness import IdleTimer
 from headrace.sql.operators.specs import WatermarkSpec
 
 

@@ -17,14 +17,14 @@ Text = Callable[[Any], str]
 
 def double_text(value: float) -> str:
     """As Java's `Double.toString`."""
-    from headrace.runtime.java_text import double_text as text
+    from headrace.common.java_text import double_text as text
 
     return text(value)
 
 
 def float_text(value: float) -> str:
     """As Java's `Float.toString`."""
-    from headrace.runtime.java_text import float_text as text
+    from headrace.common.java_text import float_text as text
 
     return text(value)
 

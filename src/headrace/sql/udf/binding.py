@@ -194,7 +194,7 @@ _PREPARED = frozenset({"_give", "_take", "_eval", "_run", "_runner"})
 def _runtime_context(operator: Any) -> Any:
     import importlib
 
-    module = importlib.import_module("headrace.runtime.runtime_context")
+    module = importlib.import_module("headrace.runtime.functions.runtime_context")
     return module.OperatorRuntimeContext(operator.context)
 
 

@@ -13,9 +13,9 @@ import threading
 
 from headrace.graph.ids import CheckpointId, SlotId
 from headrace.runtime.epoch import CheckpointRequest
-from headrace.runtime.messages import Snapshotted
-from headrace.runtime.slot_snapshots import SlotSnapshots
+from headrace.runtime.slot.messages import Snapshotted
 from headrace.runtime.snapshot_files import SnapshotRef
+from headrace.runtime.snapshots.slots import SlotSnapshots
 from headrace.runtime.state.factory import StateBackendSettings
 from headrace.runtime.state.rocksdb_settings import RocksDBSettings
 from tests.property import subtask_fleet

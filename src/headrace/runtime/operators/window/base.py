@@ -10,16 +10,16 @@ from headrace.common.errors import StateError, StateMigrationError
 from headrace.datastream.functions import ProcessAllWindowFunction, ProcessWindowFunction
 from headrace.graph.specs import WindowSpec
 from headrace.runtime.batch import Batch
-from headrace.runtime.key_groups import OpaqueKey
-from headrace.runtime.operator import OperatorContext
-from headrace.runtime.operators.process import ContextOperator
-from headrace.runtime.operators.window.function import evaluator, window_context
-from headrace.runtime.output import OperatorOutput
-from headrace.runtime.runtime_context import (
+from headrace.runtime.exchange.output import OperatorOutput
+from headrace.runtime.functions.runtime_context import (
     OperatorRuntimeContext,
     close_function,
     open_function,
 )
+from headrace.runtime.key_groups import OpaqueKey
+from headrace.runtime.operator import OperatorContext
+from headrace.runtime.operators.process import ContextOperator
+from headrace.runtime.operators.window.function import evaluator, window_context
 from headrace.runtime.state.key_cell import NO_KEY, KeyCell
 
 LATE_COUNTER = "numLateRecordsDropped"

@@ -15,8 +15,8 @@ from headrace.datastream.functions import (
 )
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.window import MergingWindowAssigner, WindowAssigner
+from headrace.runtime.functions.runtime_context import OperatorRuntimeContext
 from headrace.runtime.operators.process import ContextOperator
-from headrace.runtime.runtime_context import OperatorRuntimeContext
 from headrace.runtime.state.key_cell import KeyCell
 
 Evaluate = Callable[[Any, Any, Iterable[Any]], Iterable[Any] | None]

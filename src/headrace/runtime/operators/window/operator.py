@@ -21,7 +21,7 @@ from headrace.runtime.operators.window.contents import (
 from headrace.runtime.operators.window.merging import MergingWindowSet
 from headrace.runtime.operators.window.ownership import own
 from headrace.runtime.operators.window.trigger_context import AssignerContext, TriggerContext
-from headrace.runtime.timers import TimerQueue
+from headrace.runtime.time.timers import TimerQueue
 
 _MERGING_STATE = "merging-window-set"
 _CLEAN_UP_ONLY = True

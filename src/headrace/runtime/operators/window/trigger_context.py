@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import StateError
 from headrace.datastream.window import Trigger, WindowAssigner
-from headrace.runtime.runtime_context import OperatorRuntimeContext
+from headrace.runtime.functions.runtime_context import OperatorRuntimeContext
 
 if TYPE_CHECKING:
     from headrace.runtime.operators.window.operator import WindowOperator

@@ -1,0 +1,1 @@
+"""How other processes find a running job, and steer it."""

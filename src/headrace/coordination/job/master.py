@@ -1,0 +1,632 @@
+"""The master of one job, from its start to its end.
+
+It runs epoch after epoch and goes back to the last checkpoint after a failure.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from headrace.common.errors import (
+    CheckpointError,
+    CheckpointFailureReason,
+    JobCancelledError,
+    JobExecutionError,
+    StateError,
+)
+from headrace.common.job_execution_result import JobExecutionResult
+from headrace.common.job_id import JobID
+from headrace.common.job_status import JobStatus
+from headrace.common.scratch import ScratchDirectory
+from headrace.coordination.carrier import Carrier
+from headrace.coordination.checkpoint_coordinator import CheckpointCoordinator, SavepointOrder
+from headrace.coordination.checkpoint_store import CheckpointStore, CompletedCheckpoint
+from headrace.coordination.commit_record import CommitRecord
+from headrace.coordination.global_commits import GlobalCommits
+from headrace.coordination.job.attempt import AttemptFailedError, JobAttempt
+from headrace.coordination.job.epoch_pacer import EpochPacer
+from headrace.coordination.job.errors import job_error
+from headrace.coordination.job.failover import Failover
+from headrace.coordination.job.figures import EpochTimes, JobFigures
+from headrace.coordination.job.history import JobHistory
+from headrace.coordination.job.options import EpochSummary, JobMasterOptions
+from headrace.coordination.job.outputs import CollectedOutput, Collector, Terminal
+from headrace.coordination.job.source_coordinator import SourceCoordinator
+from headrace.coordination.job.watermark_alignment import WatermarkAligner
+from headrace.coordination.restore_points import RestorePoints
+from headrace.coordination.slots.logs import SlotLogs
+from headrace.coordination.slots.state_queries import QueriedState
+from headrace.graph.execution_graph import ExecutionGraph, ExecutionState
+from headrace.graph.ids import CheckpointId, EpochId, SubtaskIndex
+from headrace.graph.job_graph import JobGraph
+from headrace.graph.physical_graph import build_physical_graph
+from headrace.runtime.epoch import EpochPlan, EpochReport
+from headrace.runtime.slot import messages as m
+from headrace.runtime.slot.deployment import JobSettings, deployment_of, library_modules
+from headrace.runtime.slot.protocol import now_ms, steady_ms
+from headrace.runtime.snapshot_files import SnapshotRef
+from headrace.runtime.snapshots.local_copies import LocalCopies
+from headrace.runtime.storage import join, shared
+
+_log = logging.getLogger(__name__)
+
+_LOOK_S = 1.0
+
+
+class JobMaster:
+    """Runs a job on a thread of its own. This is also the `JobHandle` behind a `JobClient`."""
+
+    def __init__(
+        self,
+        job_graph: JobGraph,
+        carrier: Carrier,
+        options: JobMasterOptions,
+        terminal: Terminal | None = None,
+        collectors: dict[str, Collector] | None = None,
+        on_epoch: Callable[[EpochSummary], None] | None = None,
+    ) -> None:
+        self.job_graph = job_graph
+        self.physical = build_physical_graph(job_graph)
+        self.execution = ExecutionGraph(job_graph)
+        self._id = JobID(options.run.job_id)
+        self._carrier = carrier
+        self._options = options
+        self._terminal = terminal or Terminal()
+        self._slot_logs = SlotLogs.of_environment()
+        self._collected = CollectedOutput(
+            collectors or {},
+            remember=options.checkpoints.retained > 1 or options.restore_path is not None,
+        )
+        self._on_epoch = on_epoch
+        self.history = JobHistory()
+        self._result: Future[JobExecutionResult] = Future()
+        self._cancelling = threading.Event()
+        self._accumulators: dict[str, Any] = {}
+        # Of attempts that ended without a failure, because the parallelism was changed.
+        self._earlier: list[dict[str, Any]] = []
+        self._started = time.monotonic()
+        self._epoch = 0
+        self._temporary: ScratchDirectory | None = None
+        self._pacer = EpochPacer(
+            self._target_s(), options.epoch_max_records, exchanges=len(self.physical.levels) > 1
+        )
+        self._sources = SourceCoordinator(job_graph)
+        self._alignment = WatermarkAligner(job_graph)
+        self.checkpoints = self._checkpoint_coordinator()
+        self._restore_points = RestorePoints(self.checkpoints.store)
+        self._failover = Failover(
+            f"{self._id} ({job_graph.job_name})",
+            options.restarts,
+            self.history,
+            self._restore_points,
+            self._collected,
+            self._cancelling,
+        )
+        # On the caller's thread, so that what the program changes afterwards is not in it.
+        self._deployment = deployment_of(job_graph, self.physical)
+        self._global_commits = GlobalCommits(job_graph, self._id.to_hex_string())
+        self._commits = CommitRecord(options.commit_marker, self._id.to_hex_string())
+        self.attempt: JobAttempt | None = None
+        self._incarnation = 0
+        self._rescaling: SavepointOrder | None = None
+        self.last_epoch: EpochSummary | None = None
+        self.figures = JobFigures()
+        self.restored: dict[str, Any] | None = None
+
+    def _target_s(self) -> float:
+        """No epoch should be much longer than the time between checkpoints."""
+        interval_ms = self._options.checkpoints.interval_ms
+        target_s = self._options.epoch_target_s
+        return target_s if interval_ms is None else min(target_s, interval_ms / 1000)
+
+    def _checkpoint_coordinator(self) -> CheckpointCoordinator:
+        settings = self._options.checkpoints
+        if settings.directory is None:
+            self._temporary = ScratchDirectory("checkpoints")
+        directory = settings.directory if self._temporary is None else str(self._temporary.path)
+        assert directory is not None
+        directory = shared(directory)
+        job = self._id.to_hex_string()
+        store = CheckpointStore(join(directory, job), settings.retained, settings.storages)
+        return CheckpointCoordinator(self.job_graph, job, settings, store, self._on_checkpoint_end)
+
+    # JobHandle.
+
+    @property
+    def job_id(self) -> JobID:
+        return self._id
+
+    @property
+    def options(self) -> JobMasterOptions:
+        """How the job is run."""
+        return self._options
+
+    @property
+    def restarts(self) -> int:
+        """How often the job was started again after a failure."""
+        return self._failover.restarts
+
+    def status(self) -> JobStatus:
+        return self.history.status
+
+    def cancel(self) -> Future[None]:
+        """Cancel the job; what runs is ended, functions are closed."""
+        self.history.move_to(JobStatus.CANCELLING)
+        self._cancelling.set()
+        attempt = self.attempt
+        if attempt is not None:
+            attempt.cancel()
+        done: Future[None] = Future()
+        self._result.add_done_callback(lambda _: done.set_result(None))
+        return done
+
+    def trigger_savepoint(self, savepoint_directory: str | None) -> Future[str]:
+        return self._order(SavepointOrder(self._savepoint_directory(savepoint_directory)))
+
+    def stop_with_savepoint(
+        self, advance_to_end_of_event_time: bool, savepoint_directory: str | None
+    ) -> Future[str]:
+        order = SavepointOrder(
+            self._savepoint_directory(savepoint_directory),
+            stop=True,
+            drain=advance_to_end_of_event_time,
+        )
+        stopped: Future[str] = Future()
+
+        def finish(_: Any) -> None:
+            error = self._result.exception()
+            if error is None:
+                stopped.set_result(order.done.result())
+            else:
+                stopped.set_exception(error)
+
+        def taken(done: Future[str]) -> None:
+            error = done.exception()
+            if error is None:
+                self._result.add_done_callback(finish)
+            else:
+                stopped.set_exception(error)
+
+        self._order(order).add_done_callback(taken)
+        return stopped
+
+    def rescale(self, parallelism: int) -> Future[None]:
+        """Go on at another parallelism from the next epoch boundary on, without replay."""
+        order = SavepointOrder(None, rescaled=self.job_graph.rescaled(parallelism))
+        if _scale(order.rescaled) == _scale(self.job_graph):
+            order.resumed.set_result(None)
+            return order.resumed
+
+        def taken(done: Future[str]) -> None:
+            error = done.exception()
+            if error is not None:
+                order.resumed.set_exception(error)
+
+        self._order(order).add_done_callback(taken)
+        return order.resumed
+
+    def _savepoint_directory(self, given: str | None) -> str:
+        directory = given or self._options.checkpoints.savepoint_directory
+        if not directory:
+            raise CheckpointError(
+                "where should the savepoint go? Give a directory, or set "
+                "execution.checkpointing.savepoint-dir",
+                CheckpointFailureReason.NOT_CONFIGURED,
+            )
+        return shared(directory)
+
+    def _order(self, order: SavepointOrder) -> Future[str]:
+        if self.status().is_terminal_state():
+            raise self._ended_already()
+        self.checkpoints.order(order)
+        if self.attempt is not None:
+            self.attempt.wake()
+        return order.done
+
+    def _ended_already(self) -> CheckpointError:
+        return CheckpointError(
+            f"the job is {self.status().name} already", CheckpointFailureReason.COORDINATOR_SHUTDOWN
+        )
+
+    def accumulators(self) -> dict[str, Any]:
+        if self._result.done() or self.attempt is None:
+            return self._accumulators
+        reported = [r.accumulators for r in self.attempt.reports.values() if r.accumulators]
+        return _merged([*self._earlier, *reported])
+
+    def query_state(self, name: str, key: Any) -> Future[QueriedState]:
+        """The state of a key, by its queryable name, as it is between two epochs."""
+        if self.attempt is None or self.status() is not JobStatus.RUNNING:
+            raise StateError(f"the job is {self.status().name}: its state cannot be read now")
+        return self.attempt.queries.ask(self.job_graph, name, key)
+
+    def result_future(self) -> Future[JobExecutionResult]:
+        return self._result
+
+    # Life.
+
+    def start(self) -> None:
+        """Run the job on a thread of its own."""
+        name = f"headrace-job-{self._id.to_hex_string()[:8]}"
+        threading.Thread(target=self._run, daemon=True, name=name).start()
+
+    def _run(self) -> None:
+        error: JobExecutionError | None = None
+        try:
+            restore = self._first_restore()
+            while True:
+                error = self._run_attempt(restore)
+                if error is None and self._rescaling is None:
+                    break
+                if error is None:
+                    restore = self._restore_points.latest
+                elif self._failover.goes_on(error):
+                    restore = self._failover.restore_after(error, restore)
+                    for subtask in self.execution:
+                        subtask.next_attempt()
+                else:
+                    break
+                if self._rescaling is not None:
+                    self._change_graph(self._rescaling)
+        except BaseException as raised:
+            error = self._as_error(raised)
+            if not isinstance(error, JobCancelledError):
+                self._failover.note(error)
+        self._finish(error)
+
+    def _first_restore(self) -> CompletedCheckpoint | None:
+        self.checkpoints.continue_after(self.checkpoints.store.last_number)
+        path = self._options.restore_path
+        if path is None:
+            return None
+        checkpoint = self._restore_points.start_from(
+            shared(path), claim=self._options.claim_restored
+        )
+        self.checkpoints.continue_after(self._restore_points.highest)
+        return checkpoint
+
+    def _change_graph(self, order: SavepointOrder) -> None:
+        """Become the job at another scale; the checkpoint at the boundary is the latest."""
+        graph = order.rescaled
+        assert graph is not None
+        self.history.move_to(JobStatus.RESTARTING)
+        _log.info("job %s (%s) changes its parallelism", self._id, graph.job_name)
+        self.job_graph = self.checkpoints.job_graph = graph
+        self.physical = build_physical_graph(graph)
+        self.execution = ExecutionGraph(graph)
+        self._deployment = self._deployment.rebuilt(graph, self.physical)
+
+    def _run_attempt(self, restore: CompletedCheckpoint | None) -> JobExecutionError | None:
+        """Run the job from a checkpoint on; the error that ended it, if one did."""
+        self._incarnation += 1
+        attempt = JobAttempt(
+            self._incarnation,
+            self.physical,
+            self._carrier,
+            replace(self._options.slots, modules=library_modules(self.job_graph)),
+            partial(self._on_output, self._incarnation),
+            self._on_snapshot,
+            self._on_committed,
+            heartbeats=self._options.heartbeats,
+            cancellation=self._options.cancellation,
+            on_tick=self._expire,
+        )
+        self.attempt = attempt
+        self._collected.attempt_started(self._incarnation)
+        if self._cancelling.is_set():
+            attempt.cancel()
+        error: JobExecutionError | None = None
+        try:
+            self._deploy(attempt, restore)
+            self.history.move_to(JobStatus.RUNNING)
+            if restore is not None:
+                self._commits.finish(restore.checkpoint)
+            if self._rescaling is not None:
+                self._rescaling.resumed.set_result(None)
+                self._rescaling = None
+            if restore is not None:
+                self._global_commits.restored(restore.checkpoint)
+            # Restored from its last checkpoint a job has nothing left to do: sinks have committed.
+            if restore is None or not restore.final:
+                self._run_epochs(attempt)
+                self._global_commits.commit(attempt.committed)
+        except BaseException as raised:
+            error = self._as_error(attempt.reason_of(raised))
+            self._decide(error, attempt, restore)
+        reason = (
+            CheckpointFailureReason.COORDINATOR_SHUTDOWN
+            if error is None or isinstance(error, JobCancelledError)
+            else CheckpointFailureReason.JOB_FAILURE
+        )
+        self.checkpoints.abort_pending(reason, keep_orders=self._rescaling is not None)
+        if error is not None:
+            self._collected.attempt_failed(self._epoch)
+        self.figures.attempt_ended()
+        closed = attempt.close()
+        self._sources.close()
+        accumulators = [*self._earlier, *(a for c in closed for a in c.accumulators)]
+        self._accumulators = _merged(accumulators)
+        if error is None and self._rescaling is not None:
+            self._earlier = accumulators
+        late = next((c.failure for c in closed if c.failure is not None), None)
+        if error is None and late is not None:
+            error = self._as_error(AttemptFailedError(late))
+            self._decide(error, attempt, restore)
+        return error
+
+    def _decide(
+        self, error: JobExecutionError, attempt: JobAttempt, restore: CompletedCheckpoint | None
+    ) -> None:
+        """What follows the end of an attempt: shown before its slots are let go."""
+        if isinstance(error, JobCancelledError):
+            self.history.move_to(JobStatus.CANCELLING)
+            self.execution.move_all(ExecutionState.CANCELING)
+        else:
+            self._failover.decide(error, attempt, restore)
+            self.execution.move_all(ExecutionState.FAILED)
+
+    def _deploy(self, attempt: JobAttempt, restore: CompletedCheckpoint | None) -> None:
+        self.execution.move_all(ExecutionState.SCHEDULED, ExecutionState.DEPLOYING)
+        if attempt.incarnation > 1:
+            self._sources = SourceCoordinator(self.job_graph)
+            self._alignment = WatermarkAligner(self.job_graph)
+        files: dict[str, list[list[SnapshotRef]]] = {}
+        if restore is not None:
+            files = restore.files_for(self.job_graph, self._options.allow_unmatched_state)
+            by_vertex = {
+                v.id: restore.sources[v.operators[0].operator_id]
+                for v in self.job_graph.vertices
+                if v.operators[0].operator_id in restore.sources
+            }
+            self._sources.restore(
+                {v: s.enumerator for v, s in by_vertex.items()},
+                {v: s.splits for v, s in by_vertex.items()},
+            )
+            self.restored = {
+                "id": restore.checkpoint,
+                "restore_timestamp": now_ms(),
+                "is_savepoint": restore.savepoint,
+                "external_path": restore.directory,
+            }
+            _log.info("job %s goes on from checkpoint %s", self._id, restore.checkpoint)
+        settings = JobSettings(
+            self._id.to_hex_string(),
+            self.job_graph.job_name,
+            attempt=self.restarts,
+            checkpointing=self._options.checkpoints.enabled,
+            job_parameters=self._options.job_parameters,
+            cached_files=self._options.cached_files,
+            state_backend=self._options.state_backend,
+            storages=self._options.checkpoints.storages,
+            track_changes=self._options.checkpoints.tracks_changes,
+            local_recovery=self._options.checkpoints.local_recovery,
+            local_directory=self._options.checkpoints.local_directory,
+            metrics=self._options.metrics,
+        )
+        attempt.deploy(self._deployment.packed(settings), files)
+        self.execution.move_all(ExecutionState.RUNNING)
+        self.figures.attempt_started(self.restarts + 1, self.physical)
+
+    def _run_epochs(self, attempt: JobAttempt) -> None:
+        while True:
+            self._epoch += 1
+            started = time.monotonic()
+            self.figures.epoch_started()
+            plan, order = self._plan(attempt)
+            planned = time.monotonic()
+            reports = attempt.run_epoch(plan)
+            self._alignment.observe(reports)
+            self._sources.observe(reports)
+            ran = time.monotonic()
+            self._pacer.observe(
+                self._work_s(attempt), max(r.records_read for r in reports if r.source)
+            )
+            finished = all(r.finished for r in reports)
+            self._collected.epoch_ended(self._epoch, final=not self._options.checkpoints.enabled)
+            if plan.commit is not None and any(r.committables for r in reports):
+                self._commits.begin(plan.commit)
+                attempt.commit(plan.commit)
+                if finished:
+                    attempt.wait_for_commit(plan.commit)
+            self._global_commits.commit(attempt.committed)
+            times = EpochTimes(started, planned, ran, time.monotonic())
+            self.figures.epoch_ended(plan, times, reports)
+            self._tell(EpochSummary(self._epoch, ran - started, reports, self.job_graph))
+            if order is not None and order.ends_attempt and self._ended_by(order, attempt):
+                assert plan.checkpoint is not None
+                attempt.wait_for_commit(plan.checkpoint.checkpoint)
+                return
+            if finished:
+                self._take_final_checkpoint(attempt)
+                return
+            self._wait_for_work(attempt, reports)
+
+    def _ended_by(self, order: SavepointOrder, attempt: JobAttempt) -> bool:
+        """Wait for the snapshot that ends the attempt; one that failed lets the job go on."""
+        while not order.done.done():
+            now = now_ms()
+            attempt.wait_for(order.done, _seconds_until(self.checkpoints.next_due(now), now))
+            self._expire()
+        failed = order.done.exception() is not None
+        if failed and order.drain:
+            order.done.result()
+        if not failed and order.rescaled is not None:
+            self._rescaling = order
+        return not failed
+
+    def _take_final_checkpoint(self, attempt: JobAttempt) -> None:
+        """Nothing follows: have a last checkpoint taken, and end when its sinks have committed."""
+        checkpoints = self.checkpoints
+        if not self._options.checkpoints.enabled:
+            return
+        while True:
+            while not attempt.wait_until(lambda: not checkpoints.under_way, _LOOK_S):
+                self._expire()
+            latest = checkpoints.store.latest
+            if latest is not None and latest.final:
+                attempt.wait_for_commit(latest.checkpoint)
+                return
+            request = checkpoints.begin_final(now_ms(), self._sources.snapshot())
+            self._collected.planned(request.checkpoint, self._epoch)
+            attempt.take_snapshots(request)
+
+    def _plan(self, attempt: JobAttempt) -> tuple[EpochPlan, SavepointOrder | None]:
+        self._expire()
+        splits = self._sources.discover(steady_ms())
+        begun = self.checkpoints.begin(now_ms(), self._sources.snapshot())
+        request, order = begun if begun is not None else (None, None)
+        if request is not None:
+            self._collected.planned(request.checkpoint, self._epoch)
+        uncovered = request is None and not self._options.checkpoints.enabled
+        plan = EpochPlan(
+            EpochId(self._epoch),
+            attempt.incarnation,
+            self._pacer.max_records,
+            self._pacer.max_read_ms,
+            splits,
+            self._sources.finished_vertices,
+            request,
+            self.checkpoints.begin_commit() if uncovered else None,
+            drain=order is not None and order.drain,
+            max_watermarks=self._alignment.limits(steady_ms()),
+        )
+        return plan, order
+
+    def _tell(self, summary: EpochSummary) -> None:
+        self.last_epoch = summary
+        for report in summary.reports:
+            if report.finished:
+                key = (report.vertex, SubtaskIndex(report.subtask))
+                self.execution.subtasks[key].move_to(ExecutionState.FINISHED)
+        if self._on_epoch is not None:
+            self._on_epoch(summary)
+
+    def _work_s(self, attempt: JobAttempt) -> float:
+        """How long subtasks worked in the last epoch.
+
+        Levels wait for each other, the subtasks of one level do not.
+        """
+        slowest = (
+            max(attempt.reports[p.vertex, p.subtask].busy_ms for p in partitions)
+            for partitions in self.physical.levels
+        )
+        return sum(slowest) / 1000
+
+    def _wait_for_work(self, attempt: JobAttempt, reports: tuple[EpochReport, ...]) -> None:
+        """Sleep until there is something to do; no Spark job runs meanwhile."""
+        self._collected.wait_while_full(self._cancelling)
+        attempt.wait(lambda: self._time_left_s(reports))
+
+    def _time_left_s(self, reports: tuple[EpochReport, ...]) -> float | None:
+        """How long nothing is due."""
+        now, steady = now_ms(), steady_ms()
+        left = [_seconds_until(r.wake_up_at, now) for r in reports if not r.finished]
+        left.append(_seconds_until(self.checkpoints.next_due(now), now))
+        left.append(_seconds_until(self._sources.next_discovery(steady), steady))
+        left.append(_seconds_until(self._alignment.resume_at(), steady))
+        return min((s for s in left if s is not None), default=None)
+
+    def _finish(self, error: JobExecutionError | None) -> None:
+        status = JobStatus.FINISHED if error is None else JobStatus.FAILED
+        if isinstance(error, JobCancelledError):
+            status = JobStatus.CANCELED
+        self.execution.move_all(
+            ExecutionState.FINISHED if error is None else ExecutionState.CANCELED
+        )
+        self._clean_up(status)
+        if status is JobStatus.FAILED:
+            self.history.move_to(JobStatus.FAILING)
+        self.history.move_to(status)
+        _log.info("job %s (%s) is %s", self._id, self.job_graph.job_name, status.name)
+        self._collected.end(error)
+        if self._rescaling is not None:
+            self._rescaling.resumed.set_exception(error or self._ended_already())
+        if error is not None:
+            self._result.set_exception(error)
+        else:
+            runtime_ms = int((time.monotonic() - self._started) * 1000)
+            self._result.set_result(JobExecutionResult(self._id, runtime_ms, self._accumulators))
+
+    def _clean_up(self, status: JobStatus) -> None:
+        """Checkpoints go with the job, unless it failed or the user wants them kept."""
+        keep = status is JobStatus.FAILED or (
+            status is JobStatus.CANCELED and self._options.checkpoints.keep_on_cancellation
+        )
+        if not keep:
+            self.checkpoints.store.clear()
+        checkpoints = self._options.checkpoints
+        if checkpoints.local_recovery:
+            LocalCopies.remove_job(checkpoints.local_directory, self._id.to_hex_string())
+        if self._temporary is not None:
+            self._temporary.remove()
+
+    # Messages of slots, on other threads.
+
+    def _on_output(self, incarnation: int, message: m.Printed | m.Collected) -> None:
+        if isinstance(message, m.Printed):
+            self._terminal.write(message.text, message.to_stderr)
+            self._slot_logs.write(message.slot, message.text)
+        else:
+            self._collected.put(incarnation, message)
+
+    def _on_snapshot(self, part: m.Snapshotted) -> None:
+        error = self.checkpoints.on_snapshot(part, now_ms())
+        if error is not None and self.attempt is not None:
+            self.attempt.fail(str(error))
+
+    def _expire(self) -> None:
+        """Give up checkpoints that take too long, and with too many of them the attempt."""
+        error = self.checkpoints.expire()
+        if error is not None and self.attempt is not None:
+            self.attempt.fail(str(error))
+
+    def _on_checkpoint_end(self, checkpoint: CheckpointId, completed: bool) -> None:
+        if completed:
+            oldest = self.checkpoints.store.completed[0].checkpoint
+            self._collected.checkpoint_completed(checkpoint, oldest)
+            self._record(self._commits.begin, checkpoint)
+        if self.attempt is not None:
+            self.attempt.checkpoint_ended(checkpoint, completed)
+
+    def _on_committed(self, checkpoint: CheckpointId) -> None:
+        self._record(self._commits.finish, checkpoint)
+
+    def _record(self, how: Callable[[CheckpointId], None], checkpoint: CheckpointId) -> None:
+        try:
+            how(checkpoint)
+        except OSError as error:
+            if self.attempt is not None:
+                self.attempt.fail(f"the commit marker cannot be written: {error}")
+
+    # Errors.
+
+    def _as_error(self, raised: BaseException) -> JobExecutionError:
+        return job_error(raised, self._id.to_hex_string(), self.job_graph.job_name)
+
+
+def _seconds_until(due_ms: int | None, now_ms: int) -> float | None:
+    """How long to wait: whoever waits must not look at a clock again that may be set meanwhile."""
+    return None if due_ms is None else max(due_ms - now_ms, 0) / 1000
+
+
+def _scale(job_graph: JobGraph | None) -> list[tuple[str, int]]:
+    return [(v.id, v.parallelism) for v in job_graph.vertices] if job_graph else []
+
+
+def _merged(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Values of accumulators, merged over subtasks."""
+    merged: dict[str, Any] = {}
+    for part in parts:
+        for name, accumulator in part.items():
+            if name in merged:
+                merged[name].merge(accumulator)
+            else:
+                merged[name] = accumulator.clone()
+    return {name: accumulator.get_local_value() for name, accumulator in merged.items()}

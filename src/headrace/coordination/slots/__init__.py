@@ -1,0 +1,1 @@
+"""The driver's end of the slots: what they need to start, their connections, questions to them."""

@@ -1,0 +1,1 @@
+"""The process of a slot: how it starts, what is said to it, and what can be asked of it."""

@@ -1,0 +1,77 @@
+"""The budget of epochs follows what was measured."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.coordination.job.epoch_pacer import EpochPacer
+
+
+def test_the_first_epoch_is_small() -> None:
+    assert EpochPacer(1.0).max_records == 2_000
+    assert EpochPacer(1.0, max_records=10).max_records == 10
+
+
+def test_a_fast_program_reads_more() -> None:
+    pacer = EpochPacer(1.0)
+    pacer.observe(0.01, 2_000)
+    assert pacer.max_records > 2_000
+
+
+def test_a_slow_program_reads_less() -> None:
+    pacer = EpochPacer(1.0)
+    pacer.observe(100.0, 2_000)
+    assert pacer.max_records < 2_000
+
+
+def test_the_budget_never_leaves_its_bounds() -> None:
+    pacer = EpochPacer(1.0, max_records=50)
+    for work_s, share in ((0.001, 1.0), (1_000.0, 1.0), (1_000.0, 0.02), (5.0, 0.1)):
+        pacer.observe(work_s, max(int(pacer.max_records * share), 1))
+        assert 1 <= pacer.max_records <= 50
+
+
+def test_a_source_that_ran_dry_in_good_time_tells_nothing() -> None:
+    pacer = EpochPacer(1.0)
+    pacer.observe(0.01, 5)
+    assert pacer.max_records == 2_000
+
+
+def test_an_epoch_without_records_tells_nothing() -> None:
+    pacer = EpochPacer(1.0)
+    pacer.observe(50.0, 0)
+    assert pacer.max_records == 2_000
+
+
+@pytest.mark.parametrize("rate", [1_000, 50_000, 2_000_000])
+def test_the_budget_settles_at_the_rate_of_the_program(rate: int) -> None:
+    pacer = EpochPacer(0.5)
+    for _ in range(30):
+        pacer.observe(pacer.max_records / rate, pacer.max_records)
+    seconds = pacer.max_records / rate
+    assert 0.4 <= seconds <= 3.0
+    before = pacer.max_records
+    pacer.observe(pacer.max_records / rate, pacer.max_records)
+    assert pacer.max_records == pytest.approx(before, rel=0.1)
+
+
+def test_one_epoch_changes_the_budget_by_no_more_than_a_factor() -> None:
+    pacer = EpochPacer(1.0)
+    pacer.observe(1e-9, 2_000)
+    assert pacer.max_records <= 2_000 * 1_000
+    pacer = EpochPacer(1.0)
+    pacer.observe(1e9, 2_000)
+    assert pacer.max_records >= 2_000 / 10
+
+
+def test_a_source_reads_for_the_target_at_most() -> None:
+    assert EpochPacer(0.25).max_read_ms == 250
+    assert EpochPacer(0.0).max_read_ms == 50
+
+
+def test_without_an_exchange_only_time_limits_an_epoch() -> None:
+    pacer = EpochPacer(1.0, exchanges=False)
+    before = pacer.max_records
+    pacer.observe(50.0, 2_000)
+    assert pacer.max_records == before >= 1_000_000_000
+    assert EpochPacer(1.0, 10, exchanges=False).max_records == 10

@@ -1,0 +1,165 @@
+"""Partitioners: every record arrives where it should, once, and in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.common.errors import HeadraceError
+from headrace.graph import partitioning as p
+from headrace.runtime.batch import Batch
+from headrace.runtime.exchange.routing import connected_receivers, connected_senders, make_router
+from headrace.runtime.failure import UserCodeFailure
+from headrace.runtime.key_groups import key_group_of, subtask_of_group
+
+VALUES = [(k % 7, k) for k in range(50)]
+
+
+def by_key(value: Any) -> Any:
+    return value[0]
+
+
+PARTITIONINGS = [
+    p.Rebalance(),
+    p.Rescale(),
+    p.Shuffle(),
+    p.Global(),
+    p.Broadcast(),
+    p.Keyed(by_key),
+    p.Custom(lambda key, n: key % n, by_key),
+]
+
+
+def route(
+    partitioning: p.Partitioning,
+    batches: list[Batch],
+    receivers: int,
+    sender: int = 0,
+    senders: int = 1,
+) -> dict[int, list[Any]]:
+    router = make_router(partitioning, sender, senders, receivers, 128)
+    received: dict[int, list[Any]] = {}
+    for batch in batches:
+        for target, part in router(batch):
+            stamps = part.timestamps or [None] * len(part)
+            received.setdefault(target, []).extend(zip(part.values, stamps, strict=True))
+    return received
+
+
+@pytest.mark.parametrize("partitioning", PARTITIONINGS, ids=lambda x: x.ship_strategy)
+@pytest.mark.parametrize("receivers", [1, 2, 3, 5])
+@pytest.mark.parametrize("timed", [False, True])
+def test_every_record_arrives_once_and_in_order(
+    partitioning: p.Partitioning, receivers: int, timed: bool
+) -> None:
+    batches = [
+        Batch(VALUES[s : s + n], [k for _, k in VALUES[s : s + n]] if timed else None)
+        for s, n in ((0, 1), (1, 10), (11, 2), (13, 37))
+    ]
+    received = route(partitioning, batches, receivers)
+    assert set(received) <= set(range(receivers))
+    copies = receivers if isinstance(partitioning, p.Broadcast) else 1
+    everything = sorted(v for rows in received.values() for v, _ in rows)
+    assert everything == sorted(VALUES * copies)
+    for rows in received.values():
+        numbers = [k for (_, k), _ in rows]
+        assert numbers == sorted(numbers)
+        assert [stamp for _, stamp in rows] == (numbers if timed else [None] * len(rows))
+
+
+def test_rebalance_deals_out_in_turn_over_batches() -> None:
+    batches = [Batch([0]), Batch([1, 2]), Batch([3]), Batch([4, 5, 6, 7])]
+    received = route(p.Rebalance(), batches, 3)
+    assert {t: [v for v, _ in rows] for t, rows in received.items()} == {
+        0: [0, 3, 6],
+        1: [1, 4, 7],
+        2: [2, 5],
+    }
+
+
+def test_shuffle_reaches_everybody() -> None:
+    received = route(p.Shuffle(), [Batch(list(range(1_000)))], 4)
+    assert all(150 < len(rows) < 350 for rows in received.values())
+    assert len(received) == 4
+
+
+def test_global_sends_all_to_the_first() -> None:
+    assert set(route(p.Global(), [Batch(VALUES)], 4)) == {0}
+
+
+@pytest.mark.parametrize("receivers", [1, 2, 3])
+def test_keyed_records_carry_their_key_to_its_owner(receivers: int) -> None:
+    router = make_router(p.Keyed(by_key), 0, 1, receivers, 128)
+    for target, part in router(Batch(VALUES, list(range(50)))):
+        assert part.keys == [v[0] for v in part.values]
+        for key in part.keys:
+            assert subtask_of_group(key_group_of(key, 128), receivers, 128) == target
+
+
+@pytest.mark.parametrize("receivers", [1, 2, 3])
+def test_keys_that_cannot_be_hashed_have_an_owner_too(receivers: int) -> None:
+    router = make_router(p.Keyed(lambda v: [v[0]]), 0, 1, receivers, 128)
+    owner: dict[int, int] = {}
+    for target, part in router(Batch(VALUES)):
+        for value in part.values:
+            assert owner.setdefault(value[0], target) == target
+    assert len(owner) == 7
+
+
+@pytest.mark.parametrize("senders", [1, 2, 3, 4, 6, 7])
+@pytest.mark.parametrize("receivers", [1, 2, 3, 4, 6, 7])
+def test_rescale_connects_everybody_with_a_few(senders: int, receivers: int) -> None:
+    reached = [connected_receivers(p.Rescale(), s, senders, receivers) for s in range(senders)]
+    assert {r for targets in reached for r in targets} == set(range(receivers))
+    sizes = [len(targets) for targets in reached]
+    assert max(sizes) - min(sizes) <= 1
+    if receivers >= senders:
+        assert sum(sizes) == receivers
+    else:
+        assert sizes == [1] * senders
+    for receiver in range(receivers):
+        from_ = connected_senders(p.Rescale(), receiver, senders, receivers)
+        assert from_ == [s for s, targets in enumerate(reached) if receiver in targets]
+        assert from_
+
+
+def test_rescale_stays_within_its_share() -> None:
+    received = route(p.Rescale(), [Batch(list(range(6)))], receivers=4, sender=1, senders=2)
+    assert {t: [v for v, _ in rows] for t, rows in received.items()} == {2: [0, 2, 4], 3: [1, 3, 5]}
+
+
+def test_forward_stays_in_its_subtask() -> None:
+    assert set(route(p.Forward(), [Batch([1])], receivers=3, sender=2, senders=3)) == {2}
+
+
+def test_all_partitionings_but_pointwise_ones_connect_all() -> None:
+    for partitioning in PARTITIONINGS:
+        if not partitioning.pointwise:
+            assert connected_receivers(partitioning, 1, 3, 5) == range(5)
+            assert connected_senders(partitioning, 4, 3, 5) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("wrong", [-1, 2, "0", None, 1.0])
+def test_a_partitioner_must_name_a_subtask(wrong: Any) -> None:
+    router = make_router(p.Custom(lambda key, n: wrong, by_key), 0, 1, 2, 128)
+    with pytest.raises(UserCodeFailure) as caught:
+        list(router(Batch([(1, "a")])))
+    assert isinstance(caught.value.cause, HeadraceError)
+    assert "from 0 to 1" in str(caught.value.cause)
+    assert caught.value.record == "(1, 'a')"
+
+
+def test_an_error_in_a_partitioner_names_the_record() -> None:
+    router = make_router(p.Custom(lambda key, n: 0, lambda v: v["k"]), 0, 1, 2, 128)
+    with pytest.raises(UserCodeFailure) as caught:
+        list(router(Batch([{"k": 1}, {"x": 2}])))
+    assert caught.value.record == "{'x': 2}"
+    assert caught.value.where == "partition_custom"
+
+
+def test_routing_leaves_the_batch_as_it_was() -> None:
+    for partitioning in PARTITIONINGS:
+        batch = Batch(list(VALUES), list(range(50)))
+        list(make_router(partitioning, 0, 1, 3, 128)(batch))
+        assert (batch.values, batch.timestamps, batch.keys) == (VALUES, list(range(50)), None)
