@@ -564,3 +564,9 @@ WITH j AS (SELECT a.id, a.item, a.et FROM orders AS a JOIN shuffled AS s ON a.it
 WITH j AS (SELECT a.id, a.item, a.et FROM orders AS a JOIN shuffled AS s ON a.item = s.k) SELECT * FROM j MATCH_RECOGNIZE (PARTITION BY item ORDER BY et MEASURES A.id AS a PATTERN (A) DEFINE A AS A.id > 0);
 -- at: et
 -- says: You must specify either rowtime or proctime for order by as the first one.
+SELECT t.id FROM TABLE(TUMBLE(TABLE ticker, DESCRIPTOR(pt), INTERVAL '1' DAY)) AS t JOIN TABLE(TUMBLE(TABLE ticker, DESCRIPTOR(pt), INTERVAL '1' DAY)) AS u ON t.window_start = u.window_start AND t.window_end = u.window_end;
+-- at: JOIN TABLE(TUMBLE(TABLE ticker, DESCRIPTOR(pt), INTERVAL '1' DAY)) AS u ON t.window_start = u.window_start AND t.window_end = u.window_end
+-- says: Processing time Window Join is not supported yet.
+SELECT * FROM TABLE(TUMBLE(TABLE (SELECT id, et FROM orders), DESCRIPTOR(et), INTERVAL '10' SECOND));
+-- at: (
+-- says: TABLE takes a name; a query stands there without TABLE: (SELECT ...)

@@ -33,3 +33,6 @@ CREATE VIEW newest AS SELECT k, v, et FROM (SELECT *, ROW_NUMBER() OVER (PARTITI
 CREATE VIEW dear_rates AS SELECT item, rate, et FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY et DESC) AS n FROM rates) WHERE n = 1 AND rate > 2;
 CREATE VIEW valued AS SELECT o.id, o.item, o.price, o.et, r.rate FROM orders AS o JOIN rates FOR SYSTEM_TIME AS OF o.et AS r ON o.item = r.item;
 CREATE VIEW regular AS SELECT o.id, o.et, r.rate FROM orders AS o JOIN rates AS r ON o.item = r.item;
+CREATE VIEW ow AS SELECT * FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(et), INTERVAL '10' SECOND));
+CREATE VIEW sw AS SELECT * FROM TABLE(TUMBLE(TABLE shuffled, DESCRIPTOR(et), INTERVAL '10' SECOND)) WHERE id <> 10;
+CREATE VIEW joined_windows AS SELECT o.id, s.id AS other, o.window_time AS rt FROM ow AS o JOIN sw AS s ON o.window_start = s.window_start AND o.window_end = s.window_end;

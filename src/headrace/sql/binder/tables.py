@@ -147,8 +147,12 @@ class TableBinder:
             return bind_leading_call(self.context, call)
         given = self._arguments(name, call)
         data = given["DATA"]
+        if isinstance(data, exp.Subquery):
+            data = TableArgument(this=data)
         if not isinstance(data, TableArgument):
-            raise self.context.error(f"{name} takes a table first: TABLE t", span_of(call))
+            raise self.context.error(
+                f"{name} takes a table first: TABLE t, or (SELECT ...)", span_of(call)
+            )
         plan = self._table_argument(data)
         return self._window(name, given, data, plan, call)
 

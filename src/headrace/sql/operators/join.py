@@ -29,13 +29,18 @@ class PairCondition:
         self._operator = operator
         self.close = self._code.close
 
-    def fulfilled(self, pairs: list[Row]) -> list[bool]:
-        """For each pair, as one row, whether it does."""
+    def kept(self, pairs: list[Row]) -> list[Row]:
+        """The pairs that do, each as one row, in their order."""
         try:
-            kept = iter(self._code.run(pairs))
+            found: list[Row] = self._code.run(pairs)
+            return found
         except Exception as error:
             raise self._operator.failed_in(self._code.run, pairs, error) from error
-        # The code drops pairs and keeps the others as they are, in their order.
+
+    def fulfilled(self, pairs: list[Row]) -> list[bool]:
+        """For each pair whether it does."""
+        # The code drops pairs and keeps the others as they are.
+        kept = iter(self.kept(pairs))
         found: list[bool] = []
         following = next(kept, None)
         for pair in pairs:

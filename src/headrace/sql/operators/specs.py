@@ -532,6 +532,32 @@ class IntervalJoinSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class WindowJoinSpec(OperatorSpec):
+    """Rows of two relations with equal keys in the same window, which is part of the keys.
+
+    Attributes:
+        left: The left side.
+        right: The right side.
+        ends: The column of each side with the end of the window.
+        zone: The zone whose clock windows follow; None if they follow UTC.
+        null_safe: For each key whether NULL equals NULL there.
+        condition: Keeps the pairs that fulfil more than that.
+        semi: Rows of the left side alone come out: those with a partner, or if False those without.
+    """
+
+    left: JoinSide
+    right: JoinSide
+    ends: tuple[int, int]
+    zone: str | None
+    null_safe: tuple[bool, ...]
+    condition: GeneratedCode | None = None
+    semi: bool | None = None
+
+    kind: ClassVar[str] = "WindowJoin"
+    operator: ClassVar[str] = f"{_PACKAGE}.window_join:WindowJoinOperator"
+
+
+@dataclass(frozen=True)
 class SemiJoinSpec(OperatorSpec):
     """IN and EXISTS, or with `anti` their opposites; rows have their kind if `changelog`."""
 

@@ -29,7 +29,7 @@ class TypeNode(exp.Expression):
 
 
 class TableArgument(exp.Expression):
-    """`TABLE t [PARTITION BY (...)]` as an argument of a function."""
+    """`TABLE t` or `(SELECT ...)` as an argument of a function, perhaps with PARTITION BY."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "partition": False}
 
@@ -129,24 +129,29 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
             return self.expression(NamedArgument(this=name, expression=self._parse_lambda()))
         if self._curr.token_type == TokenType.TABLE:
             return self.parse_table_argument()
-        return super()._parse_lambda(alias)
+        found = super()._parse_lambda(alias)
+        partition = self._parse_partition_of_argument() if isinstance(found, exp.Subquery) else None
+        if partition is None:
+            return found
+        return self.expression(TableArgument(this=found, partition=partition))
 
     def parse_table_argument(self) -> Any:
         self._advance()
-        table = self._parse_table() if self._at_paren() else self._parse_table_parts()
-        partition: list[Any] | None = None
-        if self._match_text_seq("PARTITION", "BY") or self._match(TokenType.PARTITION_BY):
-            wrapped = self._match(TokenType.L_PAREN)
-            if wrapped:
-                partition = self._parse_csv(self._parse_column)
-                self._match_r_paren()
-            else:
-                # Further arguments of the function follow: only one column without parentheses.
-                partition = [self._parse_column()]
+        if self._curr and self._curr.token_type == TokenType.L_PAREN:
+            self.raise_error("TABLE takes a name; a query stands there without TABLE: (SELECT ...)")
+        table = self._parse_table_parts()
+        partition = self._parse_partition_of_argument()
         return self.expression(TableArgument(this=table, partition=partition))
 
-    def _at_paren(self) -> bool:
-        return bool(self._curr and self._curr.token_type == TokenType.L_PAREN)
+    def _parse_partition_of_argument(self) -> list[Any] | None:
+        if not (self._match_text_seq("PARTITION", "BY") or self._match(TokenType.PARTITION_BY)):
+            return None
+        if not self._match(TokenType.L_PAREN):
+            # Further arguments of the function follow: only one column without parentheses.
+            return [self._parse_column()]
+        columns = self._parse_csv(self._parse_column)
+        self._match_r_paren()
+        return columns
 
     def call(self, name: str, *args: Any) -> Any:
         return self.expression(exp.Anonymous(this=name, expressions=list(args)))

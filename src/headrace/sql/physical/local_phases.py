@@ -68,5 +68,4 @@ def _grows(node: n.Rank, settings: PlanSettings) -> bool:
 def zoned_windows(node: n.Rank) -> bool:
     """Whether the ends of the windows that rows are ranked in follow the session's clock."""
     found = None if node.window is None else window_column(node.input, node.window[1])
-    source = None if found is None else found[0]
-    return isinstance(source, n.WindowTable | n.WindowAggregate) and source.window.zoned
+    return found is not None and found[0].window.zoned

@@ -6,7 +6,7 @@ from headrace.sql.physical.nodes import MarkInserts
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
-from headrace.sql.plan.joins import ScalarJoin, SemiJoin
+from headrace.sql.plan.joins import ScalarJoin, SemiJoin, WindowSemiJoin
 
 __all__ = ["mark_inserts"]
 
@@ -18,7 +18,7 @@ def mark_inserts(node: n.Node, settings: PlanSettings) -> n.Node:
     """
     mixed = isinstance(node, n.Union) and not is_append_only(node)
     always = isinstance(node, n.SetOperation | SemiJoin | ScalarJoin)
-    if settings.batch or not (mixed or always):
+    if settings.batch or not (mixed or always) or isinstance(node, WindowSemiJoin):
         return node
     return node.with_inputs(
         [MarkInserts(i.schema, i) if is_append_only(i) else i for i in node.inputs]

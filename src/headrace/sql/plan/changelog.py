@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.joins import IntervalJoin, Join, JoinKind, ScalarJoin, SemiJoin, TemporalJoin
+from headrace.sql.plan.joins import (
+    IntervalJoin,
+    Join,
+    JoinKind,
+    ScalarJoin,
+    SemiJoin,
+    TemporalJoin,
+    WindowJoin,
+    WindowSemiJoin,
+)
 
 __all__ = ["is_append_only"]
 
@@ -16,7 +25,7 @@ def is_append_only(node: n.Node) -> bool:
         return bool(getattr(node.source, "append_only", True))
     if isinstance(node, n.Aggregate | n.SetOperation):
         return False
-    if isinstance(node, IntervalJoin):
+    if isinstance(node, IntervalJoin | WindowJoin | WindowSemiJoin):
         return True
     if isinstance(node, TemporalJoin):
         return is_append_only(node.left)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 
 from headrace.sql.plan.expressions import Expression, Field, Schema, TimeAttribute
-from headrace.sql.plan.nodes import Node, TwoInputs
+from headrace.sql.plan.nodes import Node, TwoInputs, Window
 
 __all__ = [
     "IntervalJoin",
@@ -16,6 +16,8 @@ __all__ = [
     "SemiJoin",
     "TemporalJoin",
     "TimeBounds",
+    "WindowJoin",
+    "WindowSemiJoin",
 ]
 
 
@@ -130,6 +132,22 @@ class TemporalJoin(Join):
         return times.index(TimeAttribute.ROWTIME) if TimeAttribute.ROWTIME in times else None
 
 
+@dataclass(frozen=True, eq=False)
+class WindowJoin(Join):
+    """A join of rows in the same window, which come out when the window is over.
+
+    Start and end of the window are among the keys: where the input ends, it is a `Join`. `windows`
+    are those of both sides, whose time is the column of their ends; on streams they are the same.
+    """
+
+    windows: tuple[Window, Window] = field(kw_only=True)
+
+    @property
+    def window(self) -> Window:
+        """The windows that its rows are in."""
+        return self.windows[0]
+
+
 def _unique(name: str, taken: set[str]) -> str:
     """A name of its own: a number follows if another column has it, as Flink shows it."""
     number, unique = 0, name
@@ -151,6 +169,18 @@ class SemiJoin(TwoInputs):
     right_keys: tuple[int, ...]
     anti: bool = False
     null_aware: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class WindowSemiJoin(SemiJoin):
+    """The same for rows in the same window, which come out when the window is over."""
+
+    windows: tuple[Window, Window] = field(kw_only=True)
+
+    @property
+    def window(self) -> Window:
+        """The windows that its rows are in."""
+        return self.windows[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -194,6 +194,10 @@ class Window:
     event_time: bool = True
     zoned: bool = False
 
+    def attached(self, end: int) -> Window:
+        """The same windows where rows have them already: the column of their ends is the time."""
+        return replace(self, time=end, partition=())
+
     def text(self, names: Sequence[str]) -> str:
         """As plans show it."""
         parts = [f"time_col=[{names[self.time]}]", f"size=[{_duration(self.size)}]"]

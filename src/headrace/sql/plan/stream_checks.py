@@ -6,7 +6,12 @@ from headrace.common.errors import SqlError
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expressions import SortKey
-from headrace.sql.plan.joins import IntervalJoin, TemporalJoin
+from headrace.sql.plan.joins import (
+    IntervalJoin,
+    TemporalJoin,
+    WindowJoin,
+    WindowSemiJoin,
+)
 from headrace.sql.plan.match import Match
 from headrace.sql.plan.temporal_checks import check_temporal
 from headrace.sql.plan.time_attributes import time_of
@@ -22,6 +27,8 @@ def check_stream(plan: n.Node) -> None:
         _check_inserts(plan)
     if isinstance(plan, n.WindowTable | n.WindowAggregate):
         _check_window(plan)
+    elif isinstance(plan, WindowJoin | WindowSemiJoin) and not plan.window.event_time:
+        raise _refused(plan, "Processing time Window Join is not supported yet.")
     elif isinstance(plan, Match) and _is_lost(plan.input, plan.order[0].index):
         raise _refused(
             plan, "You must specify either rowtime or proctime for order by as the first one."
@@ -53,6 +60,8 @@ _NEEDS_INSERTS = (
     n.WindowTable,
     n.Deduplicate,
     IntervalJoin,
+    WindowJoin,
+    WindowSemiJoin,
     Match,
 )
 

@@ -9,7 +9,14 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expression_text import expression_text
 from headrace.sql.plan.expressions import AggregateCall, SortKey
-from headrace.sql.plan.joins import IntervalJoin, Join, SemiJoin, TemporalJoin
+from headrace.sql.plan.joins import (
+    IntervalJoin,
+    Join,
+    SemiJoin,
+    TemporalJoin,
+    WindowJoin,
+    WindowSemiJoin,
+)
 from headrace.sql.plan.match import Match
 
 __all__ = ["plan_text"]
@@ -126,9 +133,12 @@ def _join_parts(node: Join) -> list[str]:
     return [f"joinType=[{node.kind.value}]", *_times(node), f"where=[{where}]"]
 
 
-def _times(node: Join) -> list[str]:
+def _times(node: Join | SemiJoin) -> list[str]:
     if isinstance(node, TemporalJoin):
         return [f"asOf=[{node.schema.names[node.as_of]}]"]
+    if isinstance(node, WindowJoin | WindowSemiJoin):
+        windows = zip(("left", "right"), node.windows, node.inputs, strict=True)
+        return [f"{side}Window=[{w.text(below.schema.names)}]" for side, w, below in windows]
     if not isinstance(node, IntervalJoin):
         return []
     b = node.bounds
@@ -191,7 +201,7 @@ def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
         on = (
             f"{names[i]} = {right[j]}" for i, j in zip(node.left_keys, node.right_keys, strict=True)
         )
-        return [f"joinType=[{kind}]", f"on=[{', '.join(on)}]"]
+        return [f"joinType=[{kind}]", *_times(node), f"on=[{', '.join(on)}]"]
     if isinstance(node, n.Expand):
         sets = ", ".join("{" + _names(names, sorted(s)) + "}" for s in node.sets)
         return [f"sets=[{sets}]"]

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Column, TimeAttribute
-from headrace.sql.plan.joins import IntervalJoin, Join, ScalarJoin, SemiJoin, TemporalJoin
+from headrace.sql.plan.joins import (
+    IntervalJoin,
+    Join,
+    ScalarJoin,
+    SemiJoin,
+    TemporalJoin,
+    WindowJoin,
+)
 
 __all__ = ["time_of"]
 
@@ -38,7 +45,9 @@ def time_of(node: n.Node, column: int) -> TimeAttribute | None:
         # Those of a version say when it began, which may be long ago.
         return time_of(node.left, column) if column < len(node.left.schema) else None
     if isinstance(node, Join):
-        if not isinstance(node, IntervalJoin) or found is not node.time:
+        if not isinstance(node, WindowJoin) and not (
+            isinstance(node, IntervalJoin) and found is node.time
+        ):
             return None
         width = len(node.left.schema)
         return time_of(node.left, column) if column < width else time_of(node.right, column - width)

@@ -18,6 +18,7 @@ from headrace.sql.rules.split_batched import split_batched
 from headrace.sql.rules.split_distinct import split_distinct
 from headrace.sql.rules.versions import versions
 from headrace.sql.rules.window_aggregate import window_aggregate
+from headrace.sql.rules.window_joins import window_joins
 
 __all__ = ["PASSES", "Rule", "optimize"]
 
@@ -28,11 +29,10 @@ PASSES: tuple[tuple[Rule, ...], ...] = (
     (merge_projections,),
     (join_filters,),
     (join_keys,),
-    (interval_joins,),
     (merge_projections,),
-    # An aggregate may be of the best rows of windows, and these of an aggregate: each node gets
-    # both before those above it.
-    (window_aggregate, rank_filter),
+    # An aggregate may be of the best rows of windows, these of a join, and that of aggregates: each
+    # node gets all before those above it.
+    (window_aggregate, rank_filter, window_joins, interval_joins),
     (split_distinct,),
     (merge_projections,),
     (rank_number,),

@@ -8,7 +8,7 @@ from headrace.sql.parser.excerpts import Excerpt
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import AggregateCall, Expression, Field, Schema, columns_used
 from headrace.sql.rules.merge_projections import substitute
-from headrace.sql.rules.window_columns import window_column
+from headrace.sql.rules.window_columns import Windowed, window_column
 
 
 def window_aggregate(node: n.Node) -> n.Node:
@@ -114,12 +114,10 @@ def _lifted(node: n.Node, source: n.Node) -> tuple[tuple[Expression, ...], list[
 
 
 def _attached(
-    node: n.Aggregate, source: n.Node, keys: tuple[int, ...], names: dict[str, int]
+    node: n.Aggregate, source: Windowed, keys: tuple[int, ...], names: dict[str, int]
 ) -> n.Node:
     """The aggregate on rows that know their window; its start is a key like others."""
-    base = source.window if isinstance(source, n.WindowTable | n.WindowAggregate) else None
-    assert base is not None
-    window = replace(base, time=names["end"])
+    window = source.window.attached(names["end"])
     keys = (*keys, names["start"])
     names = {p: g for p, g in names.items() if p != "start"}
     return _finished(node, node.input, window, keys, node.calls, keys, names, True, source.origin)

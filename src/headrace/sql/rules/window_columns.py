@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Column
+from headrace.sql.plan.joins import WindowJoin, WindowSemiJoin
 
 PROPERTIES = ("start", "end", "time")
 
+Windowed = n.WindowTable | n.WindowAggregate | WindowJoin | WindowSemiJoin
+"""Nodes whose rows have a window, and which say what windows these are."""
 
-def window_column(node: n.Node, index: int) -> tuple[n.Node, str] | None:
+
+def window_column(node: n.Node, index: int) -> tuple[Windowed, str] | None:
     """The node that made a window's column, and which of its columns it is."""
     if isinstance(node, n.WindowTable):
         offset = index - len(node.input.schema)
@@ -31,4 +35,20 @@ def window_column(node: n.Node, index: int) -> tuple[n.Node, str] | None:
         return window_column(node.input, index)
     if isinstance(node, n.Rank) and node.window is not None and index < len(node.input.schema):
         return window_column(node.input, index)
+    if isinstance(node, WindowSemiJoin):
+        return _of_side(node, node.left, index)
+    if isinstance(node, WindowJoin):
+        # Rows without a partner are in a window of their own side alone.
+        width = len(node.left.schema)
+        if index < width:
+            return None if node.kind.keeps_right else _of_side(node, node.left, index)
+        return None if node.kind.keeps_left else _of_side(node, node.right, index - width)
     return None
+
+
+def _of_side(
+    node: WindowJoin | WindowSemiJoin, side: n.Node, index: int
+) -> tuple[Windowed, str] | None:
+    """A column of one side: both sides are in the same windows, those of the join."""
+    below = window_column(side, index)
+    return None if below is None else (node, below[1])

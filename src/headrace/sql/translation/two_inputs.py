@@ -8,7 +8,15 @@ from headrace.sql.operators import specs
 from headrace.sql.physical.nodes import Calc, Exchange
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.joins import IntervalJoin, Join, ScalarJoin, SemiJoin, TemporalJoin
+from headrace.sql.plan.joins import (
+    IntervalJoin,
+    Join,
+    ScalarJoin,
+    SemiJoin,
+    TemporalJoin,
+    WindowJoin,
+    WindowSemiJoin,
+)
 from headrace.sql.rules.interval_joins import is_time_bound
 from headrace.sql.rules.join_filters import conjuncts
 from headrace.sql.translation.operators import Operator, Table, emission_of, takes_changes
@@ -80,6 +88,36 @@ def _interval_join(node: IntervalJoin, settings: PlanSettings) -> Operator:
     return Operator("IntervalJoin", spec)
 
 
+def _window_join(node: WindowJoin, settings: PlanSettings) -> Operator:
+    if settings.batch:
+        return _join(node, settings)
+    left, right = node.windows
+    spec = specs.WindowJoinSpec(
+        specs.JoinSide(len(node.left.schema), False, node.kind.keeps_left),
+        specs.JoinSide(len(node.right.schema), False, node.kind.keeps_right),
+        (left.time, right.time),
+        settings.zone if left.zoned else None,
+        node.null_safe,
+        _condition(node, settings),
+    )
+    return Operator(spec.kind, spec)
+
+
+def _window_semi_join(node: WindowSemiJoin, settings: PlanSettings) -> Operator:
+    if settings.batch:
+        return _semi_join(node, settings)
+    left, right = node.windows
+    spec = specs.WindowJoinSpec(
+        specs.JoinSide(len(node.left.schema), False, False),
+        specs.JoinSide(len(node.right.schema), False, False),
+        (left.time, right.time),
+        settings.zone if left.zoned else None,
+        (False,) * len(node.left_keys),
+        semi=not node.anti,
+    )
+    return Operator(spec.kind, spec)
+
+
 def _side(node: n.Node, outer: bool, ttl_ms: int | None, settings: PlanSettings) -> specs.JoinSide:
     kept_ms = settings.state_ttl_ms if ttl_ms is None else ttl_ms
     return specs.JoinSide(len(node.schema), takes_changes(node, settings), outer, kept_ms)
@@ -111,6 +149,8 @@ OPERATORS: Table = {
     Join: _join,
     IntervalJoin: _interval_join,
     TemporalJoin: _temporal_join,
+    WindowJoin: _window_join,
+    WindowSemiJoin: _window_semi_join,
     n.SetOperation: _set_operation,
     SemiJoin: _semi_join,
     ScalarJoin: _scalar_join,
