@@ -441,9 +441,12 @@ EXPLAIN SELECT o.id FROM orders AS o JOIN ages FOR SYSTEM_TIME AS OF o.et AS r O
 EXPLAIN SELECT t.n FROM ticks AS t JOIN rates FOR SYSTEM_TIME AS OF t.rt AS r ON CAST(t.n AS STRING) = r.item;
 -- at: JOIN rates FOR SYSTEM_TIME AS OF t.rt AS r ON CAST(t.n AS STRING) = r.item
 -- says: Event-Time Temporal Table Join requires same rowtime type in left table and versioned table, but the rowtime types are TIMESTAMP_LTZ(3) *ROWTIME* and TIMESTAMP(3) *ROWTIME*.
-EXPLAIN SELECT t.id FROM ticker AS t JOIN ages FOR SYSTEM_TIME AS OF t.pt AS r ON t.symbol = r.name;
--- at: JOIN ages FOR SYSTEM_TIME AS OF t.pt AS r ON t.symbol = r.name
+EXPLAIN WITH oldest AS (SELECT name, MAX(age) AS age FROM people GROUP BY name) SELECT t.id FROM ticker AS t JOIN oldest FOR SYSTEM_TIME AS OF t.pt AS r ON t.symbol = r.name;
+-- at: JOIN oldest FOR SYSTEM_TIME AS OF t.pt AS r ON t.symbol = r.name
 -- says: Processing-time temporal join is not supported yet
+EXPLAIN SELECT t.id FROM ticker AS t JOIN ages FOR SYSTEM_TIME AS OF t.pt AS r ON t.symbol > r.name;
+-- at: JOIN ages FOR SYSTEM_TIME AS OF t.pt AS r ON t.symbol > r.name
+-- says: Temporal table join requires an equality condition on fields of table [default_catalog.default_database.ages].
 SELECT * FROM orders MATCH_RECOGNIZE (ORDER BY price MEASURES A.id AS a PATTERN (A B) DEFINE A AS A.price > 1);
 -- at: price
 -- says: You must specify either rowtime or proctime for order by as the first one.

@@ -22,6 +22,7 @@ RUN = {
     "docs/metrics.md",
     "docs/spark-tables.md",
     "docs/sql-gateway.md",
+    "docs/sql-lookups.md",
     "docs/sql.md",
     "docs/state-evolution.md",
     "docs/state-processor.md",

@@ -109,6 +109,18 @@ ASYNC_RETRY_DELAY = declare(
 ASYNC_ATTEMPTS = declare(
     "table.exec.async-scalar.max-attempts", _POSITIVE, 3, "How often a call is tried at most."
 )
+LOOKUP_CALLS = declare(
+    "table.exec.async-lookup.buffer-capacity", _POSITIVE, 100,
+    "How many asynchronous lookups run at the same time.",
+)  # fmt: skip
+LOOKUP_TIMEOUT = declare(
+    "table.exec.async-lookup.timeout", DURATION, "3 min",
+    "How long an asynchronous lookup may take.",
+)  # fmt: skip
+LOOKUP_OUTPUT_MODE = declare(
+    "table.exec.async-lookup.output-mode", choice("ORDERED", "ALLOW_UNORDERED"), "ORDERED",
+    "Accepted: rows stay in their order in both modes.",
+)  # fmt: skip
 
 # -- Sinks
 
@@ -135,9 +147,8 @@ UPSERT_MATERIALIZE = declare(
 # -- Flink's, without a meaning here
 
 _WITHOUT_MEANING = {
-    "there are no lookup joins, models or vectors": """
-        table.exec.async-lookup.buffer-capacity table.exec.async-lookup.key-ordered-enabled
-        table.exec.async-lookup.output-mode table.exec.async-lookup.timeout
+    "rows of a lookup join stay in their order": "table.exec.async-lookup.key-ordered-enabled",
+    "there are no models or vectors": """
         table.exec.async-ml-predict.max-concurrent-operations
         table.exec.async-ml-predict.output-mode table.exec.async-ml-predict.timeout
         table.exec.async-vector-search.max-concurrent-operations

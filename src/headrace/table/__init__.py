@@ -8,6 +8,7 @@ streams, `Table` is a relation, `expressions` writes columns and values, `DataTy
 from __future__ import annotations
 
 from headrace.common.types import Row, RowKind
+from headrace.sql.lookups.python_source import LookupTableSource
 from headrace.table.changelog_mode import ChangelogMode
 from headrace.table.compiled_plan import CompiledPlan
 from headrace.table.data_view import DataView, ListView, MapView
@@ -59,6 +60,7 @@ __all__ = [
     "GroupWindowedTable",
     "GroupedTable",
     "ListView",
+    "LookupTableSource",
     "MapView",
     "ModelDescriptor",
     "Module",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,6 +15,7 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.sql import statements as s
 from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog import CatalogManager, TableEntry
+from headrace.sql.lookups.python_source import as_lookup_source
 from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
 from headrace.sql.session.config import SessionConfig
@@ -154,6 +156,25 @@ class TableEnvironment(CatalogEnvironment):
     ) -> None:
         """Make a table known until the session ends."""
         self._session.catalogs.create_table(path_of(path), descriptor.entry(), True, ignoreIfExists)
+
+    def create_temporary_lookup_table(
+        self, path: str, schema: Schema, source: Any, options: dict[str, str] | None = None
+    ) -> None:
+        """Make a table known until the session ends whose rows Python code finds by key.
+
+        Join it with `FOR SYSTEM_TIME AS OF` a column of processing time.
+
+        Args:
+            path: Its name.
+            schema: Its columns.
+            source: A `LookupTableSource`, or a function or coroutine function of the keys.
+            options: Of its cache: `lookup.cache` and `lookup.partial-cache.*`.
+        """
+        descriptor = TableDescriptor.for_connector("python").schema(schema)
+        for key, value in (options or {}).items():
+            descriptor.option(key, value)
+        entry = replace(descriptor.build().entry(), object=as_lookup_source(source))
+        self._session.catalogs.create_table(path_of(path), entry, temporary=True)
 
     def create_temporary_view(
         self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any

@@ -41,6 +41,7 @@ class TableEntry:
         namespace: The catalog and database that were current when a view was made; names in its
             query without these are found there.
         plan: The plan of a view that the Table API made.
+        object: What a program registered as the table: a `LookupTableSource`.
     """
 
     columns: tuple[ColumnDefinition, ...] = ()
@@ -53,6 +54,7 @@ class TableEntry:
     view_text: str | None = None
     plan: Any = None
     namespace: tuple[str, str] | None = None
+    object: Any = None
 
     @property
     def is_view(self) -> bool:

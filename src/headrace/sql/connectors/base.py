@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from headrace.common.configuration import Configuration
 from headrace.common.errors import SqlError
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.spark_query import ParquetFiles, RowNumbers
@@ -16,6 +17,7 @@ from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.binder.context import suggestion
 from headrace.sql.connectors.watermark_options import WatermarkOptions
+from headrace.sql.lookups.tables import LookupLimits, LookupTable
 from headrace.sql.plan.expressions import Schema
 
 __all__ = ["TableContext", "TableFactory", "TableSink", "TableSource", "find_factory"]
@@ -27,6 +29,7 @@ _FACTORIES: dict[str, str] = {
     "filesystem": "headrace.sql.connectors.filesystem:FileSystemFactory",
     "jdbc": "headrace.sql.connectors.jdbc:JdbcFactory",
     "kafka": "headrace.sql.connectors.kafka:KafkaFactory",
+    "python": "headrace.sql.connectors.python:PythonFactory",
 }
 
 
@@ -43,6 +46,7 @@ class TableContext:
         primary_key: Names of columns.
         batch: Whether the session is in batch mode.
         zone: The session's time zone.
+        object: What a program registered as the table, if it did.
     """
 
     path: tuple[str, ...]
@@ -53,6 +57,7 @@ class TableContext:
     primary_key: tuple[str, ...] = ()
     batch: bool = False
     zone: str = "UTC"
+    object: Any = None
     _used: set[str] = field(default_factory=lambda: {"connector"})
 
     @property
@@ -129,6 +134,12 @@ class TableSource(ABC):
     #: Whether it makes watermarks by itself, for each of its splits: see `build_with_watermarks`.
     takes_watermarks = False
 
+    #: Whether it can find the rows of a key: see `lookup`.
+    looks_up = False
+
+    #: Whether several lookups of it can run at the same time.
+    looks_up_asynchronously = False
+
     #: What a table that makes watermarks says about them.
     watermark_options = WatermarkOptions()
 
@@ -150,6 +161,18 @@ class TableSource(ABC):
     def describe(self) -> str:
         """What EXPLAIN shows besides the table's name."""
         return ""
+
+    def lookup(
+        self, columns: Sequence[int], limits: LookupLimits, configuration: Configuration
+    ) -> LookupTable:
+        """How a slot finds the rows whose columns have given values, if it `looks_up`.
+
+        Args:
+            columns: The columns, by their place in the context's schema.
+            limits: How asynchronous lookups run, and how often keys without rows are tried.
+            configuration: That of the job.
+        """
+        raise NotImplementedError(f"{type(self).__name__} cannot look up rows")
 
     def spark_scan(self, columns: Sequence[int]) -> ParquetFiles | RowNumbers | None:
         """How Spark's JVM can read these columns in internal form; None if it cannot."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ from headrace.datastream.connectors.file_system import (
     FileFormat,
     FileSink,
     FileSource,
+    FileSourceBuilder,
     RollingPolicy,
     StreamFormat,
 )
@@ -37,6 +39,7 @@ from headrace.sql.connectors.file_partitions import (
 )
 from headrace.sql.connectors.file_rows import FileLayout, RowFiles, file_layout
 from headrace.sql.connectors.format_options import format_options
+from headrace.sql.connectors.lookup_options import LookupCaching
 from headrace.sql.connectors.partition_commit import (
     PartitionCommitSettings,
     partition_commit_settings,
@@ -45,6 +48,8 @@ from headrace.sql.connectors.partition_writer import PartitionedFileSink
 from headrace.sql.connectors.streams import by_columns, with_operator
 from headrace.sql.formats.avro import avro_codec
 from headrace.sql.formats.base import decoder_for, encoder_for
+from headrace.sql.lookups.full_cache import SourceRows
+from headrace.sql.lookups.tables import LookupLimits, LookupTable
 from headrace.sql.operators.specs import DecodeSpec, EncodeSpec
 from headrace.sql.plan.expressions import Schema
 from headrace.sql.types import CharType, DataType, RowType, VarCharType
@@ -67,23 +72,29 @@ class FileSystemFactory(TableFactory):
         path, format_ = self._common(context)
         interval = context.duration("source.monitor-interval")
         layout = file_layout(context)
+        caching = LookupCaching.of(context, "FULL")
+        if not caching.full:
+            raise SqlError(
+                f"files have no keys: 'lookup.cache' of table {context.name} can only be FULL"
+            )
         _known_sink_options(context)
         _parquet_options(context)
         if format_ == "parquet":
             context.check_all_used()
+            files = _parquet(layout.data_type)
             if layout.data_alone and interval is None:
-                return _ParquetTable(path, context.schema)
-            return _FileTable(path, RowFiles(_parquet(layout.data_type), None, layout), interval)
+                return _ParquetTable(path, files, caching, schema=context.schema)
+            return _FileTable(path, RowFiles(files, None, layout), caching, interval)
         options = format_options(context, format_)
         context.check_all_used()
         if format_ == "avro":
             rows = RowFiles(_avro_files(layout.data_type), _AvroRows(layout.data_type), layout)
-            return _FileTable(path, rows, interval)
+            return _FileTable(path, rows, caching, interval)
         decoder = decoder_for(format_, layout.data_type, options)
-        if layout.data_alone:
-            return _TextTable(path, decoder, interval)
         lines = StreamFormat.text_line_format()
-        return _FileTable(path, RowFiles(lines, decoder, layout), interval)
+        if layout.data_alone:
+            return _FileTable(path, lines, caching, interval, decoder)
+        return _FileTable(path, RowFiles(lines, decoder, layout), caching, interval)
 
     def create_sink(self, context: TableContext, overwrite: bool = False) -> TableSink:
         """Writes files into the directory `path`, and those of partitions below it."""
@@ -98,6 +109,7 @@ class FileSystemFactory(TableFactory):
         shuffled = context.boolean("sink.shuffle-by-partition.enable")
         parallelism = context.parallelism("sink.parallelism")
         context.option("source.monitor-interval")
+        context.with_prefix("lookup.")
         options = None if format_ == "parquet" else format_options(context, format_)
         context.check_all_used()
         buckets = BucketAssigner.base_path_bucket_assigner()
@@ -288,60 +300,57 @@ class _Records:
 
 
 @dataclass
-class _TextTable(TableSource):
+class _FileTable(TableSource):
+    """Files of any format, perhaps with columns of their paths and of themselves.
+
+    With a `decoder` the format gives lines, which it makes rows of.
+    """
+
     path: str
-    decoder: Any
-    interval: Any
+    format: FileFormat
+    caching: LookupCaching
+    interval: timedelta | None = None
+    decoder: Any = None
+    looks_up = True
 
     @property
     def bounded(self) -> bool:
         return self.interval is None
 
+    def _files(self) -> FileSourceBuilder:
+        if isinstance(self.format, BulkFormat):
+            return FileSource.for_bulk_file_format(self.format, self.path)
+        assert isinstance(self.format, StreamFormat)
+        return FileSource.for_record_stream_format(self.format, self.path)
+
     def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
-        lines = StreamFormat.text_line_format()
-        stream = _files(env, FileSource.for_record_stream_format(lines, self.path), self.interval)
+        builder = self._files()
+        if self.interval is not None:
+            builder.monitor_continuously(self.interval)
+        no_watermarks = WatermarkStrategy.no_watermarks()
+        stream = env.from_source(builder.build(), no_watermarks, "Source: filesystem")
+        if self.decoder is None:
+            return stream
         return with_operator(stream, "Decode", DecodeSpec(self.decoder))
+
+    def lookup(
+        self, columns: Sequence[int], limits: LookupLimits, configuration: Configuration
+    ) -> LookupTable:
+        source = self._files().build().for_configuration(configuration)
+        rows = SourceRows(source, list if self.decoder is None else self.decoder.decode)
+        return self.caching.of_all(rows, columns, limits)
 
 
 @dataclass
-class _ParquetTable(TableSource):
-    path: str
-    schema: Schema
+class _ParquetTable(_FileTable):
+    """Parquet files whose columns are those of the table; `schema` is given by keyword."""
 
-    def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
-        return _files(
-            env, FileSource.for_bulk_file_format(_parquet(self.schema.row_type), self.path)
-        )
+    schema: Schema = field(kw_only=True)
 
     def spark_scan(self, columns: Sequence[int]) -> ParquetFiles | None:
         from headrace.sql.connectors.parquet_scan import parquet_scan
 
         return parquet_scan(self.path, self.schema, columns)
-
-
-@dataclass
-class _FileTable(TableSource):
-    """Files of any format, with columns of their paths and of themselves."""
-
-    path: str
-    format: RowFiles
-    interval: Any
-
-    @property
-    def bounded(self) -> bool:
-        return self.interval is None
-
-    def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
-        return _files(env, FileSource.for_bulk_file_format(self.format, self.path), self.interval)
-
-
-def _files(env: StreamExecutionEnvironment, builder: Any, interval: Any = None) -> DataStream[Any]:
-    if interval is not None:
-        from headrace.common.time import Duration
-
-        builder.monitor_continuously(Duration.of_millis(int(interval.total_seconds() * 1000)))
-    no_watermarks = WatermarkStrategy.no_watermarks()
-    return env.from_source(builder.build(), no_watermarks, "Source: filesystem")
 
 
 @dataclass

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headrace.common.configuration import Configuration
 from headrace.common.errors import SqlError
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.jdbc import (
@@ -20,9 +22,14 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.sql.binder.context import suggestion
 from headrace.sql.connectors.base import TableContext, TableFactory, TableSink, TableSource
 from headrace.sql.connectors.jdbc_changes import ChangeSink
+from headrace.sql.connectors.jdbc_lookup import JdbcKeys
+from headrace.sql.connectors.jdbc_values import DriverRows, OfMySql
+from headrace.sql.connectors.lookup_options import LookupCaching
 from headrace.sql.connectors.streams import by_columns, internal_rows
+from headrace.sql.lookups.full_cache import SourceRows
+from headrace.sql.lookups.tables import LookupLimits, LookupTable
 from headrace.sql.plan.expressions import Schema
-from headrace.sql.types import BooleanType, DataType, DateType, IntegralType, TimestampType
+from headrace.sql.types import DateType, IntegralType, TimestampType
 
 __all__ = ["JdbcFactory"]
 
@@ -40,18 +47,6 @@ _OF_SOURCES = (
     f"{_SCAN}.upper-bound",
     "scan.fetch-size",
     "scan.auto-commit",
-)
-# These concern lookup joins alone.
-_OF_LOOKUPS = (
-    "lookup.cache",
-    "lookup.cache.caching-missing-key",
-    "lookup.cache.max-rows",
-    "lookup.cache.ttl",
-    "lookup.max-retries",
-    "lookup.partial-cache.cache-missing-key",
-    "lookup.partial-cache.expire-after-access",
-    "lookup.partial-cache.expire-after-write",
-    "lookup.partial-cache.max-rows",
 )
 
 
@@ -74,9 +69,12 @@ class JdbcFactory(TableFactory):
         parts = _parts(context)
         if parts is not None:
             builder.set_partition_column(*parts)
+        caching = LookupCaching.of(context)
+        retries = context.integer("lookup.max-retries", 3) or 0
         context.check_all_used()
         require_driver(options)
-        return _JdbcTable(builder.build(), context.schema, context.zone)
+        rows = DriverRows(options, context.schema, context.zone)
+        return _JdbcTable(builder.build(), rows, table, caching, retries)
 
     def create_sink(self, context: TableContext, overwrite: bool = False) -> TableSink:
         """Inserts rows, or with a primary key inserts, updates and deletes them."""
@@ -88,6 +86,7 @@ class JdbcFactory(TableFactory):
         )
         context.option("sink.buffer-flush.interval")
         parallelism = context.parallelism("sink.parallelism")
+        context.with_prefix("lookup.")
         context.check_all_used()
         sink = ChangeSink(
             options,
@@ -107,7 +106,7 @@ class JdbcFactory(TableFactory):
         """The database and the table; a table may have options for what it is not used as."""
         if context.metadata:
             raise SqlError(f"the jdbc table {context.name} has no metadata columns")
-        for key in ("connection.max-retries", *others, *_OF_LOOKUPS):
+        for key in ("connection.max-retries", *others):
             context.option(key)
         builder = JdbcConnectionOptions.JdbcConnectionOptionsBuilder()
         builder.with_url(context.required("url"))
@@ -180,33 +179,26 @@ def _bound(type_: Any, text: str, context: TableContext) -> Any:
 @dataclass
 class _JdbcTable(TableSource):
     source: JdbcSource
-    schema: Schema
-    zone: str
+    rows: DriverRows
+    table: str
+    caching: LookupCaching
+    retries: int
+    looks_up = True
 
     def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
         no_watermarks = WatermarkStrategy.no_watermarks()
         rows = env.from_source(self.source, no_watermarks, "Source: jdbc")
         if self.source.connection_options.url.product != "postgresql":
-            rows = rows.map(_OfMySql(tuple(self.schema.types))).name("Values of MySQL")
-        return internal_rows(rows, self.schema, False, self.zone)
+            rows = rows.map(OfMySql(tuple(self.rows.schema.types))).name("Values of MySQL")
+        return internal_rows(rows, self.rows.schema, False, self.rows.zone)
 
-
-@dataclass(frozen=True)
-class _OfMySql:
-    """MySQL has numbers for BOOLEAN, and its driver durations for TIME."""
-
-    types: tuple[DataType, ...]
-
-    def __call__(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple([_of_mysql(v, x) for v, x in zip(row, self.types, strict=True)])
-
-
-def _of_mysql(value: Any, type_: DataType) -> Any:
-    if isinstance(type_, BooleanType) and isinstance(value, int | bytes):
-        return value not in (0, b"\0")
-    if isinstance(value, datetime.timedelta):
-        return (datetime.datetime(1970, 1, 1) + value).time()
-    return value
+    def lookup(
+        self, columns: Sequence[int], limits: LookupLimits, configuration: Configuration
+    ) -> LookupTable:
+        if self.caching.full:
+            return self.caching.of_all(SourceRows(self.source, self.rows), columns, limits)
+        keys = JdbcKeys(self.rows, self.table, tuple(columns), self.retries)
+        return self.caching.of_keys(keys, columns, limits)
 
 
 class _JdbcTableSink(TableSink):

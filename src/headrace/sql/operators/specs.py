@@ -602,6 +602,32 @@ class ExpandSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class LookupJoinSpec(OperatorSpec):
+    """Rows with what a table has for their key.
+
+    Attributes:
+        table: The `LookupTable`.
+        keys: Makes the key of a row.
+        calc: Filter and projection of the table's rows, which have a number at their end.
+        condition: What pairs have to fulfil, which have a number at their end.
+        width: How many columns the table gives.
+        outer: Whether rows without a partner stay.
+        changelog: Whether rows end with their kind.
+    """
+
+    table: Any
+    keys: GeneratedCode
+    calc: GeneratedCode | None
+    condition: GeneratedCode | None
+    width: int
+    outer: bool = False
+    changelog: bool = False
+
+    kind: ClassVar[str] = "LookupJoin"
+    operator: ClassVar[str] = f"{_PACKAGE}.lookup_join:LookupJoinOperator"
+
+
+@dataclass(frozen=True)
 class CorrelateSpec(OperatorSpec):
     """Rows with the rows that a function makes of them."""
 

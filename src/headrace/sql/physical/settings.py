@@ -55,6 +55,8 @@ class PlanSettings:
         call_timeout_ms: How long such a call may take.
         call_attempts: How often it is tried.
         call_retry_delay_ms: How long it waits before the next try.
+        concurrent_lookups: How many asynchronous lookups run at once.
+        lookup_timeout_ms: How long one may take.
         spark_segments: Whether Spark's JVM runs the parts of a plan that it can.
         sinks: What happens to rows on their way into tables.
     """
@@ -71,6 +73,8 @@ class PlanSettings:
     call_timeout_ms: int = 180_000
     call_attempts: int = 3
     call_retry_delay_ms: int = 100
+    concurrent_lookups: int = 100
+    lookup_timeout_ms: int = 180_000
     spark_segments: bool = False
     sinks: SinkSettings = SinkSettings()
 

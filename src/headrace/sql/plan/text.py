@@ -17,6 +17,7 @@ from headrace.sql.plan.joins import (
     WindowJoin,
     WindowSemiJoin,
 )
+from headrace.sql.plan.lookups import LookupJoin
 from headrace.sql.plan.match import Match
 
 __all__ = ["plan_text"]
@@ -193,6 +194,8 @@ def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
         return [*parts, f"offset=[{node.offset}]", f"fetch=[{node.fetch}]"]
     if isinstance(node, n.SetOperation):
         return [f"kind=[{node.kind}{' ALL' if node.all else ''}]"]
+    if isinstance(node, LookupJoin):
+        return node.texts()
     if isinstance(node, Join):
         return _join_parts(node)
     if isinstance(node, SemiJoin):

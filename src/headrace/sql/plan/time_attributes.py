@@ -12,6 +12,7 @@ from headrace.sql.plan.joins import (
     TemporalJoin,
     WindowJoin,
 )
+from headrace.sql.plan.lookups import LookupJoin
 
 __all__ = ["time_of"]
 
@@ -22,6 +23,7 @@ _PASSING = (
     n.Limit,
     n.BatchedCalls,
     n.Correlate,
+    LookupJoin,
     n.OverAggregate,
     n.Rank,
     n.Deduplicate,

@@ -10,6 +10,7 @@ from headrace.sql.room import with_room
 from headrace.sql.rules.interval_joins import interval_joins
 from headrace.sql.rules.join_filters import join_filters
 from headrace.sql.rules.join_keys import join_keys
+from headrace.sql.rules.lookup_joins import lookup_joins
 from headrace.sql.rules.merge_projections import merge_projections
 from headrace.sql.rules.push_watermark import push_watermark
 from headrace.sql.rules.rank_filter import rank_filter
@@ -28,6 +29,7 @@ PASSES: tuple[tuple[Rule, ...], ...] = (
     (push_watermark,),
     (merge_projections,),
     (join_filters,),
+    (lookup_joins,),
     (join_keys,),
     (merge_projections,),
     # An aggregate may be of the best rows of windows, these of a join, and that of aggregates: each

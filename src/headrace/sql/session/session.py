@@ -126,6 +126,8 @@ class Session:
             call_timeout_ms=millis(o.ASYNC_TIMEOUT),
             call_attempts=read(o.ASYNC_ATTEMPTS) if retried else 1,
             call_retry_delay_ms=millis(o.ASYNC_RETRY_DELAY),
+            concurrent_lookups=read(o.LOOKUP_CALLS),
+            lookup_timeout_ms=millis(o.LOOKUP_TIMEOUT),
             spark_segments=read(o.SPARK_SEGMENTS),
             sinks=SinkSettings(
                 drop_null=read(o.NOT_NULL_ENFORCER) == "DROP",

@@ -45,6 +45,7 @@ def connector_context(
         entry.primary_key,
         binding.batch,
         binding.zone,
+        entry.object,
     )
 
 

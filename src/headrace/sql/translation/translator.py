@@ -7,7 +7,6 @@ from operator import itemgetter
 from typing import Any
 
 from headrace.common.typeinfo import Types
-from headrace.datastream.connectors.collection import CollectionSource
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.graph import partitioning as p
@@ -18,6 +17,7 @@ from headrace.graph.transformation import (
     UnionTransformation,
 )
 from headrace.sql.codegen.calc import value_code
+from headrace.sql.connectors.memory import MemoryTable
 from headrace.sql.connectors.streams import with_operator
 from headrace.sql.operators.row_watermarks import RowWatermarks
 from headrace.sql.operators.specs import ConstraintSpec
@@ -25,8 +25,10 @@ from headrace.sql.physical import nodes as ph
 from headrace.sql.physical.passes import physical_plans
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.lookups import LookupJoin
 from headrace.sql.room import with_room
 from headrace.sql.translation import aggregates, ordered, rows, spark, two_inputs
+from headrace.sql.translation.lookups import lookup_join_spec
 from headrace.sql.translation.operators import Table, takes_changes
 
 __all__ = ["StreamTranslator"]
@@ -121,8 +123,13 @@ def _scan(t: StreamTranslator, node: n.Scan, inputs: Inputs) -> Transformation:
 
 
 def _values(t: StreamTranslator, node: n.Values, inputs: Inputs) -> Transformation:
-    source = CollectionSource.of(list(node.rows))
-    return t.env._source(source, None, "Values", None)._transformation
+    return MemoryTable(node.rows).build(t.env)._transformation
+
+
+def _lookup_join(t: StreamTranslator, node: LookupJoin, inputs: Inputs) -> Transformation:
+    stream: DataStream[Any] = DataStream(t.env, inputs[0])
+    spec = lookup_join_spec(node, t.settings, t.env.get_configuration())
+    return with_operator(stream, "LookupJoin", spec)._transformation
 
 
 def _union(t: StreamTranslator, node: n.Union, inputs: Inputs) -> Transformation:
@@ -164,6 +171,7 @@ _GRAPH: dict[type[n.Node], Callable[[StreamTranslator, Any, Inputs], Transformat
     ph.Exchange: _exchange,
     n.Scan: _scan,
     n.Values: _values,
+    LookupJoin: _lookup_join,
     n.Union: _union,
     n.Sink: _sink,
     ph.SparkRows: _spark_rows,

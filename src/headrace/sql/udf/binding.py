@@ -19,6 +19,7 @@ __all__ = [
     "BoundTableFunction",
     "FunctionBinding",
     "OpenedFunction",
+    "runtime_context",
 ]
 
 
@@ -165,7 +166,7 @@ class OpenedFunction:
         function = self._binding.function
         if hasattr(function, "open") and hasattr(function, "eval"):
             task = operator.context.task
-            runtime = _runtime_context(operator)
+            runtime = runtime_context(operator)
             function.open(FunctionContext(runtime, task.job_parameters))
         self._prepare()
 
@@ -191,7 +192,8 @@ _PREPARED = frozenset({"_give", "_take", "_eval", "_run", "_runner"})
 """Attributes that do not travel to slots."""
 
 
-def _runtime_context(operator: Any) -> Any:
+def runtime_context(operator: Any) -> Any:
+    """What users' code may ask about the subtask that an operator is in."""
     import importlib
 
     module = importlib.import_module("headrace.runtime.functions.runtime_context")
@@ -260,7 +262,7 @@ class BoundAggregate(OpenedFunction):
 
     def open(self, operator: Any) -> None:
         """Called once in each subtask."""
-        runtime = _runtime_context(operator)
+        runtime = runtime_context(operator)
         parameters = operator.context.task.job_parameters
         self._binding.function.open(FunctionContext(runtime, parameters))
         self._prepare()

@@ -1,0 +1,105 @@
+"""Rows with what a table has for their key at this moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.runtime.batch import Batch
+from headrace.sql.lookups.tables import Found, Key, Row
+from headrace.sql.operators.base import OpenedCode, RowOperator
+from headrace.sql.operators.specs import LookupJoinSpec
+
+
+class LookupJoinOperator(RowOperator):
+    """Looks the different keys of a batch up together.
+
+    A batch is through when all its lookups are, so that none is in flight at a barrier.
+    """
+
+    def __init__(self, spec: LookupJoinSpec) -> None:
+        super().__init__()
+        self._spec = spec
+        self._codes: list[OpenedCode] = []
+        self._opened = False
+
+    def open(self) -> None:
+        try:
+            self._keys = self._code(self._spec.keys)
+            self._calc = self._code(self._spec.calc)
+            self._condition = self._code(self._spec.condition)
+            self._opened = True
+            self._spec.table.open(self)
+        except Exception as error:
+            raise self.failed(error, where="open") from error
+
+    def _code(self, code: Any) -> OpenedCode | None:
+        if code is None:
+            return None
+        self._codes.append(OpenedCode(code, self))
+        return self._codes[-1]
+
+    def close(self) -> None:
+        for code in self._codes:
+            code.close()
+        if self._opened:
+            self._spec.table.close()
+
+    def process_batch(self, batch: Batch) -> None:
+        rows = batch.values
+        self.records_in += len(rows)
+        self.emit_rows(self.joined(rows))
+
+    def joined(self, rows: Sequence[Row]) -> list[Row]:
+        """Rows with their partners, in their order."""
+        assert self._keys is not None
+        keys = self._run(self._keys, rows)
+        found = self._found(list(dict.fromkeys(k for k in keys if None not in k)))
+        changelog, nothing = self._spec.changelog, ()
+        pairs: list[Row] = []
+        for number, (row, key) in enumerate(zip(rows, keys, strict=True)):
+            partners = found.get(key, nothing)
+            if partners:
+                head = row[:-1] if changelog else row
+                pairs += [(*head, *partner, number) for partner in partners]
+        if self._condition is not None:
+            pairs = self._run(self._condition, pairs)
+        if self._spec.outer:
+            pairs = self._with_lonely(rows, pairs)
+        if changelog:
+            return [(*pair[:-1], rows[pair[-1]][-1]) for pair in pairs]
+        return [pair[:-1] for pair in pairs]
+
+    def _found(self, keys: list[Key]) -> Found:
+        """The rows of keys, as far as they fulfil what is asked of the table alone."""
+        if not keys:
+            return {}
+        try:
+            found: Found = self._spec.table.find(keys)
+        except Exception as error:
+            raise self.failed(error, where="lookup") from error
+        if self._calc is None:
+            return found
+        numbered = [(*row, n) for n, rows in enumerate(found.values()) for row in rows]
+        kept: list[list[Row]] = [[] for _ in found]
+        for row in self._run(self._calc, numbered):
+            kept[row[-1]].append(row[:-1])
+        return dict(zip(found, kept, strict=True))
+
+    def _with_lonely(self, rows: Sequence[Row], pairs: list[Row]) -> list[Row]:
+        """The pairs, and rows that are in none, each at its place."""
+        there = {pair[-1] for pair in pairs}
+        nulls = (None,) * self._spec.width
+        lonely = [
+            (*(row[:-1] if self._spec.changelog else row), *nulls, number)
+            for number, row in enumerate(rows)
+            if number not in there
+        ]
+        return sorted(pairs + lonely, key=lambda pair: pair[-1]) if lonely else pairs
+
+    def _run(self, code: OpenedCode, rows: Sequence[Row]) -> list[Row]:
+        try:
+            result: list[Row] = code.run(rows)
+            return result
+        except Exception as error:
+            raise self.failed_in(code.run, list(rows), error) from error

@@ -1,0 +1,44 @@
+"""Lookup joins: what a slot asks, and what it does with the answers."""
+
+from __future__ import annotations
+
+from headrace.common.configuration import Configuration
+from headrace.sql.codegen.calc import calc_code
+from headrace.sql.lookups.tables import LookupLimits
+from headrace.sql.operators import specs
+from headrace.sql.physical.settings import PlanSettings
+from headrace.sql.plan.lookups import LookupHint, LookupJoin
+from headrace.sql.rules.join_filters import conjuncts
+from headrace.sql.translation.operators import packed, takes_changes
+
+__all__ = ["lookup_join_spec"]
+
+
+def lookup_join_spec(
+    node: LookupJoin, settings: PlanSettings, configuration: Configuration
+) -> specs.LookupJoinSpec:
+    """The operator of a lookup join. Code that filters has rows with a number at their end."""
+    zone = settings.zone
+    calc = condition = None
+    if node.conditions or node.projections is not None:
+        calc = calc_code(node.conditions, node.projections, True, zone)
+    if node.condition is not None:
+        condition = calc_code(conjuncts(node.condition), None, True, zone)
+    return specs.LookupJoinSpec(
+        node.table.source.lookup(node.columns, _limits(node.hint, settings), configuration),
+        packed(node.keys, zone),
+        calc,
+        condition,
+        node.width,
+        node.kind.keeps_left,
+        takes_changes(node.input, settings),
+    )
+
+
+def _limits(hint: LookupHint, settings: PlanSettings) -> LookupLimits:
+    return LookupLimits(
+        1 if hint.asynchronous is False else hint.capacity or settings.concurrent_lookups,
+        hint.timeout_ms or settings.lookup_timeout_ms,
+        hint.attempts,
+        hint.retry_delay_ms,
+    )
