@@ -1,0 +1,117 @@
+"""What time does to temporal joins: versions are forgotten, late rows meet what is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from headrace.common.typeinfo import Types
+from headrace.common.types import RowKind, row_of
+from headrace.sql.operators.specs import JoinSide, TemporalJoinSpec
+from headrace.table import ChangelogMode, Schema, StreamTableEnvironment
+from headrace.testing import run_in_process, two_input_harness
+from tests.sql.sessions import LocalSession
+
+TABLE = """
+CREATE TABLE {} (
+  k INT, v INT, s INT, et AS TO_TIMESTAMP_LTZ(s * 1000, 3), WATERMARK FOR et AS et {}
+) WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = 'csv')
+"""
+KEY = ", PRIMARY KEY (k) NOT ENFORCED"
+QUERY = "SELECT l.v, r.v AS rv FROM l LEFT JOIN r FOR SYSTEM_TIME AS OF l.et ON l.k = r.k"
+
+
+def session_with(tmp_path: Path, left: str, right: str) -> LocalSession:
+    session = LocalSession()
+    for name, rows, key in (("l", left, ""), ("r", right, KEY)):
+        (tmp_path / name).write_text(rows.replace(" ", "\n"), encoding="utf-8")
+        session.execute(TABLE.format(name, key, tmp_path / name))
+    return session
+
+
+def joined(tmp_path: Path, left: str, right: str, query: str = QUERY) -> list[Any]:
+    """An epoch reads a row of each table."""
+    result = session_with(tmp_path, left, right).query(query, epoch_records=1)
+    assert {kind for kind, _ in result.rows} <= {0}
+    return [tuple(row) for _, row in result.rows]
+
+
+def test_late_rows_meet_the_versions_that_are_left(tmp_path: Path) -> None:
+    rows = joined(tmp_path, "1,1,10 1,2,30 1,3,12 1,4,21", "1,5,5 1,6,20 1,7,40 1,8,41")
+    # The watermark is 20 when the third row comes: the version of 5 is gone, that of 20 is not.
+    assert rows == [(1, 5), (2, 6), (3, None), (4, 6)]
+
+
+def test_a_row_waits_for_both_watermarks(tmp_path: Path) -> None:
+    rows = joined(tmp_path, "1,1,10 1,2,90 1,3,91", "1,5,1 1,6,2 1,7,9 1,8,10 1,9,11")
+    assert rows == [(1, 8), (2, 9), (3, 9)]
+
+
+def test_null_keys_have_no_version(tmp_path: Path) -> None:
+    rows = joined(tmp_path, ",1,10 1,2,11", ",5,5 1,6,5")
+    assert sorted(rows) == [(1, None), (2, 6)]
+
+
+def test_windows_follow_the_time_of_the_left_side(tmp_path: Path) -> None:
+    session = session_with(tmp_path, "1,1,10 1,2,11 1,3,25 1,4,31", "1,5,5 1,6,11 1,7,30 1,8,50")
+    session.execute(
+        "CREATE VIEW j AS SELECT l.et, r.et AS since, r.v FROM l "
+        "JOIN r FOR SYSTEM_TIME AS OF l.et ON l.k = r.k"
+    )
+    query = (
+        "SELECT SUM(v) FROM TABLE(TUMBLE(TABLE j, DESCRIPTOR(et), INTERVAL '10' SECOND)) "
+        "GROUP BY window_start, window_end"
+    )
+    result = session.query(query, epoch_records=1)
+    assert [tuple(row) for _, row in result.rows] == [(11,), (6,), (7,)]
+
+
+def test_a_deleted_row_has_no_version_from_then_on(t_env: StreamTableEnvironment) -> None:
+    env = t_env._session.env
+    env.set_parallelism(1)
+    kinds = [RowKind.INSERT, RowKind.DELETE, RowKind.INSERT]
+    names = ["k", "v", "s"]
+    types = Types.ROW_NAMED(names, [Types.STRING(), Types.INT(), Types.LONG()])
+    schema = (
+        Schema.new_builder()
+        .column("k", "STRING NOT NULL")
+        .column("v", "INT")
+        .column("s", "BIGINT")
+        .column_by_expression("et", "TO_TIMESTAMP_LTZ(s * 1000, 3)")
+        .watermark("et", "et")
+    )
+    left = [row_of(("a", i, s), names) for i, s in enumerate((1, 3, 5, 9))]
+    right = [row_of(("a", s, s), names, kind) for s, kind in zip((1, 4, 8), kinds, strict=True)]
+    t_env.create_temporary_view(
+        "l", t_env.from_data_stream(env.from_collection(left, types), schema.build())
+    )
+    t_env.create_temporary_view(
+        "r",
+        t_env.from_changelog_stream(
+            env.from_collection(right, types), schema.primary_key("k").build(), ChangelogMode.all()
+        ),
+    )
+    stream = t_env.to_data_stream(t_env.sql_query(QUERY))
+    rows = run_in_process(env, {"rows": stream})["rows"]
+    assert [tuple(row) for row in rows] == [(0, 1), (1, 1), (2, None), (3, 8)]
+
+
+def first(row: Any) -> Any:
+    return row[0]
+
+
+def test_of_the_versions_before_the_watermark_the_newest_is_kept() -> None:
+    side = JoinSide(3, changes=False, outer=True)
+    spec = TemporalJoinSpec(side, side, (2, 2), null_safe=(False,))
+    with two_input_harness(spec, key1=first, key2=first) as h:
+        for second in range(5):
+            h.process2(("a", second, second * 1_000_000))
+        h.process1(("a", 9, 3_500_000))
+        h.watermark(2_000)
+        assert [time for time, _ in h.state("right")["a"]] == [2_000, 3_000, 4_000]
+        h.snapshot_and_restore()
+        assert h.output() == []
+        h.watermark(10_000)
+        assert h.output() == [("a", 9, 3_500_000, "a", 3, 3_000_000)]
+        assert [time for time, _ in h.state("right")["a"]] == [4_000]
+        assert h.state("left") == {}
