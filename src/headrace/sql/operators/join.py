@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import compress
+from collections.abc import Iterator, Sequence
+from itertools import chain, compress
 from typing import Any
 
 from headrace.sql.codegen.code import GeneratedCode
@@ -18,7 +18,7 @@ from headrace.sql.operators.semi_join import Counts, add
 from headrace.sql.operators.specs import JoinSpec
 
 Row = tuple[Any, ...]
-Matches = Callable[[Row, Row], bool]
+Sides = tuple[Counts, Counts]
 
 
 class PairCondition:
@@ -61,26 +61,31 @@ class JoinOperator(NetChangeOperator):
     """Keeps the rows of both sides by key, and emits how the result of an epoch differs.
 
     A side is a table of rows and how often each is there. With L and R before, l and r the changes
-    of the epoch, the pairs that are new are `l * (R + r) + L * r`: each pair is looked at once,
+    of the epoch, the pairs that are new are `L * r + l * (R + r)`: each pair is looked at once,
     and a pair that came and went is none. A row that is kept without a partner is NULL on the
-    other side; whether it has one is looked at again only where the other side changed.
+    other side. With a further condition it is known of each such row how many partners it has, so
+    that nothing but the new pairs has to be looked at.
     """
 
     def __init__(self, spec: JoinSpec) -> None:
         super().__init__(spec.emission)
         self._spec = spec
+        self._sides = (spec.left, spec.right)
         self._changes: dict[Any, tuple[Counts, Counts]] = {}
         self._without_key: tuple[Counts, Counts] = ({}, {})
         self._condition: PairCondition | None = None
         self._nulls = tuple((None,) * side.width for side in (spec.right, spec.left))
 
     def open(self) -> None:
-        self._states = [
-            self.value_state(name, side.ttl_ms)
-            for name, side in (("left", self._spec.left), ("right", self._spec.right))
-        ]
+        named = tuple(zip(("left", "right"), self._sides, strict=True))
+        self._states = [self.value_state(name, side.ttl_ms) for name, side in named]
+        self._partners: list[Any] = [None, None]
         if self._spec.condition is not None:
             self._condition = PairCondition(self._spec.condition, self)
+            self._partners = [
+                self.value_state(f"{name}-partners", side.ttl_ms) if side.outer else None
+                for name, side in named
+            ]
 
     def close(self) -> None:
         if self._condition is not None:
@@ -90,7 +95,7 @@ class JoinOperator(NetChangeOperator):
     # Input.
 
     def take(self, input_index: int, keys: Sequence[Any], rows: Sequence[Any]) -> None:
-        side = (self._spec.left, self._spec.right)[input_index]
+        side = self._sides[input_index]
         changes = self._changes
         change = 1
         for key, row in zip(keys, rows, strict=True):
@@ -113,78 +118,58 @@ class JoinOperator(NetChangeOperator):
             for row, change in counts.items():
                 add(result, self._padded(index, row), change)
             counts.clear()
+        join = self._join_all if self._condition is None else self._join_some
         for key, changes in self._changes.items():
             if changes[0] or changes[1]:
-                self._join(key, changes, result)
+                self.cell.key = key
+                left, right = self._states
+                sides = _unpacked(left.value()), _unpacked(right.value())
+                join(sides, changes, result)
+                for state, rows, changed in zip(self._states, sides, changes, strict=True):
+                    if changed:
+                        state.update(_packed(rows))
         self.forget_key()
         self._changes.clear()
         self._emit(result)
 
-    def _join(self, key: Any, changes: tuple[Counts, Counts], result: Counts) -> None:
-        self.cell.key = key
-        left, right = (state.value() or {} for state in self._states)
-        left_changes, right_changes = changes
-        matches = self._matcher(left, right, changes)
-        _pairs(result, left, right_changes, matches)
-        # From here on the right side is as it is after the epoch.
-        right_before = right
-        if right_changes:
-            right = dict(right)
-            for row, change in right_changes.items():
-                add(right, row, change)
-        _pairs(result, left_changes, right, matches)
-        left_before = left
-        if left_changes:
-            left = dict(left)
-            for row, change in left_changes.items():
-                add(left, row, change)
-        if self._spec.left.outer:
-            self._alone(result, 0, (left_before, left), (right_before, right), matches)
-        if self._spec.right.outer:
-            flipped = None if matches is None else (lambda a, b: matches(b, a))
-            self._alone(result, 1, (right_before, right), (left_before, left), flipped)
-        for state, rows, changed in zip(self._states, (left, right), changes, strict=True):
-            if changed and rows:
-                state.update(rows)
-            elif changed:
-                state.clear()
+    def _join_all(self, sides: Sides, changes: Sides, result: Counts) -> None:
+        """Equal keys are all that a pair needs."""
+        had = tuple(map(bool, sides))
+        _multiply(result, sides[0], changes[1])
+        _apply(sides[1], changes[1])
+        _multiply(result, changes[0], sides[1])
+        _apply(sides[0], changes[0])
+        for index, side in enumerate(self._sides):
+            if side.outer:
+                others = had[1 - index], bool(sides[1 - index])
+                for row, change in _alone(sides[index], changes[index], *others):
+                    add(result, self._padded(index, row), change)
 
-    def _matcher(
-        self, left: Counts, right: Counts, changes: tuple[Counts, Counts]
-    ) -> Matches | None:
-        """Which pairs fulfil the condition; None if all do. Only pairs that are asked for count."""
-        if self._condition is None:
-            return None
-        outer = self._spec.left.outer or self._spec.right.outer
-        lefts = [*left, *(row for row in changes[0] if row not in left)]
-        rights = [*right, *(row for row in changes[1] if row not in right)]
-        asked = [
-            (*a, *b) for a in lefts for b in rights if outer or a in changes[0] or b in changes[1]
-        ]
-        true = set(compress(asked, self._condition.fulfilled(asked)))
-        return lambda a, b: (*a, *b) in true
-
-    def _alone(
-        self,
-        result: Counts,
-        index: int,
-        own: tuple[Counts, Counts],
-        other: tuple[Counts, Counts],
-        matches: Matches | None,
-    ) -> None:
-        """Rows of a side that have no partner, as they are now less as they were before."""
-        before, after = own
-        if matches is None and bool(other[0]) == bool(other[1]):
-            if other[1]:
-                return
-            rows: Iterable[Row] = {*before, *after} if before is not after else ()
-        else:
-            rows = {*before, *after}
-        for row in rows:
-            was = 0 if _has_partner(row, other[0], matches) else before.get(row, 0)
-            now = 0 if _has_partner(row, other[1], matches) else after.get(row, 0)
-            if now != was:
-                add(result, self._padded(index, row), now - was)
+    def _join_some(self, sides: Sides, changes: Sides, result: Counts) -> None:
+        """Pairs have to fulfil a condition as well."""
+        assert self._condition is not None
+        (left, right), (left_changes, right_changes) = sides, changes
+        known = tuple(_Partners(state) for state in self._partners)
+        old = [(a, b) for a in left for b in right_changes] if right_changes else []
+        rights = {**right, **right_changes} if left_changes else {}
+        new = [(a, b) for a in left_changes for b in rights]
+        true = self._condition.fulfilled([(*a, *b) for a, b in chain(old, new)])
+        for a, b in compress(old, true):
+            add(result, (*a, *b), left[a] * right_changes[b])
+            known[0].met(a, right_changes[b])
+            if b not in right:
+                known[1].met(b, left[a])
+        _apply(right, right_changes)
+        for a, b in compress(new, true[len(old) :]):
+            times = right.get(b, 0)
+            add(result, (*a, *b), left_changes[a] * times)
+            known[1].met(b, left_changes[a])
+            if a not in left:
+                known[0].met(a, times)
+        _apply(left, left_changes)
+        for index, partners in enumerate(known):
+            for row, change in partners.alone(sides[index], changes[index]):
+                add(result, self._padded(index, row), change)
 
     def _padded(self, index: int, row: Row) -> Row:
         nulls = self._nulls[index]
@@ -203,14 +188,71 @@ class JoinOperator(NetChangeOperator):
         self.emit_rows(gone + new)
 
 
-def _pairs(result: Counts, left: Counts, right: Counts, matches: Matches | None) -> None:
+class _Partners:
+    """How many partners each row of one side and key has; without a state nobody wants to know."""
+
+    def __init__(self, state: Any) -> None:
+        self._state = state
+        self._counts: Counts = {} if state is None else state.value() or {}
+        self._before: Counts = {}
+
+    def met(self, row: Row, change: int) -> None:
+        """Partners of a row come or go."""
+        if self._state is not None:
+            self._before.setdefault(row, self._counts.get(row, 0))
+            add(self._counts, row, change)
+
+    def alone(self, rows: Counts, changes: Counts) -> Iterator[tuple[Row, int]]:
+        """How much more often rows have no partner, now that both sides are as they are."""
+        if self._state is None:
+            return
+        for row in {**self._before, **changes}:
+            there = rows.get(row, 0)
+            partners = self._counts.get(row, 0)
+            now = 0 if partners else there
+            was = 0 if self._before.get(row, partners) else there - changes.get(row, 0)
+            if not there:
+                self._counts.pop(row, None)
+            if now != was:
+                yield row, now - was
+        self._state.update(self._counts or None)
+
+
+def _alone(rows: Counts, changes: Counts, had: bool, has: bool) -> Iterator[tuple[Row, int]]:
+    """How much more often rows have no partner, where all have those that the other side has."""
+    if not had and not has:
+        yield from changes.items()
+    elif not had:
+        for row in {**rows, **changes}:
+            was = rows.get(row, 0) - changes.get(row, 0)
+            if was:
+                yield row, -was
+    elif not has:
+        yield from rows.items()
+
+
+def _multiply(result: Counts, left: Counts, right: Counts) -> None:
+    if not right:
+        return
     for a, times in left.items():
         for b, more in right.items():
-            if matches is None or matches(a, b):
-                add(result, (*a, *b), times * more)
+            add(result, (*a, *b), times * more)
 
 
-def _has_partner(row: Row, others: Counts, matches: Matches | None) -> bool:
-    if matches is None:
-        return bool(others)
-    return any(matches(row, other) for other in others)
+def _apply(rows: Counts, changes: Counts) -> None:
+    for row, change in changes.items():
+        add(rows, row, change)
+
+
+def _packed(rows: Counts) -> Counts | Row | None:
+    """What is stored of the rows of a side: a single row, which is all there is of a unique key."""
+    if len(rows) == 1:
+        ((row, times),) = rows.items()
+        return row if times == 1 else rows
+    return rows or None
+
+
+def _unpacked(stored: Counts | Row | None) -> Counts:
+    if stored is None:
+        return {}
+    return {stored: 1} if isinstance(stored, tuple) else stored
