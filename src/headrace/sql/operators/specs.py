@@ -441,6 +441,16 @@ class SetOperationSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class HashableRowsSpec(OperatorSpec):
+    """Gives maps a hash, in columns of these types."""
+
+    columns: tuple[tuple[int, DataType], ...]
+
+    kind: ClassVar[str] = "HashableRows"
+    operator: ClassVar[str] = f"{_PACKAGE}.hashable_rows:HashableRowsOperator"
+
+
+@dataclass(frozen=True)
 class JoinSide:
     """One side of a join.
 

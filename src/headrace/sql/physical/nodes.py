@@ -103,6 +103,17 @@ class MarkInserts(n.OneInput, PhysicalNode):
     """Rows of a stream that only grows get the kind of an insert, beside others that change."""
 
     makes_changes: ClassVar[bool] = True
+    marks_inserts: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, eq=False)
+class HashableRows(n.OneInput, PhysicalNode):
+    """The same rows, with maps in some columns that have a hash."""
+
+    columns: tuple[int, ...]
+
+    def texts(self) -> list[str]:
+        return [f"columns=[{_names(self, self.columns)}]"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from headrace.sql.physical.calcs import calcs
 from headrace.sql.physical.exchanges import exchanges
+from headrace.sql.physical.hashable_rows import hashable_rows
 from headrace.sql.physical.local_phases import local_phases
 from headrace.sql.physical.mark_inserts import mark_inserts
 from headrace.sql.physical.settings import PlanSettings
@@ -40,6 +41,7 @@ PHYSICAL_PASSES: tuple[Pass, ...] = (
     spark_segments,
     _of_nodes(calcs),
     _of_nodes(mark_inserts),
+    _of_nodes(hashable_rows),
     _of_nodes(exchanges),
 )
 """What sinks need is seen from logical nodes. Spark takes what it can before the rest becomes

@@ -17,9 +17,15 @@ from headrace.sql.plan.joins import (
 __all__ = ["is_append_only"]
 
 
-def is_append_only(node: n.Node) -> bool:
-    """Whether rows only ever come, and none is changed or taken back."""
-    if node.makes_changes:
+def is_append_only(node: n.Node, marked: bool = True) -> bool:
+    """Whether rows only ever come, and none is changed or taken back.
+
+    Args:
+        node: The node.
+        marked: Whether rows that are only marked as inserts count as changes, since they have a
+            kind. An operator that wants it of all its input may still emit rows without one.
+    """
+    if node.makes_changes and (marked or not node.marks_inserts):
         return False
     if isinstance(node, n.Scan):
         return bool(getattr(node.source, "append_only", True))
@@ -31,12 +37,14 @@ def is_append_only(node: n.Node) -> bool:
         return is_append_only(node.left)
     if isinstance(node, Join) and node.kind is not JoinKind.INNER:
         return False
-    if isinstance(node, ScalarJoin) or (isinstance(node, SemiJoin) and node.anti):
+    if isinstance(node, ScalarJoin):
         return False
+    if isinstance(node, SemiJoin):
+        return not node.anti and all(is_append_only(i, marked=False) for i in node.inputs)
     if isinstance(node, n.Rank):
         return node.window is not None
     if isinstance(node, n.Limit):
         return not node.keys and is_append_only(node.input)
     if isinstance(node, n.Deduplicate):
         return not node.last
-    return all(is_append_only(i) for i in node.inputs)
+    return all(is_append_only(i, marked) for i in node.inputs)

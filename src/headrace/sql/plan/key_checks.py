@@ -8,7 +8,7 @@ from headrace.common.errors import SqlError
 from headrace.sql import types as t
 from headrace.sql.plan import nodes as n
 
-__all__ = ["check_keys"]
+__all__ = ["check_keys", "has_no_hash"]
 
 
 def check_keys(plan: n.Node) -> None:
@@ -17,7 +17,7 @@ def check_keys(plan: n.Node) -> None:
         check_keys(child)
     for index in _keys(plan):
         column = plan.inputs[0].schema[index]
-        if _has_no_hash(column.type):
+        if has_no_hash(column.type):
             message = (
                 f"values of type {column.type.sql_text()} cannot be compared, so they cannot be "
                 "in GROUP BY, PARTITION BY, DISTINCT, COLLECT or a set operation; take single "
@@ -41,9 +41,10 @@ def _keys(plan: n.Node) -> Iterable[int]:
         yield from range(len(plan.schema))
 
 
-def _has_no_hash(type_: t.DataType) -> bool:
+def has_no_hash(type_: t.DataType) -> bool:
+    """Whether values of a type are maps, or have some in them."""
     if isinstance(type_, t.MapType | t.MultisetType):
         return True
     if isinstance(type_, t.ArrayType):
-        return _has_no_hash(type_.element_type)
-    return isinstance(type_, t.RowType) and any(_has_no_hash(f.data_type) for f in type_.fields)
+        return has_no_hash(type_.element_type)
+    return isinstance(type_, t.RowType) and any(has_no_hash(f.data_type) for f in type_.fields)

@@ -48,6 +48,8 @@ class Node:
 
     #: Whether its rows are changes, even if those of its inputs only come.
     makes_changes: ClassVar[bool] = False
+    #: Whether these changes are nothing but the inserts of its input.
+    marks_inserts: ClassVar[bool] = False
 
     schema: Schema
     origin: Excerpt | None = field(default=None, repr=False, kw_only=True)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from headrace.sql.codegen.calc import calc_code, value_code
 from headrace.sql.operators import specs
-from headrace.sql.physical.nodes import Calc, ConstraintEnforcer, MarkInserts, UpsertMaterialize
+from headrace.sql.physical.nodes import (
+    Calc,
+    ConstraintEnforcer,
+    HashableRows,
+    MarkInserts,
+    UpsertMaterialize,
+)
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Call, Column, Expression, Literal
@@ -18,6 +24,11 @@ def _calc(node: Calc, settings: PlanSettings) -> Operator:
     changelog = takes_changes(node.input, settings)
     code = calc_code(node.conditions, node.projections, changelog, settings.zone)
     return Operator("Calc", specs.CalcSpec(code))
+
+
+def _hashable_rows(node: HashableRows, settings: PlanSettings) -> Operator:
+    spec = specs.HashableRowsSpec(tuple((i, node.schema[i].type) for i in node.columns))
+    return Operator(spec.kind, spec)
 
 
 def _mark_inserts(node: MarkInserts, settings: PlanSettings) -> Operator:
@@ -104,6 +115,7 @@ OPERATORS: Table = {
     UpsertMaterialize: _upsert_materialize,
     Calc: _calc,
     MarkInserts: _mark_inserts,
+    HashableRows: _hashable_rows,
     n.WatermarkAssigner: _watermark_assigner,
     n.Expand: _expand,
     n.BatchedCalls: _batched_calls,

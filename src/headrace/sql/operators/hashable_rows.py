@@ -1,0 +1,68 @@
+"""Maps get a hash, so that rows with maps in them can be keys of a dict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.runtime.batch import Batch
+from headrace.sql import types as t
+from headrace.sql.operators.base import RowOperator
+from headrace.sql.operators.specs import HashableRowsSpec
+
+
+class HashableMap(dict[Any, Any]):
+    """A map that nobody changes any more, so that it has a hash."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> Any:
+        return HashableMap, (dict(self),)
+
+
+class HashableRowsOperator(RowOperator):
+    """The same rows, with maps in some columns that have a hash."""
+
+    def __init__(self, spec: HashableRowsSpec) -> None:
+        super().__init__()
+        self._columns = [(column, hashable(type_)) for column, type_ in spec.columns]
+
+    def process_batch(self, batch: Batch) -> None:
+        self.records_in += len(batch.values)
+        rows = []
+        for row in batch.values:
+            values = list(row)
+            for column, convert in self._columns:
+                values[column] = convert(values[column])
+            rows.append(tuple(values))
+        self.emit_rows(rows)
+
+
+def hashable(type_: t.DataType) -> Callable[[Any], Any]:
+    """Makes a value that has a hash of one of a type."""
+    if isinstance(type_, t.MapType | t.MultisetType):
+        inside = type_.value_type if isinstance(type_, t.MapType) else None
+        key = hashable(type_.key_type if isinstance(type_, t.MapType) else type_.element_type)
+        value = _same if inside is None else hashable(inside)
+        return lambda x: (
+            None if x is None else HashableMap((key(k), value(v)) for k, v in x.items())
+        )
+    if isinstance(type_, t.ArrayType):
+        element = hashable(type_.element_type)
+        return lambda x: None if x is None else tuple(map(element, x))
+    if isinstance(type_, t.RowType):
+        fields = [hashable(f.data_type) for f in type_.fields]
+        return lambda x: None if x is None else tuple(f(v) for f, v in zip(fields, x, strict=True))
+    return _same
+
+
+def _map(key: Callable[[Any], Any], value: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def convert(found: Any) -> Any:
+        return None if found is None else HashableMap((key(k), value(v)) for k, v in found.items())
+
+    return convert
+
+
+def _same(value: Any) -> Any:
+    return value

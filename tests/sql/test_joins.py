@@ -1,0 +1,56 @@
+"""What regular joins keep, and rows that have no hash of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.sql.operators.specs import Emission, JoinSide, JoinSpec
+from headrace.testing import two_input_harness
+from tests.sql.sessions import LocalSession
+
+MAPS = "(VALUES (1, MAP['a', ARRAY[MAP[1, 2]]]), (2, MAP['b', ARRAY[MAP[3, 4]]])) AS m (k, v)"
+
+
+@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (f"SELECT k, v FROM {MAPS} JOIN (VALUES (1), (1)) AS o (k2) ON k = k2", [1, 1]),
+        (f"SELECT k2, v FROM (VALUES (1), (3)) AS o (k2) LEFT JOIN {MAPS} ON k = k2", [1, 3]),
+        (f"SELECT k, v FROM {MAPS} WHERE k IN (SELECT 2)", [2]),
+        (f"SELECT k, v FROM {MAPS} WHERE k NOT IN (SELECT 2)", [1]),
+    ],
+)
+def test_rows_with_maps_in_them_are_joined(query: str, expected: list[int], batch: bool) -> None:
+    rows = LocalSession(batch=batch).query(query).materialized()
+    assert sorted(k for k, _ in rows) == expected
+    found: dict[int, Any] = dict(rows)
+    assert found.get(1, {"a": ({1: 2},)}) == {"a": ({1: 2},)}
+
+
+def test_rows_of_a_semi_join_that_only_come_have_no_kind() -> None:
+    result = LocalSession().query("SELECT k FROM (VALUES (1), (2)) AS m (k) WHERE k IN (SELECT 2)")
+    assert result.rows == [(0, (2,))]
+
+
+def first(row: Any) -> Any:
+    return row[0]
+
+
+def test_of_a_key_with_one_row_nothing_but_the_row_is_kept() -> None:
+    side = JoinSide(2, changes=True, outer=False)
+    spec = JoinSpec(side, side, (False,), emission=Emission.EVERY_CHANGE)
+    with two_input_harness(spec, key1=first, key2=first) as h:
+        h.process1(("a", 1, 0))
+        assert h.state("left") == {"a": ("a", 1)}
+        h.process1(("a", 2, 0))
+        h.process1(("a", 2, 0))
+        assert h.state("left") == {"a": {("a", 1): 1, ("a", 2): 2}}
+        h.snapshot_and_restore()
+        for row in (("a", 2, 3), ("a", 1, 3)):
+            h.process1(row)
+        assert h.state("left") == {"a": ("a", 2)}
+        h.process1(("a", 2, 3))
+        assert h.state("left") == {}
