@@ -573,3 +573,15 @@ SELECT t.id FROM TABLE(TUMBLE(TABLE ticker, DESCRIPTOR(pt), INTERVAL '1' DAY)) A
 SELECT * FROM TABLE(TUMBLE(TABLE (SELECT id, et FROM orders), DESCRIPTOR(et), INTERVAL '10' SECOND));
 -- at: (
 -- says: TABLE takes a name; a query stands there without TABLE: (SELECT ...)
+SELECT plus(id, 1) FROM orders;
+-- at: plus(id, 1)
+-- says: No match found for function PLUS
+SELECT `get`(ROW(id, 1), 0) FROM orders;
+-- at: `get`(ROW(id, 1), 0)
+-- says: No match found for function GET
+SELECT trim_both(item, 'a') FROM orders;
+-- at: trim_both(item, 'a')
+-- says: No match found for function TRIM_BOTH
+SELECT `$SUM0`(id) FROM orders;
+-- at: `$SUM0`(id)
+-- says: No match found for function $SUM0

@@ -420,3 +420,12 @@ def test_rows_are_aggregated(t_env: StreamTableEnvironment, orders: Table) -> No
     found = rows_of(t_env, table.select(col("item"), col("a"), col("b")))
     assert found == [["apple", 1.25, 5], ["pear", 2.0, 2]]
     assert rows_of(t_env, few.aggregate(both.alias("a", "b")).select(col("a"))) == [[1.5]]
+
+
+def test_a_function_with_the_name_of_an_operator_is_not_the_operator(
+    t_env: StreamTableEnvironment,
+) -> None:
+    t_env.create_temporary_function(
+        "plus", udf(lambda a, b: a * 100 + b, result_type=DataTypes.INT())
+    )
+    assert rows_of(t_env.sql_query("SELECT 1 + 2, plus(1, 2)")) == [(3, 102)]

@@ -46,8 +46,9 @@ def aggregate_of(context: BindingContext, node: x.Node) -> Any:
     if isinstance(function, str):
         user = context.find_function((function,))
         function = user if user is not None else context.registry.find(function)
-    kind = getattr(function, "kind", None)
-    return function if kind is FunctionKind.AGGREGATE else None
+    if function is None or function.kind is not FunctionKind.AGGREGATE:
+        return None
+    return None if node.by_name and getattr(function, "hidden", False) else function
 
 
 def parts_of(node: x.Node) -> Iterable[x.Node]:

@@ -63,7 +63,7 @@ class _OverBinder(ExpressionBinder):
         name = str(node.function)
         user = self.context.find_function((name,)) if isinstance(node.function, str) else None
         function = user or self.context.registry.find(name)
-        if function is None:
+        if function is None or getattr(function, "hidden", False):
             raise self.unknown_function(node)
         if function.kind is not FunctionKind.AGGREGATE:
             raise self.context.error(f"{name} cannot be used with OVER", node.span)

@@ -65,7 +65,7 @@ FUNCTIONS = [
     aggregate("COUNT", "any*", "bigint!"),
     aggregate("SUM", "number", _sum),
     aggregate("SUM0", "number", _sum0, "sum0"),
-    aggregate("$SUM0", "number", _sum0, "sum0"),
+    aggregate("$SUM0", "number", _sum0, "sum0", hidden=True),
     aggregate("AVG", "number", _average),
     aggregate("MIN", "any", _nullable),
     aggregate("MAX", "any", _nullable),

@@ -38,16 +38,16 @@ def _extreme(types: Sequence[DataType]) -> DataType | None:
 
 
 FUNCTIONS = [
-    scalar("CASE", "any+", _case, strict=False),
+    scalar("CASE", "any+", _case, strict=False, hidden=True),
     scalar("IF", "bool, any, any", _if, strict=False, table_name="ifThenElse"),
     scalar("COALESCE", "any+", _first_that_is_there, strict=False),
     scalar("IFNULL", "any, any", _if_null, strict=False, table_name="ifNull"),
     scalar("NULLIF", "any, any", _null_if, strict=False),
     scalar("GREATEST", "any+", _extreme),
     scalar("LEAST", "any+", _extreme),
-    scalar("CAST", "any", "arg0", strict=True),
-    scalar("TRY_CAST", "any", "arg0", strict=True),
+    scalar("CAST", "any", "arg0", hidden=True),
+    scalar("TRY_CAST", "any", "arg0", hidden=True),
     scalar("TYPEOF", "any", "string!", strict=False),
     scalar("CURRENT_DATABASE", "", "string!", strict=False),
-    scalar("REINTERPRET", "any", "arg0", "{0}"),
+    scalar("REINTERPRET", "any", "arg0", "{0}", hidden=True),
 ]

@@ -78,13 +78,13 @@ def _map_of_arrays(types: Sequence[DataType]) -> DataType | None:
 
 
 FUNCTIONS = [
-    scalar("ARRAY", "any+", _array, "({args},)", strict=False),
-    scalar("MAP", "any+", _map, "containers:make_map", strict=False),
+    scalar("ARRAY", "any+", _array, "({args},)", strict=False, hidden=True),
+    scalar("MAP", "any+", _map, "containers:make_map", strict=False, hidden=True),
     scalar("ROW", "any+", _row, "{row}", strict=False),
-    scalar("ITEM", "any, any", _item, table_name="at"),
+    scalar("ITEM", "any, any", _item, table_name="at", hidden=True),
     scalar("OBJECT_OF", "string, any*", "arg0", "(*[{args}],)", strict=False),
     scalar("OBJECT_UPDATE", "row, any*", "arg0", "containers:update_fields", strict=False),
-    scalar("GET", "any, any", "arg0", strict=True),
+    scalar("GET", "any, any", "arg0", hidden=True),
     scalar("CARDINALITY", "array|map", "int", "len({0})"),
     scalar("ELEMENT", "array", _only_element, "containers:element"),
     scalar("ARRAY_CONTAINS", "array, any", _contains, "containers:contains", strict=False),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.sql import types as t
-from headrace.sql.functions.registry import scalar
+from headrace.sql.functions.registry import Function, scalar
+from headrace.sql.functions.signatures import ReturnRule
 from headrace.sql.types import DataType
 from headrace.sql.types.type_rules import (
     arithmetic_type,
@@ -32,7 +33,7 @@ def _moved(types: Sequence[DataType]) -> DataType | None:
     return first.with_nullable(nullable) if is_temporal(first) else None
 
 
-def _added(operator: str) -> object:
+def _added(operator: str) -> ReturnRule:
     def rule(types: Sequence[DataType]) -> DataType | None:
         if any(is_interval(x) for x in types):
             if operator == "MINUS" and is_interval(types[0]) and not is_interval(types[1]):
@@ -71,33 +72,39 @@ def _between(types: Sequence[DataType]) -> DataType | None:
     return t.BooleanType(False) if common_type(types) is not None else _listed(types)
 
 
+def _operator(
+    name: str, arguments: str, returns: ReturnRule | str, code: str = "", strict: bool = True
+) -> Function:
+    return scalar(name, arguments, returns, code, strict=strict, hidden=True)
+
+
 FUNCTIONS = [
-    scalar("PLUS", "any, any", _added("PLUS")),  # type: ignore[arg-type]
-    scalar("MINUS", "any, any", _added("MINUS")),  # type: ignore[arg-type]
-    scalar("TIMES", "any, any", _times),
-    scalar("DIVIDE", "any, any", _divided),
+    _operator("PLUS", "any, any", _added("PLUS")),
+    _operator("MINUS", "any, any", _added("MINUS")),
+    _operator("TIMES", "any, any", _times),
+    _operator("DIVIDE", "any, any", _divided),
     scalar("MOD", "any, any", _modulo),
-    scalar("MINUS_PREFIX", "number|interval", "arg0", table_name="minusPrefix"),
-    scalar("EQUALS", "any, any", _compared),
-    scalar("NOT_EQUALS", "any, any", _compared),
-    scalar("LESS_THAN", "any, any", _compared),
-    scalar("LESS_THAN_OR_EQUAL", "any, any", _compared),
-    scalar("GREATER_THAN", "any, any", _compared),
-    scalar("GREATER_THAN_OR_EQUAL", "any, any", _compared),
-    scalar("IS_DISTINCT_FROM", "any, any", "boolean!", strict=False),
-    scalar("IS_NOT_DISTINCT_FROM", "any, any", "boolean!", strict=False),
-    scalar("IN", "any, any+", _listed, strict=False),
-    scalar("NOT_IN", "any, any+", _listed, strict=False),
-    scalar("AND", "bool, bool+", "boolean", strict=True),
-    scalar("OR", "bool, bool+", "boolean", strict=True),
-    scalar("NOT", "bool", "boolean", "not {0}"),
-    scalar("$BUCKET", "any, int", "int!", "numbers:bucket", strict=False),
-    scalar("IS_NULL", "any", "boolean!", "{0} is None", strict=False),
-    scalar("IS_NOT_NULL", "any", "boolean!", "{0} is not None", strict=False),
-    scalar("IS_TRUE", "bool", "boolean!", "{0} is True", strict=False),
-    scalar("IS_FALSE", "bool", "boolean!", "{0} is False", strict=False),
-    scalar("IS_NOT_TRUE", "bool", "boolean!", "{0} is not True", strict=False),
-    scalar("IS_NOT_FALSE", "bool", "boolean!", "{0} is not False", strict=False),
-    scalar("BETWEEN", "any, any, any", _between),
-    scalar("NOT_BETWEEN", "any, any, any", _between),
+    _operator("MINUS_PREFIX", "number|interval", "arg0"),
+    _operator("EQUALS", "any, any", _compared),
+    _operator("NOT_EQUALS", "any, any", _compared),
+    _operator("LESS_THAN", "any, any", _compared),
+    _operator("LESS_THAN_OR_EQUAL", "any, any", _compared),
+    _operator("GREATER_THAN", "any, any", _compared),
+    _operator("GREATER_THAN_OR_EQUAL", "any, any", _compared),
+    _operator("IS_DISTINCT_FROM", "any, any", "boolean!", strict=False),
+    _operator("IS_NOT_DISTINCT_FROM", "any, any", "boolean!", strict=False),
+    _operator("IN", "any, any+", _listed, strict=False),
+    _operator("NOT_IN", "any, any+", _listed, strict=False),
+    _operator("AND", "bool, bool+", "boolean", strict=True),
+    _operator("OR", "bool, bool+", "boolean", strict=True),
+    _operator("NOT", "bool", "boolean", "not {0}"),
+    _operator("$BUCKET", "any, int", "int!", "numbers:bucket", strict=False),
+    _operator("IS_NULL", "any", "boolean!", "{0} is None", strict=False),
+    _operator("IS_NOT_NULL", "any", "boolean!", "{0} is not None", strict=False),
+    _operator("IS_TRUE", "bool", "boolean!", "{0} is True", strict=False),
+    _operator("IS_FALSE", "bool", "boolean!", "{0} is False", strict=False),
+    _operator("IS_NOT_TRUE", "bool", "boolean!", "{0} is not True", strict=False),
+    _operator("IS_NOT_FALSE", "bool", "boolean!", "{0} is not False", strict=False),
+    _operator("BETWEEN", "any, any, any", _between),
+    _operator("NOT_BETWEEN", "any, any, any", _between),
 ]

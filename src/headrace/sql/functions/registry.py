@@ -3,7 +3,8 @@
 Functions are declared in tables, one line for each (`operators`, `numbers`, `texts`, `times`,
 `conditions`, `containers`, `aggregates`). The code of a scalar function is either a piece of Python
 with `{0}` for its first argument, or `module:name` of an implementation in
-`headrace.sql.functions.builtin`.
+`headrace.sql.functions.builtin`. A name that is declared several times has overloads, each with
+code of its own.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import difflib
 import enum
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -44,7 +45,8 @@ class Function:
         deterministic: Whether equal arguments give equal values.
         zoned: Whether the implementation takes the session's time zone as its first argument.
         table_name: The name in the Table API; by default the SQL name in camel case.
-        negates: Whether the result type is never NULL whatever the arguments are.
+        hidden: Whether it stands for syntax, such as an operator, and cannot be called by its name.
+        number: Which of the overloads of its name it is.
     """
 
     name: str
@@ -55,6 +57,8 @@ class Function:
     deterministic: bool = True
     zoned: bool = False
     table_name: str = ""
+    hidden: bool = False
+    number: int = 0
 
     def bind(self, args: Sequence[DataType]) -> tuple[list[DataType], DataType] | None:
         """Types that the arguments are cast to, and the type of the result; None: no fit."""
@@ -65,13 +69,11 @@ class Function:
         return None
 
     def __reduce__(self) -> Any:
-        return _function_of, (self.name,)
+        return _function_of, (self.name, self.number)
 
 
-def _function_of(name: str) -> Function:
-    found = builtin_registry().find(name)
-    assert found is not None
-    return found
+def _function_of(name: str, number: int) -> Function:
+    return builtin_registry().overloads(name)[number]
 
 
 def camel_case(name: str) -> str:
@@ -90,6 +92,7 @@ def scalar(
     deterministic: bool = True,
     zoned: bool = False,
     table_name: str = "",
+    hidden: bool = False,
 ) -> Function:
     """Declares a scalar function; several lists of arguments are separated by `|`."""
     signatures = tuple(parse_signature(a, returns) for a in arguments.split("|"))
@@ -102,11 +105,16 @@ def scalar(
         deterministic,
         zoned,
         table_name or camel_case(name),
+        hidden,
     )
 
 
 def aggregate(
-    name: str, arguments: str, returns: ReturnRule | str, table_name: str = ""
+    name: str,
+    arguments: str,
+    returns: ReturnRule | str,
+    table_name: str = "",
+    hidden: bool = False,
 ) -> Function:
     """Declares an aggregate function; `headrace.sql.codegen.aggregates` says how it is computed."""
     signatures = tuple(parse_signature(a, returns) for a in arguments.split("|"))
@@ -116,6 +124,7 @@ def aggregate(
         signatures,
         strict=False,
         table_name=table_name or camel_case(name),
+        hidden=hidden,
     )
 
 
@@ -123,28 +132,30 @@ class Registry:
     """Functions by name; names of the Table API find them too."""
 
     def __init__(self, functions: Sequence[Function] = ()) -> None:
-        self._by_name: dict[str, Function] = {}
+        self._by_name: dict[str, list[Function]] = {}
         for function in functions:
-            self.add(function)
-
-    def add(self, function: Function) -> None:
-        if function.name in self._by_name:
-            raise ValueError(f"function {function.name} is declared twice")
-        self._by_name[function.name] = function
+            overloads = self._by_name.setdefault(function.name, [])
+            overloads.append(replace(function, number=len(overloads)))
 
     def find(self, name: str) -> Function | None:
-        return self._by_name.get(name.upper())
+        """The function of a name, the first of its overloads."""
+        return next(iter(self.overloads(name)), None)
+
+    def overloads(self, name: str) -> Sequence[Function]:
+        """All functions of a name."""
+        return self._by_name.get(name.upper(), ())
 
     def nearest(self, name: str) -> str | None:
         """The name that is most like a wrong one."""
-        found = difflib.get_close_matches(name.upper(), self._by_name, 1, 0.7)
+        callable_ = [n for n, (first, *_) in self._by_name.items() if not first.hidden]
+        found = difflib.get_close_matches(name.upper(), callable_, 1, 0.7)
         return found[0] if found else None
 
     def names(self) -> list[str]:
         return sorted(self._by_name)
 
     def all(self) -> list[Function]:
-        return [self._by_name[n] for n in self.names()]
+        return [self._by_name[n][0] for n in self.names()]
 
 
 @cache

@@ -22,6 +22,10 @@ from headrace.sql.types.data_types import DataTypes
 __all__ = ["Flink", "FlinkParser", "NamedArgument", "TableArgument", "TypeNode"]
 
 
+class Form(exp.Anonymous):
+    """A function that was read by a syntax of its own, not by its name and a list of arguments."""
+
+
 class TypeNode(exp.Expression):
     """Holds a type of ours inside of sqlglot's tree."""
 
@@ -154,7 +158,7 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
         return columns
 
     def call(self, name: str, *args: Any) -> Any:
-        return self.expression(exp.Anonymous(this=name, expressions=list(args)))
+        return self.expression(Form(this=name, expressions=list(args)))
 
     def word(self) -> str:
         """The next token as a word in capitals."""

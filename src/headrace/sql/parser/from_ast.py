@@ -13,7 +13,7 @@ from headrace.common.errors import SqlError
 from headrace.sql import types as t
 from headrace.sql.functions.builtin.times import parse_date, parse_time, parse_timestamp
 from headrace.sql.parser import syntax as x
-from headrace.sql.parser.dialect import NamedArgument, TableArgument, TypeNode
+from headrace.sql.parser.dialect import Form, NamedArgument, TableArgument, TypeNode
 from headrace.sql.parser.excerpts import SpannedError
 from headrace.sql.types.intervals import interval_constant
 from headrace.sql.types.type_rules import literal_type
@@ -133,8 +133,8 @@ def _dot(node: Any) -> x.Node:
     inner = expression_node(node.this)
     name = node.expression.name
     if isinstance(node.expression, exp.Anonymous):
-        called = _anonymous(node.expression)
-        if isinstance(inner, x.Name) and isinstance(called, x.Apply):
+        called = _called(node.expression)
+        if isinstance(inner, x.Name):
             # A function of a catalog: the name keeps its dots.
             return replace(called, function=".".join((*inner.parts, called.function)))
         return called
@@ -144,9 +144,9 @@ def _dot(node: Any) -> x.Node:
     return x.Apply("GET", (inner, constant), span=span_of(node))
 
 
-def _anonymous(node: Any) -> x.Node:
-    name = node.name if isinstance(node.this, str) else node.this.name
-    upper = name.upper()
+def _form(node: Any) -> x.Node:
+    """What the parser has read by a syntax of its own."""
+    upper = node.name.upper()
     if upper in ("CAST", "TRY_CAST"):
         value, type_ = node.expressions
         return x.CastTo(expression_node(value), type_.this, upper == "TRY_CAST", span=span_of(node))
@@ -155,8 +155,12 @@ def _anonymous(node: Any) -> x.Node:
         return x.CastTo(expression_node(value), type_.this, True, span=span_of(node))
     if upper == "JSON_QUERY_RETURNING":
         return _apply("JSON_QUERY_ARRAY", node, *node.expressions[0].expressions)
-    if upper == "IF" and len(node.expressions) == 3:
-        return _apply("IF", node, *node.expressions)
+    return replace(_called(node), by_name=False)
+
+
+def _called(node: Any) -> x.Apply:
+    """A call of a function by its name."""
+    name = node.name if isinstance(node.this, str) else node.this.name
     arguments = node.expressions
     distinct = False
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
@@ -164,22 +168,20 @@ def _anonymous(node: Any) -> x.Node:
     if len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         arguments = []
     args = tuple(expression_node(a) for a in arguments)
-    return x.Apply(name, args, distinct, span=span_of(node))
+    return x.Apply(name, args, distinct, by_name=True, span=span_of(node))
 
 
 def _filter(node: Any) -> x.Node:
     inner = expression_node(node.this)
     assert isinstance(inner, x.Apply)
     condition = expression_node(node.expression.this)
-    return x.Apply(inner.function, inner.args, inner.distinct, condition, span=inner.span)
+    return replace(inner, condition=condition)
 
 
 def _window(node: Any) -> x.Node:
     inner = expression_node(node.this)
     assert isinstance(inner, x.Apply)
-    return x.Apply(
-        inner.function, inner.args, inner.distinct, inner.condition, over_of(node), span=inner.span
-    )
+    return replace(inner, over=over_of(node))
 
 
 def order_nodes(order: Any) -> tuple[x.Order, ...]:
@@ -401,7 +403,8 @@ _CONVERTERS: dict[type, Callable[[Any], x.Node]] = {
     exp.Identifier: lambda n: x.Name((n.name,), span=span_of(n)),
     exp.Var: lambda n: x.Name((n.name,), span=span_of(n)),
     exp.Dot: _dot,
-    exp.Anonymous: _anonymous,
+    exp.Anonymous: _called,
+    Form: _form,
     exp.Filter: _filter,
     exp.Window: _window,
     exp.Case: _case,

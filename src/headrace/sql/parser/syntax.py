@@ -41,7 +41,8 @@ class Constant(Node):
 class Apply(Node):
     """A function or operator with arguments, by the name of the registry, or a user's function.
 
-    `distinct` and `condition` (FILTER) belong to aggregates; `over` is a window of rows.
+    `distinct` and `condition` (FILTER) belong to aggregates; `over` is a window of rows. `by_name`
+    is a call as users write it; all others stand for operators and forms with their own syntax.
     """
 
     function: Any
@@ -49,6 +50,7 @@ class Apply(Node):
     distinct: bool = False
     condition: Node | None = None
     over: Over | None = None
+    by_name: bool = False
 
 
 @dataclass(frozen=True)
