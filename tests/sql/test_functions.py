@@ -428,4 +428,4 @@ def test_a_function_with_the_name_of_an_operator_is_not_the_operator(
     t_env.create_temporary_function(
         "plus", udf(lambda a, b: a * 100 + b, result_type=DataTypes.INT())
     )
-    assert rows_of(t_env.sql_query("SELECT 1 + 2, plus(1, 2)")) == [(3, 102)]
+    assert rows_of(t_env, t_env.sql_query("SELECT 1 + 2, plus(1, 2)")) == [[3, 102]]
