@@ -16,6 +16,7 @@ from headrace.sql.physical.mark_inserts import mark_inserts
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.physical.sink_constraints import sink_constraints
 from headrace.sql.physical.spark_segments import spark_segments
+from headrace.sql.physical.state_ttls import state_ttls
 from headrace.sql.physical.upsert_materialize import upsert_materialize
 from headrace.sql.plan.nodes import Node, rewrite_nodes
 from headrace.sql.room import with_room
@@ -40,6 +41,7 @@ PHYSICAL_PASSES: tuple[Pass, ...] = (
     _of_nodes(local_phases),
     spark_segments,
     _of_nodes(calcs),
+    _of_nodes(state_ttls),
     _of_nodes(mark_inserts),
     _of_nodes(hashable_rows),
     _of_nodes(exchanges),

@@ -16,6 +16,7 @@ __all__ = [
     "SemiJoin",
     "TemporalJoin",
     "TimeBounds",
+    "UniqueKey",
     "WindowJoin",
     "WindowSemiJoin",
 ]
@@ -38,6 +39,14 @@ class JoinKind(Enum):
         return self in (JoinKind.RIGHT, JoinKind.FULL)
 
 
+class UniqueKey(Enum):
+    """What is known of the rows of a side; the value is what plans show."""
+
+    IN_JOIN_KEY = "JoinKeyContainsUniqueKey"
+    BESIDE_JOIN_KEY = "HasUniqueKey"
+    NONE = "NoUniqueKey"
+
+
 @dataclass(frozen=True, eq=False)
 class Join(TwoInputs):
     """Rows of two relations that belong together: the columns of the left, then of the right one.
@@ -49,6 +58,7 @@ class Join(TwoInputs):
         right_keys: Columns of the right relation, by their place there.
         null_safe: For each key whether NULL equals NULL there.
         ttls_ms: How long rows of each side are kept, where a hint says so.
+        unique_keys: What is known of each side; the rule `join_inputs` finds it.
     """
 
     kind: JoinKind
@@ -57,6 +67,7 @@ class Join(TwoInputs):
     right_keys: tuple[int, ...] = ()
     null_safe: tuple[bool, ...] = ()
     ttls_ms: tuple[int | None, int | None] = (None, None)
+    unique_keys: tuple[UniqueKey, UniqueKey] | None = None
 
     @staticmethod
     def of(left: Node, right: Node, kind: JoinKind, condition: Expression | None) -> Join:

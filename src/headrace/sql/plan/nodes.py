@@ -202,22 +202,23 @@ class Window:
 
     def text(self, names: Sequence[str]) -> str:
         """As plans show it."""
-        parts = [f"time_col=[{names[self.time]}]", f"size=[{_duration(self.size)}]"]
+        parts = [f"time_col=[{names[self.time]}]", f"size=[{duration_text(self.size)}]"]
         if self.kind == "SESSION":
-            parts[1] = f"gap=[{_duration(self.size)}]"
+            parts[1] = f"gap=[{duration_text(self.size)}]"
         if self.kind == "CUMULATE":
-            parts[1] = f"max_size=[{_duration(self.size)}]"
-            parts.append(f"step=[{_duration(self.slide)}]")
+            parts[1] = f"max_size=[{duration_text(self.size)}]"
+            parts.append(f"step=[{duration_text(self.slide)}]")
         if self.kind == "HOP":
-            parts.append(f"slide=[{_duration(self.slide)}]")
+            parts.append(f"slide=[{duration_text(self.slide)}]")
         if self.offset:
-            parts.append(f"offset=[{_duration(self.offset)}]")
+            parts.append(f"offset=[{duration_text(self.offset)}]")
         if self.partition:
             parts.append(f"partition keys=[{', '.join(names[i] for i in self.partition)}]")
         return f"{self.kind}({', '.join(parts)})"
 
 
-def _duration(millis: int) -> str:
+def duration_text(millis: int) -> str:
+    """As plans show it."""
     for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)):
         if millis and millis % size == 0:
             return f"{millis // size} {unit}"

@@ -131,7 +131,18 @@ def _join_parts(node: Join) -> list[str]:
     if node.condition is not None:
         on.append(expression_text(node.condition, names))
     where = " AND ".join(on) or "true"
-    return [f"joinType=[{node.kind.value}]", *_times(node), f"where=[{where}]"]
+    return [f"joinType=[{node.kind.value}]", *_times(node), f"where=[{where}]", *_state(node)]
+
+
+def _state(node: Join) -> list[str]:
+    """What is known of the rows that a join keeps, and for how long it does."""
+    parts: list[str] = []
+    for side, known in zip(("left", "right"), node.unique_keys or (), strict=False):
+        parts.append(f"{side}InputSpec=[{known.value}]")
+    for side, ttl_ms in zip(("left", "right"), node.ttls_ms, strict=True):
+        if ttl_ms:
+            parts.append(f"{side}StateTtl=[{n.duration_text(ttl_ms)}]")
+    return parts
 
 
 def _times(node: Join | SemiJoin) -> list[str]:

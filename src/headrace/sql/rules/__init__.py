@@ -9,6 +9,7 @@ from headrace.sql.plan.nodes import Node, rewrite_nodes
 from headrace.sql.room import with_room
 from headrace.sql.rules.interval_joins import interval_joins
 from headrace.sql.rules.join_filters import join_filters
+from headrace.sql.rules.join_inputs import join_inputs
 from headrace.sql.rules.join_keys import join_keys
 from headrace.sql.rules.lookup_joins import lookup_joins
 from headrace.sql.rules.merge_projections import merge_projections
@@ -40,6 +41,7 @@ PASSES: tuple[tuple[Rule, ...], ...] = (
     (rank_number,),
     (split_batched,),
     (versions,),
+    (join_inputs,),
 )
 """Each goes through the plan once, from the leaves up, with all its rules at each node."""
 

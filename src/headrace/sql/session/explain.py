@@ -8,6 +8,7 @@ from headrace.common.errors import SqlError
 from headrace.sql import statements as s
 from headrace.sql.physical.passes import physical_plans
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.advice import plan_advice
 from headrace.sql.plan.text import plan_text
 from headrace.sql.room import with_room
 from headrace.sql.rules import optimize
@@ -40,7 +41,13 @@ def explain_plans(session: Session, plans: Sequence[n.Node], details: Sequence[s
         session.check(plan)
     parts = ["== Abstract Syntax Tree =="]
     parts += [plan_text(p) for p in plans]
-    parts += ["", "== Optimized Execution Plan =="]
-    for plan in physical_plans(optimized, session.settings()):
+    settings = session.settings()
+    advised = "PLAN_ADVICE" in details
+    parts += ["", f"== Optimized Execution Plan{' With Advice' if advised else ''} =="]
+    for plan in physical_plans(optimized, settings):
         parts.append(plan_text(plan, modes=changelog, batch=session.batch))
+    if advised:
+        found = [] if session.batch else plan_advice(optimized, settings.state_ttl_ms)
+        numbered = [f"advice[{i}]: [WARNING] {text}" for i, text in enumerate(found, 1)]
+        parts += ["", *(numbered or ["No available advice..."])]
     return "\n".join(parts) + "\n"

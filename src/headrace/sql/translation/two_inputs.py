@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace.sql.codegen.calc import calc_code
 from headrace.sql.codegen.code import GeneratedCode
 from headrace.sql.operators import specs
-from headrace.sql.physical.nodes import Calc, Exchange
+from headrace.sql.physical.nodes import Calc, Exchange, HashableRows
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.joins import (
@@ -63,7 +63,7 @@ def _is_filtered(node: n.Node) -> bool:
     """
     if isinstance(node, Calc) and node.conditions:
         return True
-    passing = isinstance(node, Calc | Exchange | n.WatermarkAssigner)
+    passing = isinstance(node, Calc | Exchange | HashableRows | n.WatermarkAssigner)
     return passing and _is_filtered(node.inputs[0])
 
 
@@ -119,8 +119,7 @@ def _window_semi_join(node: WindowSemiJoin, settings: PlanSettings) -> Operator:
 
 
 def _side(node: n.Node, outer: bool, ttl_ms: int | None, settings: PlanSettings) -> specs.JoinSide:
-    kept_ms = settings.state_ttl_ms if ttl_ms is None else ttl_ms
-    return specs.JoinSide(len(node.schema), takes_changes(node, settings), outer, kept_ms)
+    return specs.JoinSide(len(node.schema), takes_changes(node, settings), outer, ttl_ms or 0)
 
 
 def _set_operation(node: n.SetOperation, settings: PlanSettings) -> Operator:
