@@ -3,7 +3,6 @@
     python -m benchmarks                      all of them
     python -m benchmarks keyed-count start    some
     python -m benchmarks --list               their names
-    python -m benchmarks chaos --help         kill parts of a job and count what arrives
 
 The peers are installed once into environments of their own under ``~/.cache/headrace-bench`` (or
 ``HEADRACE_BENCH_CACHE``). Everything is compared within one run, in turns, after a warm-up.
@@ -28,7 +27,6 @@ from benchmarks import (
     async_io,
     bare,
     cases,
-    chaos,
     checkpoints,
     kafka,
     metrics,
@@ -114,8 +112,6 @@ def _save(results: list[Result], facts: dict[str, Any], folder: Path) -> Path:
 
 
 def main() -> int:
-    if sys.argv[1:2] == ["chaos"]:
-        return chaos.main(sys.argv[2:])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=__doc__,

@@ -15,31 +15,64 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.cases import Settings
-from benchmarks.jobs.chaos_job import KEYS, Counting, environment
 from benchmarks.measure import Result
 from benchmarks.peers import environments as peers
+from headrace.common.configuration import Configuration
 from headrace.common.errors import JobCancelledError
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from headrace.datastream.connectors.print_sink import CollectSink
+from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
+from headrace.datastream.state import ValueStateDescriptor
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
+_KEYS = 100
 _PER_SECOND = 2000
 _LIMIT_S = 120.0
+
+
+class _Counting(KeyedProcessFunction[int, int, str]):
+    """The running count of each key."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count"))
+
+    def process_element(self, value: int, ctx: Any) -> Iterator[str]:
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield f"{ctx.get_current_key()} {count} {value}"
+
+
+def _environment(directory: Path) -> StreamExecutionEnvironment:
+    """An environment with checkpoints in a directory, and as many restarts as it takes."""
+    settings = {
+        "spark.master": "local[2]",
+        "execution.checkpointing.interval": "500 ms",
+        "execution.checkpointing.dir": str(directory / "checkpoints"),
+        "execution.epoch.target": "300 ms",
+        "restart-strategy.type": "fixed-delay",
+        "restart-strategy.fixed-delay.attempts": "1000000",
+        "restart-strategy.fixed-delay.delay": "0 ms",
+    }
+    created = StreamExecutionEnvironment.get_execution_environment(
+        Configuration.from_dict(settings)
+    )
+    return created.set_parallelism(2)
 
 
 class _Watched:
     """A job whose results are counted as they come."""
 
     def __init__(self, directory: Path) -> None:
-        env = environment("local[2]", directory, None)
+        env = _environment(directory)
         source = DataGeneratorSource(
             lambda index: index, 10**9, RateLimiterStrategy.per_second(_PER_SECOND)
         )
         collect_id = env.new_collect_id()
         counts = (
             env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
-            .key_by(lambda value: value % KEYS)
-            .process(Counting())
+            .key_by(lambda value: value % _KEYS)
+            .process(_Counting())
         )
         counts.sink_to(CollectSink(collect_id))
         self._collector = env._collectors[collect_id]

@@ -20,11 +20,6 @@ pytestmark = pytest.mark.timeout(900)
 Start = Callable[[str], CountingRuns]
 
 
-def latest_checkpoint(directory: Path) -> Path | None:
-    found = [m.parent for m in directory.glob("*/chk-*/_metadata")]
-    return max(found, key=lambda p: int(p.name.split("-")[1]), default=None)
-
-
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
     started: list[CountingRuns] = []

@@ -1,7 +1,7 @@
-"""Kafka, through keyed state, to Kafka, PostgreSQL and files, for tests that kill parts of it.
+"""Kafka, through keyed state, to Kafka, files and, if asked for, PostgreSQL, to be killed in part.
 
-`python pipeline_program.py SETTINGS` with a JSON object as in `Pipeline`: prints the processes of
-every attempt as `attempt DRIVER SLOT SLOT ...`, and `done` at the end.
+`python -m tests.faults.chaos_job SETTINGS` with a JSON object as in `Pipeline`: prints the
+processes of every attempt as `attempt DRIVER SLOT SLOT ...`, and `finished RESTARTS` at the end.
 """
 
 from __future__ import annotations
@@ -11,10 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from headrace.common.configuration import Configuration
 from headrace.common.serialization import Encoder, SimpleStringSchema
@@ -37,13 +34,25 @@ from headrace.datastream.connectors.kafka import (
     KafkaTopicPartition,
 )
 from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
-from headrace.datastream.state import ValueStateDescriptor
+from headrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from tests.faults.counting_on_spark import announce
 
 KEYS = 100
 PARTITIONS = 4
+# So much state that a snapshot of it takes a moment, in which whoever writes it can be killed.
+BALLAST = 500
 ROW = Types.ROW([Types.INT(), Types.INT(), Types.INT()])
+
+
+@dataclass(frozen=True)
+class Database:
+    """A table for the results, beside Kafka and files."""
+
+    url: str
+    user: str
+    password: str
+    table: str
 
 
 @dataclass(frozen=True)
@@ -51,18 +60,15 @@ class Pipeline:
     """Where records come from and go to."""
 
     master: str
-    checkpoints: str
-    restore: str | None
+    backend: str
+    directory: str
     servers: str
     source_topic: str
     target_topic: str
-    files: str
-    database: str
-    user: str
-    password: str
-    table: str
     records: int
     epoch_records: int
+    database: Database | None = None
+    restore: str | None = None
 
 
 class Counting(KeyedProcessFunction[int, str, str]):
@@ -70,23 +76,27 @@ class Counting(KeyedProcessFunction[int, str, str]):
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self.count = runtime_context.get_state(ValueStateDescriptor("count"))
+        self.ballast = runtime_context.get_map_state(MapStateDescriptor("ballast"))
 
     def process_element(self, value: str, ctx: Any) -> Iterator[str]:
         count = (self.count.value() or 0) + 1
         self.count.update(count)
+        if count == 1:
+            self.ballast.put_all({number: "ballast" for number in range(BALLAST)})
         yield f"{value},{ctx.get_current_key()},{count}"
 
 
 def environment(pipeline: Pipeline) -> StreamExecutionEnvironment:
     given = {
         "spark.master": pipeline.master,
+        "state.backend.type": pipeline.backend,
         "execution.checkpointing.interval": "400 ms",
-        "execution.checkpointing.dir": pipeline.checkpoints,
+        "execution.checkpointing.dir": f"{pipeline.directory}/checkpoints",
         "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
         "execution.epoch.target": "300 ms",
         "execution.epoch.max-records": str(pipeline.epoch_records),
         "restart-strategy.type": "fixed-delay",
-        "restart-strategy.fixed-delay.attempts": "1000",
+        "restart-strategy.fixed-delay.attempts": "1000000",
         "restart-strategy.fixed-delay.delay": "100 ms",
     }
     if pipeline.restore is not None:
@@ -125,10 +135,12 @@ def build(pipeline: Pipeline) -> StreamExecutionEnvironment:
         .build()
     )
     counted.sink_to(to_kafka).uid("to-kafka")
-    to_files = FileSink.for_row_format(pipeline.files, Encoder.simple_string_encoder())
+    files = f"{pipeline.directory}/files"
+    to_files = FileSink.for_row_format(files, Encoder.simple_string_encoder())
     counted.sink_to(to_files.build()).uid("to-files")
-    rows = counted.map(lambda text: Row(*map(int, text.split(","))), ROW).uid("rows")
-    rows.add_sink(to_table(pipeline)).uid("to-table")
+    if pipeline.database is not None:
+        rows = counted.map(lambda text: Row(*map(int, text.split(","))), ROW).uid("rows")
+        rows.add_sink(to_table(pipeline.database)).uid("to-table")
     return env
 
 
@@ -140,28 +152,31 @@ def ends_of(pipeline: Pipeline) -> dict[KafkaTopicPartition, int]:
     }
 
 
-def to_table(pipeline: Pipeline) -> JdbcSink:
+def to_table(database: Database) -> JdbcSink:
     options = (
         JdbcConnectionOptions.JdbcConnectionOptionsBuilder()
-        .with_url(pipeline.database)
-        .with_user_name(pipeline.user)
-        .with_password(pipeline.password)
+        .with_url(database.url)
+        .with_user_name(database.user)
+        .with_password(database.password)
         .build()
     )
     return JdbcSink.exactly_once_sink(
-        f"INSERT INTO {pipeline.table} (number, key, count) VALUES (?, ?, ?)",
+        f"INSERT INTO {database.table} (number, key, count) VALUES (?, ?, ?)",
         ROW,
         options,
-        JdbcExactlyOnceOptions.builder().with_transaction_id_prefix(pipeline.table).build(),
+        JdbcExactlyOnceOptions.builder().with_transaction_id_prefix(database.table).build(),
         JdbcExecutionOptions.builder().with_batch_size(1_000).build(),
     )
 
 
 def main() -> None:
-    job = build(Pipeline(**json.loads(sys.argv[1])))._submit("pipeline")
+    given = json.loads(sys.argv[1])
+    database = given.pop("database")
+    pipeline = Pipeline(**given, database=database and Database(**database))
+    job: Any = build(pipeline).execute_async("chaos")._handle
     threading.Thread(target=announce, args=(job,), daemon=True).start()
     job.result_future().result()
-    print("done", flush=True)
+    print("finished", job.restarts, flush=True)
 
 
 if __name__ == "__main__":
