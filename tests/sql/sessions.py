@@ -98,13 +98,13 @@ class LocalSession:
         zone = self.session.config.get_local_timezone()
         return Result(plan.schema, rows, self.session.batch, zone)
 
-    def insert(self, text: str, **settings: Any) -> None:
-        """An INSERT in this process, to its end."""
+    def insert(self, text: str, **settings: Any) -> list[str]:
+        """An INSERT in this process, to its end; the lines that sinks have printed."""
         statement = parse_statement(text)
         assert isinstance(statement, s.Insert)
         try:
             self.session.translator().translate(self.session.insert_plan(statement, text))
-            run_in_process(self.env, **settings)
+            return run_in_process(self.env, **settings).printed
         finally:
             self.env._transformations = []
 

@@ -36,11 +36,12 @@ def by_columns(stream: DataStream[Any], columns: Sequence[int]) -> DataStream[An
 
 
 def with_operator(stream: DataStream[Any], name: str, spec: OperatorSpec) -> DataStream[Any]:
-    """A stream after one more operator."""
+    """A stream after one more operator, which has as many subtasks: all rows keep their order."""
     env = stream.get_execution_environment()
     transformation = OperatorTransformation(
         env.ids, name, [stream._transformation], Types.PICKLED_BYTE_ARRAY(), spec
     )
+    transformation.parallelism = stream._transformation.parallelism
     env.register(transformation)
     return DataStream(env, transformation)
 

@@ -321,7 +321,7 @@ class Session:
         stream = translator.stream(plan)
         collect_id = self.env.new_collect_id()
         sink = stream.sink_to(CollectSink(collect_id)).name("Sink: Collect")
-        sink.set_parallelism(1) if _is_single(plan) else None
+        sink._transformation.parallelism = stream._transformation.parallelism
         collector = self.env._collectors[collect_id]
         name = self._job_name("collect")
         master = self.env._submit(name)
@@ -381,13 +381,6 @@ def _walk(node: n.Node) -> Iterator[n.Node]:
     for child in node.inputs:
         yield from _walk(child)
     yield node
-
-
-def _is_single(plan: n.Node) -> bool:
-    """Whether the last operator has one subtask, so that its order is to be kept."""
-    while isinstance(plan, n.Project | n.Filter):
-        plan = plan.input
-    return isinstance(plan, n.Sort | n.Limit | n.Values)
 
 
 def _described(schema: Schema) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
+from headrace.common.errors import SqlError
 from headrace.common.typeinfo import Types
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -18,7 +19,7 @@ from headrace.graph.transformation import (
 )
 from headrace.sql.codegen.calc import value_code
 from headrace.sql.connectors.memory import MemoryTable
-from headrace.sql.connectors.streams import with_operator
+from headrace.sql.connectors.streams import by_columns, with_operator
 from headrace.sql.operators.row_watermarks import RowWatermarks
 from headrace.sql.operators.specs import ConstraintSpec
 from headrace.sql.physical import nodes as ph
@@ -87,8 +88,17 @@ class StreamTranslator:
         if any(isinstance(i, ph.Exchange) and i.gathers for i in node.inputs):
             transformation.force_non_parallel = True
             transformation.parallelism = 1
+        elif len(inputs) == 1 and not self._may_spread(node.inputs[0]):
+            transformation.parallelism = inputs[0].parallelism
         self.env.register(transformation)
         return transformation
+
+    def _may_spread(self, node: n.Node) -> bool:
+        """Whether rows may go on in another number of subtasks, as Flink lets those of a source.
+
+        Changes of a row must not overtake each other, and neither must rows that were sorted.
+        """
+        return isinstance(node, n.Scan) and not self.takes_changes(node)
 
 
 Inputs = Sequence[Transformation]
@@ -133,7 +143,16 @@ def _lookup_join(t: StreamTranslator, node: LookupJoin, inputs: Inputs) -> Trans
 
 
 def _union(t: StreamTranslator, node: n.Union, inputs: Inputs) -> Transformation:
-    return UnionTransformation(t.env.ids, inputs)
+    parallelisms = {i.parallelism for i in inputs}
+    if len(parallelisms) > 1 and t.takes_changes(node):
+        inputs = [_in_one_place(t, i) if i.parallelism == 1 else i for i in inputs]
+    union = UnionTransformation(t.env.ids, inputs)
+    union.parallelism = parallelisms.pop() if len(parallelisms) == 1 else None
+    return union
+
+
+def _in_one_place(t: StreamTranslator, transformation: Transformation) -> Transformation:
+    return PartitionTransformation(t.env.ids, transformation, p.Global())
 
 
 def _sink(t: StreamTranslator, node: n.Sink, inputs: Inputs) -> Transformation:
@@ -141,11 +160,31 @@ def _sink(t: StreamTranslator, node: n.Sink, inputs: Inputs) -> Transformation:
     if isinstance(node.input, ph.SparkColumns):
         sink = target.attach_columns(upstream, node.schema)
     else:
-        sink = target.attach(upstream, node.schema, t.takes_changes(node.input))
-    if target.parallelism is not None:
-        sink.set_parallelism(target.parallelism)
+        changes = t.takes_changes(node.input)
+        sink = target.attach(_in_order(t, node, upstream, changes), node.schema, changes)
+    parallelism = target.parallelism or inputs[0].parallelism
+    if parallelism is not None:
+        sink.set_parallelism(parallelism)
     found: Transformation = sink._transformation
     return found
+
+
+def _in_order(
+    t: StreamTranslator, node: n.Sink, stream: DataStream[Any], changes: bool
+) -> DataStream[Any]:
+    """Changes of a row go to one subtask, also where the sink has another number of them."""
+    wanted = node.target.parallelism
+    given = stream._transformation.parallelism or t.env.get_parallelism()
+    if not changes or wanted in (None, given):
+        return stream
+    if not node.upsert_keys:
+        raise SqlError(
+            f"The sink for table '{'.'.join(node.table)}' has a configured parallelism of "
+            f"{wanted}, while the input parallelism is {given}. Since the changelog mode contains "
+            "more than inserts, a primary key is required but no primary key is found. Declare "
+            "one, or leave 'sink.parallelism' away."
+        )
+    return by_columns(stream, node.upsert_keys)
 
 
 def _spark_rows(t: StreamTranslator, node: ph.SparkRows, inputs: Inputs) -> Transformation:
