@@ -9,6 +9,8 @@ from headrace.common.option_types import (
     BOOLEAN,
     DURATION,
     INT,
+    LONG,
+    MEMORY,
     STRING,
     OptionType,
     choice,
@@ -216,6 +218,23 @@ _WITHOUT_MEANING = {
         table.rtas-ctas.atomicity-enabled
     """,
 }
+_KINDS_BY_ENDING: dict[tuple[str, ...], OptionType[Any]] = {
+    ("-enabled", ".enabled"): BOOLEAN,
+    (".timeout", "-delay", "-latency", "-interval"): DURATION,
+    ("data-size", "block-size", "memory"): MEMORY,
+    ("default-parallelism", "mini-batch.size", "default-limit"): ranged(LONG, -1),
+    ("size", "-limit", "-capacity", "-operations", "-tables", "-handles", "-members", "-width"): (
+        ranged(LONG, 1)
+    ),
+    ("-retries",): ranged(INT, 0),
+}
+"""What Flink takes for them: a value that it would refuse is refused here, too."""
+
+
+def _kind(key: str) -> OptionType[Any]:
+    return next((kind for ends, kind in _KINDS_BY_ENDING.items() if key.endswith(ends)), STRING)
+
+
 for _why, _keys in _WITHOUT_MEANING.items():
     for _key in _keys.split():
-        declare(_key, STRING, None, f"Accepted for Flink's sake: {_why}.")
+        declare(_key, _kind(_key), None, f"Accepted for Flink's sake: {_why}.")

@@ -298,6 +298,10 @@ def test_options_of_sql_are_declared(caplog: pytest.LogCaptureFixture) -> None:
         ("table.local-time-zone", "Europe/Nowhere"),
         ("table.optimizer.agg-phase-strategy", "THREE_PHASE"),
         ("table.exec.async-scalar.max-attempts", "0"),
+        ("table.exec.mini-batch.size", "many"),
+        ("table.exec.mini-batch.allow-latency", "-5 s"),
+        ("table.exec.spill-compression.block-size", "-1 kb"),
+        ("table.optimizer.join-reorder-enabled", "yes"),
     ],
 )
 def test_a_bad_value_of_sql_names_its_option(key: str, value: str) -> None:
