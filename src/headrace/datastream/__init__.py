@@ -58,11 +58,15 @@ from headrace.datastream.slot_sharing_group import MemorySize, SlotSharingGroup
 from headrace.datastream.state_backend import (
     CustomStateBackend,
     EmbeddedRocksDBStateBackend,
+    FsStateBackend,
     HashMapStateBackend,
+    MemoryStateBackend,
     PredefinedOptions,
+    RocksDBStateBackend,
     StateBackend,
 )
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.datastream.time_characteristic import TimeCharacteristic
 from headrace.datastream.time_domain import TimeDomain
 from headrace.datastream.timerservice import TimerService
 from headrace.datastream.window import (
@@ -105,6 +109,7 @@ __all__ = [
     "FileSystemCheckpointStorage",
     "FilterFunction",
     "FlatMapFunction",
+    "FsStateBackend",
     "GlobalWindow",
     "HashMapStateBackend",
     "JobManagerCheckpointStorage",
@@ -115,6 +120,7 @@ __all__ = [
     "KeyedStream",
     "MapFunction",
     "MemorySize",
+    "MemoryStateBackend",
     "MergingWindowAssigner",
     "OutputTag",
     "Partitioner",
@@ -122,6 +128,7 @@ __all__ = [
     "ProcessFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
+    "RocksDBStateBackend",
     "RuntimeContext",
     "RuntimeExecutionMode",
     "SinkFunction",
@@ -129,6 +136,7 @@ __all__ = [
     "SourceFunction",
     "StateBackend",
     "StreamExecutionEnvironment",
+    "TimeCharacteristic",
     "TimeDomain",
     "TimeWindow",
     "TimerService",

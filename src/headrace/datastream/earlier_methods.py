@@ -6,9 +6,10 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from headrace.common import options
-from headrace.common.errors import FunctionTypeError
+from headrace.common.errors import ConfigurationError, FunctionTypeError
 from headrace.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 from headrace.datastream.state_backend import StateBackend
+from headrace.datastream.time_characteristic import TimeCharacteristic
 
 if TYPE_CHECKING:
     from headrace.common.configuration import Configuration
@@ -50,6 +51,17 @@ class EarlierMethods:
         """What follows a failure."""
         configured = RestartStrategies.from_configuration(self.get_configuration())
         return RestartStrategies.fall_back_restart() if configured is None else configured
+
+    def set_stream_time_characteristic(self, characteristic: TimeCharacteristic) -> None:
+        """Choose processing time, without watermarks, or event time, which needs no choice."""
+        if characteristic is TimeCharacteristic.IngestionTime:
+            raise ConfigurationError(
+                "there is no ingestion time; take the time of arrival as event time with "
+                "WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(...)"
+            )
+        deprecated("set_stream_time_characteristic", "choose windows and timers of that time")
+        if characteristic is TimeCharacteristic.ProcessingTime:
+            self.get_configuration().set_string(options.AUTO_WATERMARK_INTERVAL.key, "0 ms")
 
     def from_elements(self, *elements: Any) -> DataStream[Any]:
         """A stream of the arguments; the same as `from_collection` of a list of them."""

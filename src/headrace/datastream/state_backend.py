@@ -19,12 +19,19 @@ from headrace.common.options import (
     ROCKSDB_PREDEFINED_OPTIONS,
     STATE_BACKEND,
 )
+from headrace.datastream.checkpoint_storage import (
+    FileSystemCheckpointStorage,
+    JobManagerCheckpointStorage,
+)
 
 __all__ = [
     "CustomStateBackend",
     "EmbeddedRocksDBStateBackend",
+    "FsStateBackend",
     "HashMapStateBackend",
+    "MemoryStateBackend",
     "PredefinedOptions",
+    "RocksDBStateBackend",
     "StateBackend",
 ]
 
@@ -198,6 +205,54 @@ class CustomStateBackend(StateBackend):
     def __repr__(self) -> str:
         """Shows the factory."""
         return f"CustomStateBackend({self._factory!r})"
+
+
+# The backends of PyFlink 1.x, each of which says where checkpoints go as well.
+
+
+class MemoryStateBackend(HashMapStateBackend):
+    """A `HashMapStateBackend` whose checkpoints stay with the driver."""
+
+    def apply_to(self, configuration: Configuration) -> None:
+        """Writes the settings into a configuration."""
+        super().apply_to(configuration)
+        JobManagerCheckpointStorage().apply_to(configuration)
+
+
+class FsStateBackend(HashMapStateBackend):
+    """A `HashMapStateBackend` with a directory for checkpoints.
+
+    Args:
+        checkpoint_directory_uri: The directory.
+    """
+
+    def __init__(self, checkpoint_directory_uri: str) -> None:
+        self._storage = FileSystemCheckpointStorage(checkpoint_directory_uri)
+
+    def apply_to(self, configuration: Configuration) -> None:
+        """Writes the settings into a configuration."""
+        super().apply_to(configuration)
+        self._storage.apply_to(configuration)
+
+
+class RocksDBStateBackend(EmbeddedRocksDBStateBackend):
+    """An `EmbeddedRocksDBStateBackend` with a directory for checkpoints.
+
+    Args:
+        checkpoint_data_uri: The directory.
+        enable_incremental_checkpointing: As with the other one.
+    """
+
+    def __init__(
+        self, checkpoint_data_uri: str, enable_incremental_checkpointing: bool | None = None
+    ) -> None:
+        super().__init__(enable_incremental_checkpointing)
+        self._storage = FileSystemCheckpointStorage(checkpoint_data_uri)
+
+    def apply_to(self, configuration: Configuration) -> None:
+        """Writes the settings into a configuration."""
+        super().apply_to(configuration)
+        self._storage.apply_to(configuration)
 
 
 def _local_path(path: str) -> str:

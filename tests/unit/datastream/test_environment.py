@@ -14,7 +14,12 @@ from headrace.common.errors import ConfigurationError
 from headrace.datastream import (
     EmbeddedRocksDBStateBackend,
     ExternalizedCheckpointCleanup,
+    FsStateBackend,
+    MemoryStateBackend,
+    RocksDBStateBackend,
+    StateBackend,
     StreamExecutionEnvironment,
+    TimeCharacteristic,
 )
 from headrace.testing import collect
 
@@ -72,3 +77,35 @@ def test_methods_of_pyflink_1(tmp_path: Path) -> None:
     assert settings.get(options.EXTERNALIZED_CHECKPOINT_RETENTION) == "RETAIN_ON_CANCELLATION"
     assert settings.get(options.CHECKPOINTING_DIR).endswith(str(tmp_path))
     assert collect(numbers) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("backend", "name", "storage"),
+    [
+        (MemoryStateBackend(), "hashmap", "jobmanager"),
+        (FsStateBackend("file:///checkpoints"), "hashmap", "filesystem"),
+        (RocksDBStateBackend("file:///checkpoints", True), "rocksdb", "filesystem"),
+    ],
+)
+def test_backends_of_pyflink_1(backend: StateBackend, name: str, storage: str) -> None:
+    env = environment()
+    with pytest.warns(DeprecationWarning, match="set_state_backend is deprecated"):
+        env.set_state_backend(backend)
+    settings = env.get_configuration()
+    assert settings.get(options.STATE_BACKEND) == name
+    assert settings.get(options.CHECKPOINTING_STORAGE) == storage
+    directory = settings.get(options.CHECKPOINTING_DIR)
+    assert directory == (None if storage == "jobmanager" else "file:///checkpoints")
+    assert settings.get(options.CHECKPOINTING_INCREMENTAL) == (name == "rocksdb")
+
+
+def test_the_time_of_pyflink_1() -> None:
+    env = environment()
+    with pytest.warns(DeprecationWarning, match="choose windows and timers"):
+        env.set_stream_time_characteristic(TimeCharacteristic.EventTime)
+    assert env.get_config().get_auto_watermark_interval() == 200
+    with pytest.warns(DeprecationWarning, match="choose windows and timers"):
+        env.set_stream_time_characteristic(TimeCharacteristic.ProcessingTime)
+    assert env.get_config().get_auto_watermark_interval() == 0
+    with pytest.raises(ConfigurationError, match="for_monotonous_timestamps"):
+        env.set_stream_time_characteristic(TimeCharacteristic.IngestionTime)
