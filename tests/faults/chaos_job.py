@@ -7,6 +7,7 @@ processes of every attempt as `attempt DRIVER SLOT SLOT ...`, and `finished REST
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -170,6 +171,8 @@ def to_table(database: Database) -> JdbcSink:
 
 
 def main() -> None:
+    # Most of these JVMs do not live long enough to gain from their best compiler.
+    os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     given = json.loads(sys.argv[1])
     database = given.pop("database")
     pipeline = Pipeline(**given, database=database and Database(**database))

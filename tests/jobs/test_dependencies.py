@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -83,3 +85,26 @@ def test_a_missing_file_is_an_error_before_anything_runs(env: Any) -> None:
     env.from_collection([1]).print()
     with pytest.raises(ConfigurationError, match=r"python\.files: .*/no/such/module\.py"):
         env.execute()
+
+
+PROGRAM = """\
+import os, sys
+from headrace.common import Configuration
+from headrace.datastream import StreamExecutionEnvironment
+
+config = Configuration.from_dict({"python.executable": sys.argv[1], "spark.master": "local[1]"})
+env = StreamExecutionEnvironment.get_execution_environment(config)
+env.set_parallelism(1).from_collection([1]).map(lambda v: os.environ.get("CHOSEN")).print()
+env.execute()
+"""
+
+
+def test_slots_run_with_the_interpreter_that_is_asked_for(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nCHOSEN=yes exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = [sys.executable, str(tmp_path / "program.py"), str(python)]
+    environment = {k: v for k, v in os.environ.items() if k != "PYSPARK_PYTHON"}
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert ran.stdout == "yes\n", ran.stderr

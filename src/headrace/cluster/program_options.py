@@ -78,7 +78,7 @@ def add_program(parser: argparse.ArgumentParser) -> None:
         "-pyexec",
         "--pyExecutable",
         metavar="PATH",
-        help="accepted as Flink's; PYSPARK_PYTHON names the interpreter of the slots",
+        help="the interpreter of the slots, with the Python version of the program",
     )
     group.add_argument(
         "-pyclientexec",
@@ -127,6 +127,8 @@ def settings_of(options: argparse.Namespace) -> Configuration:
         configuration.set(declared.RESTORE_MODE, options.claimMode.upper())
     if getattr(options, "pyRequirements", None):
         configuration.set(declared.PYTHON_REQUIREMENTS, options.pyRequirements)
+    if getattr(options, "pyExecutable", None):
+        configuration.set(declared.PYTHON_EXECUTABLE, options.pyExecutable)
     check(configuration)
     return configuration
 

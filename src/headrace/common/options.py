@@ -381,8 +381,8 @@ PYTHON_ARCHIVES = declare(
 )  # fmt: skip
 PYTHON_EXECUTABLE = declare(
     "python.executable", STRING, None,
-    "Accepted for Flink's sake; `PYSPARK_PYTHON` names the interpreter of the slots, which is the "
-    "one of the program unless set.",
+    "The interpreter of the slots and of Spark's workers, with the Python version of the program; "
+    "unless set, `PYSPARK_PYTHON` or else the program's own. The first job of a process decides.",
 )  # fmt: skip
 ARROW_BATCH_SIZE = declare(
     "python.fn-execution.arrow.batch.size", POSITIVE, 1000,

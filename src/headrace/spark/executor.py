@@ -34,7 +34,7 @@ from headrace.runtime.storage import Storages
 from headrace.runtime.subtask_figures import MetricSettings
 from headrace.spark.carrier import SparkCarrier
 from headrace.spark.placement import is_cluster
-from headrace.spark.session import get_or_create_session
+from headrace.spark.session import choose_python, get_or_create_session
 
 
 def submit(
@@ -52,6 +52,8 @@ def submit(
         return EndedJob(run.ended)
     if run.parallelism is not None:
         job_graph = job_graph.rescaled(run.parallelism)
+    if (executable := configuration.get(options.PYTHON_EXECUTABLE)) is not None:
+        choose_python(executable)
     session = get_or_create_session(
         options.spark_properties(configuration), LogLimit.of(configuration)
     )

@@ -21,6 +21,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from headrace.common import options
 from headrace.common.errors import ConfigurationError
 from headrace.common.rolling_log import DEFAULT_LIMIT, LogLimit, keep_file_small
 from headrace.common.scratch import ScratchDirectory
@@ -111,6 +112,42 @@ def get_or_create_session(
         session = _started(merged, log_limit)
         _log.info("Spark %s on %s", session.version, master)
         return session
+
+
+def choose_python(executable: str) -> None:
+    """Let Spark's workers and the slots run with an interpreter.
+
+    Raises:
+        ConfigurationError: If it is not there, or they run with another one already.
+    """
+    found = shutil.which(executable)
+    if found is None:
+        raise ConfigurationError(
+            f"{options.PYTHON_EXECUTABLE.key} names the interpreter of the slots, {executable}, "
+            "which is not there or cannot be started; name one that every host has",
+            key=options.PYTHON_EXECUTABLE.key,
+            value=executable,
+        )
+    context = SparkContext._active_spark_context
+    chosen = context.pythonExec if context is not None else os.environ.get("PYSPARK_PYTHON")
+    if chosen is None:
+        os.environ["PYSPARK_PYTHON"] = found
+    elif not _is_same(found, shutil.which(chosen) or chosen):
+        raise ConfigurationError(
+            f"{options.PYTHON_EXECUTABLE.key} names {found} for the slots, but they run with "
+            f"{chosen}, as PYSPARK_PYTHON or the first job of this process says; leave one of "
+            "the two away",
+            key=options.PYTHON_EXECUTABLE.key,
+            value=executable,
+        )
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two paths are one interpreter; those of virtual environments are links to one."""
+    with contextlib.suppress(OSError):
+        folders = Path(one).parent.resolve(), Path(other).parent.resolve()
+        return folders[0] == folders[1] and os.path.samefile(one, other)
+    return False
 
 
 def _started(settings: Mapping[str, str], log_limit: LogLimit) -> SparkSession:

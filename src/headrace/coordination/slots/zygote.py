@@ -84,15 +84,15 @@ def _require_same_version(python: str) -> None:
         answer = subprocess.run([python, "-c", question], capture_output=True, text=True)
     except OSError as error:
         raise ConfigurationError(
-            f"PYSPARK_PYTHON names the interpreter of the slots, {python}, which cannot be "
-            f"started: {error.strerror}; name one with Python {ours}, or unset the variable"
+            f"PYSPARK_PYTHON or python.executable names the interpreter of the slots, {python}, "
+            f"which cannot be started: {error.strerror}; name one with Python {ours}, or none"
         ) from error
     theirs = answer.stdout.strip()
     if theirs != ours:
         raise ConfigurationError(
-            f"the slots would run with Python {theirs} ({python}, as PYSPARK_PYTHON says), and the "
-            f"program runs with Python {ours}: name an interpreter with {ours}, or unset the "
-            "variable"
+            f"the slots would run with Python {theirs} ({python}, as PYSPARK_PYTHON or "
+            f"python.executable says), and the program runs with Python {ours}: name an "
+            f"interpreter with {ours}, or none"
         )
 
 
