@@ -521,13 +521,46 @@ ALTER TABLE sink SWAP WITH orders;
 -- says: this change of a table is not supported
 SELECT /*+ STATE_TTL('order' = '1d') */ item, COUNT(*) FROM orders GROUP BY item;
 -- at: STATE_TTL('order' = '1d')
--- says: The options of following hints cannot match the name of input tables or views: 'order' in STATE_TTL
+-- says: The options of following hints cannot match the name of input tables or views: 
 SELECT /*+ STATE_TTL('orders' = 'soon') */ item, COUNT(*) FROM orders GROUP BY item;
 -- at: STATE_TTL('orders' = 'soon')
 -- says: Invalid STATE_TTL hint value: option 'STATE_TTL' cannot have the value 'soon': expected a duration such as
+SELECT /*+ BROADCAST(people), SHUFFLE_HASH(a, b) */ o.id FROM orders AS o JOIN people AS p ON o.qty = p.age;
+-- at: BROADCAST(people)
+-- says: The options of following hints cannot match the name of input tables or views:  `people` in `BROADCAST` `a, b` in `SHUFFLE_HASH`
+SELECT /*+ NEST_LOOP */ o.id FROM orders AS o JOIN people AS p ON o.qty = p.age;
+-- at: NEST_LOOP
+-- says: Invalid hint: NEST_LOOP, expecting at least one table or view specified in hint NEST_LOOP.
+SELECT /*+ LOOKUP('table'='x') */ o.id FROM orders AS o JOIN people AS p ON o.qty = p.age;
+-- at: LOOKUP('table'='x')
+-- says: The options of following hints cannot match the name of input tables or views:  `x` in `LOOKUP`
+SELECT /*+ LOOKUP(p) */ o.id FROM orders AS o JOIN people AS p ON o.qty = p.age;
+-- at: LOOKUP(p)
+-- says: Invalid list options in LOOKUP hint, only support key-value options.
+SELECT /*+ LOOKUP('async'='true') */ o.id FROM orders AS o JOIN people AS p ON o.qty = p.age;
+-- at: LOOKUP('async'='true')
+-- says: Invalid LOOKUP hint: incomplete required option(s): [Key: 'table' , default: null (fallback keys: [])]
+SELECT /*+ LOOKUP('table'='p', 'async'='perhaps') */ o.id FROM orders AS o JOIN people AS p ON o.qty = p.age;
+-- at: LOOKUP('table'='p', 'async'='perhaps')
+-- says: Invalid LOOKUP hint options: Could not parse value 'perhaps' for key 'async'.
+SELECT /*+ LOOKUP('table'='p', 'output-mode'='sideways') */ o.id FROM orders AS o JOIN people AS p ON o.qty = p.age;
+-- at: LOOKUP('table'='p', 'output-mode'='sideways')
+-- says: Invalid LOOKUP hint options: Could not parse value 'sideways' for key 'output-mode'.
+SELECT /*+ LOOKUP('table'='p', 'capacity'='-1') */ o.id FROM orders AS o JOIN people AS p ON o.qty = p.age;
+-- at: LOOKUP('table'='p', 'capacity'='-1')
+-- says: Invalid LOOKUP hint option: capacity value should be positive integer but was -1
+SELECT /*+ LOOKUP('table'='p', 'retry-predicate'='lookup_miss') */ o.id FROM orders AS o JOIN people AS p ON o.qty = p.age;
+-- at: LOOKUP('table'='p', 'retry-predicate'='lookup_miss')
+-- says: Invalid LOOKUP hint: retry options can be both null or all not null
+SELECT /*+ LOOKUP('table'='p', 'retry-predicate'='miss', 'retry-strategy'='fixed_delay', 'fixed-delay'='1s', 'max-attempts'='3') */ o.id FROM orders AS o JOIN people AS p ON o.qty = p.age;
+-- at: LOOKUP('table'='p', 'retry-predicate'='miss', 'retry-strategy'='fixed_delay', 'fixed-delay'='1s', 'max-attempts'='3')
+-- says: Invalid LOOKUP hint option: unsupported retry-predicate 'miss', only 'lookup_miss' is supported currently
+SELECT id, tag FROM baskets RIGHT JOIN UNNEST(tags) AS t(tag) ON TRUE;
+-- at: RIGHT JOIN UNNEST(tags) AS t(tag)
+-- says: Unknown join type RIGHT
 SELECT /*+ NOSUCH('orders') */ id FROM orders;
 -- at: NOSUCH('orders')
--- says: NOSUCH is no hint of a query; there are BROADCAST, LOOKUP, MULTI_JOIN, NEST_LOOP, SHUFFLE_HASH, SHUFFLE_MERGE, STATE_TTL
+-- says: Hint: NOSUCH should be registered in the HintStrategyTable; the hints of a query are BROADCAST, LOOKUP, MULTI_JOIN, NEST_LOOP, SHUFFLE_HASH, SHUFFLE_MERGE, STATE_TTL
 SELECT /*+ STATE_TTL('orders') */ item, COUNT(*) FROM orders GROUP BY item;
 -- at: STATE_TTL('orders')
 -- says: Invalid STATE_TTL hint, expecting at least one key-value options specified: STATE_TTL('table' = '1 d')

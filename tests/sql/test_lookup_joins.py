@@ -321,3 +321,53 @@ def test_tables_declared_in_sql() -> None:
     )
     with pytest.raises(SqlError, match=r"'tests.sql:Nothing' cannot be loaded"):
         session.plan("SELECT * FROM wrong")
+
+
+# Hints.
+
+
+def test_keys_without_rows_are_looked_up_again() -> None:
+    class Late(Dim):
+        def lookup(self, keys: Sequence[Any]) -> list[Any]:
+            found = super().lookup(keys)
+            return found if len(Dim.calls) < 3 else [(k.k, "late", 4) for k in keys]
+
+    hint = (
+        "/*+ LOOKUP('table'='d', 'retry-predicate'='lookup_miss', 'retry-strategy'='fixed_delay', "
+        "'fixed-delay'='1ms', 'max-attempts'='4') */"
+    )
+    query = f"SELECT {hint} o.id, d.name {JOIN.format('', 'o.k = d.k')} WHERE o.id > 3"
+    assert rows(session_with(Late()), query) == [(4, "ten"), (5, "late")]
+    assert Dim.calls == [[10, 30], [30], [30]]
+
+
+def test_hints_are_part_of_the_plan() -> None:
+    session = session_with(Dim(), batch=True)
+    hint = "/*+ LOOKUP('table'='d', 'async'='false', 'timeout'='1s', 'capacity'='3') */"
+    query = f"EXPLAIN SELECT {hint} o.id {JOIN.format('', 'o.k = d.k')}"
+    assert "async=[false]" in explained(session, query)
+    query = "EXPLAIN SELECT /*+ BROADCAST(b) */ a.k FROM orders AS a JOIN orders AS b ON a.k = b.k"
+    assert "joinHints=[BROADCAST(b)]" in explained(session, query)
+
+
+def explained(session: LocalSession, query: str) -> str:
+    from headrace.sql.parsing import parse_statement
+    from headrace.sql.session.explain import explain_statement
+
+    statement: Any = parse_statement(query)
+    return explain_statement(session.session, statement.statement, query)
+
+
+def test_a_key_of_the_left_side_stays_one_if_the_table_has_one_row_for_it() -> None:
+    from headrace.sql.plan.upsert_keys import upsert_keys
+
+    session = LocalSession()
+    session.execute(ORDERS)
+    session.execute(
+        "CREATE TABLE dim (k INT PRIMARY KEY NOT ENFORCED, other INT) WITH ('connector' = 'jdbc', "
+        "'url' = 'jdbc:postgresql://nowhere/d', 'table-name' = 't')"
+    )
+    groups = "(SELECT k, COUNT(*) AS n, PROCTIME() AS pt FROM orders GROUP BY k) AS o"
+    query = f"SELECT * FROM {groups} LEFT JOIN dim FOR SYSTEM_TIME AS OF o.pt AS d ON o.k = d."
+    assert upsert_keys(session.plan(query + "k")) == {frozenset({0})}
+    assert not upsert_keys(session.plan(query + "other"))

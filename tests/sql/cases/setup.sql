@@ -36,3 +36,4 @@ CREATE VIEW regular AS SELECT o.id, o.et, r.rate FROM orders AS o JOIN rates AS 
 CREATE VIEW ow AS SELECT * FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(et), INTERVAL '10' SECOND));
 CREATE VIEW sw AS SELECT * FROM TABLE(TUMBLE(TABLE shuffled, DESCRIPTOR(et), INTERVAL '10' SECOND)) WHERE id <> 10;
 CREATE VIEW joined_windows AS SELECT o.id, s.id AS other, o.window_time AS rt FROM ow AS o JOIN sw AS s ON o.window_start = s.window_start AND o.window_end = s.window_end;
+CREATE VIEW baskets AS SELECT * FROM (VALUES (1, ARRAY['a','b'], MAP['x', 1, 'y', 2], CAST(NULL AS ARRAY<ROW<p INT, q STRING>>)), (2, ARRAY_REMOVE(ARRAY['a'], 'a'), MAP['z', 3], ARRAY[ROW(1, 'u'), ROW(2, 'v')]), (3, CAST(NULL AS ARRAY<STRING>), CAST(NULL AS MAP<STRING, INT>), ARRAY[ROW(5, 'w')])) AS t(id, tags, attrs, items);

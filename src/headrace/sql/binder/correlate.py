@@ -12,6 +12,7 @@ from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.parser.from_ast import expression_node, span_of
+from headrace.sql.parser.unsupported import join_span
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Expression, Field, Schema
 from headrace.sql.types import DataType
@@ -31,7 +32,13 @@ def bind_correlate(context: BindingContext, plan: n.Node, scope: Scope, join: An
     relation = join.this
     if not isinstance(relation, exp.Lateral | exp.Unnest):
         return None
-    outer = str(join.side or "").upper() == "LEFT"
+    side = str(join.side or "").upper()
+    if side not in ("", "LEFT"):
+        raise context.error(
+            f"Unknown join type {side}: a lateral join is INNER or LEFT",
+            join_span(join, context.text),
+        )
+    outer = side == "LEFT"
     function, arguments, fields, name = _function_of(context, scope, relation)
     if outer:
         fields = [Field(f.name, f.type.nullable()) for f in fields]

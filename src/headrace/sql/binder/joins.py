@@ -9,6 +9,7 @@ from typing import Any
 from headrace.common.errors import SqlError
 from headrace.sql.binder.context import BindingContext, suggestion
 from headrace.sql.binder.expressions import ExpressionBinder
+from headrace.sql.binder.hints import JoinHints
 from headrace.sql.binder.scope import Scope
 from headrace.sql.parser.from_ast import expression_node, span_of
 from headrace.sql.parser.unsupported import join_span
@@ -30,7 +31,7 @@ def bind_join(
     right: n.Node,
     other: Scope,
     join: Any,
-    ttls_ms: tuple[int | None, int | None],
+    hints: JoinHints,
     as_of: int | None = None,
 ) -> n.Node:
     """The join of two relations; `scope` then knows the names of both.
@@ -65,8 +66,10 @@ def bind_join(
             raise context.error(
                 f"Unknown join type {kind.name}: a temporal join is INNER or LEFT", span
             )
-        joined = joined.temporal(as_of)
-    joined = replace(joined, ttls_ms=ttls_ms, origin=context.excerpt(span))
+        joined = replace(joined.temporal(as_of), lookup=hints.lookup)
+    joined = replace(joined, ttls_ms=hints.ttls_ms, origin=context.excerpt(span))
+    if context.batch:
+        joined = replace(joined, strategies=hints.strategies)
     _take_schema(scope, joined.schema)
     if not names:
         return joined

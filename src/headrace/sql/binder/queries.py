@@ -11,6 +11,7 @@ from headrace.sql.binder.aggregation import Aggregation, contains_aggregate
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.grouped_over import GroupsFirst, named_values
+from headrace.sql.binder.hints import QueryHints
 from headrace.sql.binder.over import bind_over, contains_over
 from headrace.sql.binder.relations import (
     distinct,
@@ -25,7 +26,6 @@ from headrace.sql.binder.subqueries import SubqueryBinder, conjuncts, contains_s
 from headrace.sql.binder.tables import TableBinder
 from headrace.sql.parser import syntax as x
 from headrace.sql.parser.from_ast import expression_node, order_nodes, over_of, span_of
-from headrace.sql.parser.hints import state_ttls
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Column, Expression, Field, Schema, SortKey
 from headrace.sql.types.type_rules import common_type
@@ -68,7 +68,9 @@ class QueryBinder:
     # SELECT.
 
     def _select(self, tree: Any) -> n.Node:
-        plan, scope = self._from(tree)
+        hints = QueryHints(self.context, tree.comments or ())
+        plan, scope = self._from(tree, hints)
+        hints.check(scope)
         where = tree.args.get("where")
         if where is not None:
             plan = self._where(plan, scope, expression_node(where.this))
@@ -84,7 +86,7 @@ class QueryBinder:
         windows = {w.name: over_of(w) for w in tree.args.get("windows") or ()}
         values = [i.value if isinstance(i, x.Alias) else i for i in items]
         names = self._names(items)
-        state_ttl = self._state_ttl(tree, scope)
+        state_ttl = hints.of_groups
         windowed = [*values, *self._qualify(tree, items)]
         grouped = group is not None or having is not None
         grouped = grouped or any(contains_aggregate(self.context, v) for v in windowed)
@@ -124,22 +126,6 @@ class QueryBinder:
                 "QUALIFY must contain a function with OVER; use WHERE or HAVING", span_of(qualify)
             )
         return [node]
-
-    def _state_ttl(self, tree: Any, scope: Scope) -> int | None:
-        """How long the hint STATE_TTL of a query keeps the state of its groups.
-
-        Joins have taken what it says about their inputs already.
-        """
-        found = None
-        for hint in state_ttls(tree.comments or (), self.context.text):
-            if not any(hint.relation in (r.name, *r.path) for r in scope.relations):
-                raise self.context.error(
-                    "The options of following hints cannot match the name of input tables or "
-                    f"views: '{hint.relation}' in STATE_TTL",
-                    hint.span,
-                )
-            found = hint.millis
-        return found
 
     def _finished(
         self,
@@ -211,15 +197,13 @@ class QueryBinder:
             found.append(None if by_alias or by_number else binder.bind(node))
         return found
 
-    def _from(self, tree: Any) -> tuple[n.Node, Scope]:
+    def _from(self, tree: Any, hints: QueryHints | None = None) -> tuple[n.Node, Scope]:
         scope = Scope(self.context)
         from_ = tree.args.get("from_")
         if from_ is None:
             # One row without columns.
             return n.Values(Schema(()), ((),)), scope
-        hints = state_ttls(tree.comments or (), self.context.text)
-        ttls = {hint.relation: hint.millis for hint in hints}
-        return TableBinder(self, ttls).bind_from(from_.this, tree.args.get("joins") or ())
+        return TableBinder(self, hints).bind_from(from_.this, tree.args.get("joins") or ())
 
     def _items(self, tree: Any, scope: Scope) -> list[x.Node]:
         """SELECT's expressions, with stars written out."""

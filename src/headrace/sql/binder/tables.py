@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -13,6 +12,7 @@ from headrace.sql.binder.context import suggestion
 from headrace.sql.binder.correlate import bind_correlate
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.group_windows import duration_of, window_fields
+from headrace.sql.binder.hints import QueryHints
 from headrace.sql.binder.joins import bind_as_of, bind_join, time_travel
 from headrace.sql.binder.scope import Scope
 from headrace.sql.parser import syntax as x
@@ -37,10 +37,10 @@ _ARGUMENTS = {
 class TableBinder:
     """Binds FROM for one query."""
 
-    def __init__(self, queries: QueryBinder, ttls: Mapping[str, int] | None = None) -> None:
+    def __init__(self, queries: QueryBinder, hints: QueryHints | None = None) -> None:
         self.queries = queries
-        self._ttls = ttls or {}
         self.context = queries.context
+        self._hints = hints or QueryHints(self.context)
 
     def bind_from(self, first: Any, joins: Any) -> tuple[n.Node, Scope]:
         """All of FROM, and the names that it makes known."""
@@ -69,18 +69,10 @@ class TableBinder:
             return correlated
         right = Scope(self.context)
         other = self._add(right, join.this)
-        ttls = (self._ttl(scope), self._ttl(right))
+        hints = self._hints.of_join(scope, right)
         version = join.this.args.get("version")
         as_of = None if version is None else bind_as_of(self.context, scope, version)
-        return bind_join(self.context, plan, scope, other, right, join, ttls, as_of)
-
-    def _ttl(self, scope: Scope) -> int | None:
-        """What a hint says about an input of a join; a join is one by no name."""
-        if len(scope.relations) != 1:
-            return None
-        (relation,) = scope.relations
-        named = (relation.name or "", *relation.path)
-        return next((self._ttls[name] for name in named if name in self._ttls), None)
+        return bind_join(self.context, plan, scope, other, right, join, hints, as_of)
 
     def bind(self, tree: Any) -> tuple[n.Node, str | None]:
         plan, name, _ = self._relation(tree)
@@ -109,7 +101,7 @@ class TableBinder:
         elif isinstance(tree, exp.Lateral | exp.Unnest):
             from headrace.sql.binder.correlate import bind_leading
 
-            plan = bind_leading(self.context, tree)
+            return bind_leading(self.context, tree), name, path
         else:
             raise self.context.error(
                 f"{type(tree).__name__} is not supported in FROM", span_of(tree)

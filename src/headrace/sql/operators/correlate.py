@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import OpenedCode, RowOperator
+from headrace.sql.operators.partners import with_partners
 from headrace.sql.operators.specs import CorrelateSpec
 
 
@@ -38,12 +39,15 @@ class CorrelateOperator(RowOperator):
         super().__init__()
         self._spec = spec
         self._code: OpenedCode
+        self._condition: OpenedCode | None = None
         self._function: Callable[..., Iterable[tuple[Any, ...]]]
 
     def open(self) -> None:
         function = self._spec.function
         try:
             self._code = OpenedCode(self._spec.arguments, self)
+            if self._spec.condition is not None:
+                self._condition = OpenedCode(self._spec.condition, self)
             if hasattr(function, "open"):
                 function.open(self)
                 self._function = function
@@ -56,23 +60,26 @@ class CorrelateOperator(RowOperator):
         rows = batch.values
         self.records_in += len(rows)
         spec = self._spec
-        nothing = (None,) * spec.width
-        out: list[tuple[Any, ...]] = []
+        pairs: list[tuple[Any, ...]] = []
         row: Any = None
         try:
-            for row, arguments in zip(rows, self._code.run(rows), strict=True):
-                head, tail = (row[:-1], row[-1:]) if spec.changelog else (row, ())
-                before = len(out)
-                for made in self._function(*arguments):
-                    out.append((*head, *made, *tail))
-                if spec.outer and len(out) == before:
-                    out.append((*head, *nothing, *tail))
+            for number, (row, arguments) in enumerate(zip(rows, self._code.run(rows), strict=True)):
+                head = row[:-1] if spec.changelog else row
+                pairs += [(*head, *made, number) for made in self._function(*arguments)]
         except Exception as error:
             raise self.failed(error, row, where="table function") from error
-        self.emit_rows(out)
+        if self._condition is not None:
+            try:
+                pairs = self._condition.run(pairs)
+            except Exception as error:
+                raise self.failed_in(self._condition.run, pairs, error) from error
+        width = spec.width if spec.outer else None
+        self.emit_rows(with_partners(rows, pairs, width, spec.changelog))
 
     def close(self) -> None:
         if hasattr(self, "_code"):
             self._code.close()
+        if self._condition is not None:
+            self._condition.close()
         if hasattr(self._spec.function, "close"):
             self._spec.function.close()

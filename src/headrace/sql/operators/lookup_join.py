@@ -8,6 +8,7 @@ from typing import Any
 from headrace.runtime.batch import Batch
 from headrace.sql.lookups.tables import Found, Key, Row
 from headrace.sql.operators.base import OpenedCode, RowOperator
+from headrace.sql.operators.partners import with_partners
 from headrace.sql.operators.specs import LookupJoinSpec
 
 
@@ -64,11 +65,7 @@ class LookupJoinOperator(RowOperator):
                 pairs += [(*head, *partner, number) for partner in partners]
         if self._condition is not None:
             pairs = self._run(self._condition, pairs)
-        if self._spec.outer:
-            pairs = self._with_lonely(rows, pairs)
-        if changelog:
-            return [(*pair[:-1], rows[pair[-1]][-1]) for pair in pairs]
-        return [pair[:-1] for pair in pairs]
+        return with_partners(rows, pairs, self._spec.width if self._spec.outer else None, changelog)
 
     def _found(self, keys: list[Key]) -> Found:
         """The rows of keys, as far as they fulfil what is asked of the table alone."""
@@ -85,17 +82,6 @@ class LookupJoinOperator(RowOperator):
         for row in self._run(self._calc, numbered):
             kept[row[-1]].append(row[:-1])
         return dict(zip(found, kept, strict=True))
-
-    def _with_lonely(self, rows: Sequence[Row], pairs: list[Row]) -> list[Row]:
-        """The pairs, and rows that are in none, each at its place."""
-        there = {pair[-1] for pair in pairs}
-        nulls = (None,) * self._spec.width
-        lonely = [
-            (*(row[:-1] if self._spec.changelog else row), *nulls, number)
-            for number, row in enumerate(rows)
-            if number not in there
-        ]
-        return sorted(pairs + lonely, key=lambda pair: pair[-1]) if lonely else pairs
 
     def _run(self, code: OpenedCode, rows: Sequence[Row]) -> list[Row]:
         try:

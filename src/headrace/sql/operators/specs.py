@@ -639,13 +639,17 @@ class LookupJoinSpec(OperatorSpec):
 
 @dataclass(frozen=True)
 class CorrelateSpec(OperatorSpec):
-    """Rows with the rows that a function makes of them."""
+    """Rows with the rows that a function makes of them.
+
+    Pairs have to fulfil the condition, with a number at their end, before rows have no partner.
+    """
 
     arguments: GeneratedCode
     function: Any
     width: int
     outer: bool
     changelog: bool
+    condition: GeneratedCode | None = None
 
     kind: ClassVar[str] = "Correlate"
     operator: ClassVar[str] = f"{_PACKAGE}.correlate:CorrelateOperator"

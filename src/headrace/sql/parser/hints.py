@@ -1,76 +1,68 @@
-"""Hints: `/*+ OPTIONS(...) */` behind a table, `/*+ STATE_TTL(...) */` behind SELECT."""
+"""Hints: `/*+ OPTIONS(...) */` behind a table, others behind SELECT."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
 
-from headrace.common.errors import ConfigurationError
-from headrace.common.option_types import DURATION
 from headrace.sql.parser.excerpts import SpannedError
 from headrace.sql.parser.syntax import Span
 
-__all__ = ["hint_options", "state_ttls"]
+__all__ = ["QueryHint", "hint_options", "query_hints"]
 
-# Of joins, where they say how and not what.
-_OTHERS = frozenset(
-    {"BROADCAST", "LOOKUP", "MULTI_JOIN", "NEST_LOOP", "SHUFFLE_HASH", "SHUFFLE_MERGE"}
+_KNOWN = (
+    "BROADCAST",
+    "LOOKUP",
+    "MULTI_JOIN",
+    "NEST_LOOP",
+    "SHUFFLE_HASH",
+    "SHUFFLE_MERGE",
+    "STATE_TTL",
 )
-_HINT = re.compile(r"\b(\w+)\s*\(([^)]*)\)")
+_HINT = re.compile(r"\b([A-Za-z_]\w*)\b(?:\s*\(((?:'[^']*'|[^')])*)\))?")
 _OPTION = re.compile(r"'([^']*)'\s*=\s*'([^']*)'")
 
 
 @dataclass(frozen=True)
-class StateTtl:
-    """How long the state of a relation is kept."""
+class QueryHint:
+    """A hint behind SELECT: its name, and what stands in its parentheses."""
 
-    relation: str
-    millis: int
+    name: str
+    tables: tuple[str, ...]
+    options: tuple[tuple[str, str], ...]
     span: Span | None
 
+    def __str__(self) -> str:
+        inside = [*self.tables, *(f"{k}={v}" for k, v in self.options)]
+        return f"{self.name}({', '.join(inside)})" if inside else self.name
 
-def hint_options(comments: Iterable[str], name: str = "OPTIONS") -> dict[str, str]:
-    """The options of a hint among comments."""
+
+def hint_options(comments: Iterable[str]) -> dict[str, str]:
+    """The options of `OPTIONS` among comments."""
     found: dict[str, str] = {}
     for comment in comments:
         for hint in _HINT.finditer(comment):
-            if hint[1].upper() == name:
-                found.update(_OPTION.findall(hint[2]))
+            if hint[1].upper() == "OPTIONS":
+                found.update(_OPTION.findall(hint[2] or ""))
     return found
 
 
-def state_ttls(comments: Iterable[str], text: str) -> list[StateTtl]:
-    """What STATE_TTL says behind SELECT; other hints must be known."""
+def query_hints(comments: Iterable[str], text: str) -> list[QueryHint]:
+    """The hints behind SELECT; their names must be known."""
     found = []
     for comment in comments:
         for hint in _HINT.finditer(comment) if comment.startswith("+") else ():
-            name, options = hint[1].upper(), _OPTION.findall(hint[2])
             place = re.search(re.escape(hint[0]), text)
             span = None if place is None else (place.start(), place.end() - 1)
-            if name != "STATE_TTL":
-                _check_known(name, span)
-                continue
-            if not options:
+            name, inside = hint[1].upper(), hint[2] or ""
+            if name not in _KNOWN:
                 raise SpannedError(
-                    "Invalid STATE_TTL hint, expecting at least one key-value options specified: "
-                    "STATE_TTL('table' = '1 d')",
+                    f"Hint: {name} should be registered in the HintStrategyTable; the hints of a "
+                    f"query are {', '.join(_KNOWN)}",
                     span,
                 )
-            found += [StateTtl(relation, _millis(ttl, span), span) for relation, ttl in options]
+            names = (part.strip(" '`\n\t") for part in _OPTION.sub("", inside).split(","))
+            options = tuple(_OPTION.findall(inside))
+            found.append(QueryHint(name, tuple(filter(None, names)), options, span))
     return found
-
-
-def _check_known(name: str, span: Span | None) -> None:
-    if name not in _OTHERS:
-        known = ", ".join(sorted({"STATE_TTL", *_OTHERS}))
-        raise SpannedError(f"{name} is no hint of a query; there are {known}", span)
-
-
-def _millis(text: str, span: Span | None) -> int:
-    try:
-        ttl: timedelta = DURATION.parse("STATE_TTL", text)
-    except ConfigurationError as error:
-        raise SpannedError(f"Invalid STATE_TTL hint value: {error}", span) from None
-    return ttl // timedelta(milliseconds=1)

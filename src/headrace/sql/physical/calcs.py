@@ -24,7 +24,7 @@ def calcs(node: n.Node, settings: PlanSettings) -> n.Node:
         if not conditions and _keeps_all(node.expressions, below):
             return below
         return Calc(node.schema, below, conditions, node.expressions)
-    if isinstance(node, n.Correlate) and node.condition is not None:
+    if isinstance(node, n.Correlate) and node.condition is not None and not node.outer:
         joined = replace(node, condition=None)
         return Calc(node.schema, joined, (node.condition,), None)
     return node

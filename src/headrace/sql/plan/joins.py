@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 
 from headrace.sql.plan.expressions import Expression, Field, Schema, TimeAttribute
+from headrace.sql.plan.lookup_hint import LookupHint
 from headrace.sql.plan.nodes import Node, TwoInputs, Window
 
 __all__ = [
@@ -59,6 +60,7 @@ class Join(TwoInputs):
         null_safe: For each key whether NULL equals NULL there.
         ttls_ms: How long rows of each side are kept, where a hint says so.
         unique_keys: What is known of each side; the rule `join_inputs` finds it.
+        strategies: Hints on how it is to be made, where the input ends; plans show them.
     """
 
     kind: JoinKind
@@ -68,6 +70,7 @@ class Join(TwoInputs):
     null_safe: tuple[bool, ...] = ()
     ttls_ms: tuple[int | None, int | None] = (None, None)
     unique_keys: tuple[UniqueKey, UniqueKey] | None = None
+    strategies: tuple[str, ...] = ()
 
     @staticmethod
     def of(left: Node, right: Node, kind: JoinKind, condition: Expression | None) -> Join:
@@ -128,9 +131,11 @@ class TemporalJoin(Join):
 
     Attributes:
         as_of: The time attribute of the left relation.
+        lookup: What a hint says about lookups, if it becomes a `LookupJoin`.
     """
 
     as_of: int = field(kw_only=True)
+    lookup: LookupHint = field(default_factory=LookupHint, kw_only=True)
 
     @property
     def event_time(self) -> bool:

@@ -8,38 +8,9 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expression_text import expression_text
 from headrace.sql.plan.expressions import Expression
 from headrace.sql.plan.joins import JoinKind
+from headrace.sql.plan.lookup_hint import LookupHint
 
-__all__ = ["LookupHint", "LookupJoin"]
-
-
-@dataclass(frozen=True)
-class LookupHint:
-    """What `LOOKUP('table' = ..., ...)` says.
-
-    Attributes:
-        asynchronous: Whether lookups are to run at the same time; None if it does not matter.
-        capacity: How many of them, if it is said.
-        timeout_ms: How long one may take, if it is said.
-        attempts: How often a key is looked up at most until it has a row.
-        retry_delay_ms: How long the next attempt waits.
-    """
-
-    asynchronous: bool | None = None
-    capacity: int | None = None
-    timeout_ms: int | None = None
-    attempts: int = 1
-    retry_delay_ms: int = 0
-
-    def texts(self) -> list[str]:
-        """As plans show it."""
-        parts = []
-        if self.asynchronous is not None:
-            parts.append(f"async=[{str(self.asynchronous).lower()}]")
-        if self.attempts > 1:
-            parts.append(
-                f"retry=[lookup_miss, FIXED_DELAY, {self.retry_delay_ms}ms, {self.attempts}]"
-            )
-        return parts
+__all__ = ["LookupJoin"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -135,13 +135,15 @@ def _join_parts(node: Join) -> list[str]:
 
 
 def _state(node: Join) -> list[str]:
-    """What is known of the rows that a join keeps, and for how long it does."""
+    """What is known of the rows that a join keeps, for how long it does, and what hints say."""
     parts: list[str] = []
     for side, known in zip(("left", "right"), node.unique_keys or (), strict=False):
         parts.append(f"{side}InputSpec=[{known.value}]")
     for side, ttl_ms in zip(("left", "right"), node.ttls_ms, strict=True):
         if ttl_ms:
             parts.append(f"{side}StateTtl=[{n.duration_text(ttl_ms)}]")
+    if node.strategies:
+        parts.append(f"joinHints=[{', '.join(node.strategies)}]")
     return parts
 
 

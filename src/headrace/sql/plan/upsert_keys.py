@@ -5,6 +5,7 @@ from __future__ import annotations
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Call, Column, Expression
 from headrace.sql.plan.joins import Join
+from headrace.sql.plan.lookups import LookupJoin
 from headrace.sql.types import IntegralType
 
 __all__ = ["upsert_keys"]
@@ -24,6 +25,9 @@ def upsert_keys(node: n.Node) -> Keys:
         return frozenset({frozenset(node.keys)})
     if isinstance(node, n.SetOperation):
         return _NONE if node.all else frozenset({frozenset(range(len(node.schema)))})
+    if isinstance(node, LookupJoin):
+        key = node.table.primary_key
+        return upsert_keys(node.input) if key and {*key} <= {*node.columns} else _NONE
     if isinstance(node, Join):
         return _joined(node)
     if isinstance(node, n.Project):

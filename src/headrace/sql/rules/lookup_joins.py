@@ -65,6 +65,7 @@ def lookup_joins(node: n.Node) -> n.Node:
         tuple(own),
         None if table.is_whole else tuple(table.projections),
         all_of(pairs),
+        node.lookup,
         origin=node.origin,
     )
 

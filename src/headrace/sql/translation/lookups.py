@@ -7,7 +7,8 @@ from headrace.sql.codegen.calc import calc_code
 from headrace.sql.lookups.tables import LookupLimits
 from headrace.sql.operators import specs
 from headrace.sql.physical.settings import PlanSettings
-from headrace.sql.plan.lookups import LookupHint, LookupJoin
+from headrace.sql.plan.lookup_hint import LookupHint
+from headrace.sql.plan.lookups import LookupJoin
 from headrace.sql.rules.join_filters import conjuncts
 from headrace.sql.translation.operators import packed, takes_changes
 

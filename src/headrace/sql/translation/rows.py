@@ -14,6 +14,7 @@ from headrace.sql.physical.nodes import (
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Call, Column, Expression, Literal
+from headrace.sql.rules.join_filters import conjuncts
 from headrace.sql.translation.operators import Operator, Table, packed, takes_changes
 from headrace.sql.types import IntType
 
@@ -81,12 +82,16 @@ def _correlate(node: n.Correlate, settings: PlanSettings) -> Operator:
     function = node.function
     if hasattr(function, "bound"):
         function = function.bound(tuple(a.type for a in node.arguments), None, settings.zone)
+    condition = None
+    if node.condition is not None:
+        condition = calc_code(conjuncts(node.condition), None, True, settings.zone)
     spec = specs.CorrelateSpec(
         packed(node.arguments, settings.zone),
         function,
         len(node.schema) - len(node.input.schema),
         node.outer,
         takes_changes(node.input, settings),
+        condition,
     )
     return Operator("Correlate", spec)
 
