@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import linecache
+import logging
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ ENTRY = "run"
 """Name of the function that every piece of generated code defines."""
 
 _numbers = count(1)
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,12 @@ class GeneratedCode:
         namespace |= dict(self.constants)
         namespace |= functions or {}
         filename = f"<generated {next(_numbers)}>"
+        _log.debug("%s\n%s", filename, self.source)
         # A traceback through generated code shows its lines.
         lines = self.source.splitlines(keepends=True)
         linecache.cache[filename] = (len(self.source), None, lines, filename)
         with warnings.catch_warnings():
-            # A literal that is checked for NULL is no slip of the pen here.
+            # Here a literal that is checked for NULL is intended.
             warnings.simplefilter("ignore", SyntaxWarning)
             exec(compile(self.source, filename, "exec"), namespace)
         entry: Callable[..., Any] = namespace[ENTRY]
