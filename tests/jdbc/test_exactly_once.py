@@ -130,7 +130,7 @@ def test_a_transaction_that_somebody_rolled_back_is_an_error(table: Table) -> No
     waiting = transaction(table, "lost:1", 1)
     table.execute("ROLLBACK PREPARED 'lost:1'")
     committer = TransactionCommitter(table.options, FakeWriterContext())
-    with pytest.raises(Exception, match="rolled back by somebody else"):
+    with pytest.raises(Exception, match="something else rolled it back"):
         committer.commit([waiting])
     committer.close()
 

@@ -133,7 +133,7 @@ def test_a_wrong_statement_fails_before_the_first_record(
         write([Row(1, "a")], sink)
     message = str(caught.value)
     assert words in message
-    assert "correct the statement, or give the database the table and the columns" in message
+    assert "correct the statement, or create the table and columns" in message
     assert "test_tables.py:" in message
     assert "open of the sink" in message
 

@@ -174,7 +174,7 @@ def test_a_batch_that_is_written_again_takes_its_own_place(database: str) -> Non
     [
         ("id LONG, epoch STRING", r"lacks columns of the stream: \['name'\].*ADD COLUMNS"),
         ("id LONG, name STRING", "no column 'epoch'"),
-        ("id LONG, name STRING, x INT, epoch STRING", r"that the stream has not: \['x'\]"),
+        ("id LONG, name STRING, x INT, epoch STRING", r"that the stream does not have: \['x'\]"),
     ],
 )
 def test_a_table_with_other_columns_is_refused_with_advice(

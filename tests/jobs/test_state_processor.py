@@ -186,7 +186,7 @@ class TestWriting:
             writer.with_operator("visits", boot.key_by("user").transform(FillVisits()))
         with pytest.raises(FunctionTypeError, match="no operator with uid 'nobody'"):
             writer.remove_operator("nobody")
-        with pytest.raises(CheckpointError, match="already is a savepoint"):
+        with pytest.raises(CheckpointError, match="is already a savepoint"):
             writer.write(str(savepoint))
 
 

@@ -53,7 +53,7 @@ def test_writers_wait_for_brokers(absent: Kafka) -> None:
     with started_when(absent, lambda: said(plain.lines, AWAY)):
         plain.writer.prepare_commit(1, False)
     for lines in (exact.lines, plain.lines):
-        wait_until(lambda lines=lines: said(lines, "is there again"))
+        wait_until(lambda lines=lines: said(lines, "is available again"))
     # A reader of committed records may have to wait behind the open transaction.
     assert {"plain", "more"} <= set(absent.values(sinks.topic, "read_uncommitted"))
     absent.broker.stop()
@@ -78,7 +78,7 @@ class KafkaWriterOf:
         self.writer.open()
 
 
-AWAY = "cannot be reached and is waited for"
+AWAY = "cannot be reached; waiting for it"
 
 
 def said(lines: list[str], words: str) -> bool:
@@ -121,7 +121,7 @@ def test_a_reader_waits_for_brokers_and_for_topics(
         absent.topic(name="late-1")
         absent.write("late-1", ["first"])
         job.run_until(lambda: job.rows == ["first"])
-        assert "is there again" in caplog.text
+        assert "is available again" in caplog.text
 
         absent.add_partitions("late-1", 2)
         absent.write("late-1", ["of a new partition"], 1)

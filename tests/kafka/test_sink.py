@@ -167,7 +167,7 @@ def test_headers_tombstones_and_event_times(kafka: Kafka) -> None:
 
 def test_an_unknown_topic_is_named(kafka: Kafka) -> None:
     to = sink(kafka, serializer("no-such-topic").build(), DeliveryGuarantee.AT_LEAST_ONCE)
-    with pytest.raises(JobExecutionError, match=r"no topic 'no-such-topic'.*create it"):
+    with pytest.raises(JobExecutionError, match=r"topic 'no-such-topic' does not exist.*create it"):
         write(to, [1])
 
 
@@ -214,7 +214,7 @@ SCHEMA = serializer("a").build()
         (lambda b: b.build(), GraphError, "set_record_serializer"),
         (lambda b: b.set_record_serializer(Text()), FunctionTypeError, "RecordSerialization"),
         (lambda b: b.set_delivery_guarantee("exactly-once"), FunctionTypeError, "Guarantee"),
-        (lambda b: b.set_bootstrap_servers(""), FunctionTypeError, "not empty"),
+        (lambda b: b.set_bootstrap_servers(""), FunctionTypeError, "non-empty"),
         (
             lambda b: (
                 b.set_record_serializer(SCHEMA)
@@ -230,7 +230,7 @@ SCHEMA = serializer("a").build()
             "akcs",
         ),
         (lambda b: serializer().build(), GraphError, "set_topic"),
-        (lambda b: serializer("a").set_topic_selector(str), GraphError, "set once"),
+        (lambda b: serializer("a").set_topic_selector(str), GraphError, "only once"),
         (lambda b: serializer().set_topic_selector("a"), FunctionTypeError, "callable"),
         (lambda b: serializer().set_partitioner(max), FunctionTypeError, "KafkaPartitioner"),
         (lambda b: serializer().set_header_provider(max), FunctionTypeError, "HeaderProvider"),

@@ -366,9 +366,9 @@ def test_offsets_that_retention_has_deleted(kafka: Kafka) -> None:
     [
         (lambda b: b.set_topics(), GraphError, "at least one"),
         (lambda b: b.set_topics("a", 3), FunctionTypeError, "not 3"),
-        (lambda b: b.set_topics("a").set_topic_pattern("b"), GraphError, "chosen once"),
-        (lambda b: b.set_topic_pattern("("), GraphError, "is wrong"),
-        (lambda b: b.set_partitions({("a", 1)}), FunctionTypeError, "no KafkaTopicPartition"),
+        (lambda b: b.set_topics("a").set_topic_pattern("b"), GraphError, "only once"),
+        (lambda b: b.set_topic_pattern("("), GraphError, "is invalid"),
+        (lambda b: b.set_partitions({("a", 1)}), FunctionTypeError, "not a KafkaTopicPartition"),
         (lambda b: b.set_starting_offsets("earliest"), FunctionTypeError, "Initializer"),
         (lambda b: b.set_bounded(Offsets.earliest()), GraphError, "read nothing"),
         (lambda b: b.set_value_only_deserializer(str), FunctionTypeError, "DeserializationSchema"),

@@ -103,7 +103,7 @@ def test_a_pyflink_that_is_installed_is_hidden_only_meanwhile(
     assert not hasattr(importlib.import_module("pyflink"), "real")
     compat.uninstall()
     assert importlib.import_module("pyflink").real
-    with pytest.raises(HeadraceError, match="imported already"):
+    with pytest.raises(HeadraceError, match="already been imported"):
         compat.install()
 
 

@@ -85,7 +85,7 @@ def test_a_program_that_never_runs_what_it_built_is_told_so(tmp_path: Path) -> N
     main()
     """
     expected = (
-        f"headrace: the program ended, but what it built up to {tmp_path}/job.py:5 has not run; "
+        f"headrace: the program ended, but what it built up to {tmp_path}/job.py:5 did not run; "
         "call env.execute() after it\n"
     )
     assert run(tmp_path, program) == (0, expected)
@@ -122,4 +122,4 @@ def test_a_flat_map_that_never_has_a_result(tmp_path: Path) -> None:
     env.from_collection(["a b"]).flat_map(split).print()
     """
     _, shown = run(tmp_path, program)
-    assert f"flat_map: split at {tmp_path}/job.py:4 has no result for any record" in shown
+    assert f"flat_map: split at {tmp_path}/job.py:4 returns nothing for any record" in shown

@@ -57,7 +57,7 @@ def read_commit_marker(path: str | Path) -> CommitMarker | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError) as error:
-        raise HeadraceError(f"{path} is not a commit marker that can be read: {error}") from error
+        raise HeadraceError(f"{path} cannot be read as a commit marker: {error}") from error
 
 
 def read_together(path: str | Path, read: Callable[[], R], timeout_s: float = 60.0) -> R:
@@ -91,7 +91,7 @@ def read_together(path: str | Path, read: Callable[[], R], timeout_s: float = 60
         if time.monotonic() > deadline:
             raise HeadraceError(
                 f"{path} did not show one checkpoint for long enough within {timeout_s:g} s: "
-                f"{before}; is the job in a recovery?"
+                f"{before}; is the job recovering?"
             )
         time.sleep(_PAUSE_S)
 

@@ -45,7 +45,7 @@ class ConfigOptions:
     def key(key: str) -> ConfigOptions.OptionBuilder:
         """Starts an option with the given key."""
         if not isinstance(key, str) or not key:
-            raise FunctionTypeError(f"the key of an option is a text, not {key!r}")
+            raise FunctionTypeError(f"the key of an option must be a str, not {key!r}")
         return ConfigOptions.OptionBuilder(key)
 
     class OptionBuilder:

@@ -54,7 +54,7 @@ class Configuration:
 
     def _put(self, key: str, value: Any) -> Configuration:
         if not isinstance(key, str):
-            raise FunctionTypeError(f"the key of a setting is a text, not {key!r}")
+            raise FunctionTypeError(f"the key of a setting must be a str, not {key!r}")
         self._values[key] = value
         return self
 

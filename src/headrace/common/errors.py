@@ -129,16 +129,16 @@ class CheckpointFailureReason(Enum):
     EXPIRED = "the checkpoint took longer than its timeout"
     FINALIZE_FAILURE = "the checkpoint's metadata could not be written"
     IO_ERROR = "checkpoint storage could not be read or written"
-    JOB_FAILURE = "the job failed while the checkpoint was under way"
+    JOB_FAILURE = "the job failed while the checkpoint was in progress"
     MINIMUM_PAUSE = "the minimum pause between checkpoints has not passed"
     NOT_ALL_TASKS_RUNNING = "not every subtask is running"
     NOT_CONFIGURED = "checkpointing or its storage is not configured"
     RESTORE_FAILURE = "a file of the checkpoint is missing or damaged"
-    STATE_MISMATCH = "the checkpoint does not fit the program"
+    STATE_MISMATCH = "the checkpoint does not match the program"
     SUBSUMED = "a newer checkpoint is complete"
-    TOO_MANY_CONCURRENT = "too many checkpoints are under way"
+    TOO_MANY_CONCURRENT = "too many checkpoints are in progress"
     TOO_MANY_FAILURES = "more checkpoints failed than are tolerated"
-    UNKNOWN = "the reason is not known"
+    UNKNOWN = "the reason is unknown"
 
 
 class CheckpointError(HeadraceError):

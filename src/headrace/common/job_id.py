@@ -22,7 +22,7 @@ class JobID:
         if hex_string is None:
             hex_string = secrets.token_hex(16)
         elif not isinstance(hex_string, str) or not _HEX.fullmatch(hex_string.lower()):
-            raise FunctionTypeError(f"a job id has 32 hexadecimal digits, unlike {hex_string!r}")
+            raise FunctionTypeError(f"a job id must have 32 hexadecimal digits, not {hex_string!r}")
         self._hex = hex_string.lower()
 
     @staticmethod

@@ -52,9 +52,9 @@ def check(configuration: Configuration) -> None:
 def _report(key: str, configuration: Configuration) -> None:
     option = DEPRECATED.get(key)
     if option is not None and configuration.contains_key(option.key):
-        logger.warning("option %s is ignored: %s, its present name, is set", key, option.key)
+        logger.warning("option %s is ignored because its current name, %s, is set", key, option.key)
     elif option is not None:
-        logger.warning("option %s is deprecated: its present name is %s", key, option.key)
+        logger.warning("option %s is deprecated; its current name is %s", key, option.key)
     elif (meant := _nearest(key)) is not None:
         logger.warning("unknown option %s is ignored; did you mean %s?", key, meant)
     elif key.startswith(_FLINK_PREFIXES):

@@ -175,7 +175,7 @@ def settings_from_arguments(arguments: Iterable[str]) -> Configuration:
         key, equals, value = argument.partition("=")
         if not equals or not key.strip():
             raise ConfigurationError(
-                f"a setting on the command line is written key=value, unlike {argument!r}"
+                f"a setting on the command line must be written as key=value, not {argument!r}"
             )
         configuration.set_string(key.strip(), value.strip())
     return configuration

@@ -18,8 +18,9 @@ DEPRECATED: dict[str, Option[Any]] = {}
 """The options by the keys that they had in earlier versions of Flink."""
 
 PREFIXES: dict[str, str] = {
-    "spark.": "Any property of Spark; passed on to the Spark session as it is.",
-    "state.backend.rocksdb.": "Further settings of RocksDB; those the library lacks are ignored.",
+    "spark.": "Any Spark property; passed on to the Spark session unchanged.",
+    "state.backend.rocksdb.": "Further RocksDB settings; those that the library does not have are "
+    "ignored.",
     "metrics.reporter.": "Settings of one metrics reporter: `metrics.reporter.<name>.<setting>`.",
     "metrics.scope.": "Formats of metric scopes.",
 }

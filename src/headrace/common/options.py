@@ -44,8 +44,8 @@ PORT: OptionType[int] = ranged(INT, 0, 65535)
 
 PARALLELISM_DEFAULT = declare(
     "parallelism.default", POSITIVE, None,
-    "Parallelism of operators that set none. Without it: the number of cores of a local master, "
-    "else the default parallelism of Spark.",
+    "Parallelism of operators that do not set their own. Default: the number of cores of a local "
+    "master, or else Spark's default parallelism.",
 )  # fmt: skip
 MAX_PARALLELISM = declare(
     "pipeline.max-parallelism", ranged(INT, 1, 32768), None,
@@ -55,16 +55,16 @@ MAX_PARALLELISM = declare(
 PIPELINE_NAME = declare("pipeline.name", STRING, None, "Name of the job.")
 AUTO_WATERMARK_INTERVAL = declare(
     "pipeline.auto-watermark-interval", DURATION, "200 ms",
-    "How often watermark generators are asked for a watermark while records flow; 0 switches "
+    "How often watermark generators are asked for a watermark while records flow; 0 turns "
     "periodic watermarks off.",
 )  # fmt: skip
 OBJECT_REUSE = declare(
     "pipeline.object-reuse", BOOLEAN, False,
-    "Accepted for Flink's sake: chained functions always get the same Python objects.",
+    "Accepted for compatibility with Flink: chained functions always get the same Python objects.",
 )  # fmt: skip
 OPERATOR_CHAINING = declare(
     "pipeline.operator-chaining.enabled", BOOLEAN, True,
-    "Run operators that are connected one to one in one vertex.",
+    "Run operators that are connected one to one in a single vertex.",
     "pipeline.operator-chaining",
 )  # fmt: skip
 GENERIC_TYPES = declare(
@@ -73,12 +73,12 @@ GENERIC_TYPES = declare(
 )  # fmt: skip
 AUTO_GENERATE_UIDS = declare(
     "pipeline.auto-generate-uids", BOOLEAN, True,
-    "Give operators without a uid an id made from the shape of the program. If false, such an "
+    "Give operators without a uid an id derived from the shape of the program. If false, such an "
     "operator is an error.",
 )  # fmt: skip
 GLOBAL_JOB_PARAMETERS = declare(
     "pipeline.global-job-parameters", MAP, {},
-    "Parameters of the user, which functions find in their runtime context.",
+    "User parameters, which functions find in their runtime context.",
 )  # fmt: skip
 CACHED_FILES = declare(
     "pipeline.cached-files", MAPS, [],
@@ -87,10 +87,14 @@ CACHED_FILES = declare(
 )  # fmt: skip
 CLOSURE_CLEANER_LEVEL = declare(
     "pipeline.closure-cleaner-level", choice("NONE", "TOP_LEVEL", "RECURSIVE"), "RECURSIVE",
-    "Accepted for Flink's sake; Python functions need no cleaning.",
+    "Accepted for compatibility with Flink; Python functions need no cleaning.",
 )  # fmt: skip
-FORCE_AVRO = declare("pipeline.force-avro", BOOLEAN, False, "Accepted for Flink's sake.")
-FORCE_KRYO = declare("pipeline.force-kryo", BOOLEAN, False, "Accepted for Flink's sake.")
+FORCE_AVRO = declare(
+    "pipeline.force-avro", BOOLEAN, False, "Accepted for compatibility with Flink."
+)
+FORCE_KRYO = declare(
+    "pipeline.force-kryo", BOOLEAN, False, "Accepted for compatibility with Flink."
+)
 
 # -- Execution
 
@@ -101,12 +105,12 @@ RUNTIME_MODE = declare(
 )  # fmt: skip
 BUFFER_TIMEOUT = declare(
     "execution.buffer-timeout.interval", DURATION, "100 ms",
-    "Accepted for Flink's sake: an epoch hands on everything at its end.",
+    "Accepted for compatibility with Flink: an epoch passes everything on when it ends.",
     "execution.buffer-timeout",
 )  # fmt: skip
 BUFFER_TIMEOUT_ENABLED = declare(
     "execution.buffer-timeout.enabled", BOOLEAN, True,
-    "Accepted for Flink's sake; if false, `get_buffer_timeout` is -1.",
+    "Accepted for compatibility with Flink; if false, `get_buffer_timeout` is -1.",
 )  # fmt: skip
 EPOCH_TARGET = declare(
     "execution.epoch.target", DURATION, "1 s",
@@ -114,7 +118,7 @@ EPOCH_TARGET = declare(
 )  # fmt: skip
 EPOCH_MAX_RECORDS = declare(
     "execution.epoch.max-records", ranged(LONG, 1), None,
-    "Most records that a source subtask reads in one epoch; no limit unless set.",
+    "Maximum number of records that a source subtask reads in one epoch; unlimited unless set.",
 )  # fmt: skip
 SNAPSHOT_COMPRESSION = declare(
     "execution.checkpointing.snapshot-compression", BOOLEAN, False,
@@ -125,33 +129,33 @@ SNAPSHOT_COMPRESSION = declare(
 
 CHECKPOINTING_INTERVAL = declare(
     "execution.checkpointing.interval", DURATION, None,
-    "How often a checkpoint is taken. Unless set, none are.",
+    "How often a checkpoint is taken. Without it there are no checkpoints.",
 )  # fmt: skip
 CHECKPOINTING_MODE = declare(
     "execution.checkpointing.mode", choice("EXACTLY_ONCE", "AT_LEAST_ONCE"), "EXACTLY_ONCE",
-    "The guarantee. An epoch boundary is an aligned barrier, so exactly-once costs no more.",
+    "The guarantee. An epoch boundary is an aligned barrier, so exactly-once costs nothing extra.",
 )  # fmt: skip
 CHECKPOINTING_TIMEOUT = declare(
     "execution.checkpointing.timeout", DURATION, "10 min",
-    "A checkpoint that takes longer is given up, which counts as a failed one.",
+    "A checkpoint that takes longer is abandoned and counts as failed.",
 )  # fmt: skip
 CHECKPOINTING_MIN_PAUSE = declare(
     "execution.checkpointing.min-pause", DURATION, "0 ms",
-    "Least time between the end of one checkpoint and the start of the next.",
+    "Minimum time between the end of one checkpoint and the start of the next.",
 )  # fmt: skip
 CHECKPOINTING_MAX_CONCURRENT = declare(
     "execution.checkpointing.max-concurrent-checkpoints", POSITIVE, 1,
-    "How many checkpoints may be under way at once; one with a minimum pause between them.",
+    "How many checkpoints may be in progress at once; only one if there is a minimum pause.",
 )  # fmt: skip
 CHECKPOINTING_TOLERABLE_FAILURES = declare(
     "execution.checkpointing.tolerable-failed-checkpoints", ranged(INT, 0), 0,
-    "How many checkpoints in a row may fail before the job does.",
+    "How many checkpoints in a row may fail before the job fails.",
 )  # fmt: skip
 EXTERNALIZED_CHECKPOINT_RETENTION = declare(
     "execution.checkpointing.externalized-checkpoint-retention",
     choice("NO_EXTERNALIZED_CHECKPOINTS", "RETAIN_ON_CANCELLATION", "DELETE_ON_CANCELLATION"),
     "NO_EXTERNALIZED_CHECKPOINTS",
-    "What becomes of the last checkpoints when the job is cancelled.",
+    "What happens to the last checkpoints when the job is cancelled.",
 )  # fmt: skip
 CHECKPOINTING_INCREMENTAL = declare(
     "execution.checkpointing.incremental", BOOLEAN, False,
@@ -160,12 +164,12 @@ CHECKPOINTING_INCREMENTAL = declare(
 )  # fmt: skip
 CHECKPOINTING_MAX_INCREMENTS = declare(
     "execution.checkpointing.incremental.max-increments", ranged(INT, 0), 100,
-    "After so many incremental checkpoints one is written in full; sooner if together they are "
+    "After this many incremental checkpoints a full one is written; sooner if together they are "
     "larger than the last full one.",
 )  # fmt: skip
 CHECKPOINTING_STORAGE = declare(
     "execution.checkpointing.storage", choice("jobmanager", "filesystem"), None,
-    "Where checkpoints are kept. `filesystem` when `execution.checkpointing.dir` is set, else "
+    "Where checkpoints are kept. `filesystem` if `execution.checkpointing.dir` is set, otherwise "
     "`jobmanager`, which lasts as long as the job.",
     "state.checkpoint-storage",
 )  # fmt: skip
@@ -176,21 +180,21 @@ CHECKPOINTING_DIR = declare(
 )  # fmt: skip
 SAVEPOINT_DIR = declare(
     "execution.checkpointing.savepoint-dir", STRING, None,
-    "Directory of savepoints that are taken without one.",
+    "Default directory for savepoints.",
     "state.savepoints.dir savepoints.state.backend.fs.dir",
 )  # fmt: skip
 S3_ENDPOINT = declare(
     "s3.endpoint", STRING, None,
-    "URL of an S3-compatible server for `s3://` paths. Amazon's unless set; other S3 settings that "
-    "are not set come from the environment and files that AWS tools read.",
+    "URL of an S3-compatible server for `s3://` paths. Amazon's unless set; S3 settings that are "
+    "not set come from the environment and files that AWS tools read.",
 )  # fmt: skip
 S3_REGION = declare("s3.endpoint.region", STRING, None, "Region of the S3 server.")
 S3_ACCESS_KEY = declare("s3.access-key", STRING, None, "Access key for `s3://` paths.")
 S3_SECRET_KEY = declare("s3.secret-key", STRING, None, "Secret key for `s3://` paths.")
 COMMIT_MARKER = declare(
     "execution.commit-marker", STRING, None,
-    "A file that says up to which checkpoint all sinks have committed, for those who read the "
-    "outputs of several sinks together.",
+    "A file that says up to which checkpoint all sinks have committed, for readers that combine "
+    "the outputs of several sinks.",
 )  # fmt: skip
 CHECKPOINTS_NUM_RETAINED = declare(
     "execution.checkpointing.num-retained",
@@ -230,18 +234,18 @@ SAVEPOINT_PATH = declare(
     "execution.state-recovery.path",
     STRING,
     None,
-    "Savepoint or checkpoint to start from, or the directory of a job's checkpoints, which stands "
-    "for the newest that can be read.",
+    "Savepoint or checkpoint to start from, or the directory of a job's checkpoints, which means "
+    "the newest one that can be read.",
     "execution.savepoint.path",
 )
 SAVEPOINT_IGNORE_UNCLAIMED = declare(
     "execution.state-recovery.ignore-unclaimed-state", BOOLEAN, False,
-    "Start although the savepoint holds state that no operator of the program takes.",
+    "Start even if the savepoint holds state that no operator of the program claims.",
     "execution.savepoint.ignore-unclaimed-state",
 )  # fmt: skip
 RESTORE_MODE = declare(
     "execution.state-recovery.claim-mode", choice("NO_CLAIM", "CLAIM", "LEGACY"), "NO_CLAIM",
-    "Who owns the savepoint after a restore: with CLAIM, the job, which may delete it.",
+    "Who owns the savepoint after a restore. With CLAIM the job does, and may delete it.",
     "execution.savepoint-restore-mode",
 )  # fmt: skip
 
@@ -261,7 +265,7 @@ LATENCY_TRACK = declare(
 )  # fmt: skip
 LATENCY_TRACK_SAMPLE_INTERVAL = declare(
     "state.latency-track.sample-interval", POSITIVE, 100,
-    "With it, measure one of so many accesses.",
+    "Measure one in this many accesses.",
     "state.backend.latency-track.sample-interval",
 )  # fmt: skip
 ROCKSDB_LOCALDIR = declare(
@@ -280,7 +284,10 @@ ROCKSDB_WRITEBUFFER_SIZE = declare(
     "state.backend.rocksdb.writebuffer.size", MEMORY, "64mb", "Size of one write buffer."
 )
 ROCKSDB_WRITEBUFFER_COUNT = declare(
-    "state.backend.rocksdb.writebuffer.count", POSITIVE, 2, "Most write buffers in memory."
+    "state.backend.rocksdb.writebuffer.count",
+    POSITIVE,
+    2,
+    "Maximum number of write buffers in memory.",
 )
 ROCKSDB_BLOCK_CACHE_SIZE = declare(
     "state.backend.rocksdb.block.cache-size", MEMORY, "8mb", "Cache of data blocks."
@@ -305,12 +312,12 @@ ROCKSDB_CACHE_OBJECTS = declare(
 # -- Heartbeats
 
 HEARTBEAT_INTERVAL = declare(
-    "heartbeat.interval", DURATION, "10 s", "How often slots are asked for a sign of life."
+    "heartbeat.interval", DURATION, "10 s", "How often slots are asked for a heartbeat."
 )
 HEARTBEAT_TIMEOUT = declare(
     "heartbeat.timeout", DURATION, "50 s",
     "A slot that is silent for longer counts as lost, and the job goes back to its last "
-    "checkpoint. A killed one is noticed at once.",
+    "checkpoint. A killed slot is noticed at once.",
 )  # fmt: skip
 
 # -- Restart strategies
@@ -324,18 +331,19 @@ RESTART_STRATEGY_TYPE = declare(
         exponentialdelay="exponential-delay",
     ),
     None,
-    "What follows a failure. Without it: `exponential-delay` if checkpoints are on, else `none`.",
+    "What happens after a failure. Default: `exponential-delay` if checkpoints are enabled, "
+    "otherwise `none`.",
     "restart-strategy",
 )  # fmt: skip
 FIXED_DELAY_ATTEMPTS = declare(
-    "restart-strategy.fixed-delay.attempts", ranged(INT, 0), 1, "How often the job may start again."
+    "restart-strategy.fixed-delay.attempts", ranged(INT, 0), 1, "How often the job may restart."
 )
 FIXED_DELAY_DELAY = declare(
     "restart-strategy.fixed-delay.delay", DURATION, "1 s", "The pause before each restart."
 )
 FAILURE_RATE_MAX_FAILURES = declare(
     "restart-strategy.failure-rate.max-failures-per-interval", POSITIVE, 1,
-    "How many failures there may be in one interval.",
+    "Maximum number of failures in one interval.",
 )  # fmt: skip
 FAILURE_RATE_INTERVAL = declare(
     "restart-strategy.failure-rate.failure-rate-interval", DURATION, "1 min", "The interval."
@@ -351,19 +359,20 @@ EXPONENTIAL_DELAY_MAX_BACKOFF = declare(
 )
 EXPONENTIAL_DELAY_MULTIPLIER = declare(
     "restart-strategy.exponential-delay.backoff-multiplier", ranged(DOUBLE, 1), 1.5,
-    "How much longer each pause is than the one before.",
+    "The factor by which each pause is longer than the one before.",
 )  # fmt: skip
 EXPONENTIAL_DELAY_RESET_THRESHOLD = declare(
     "restart-strategy.exponential-delay.reset-backoff-threshold", DURATION, "1 h",
-    "How long the job must run well until the pauses start over.",
+    "How long the job must run without a failure before the pauses start over.",
 )  # fmt: skip
 EXPONENTIAL_DELAY_JITTER = declare(
     "restart-strategy.exponential-delay.jitter-factor", ranged(DOUBLE, 0, 1), 0.1,
-    "By which share a pause is made longer or shorter at random.",
+    "The share by which a pause is randomly made longer or shorter.",
 )  # fmt: skip
 EXPONENTIAL_DELAY_ATTEMPTS = declare(
     "restart-strategy.exponential-delay.attempts-before-reset-backoff", POSITIVE, None,
-    "How many restarts there may be before a long enough good run; any number unless set.",
+    "Maximum number of restarts before the job has run without a failure for long enough; "
+    "unlimited unless set.",
 )  # fmt: skip
 
 # -- Python
@@ -382,33 +391,36 @@ PYTHON_ARCHIVES = declare(
 PYTHON_EXECUTABLE = declare(
     "python.executable", STRING, None,
     "The interpreter of the slots and of Spark's workers, with the Python version of the program; "
-    "unless set, `PYSPARK_PYTHON` or else the program's own. The first job of a process decides.",
+    "defaults to `PYSPARK_PYTHON`, or else the program's own. The first job of a process decides.",
 )  # fmt: skip
 ARROW_BATCH_SIZE = declare(
     "python.fn-execution.arrow.batch.size", POSITIVE, 1000,
-    "How many rows a function of SQL that works on batches gets at most.",
+    "Maximum number of rows in a batch for a vectorized SQL function.",
 )  # fmt: skip
 PYTHON_PRELOAD = declare(
     "python.preload", LIST, [],
-    "Modules that every slot imports before anything of the program, for what they do on import.",
+    "Modules that every slot imports before anything of the program, for their side effects.",
 )  # fmt: skip
 
 # -- Spark
 
 SPARK_MASTER = declare(
-    "spark.master", STRING, "local[*]", "Master of the Spark session, if headrace creates it."
+    "spark.master",
+    STRING,
+    "local[*]",
+    "Master of the Spark session, if headrace creates the session.",
 )
 
 # -- REST and metrics
 
 REST_ADDRESS = declare(
-    "rest.address", STRING, "localhost", "Host under which clients find the REST server."
+    "rest.address", STRING, "localhost", "Host at which clients find the REST server."
 )
 REST_PORT = declare(
     "rest.port",
     PORT,
     8081,
-    "Port under which clients find the REST server.",
+    "Port at which clients find the REST server.",
     "web.port jobmanager.web.port",
 )
 REST_BIND_ADDRESS = declare(
@@ -422,15 +434,15 @@ REST_BIND_PORT = declare(
     "rest.bind-port",
     STRING,
     None,
-    "Port, or range of ports, on which the REST server listens; `rest.port` where it is not set.",
+    "Port, or range of ports, on which the REST server listens; defaults to `rest.port`.",
 )
 ENV_LOG_MAX = declare(
     "env.log.max", POSITIVE, 10,
-    "How many old files of a log are kept, of the JobManager, a job, a SQL gateway and Spark.",
+    "How many old files are kept of each log: of the JobManager, a job, a SQL gateway and Spark.",
 )  # fmt: skip
 ENV_LOG_MAX_SIZE = declare(
     "env.log.max-size", MEMORY, "16mb",
-    "The size from which on the file of a log makes place for a new one.",
+    "The size at which a log starts a new file.",
 )  # fmt: skip
 SSL_REST_CERTIFICATE = declare(
     "security.ssl.rest.certificate", STRING, None,
@@ -441,23 +453,23 @@ SSL_REST_KEY = declare(
 )
 SQL_GATEWAY_ADDRESS = declare(
     "sql-gateway.endpoint.rest.address", STRING, "localhost",
-    "Host under which clients find the SQL gateway.",
+    "Host at which clients find the SQL gateway.",
 )  # fmt: skip
 SQL_GATEWAY_BIND_ADDRESS = declare(
     "sql-gateway.endpoint.rest.bind-address", STRING, None,
-    "Address on which the SQL gateway listens; the one under which it is found unless set.",
+    "Address on which the SQL gateway listens; defaults to the one at which clients find it.",
 )  # fmt: skip
 SQL_GATEWAY_PORT = declare(
-    "sql-gateway.endpoint.rest.port", PORT, 8083, "Port under which clients find the SQL gateway."
+    "sql-gateway.endpoint.rest.port", PORT, 8083, "Port at which clients find the SQL gateway."
 )
 SQL_GATEWAY_BIND_PORT = declare(
     "sql-gateway.endpoint.rest.bind-port", STRING, None,
-    "Port, or range of ports, on which the SQL gateway listens; the one under which it is found "
-    "unless set.",
+    "Port, or range of ports, on which the SQL gateway listens; defaults to the one at which "
+    "clients find it.",
 )  # fmt: skip
 SQL_GATEWAY_IDLE_TIMEOUT = declare(
     "sql-gateway.session.idle-timeout", DURATION, "10 min",
-    "A session that nobody asks for as long is closed; 0 for never.",
+    "A session that is idle for this long is closed; 0 for never.",
 )  # fmt: skip
 SQL_GATEWAY_CHECK_INTERVAL = declare(
     "sql-gateway.session.check-interval", DURATION, "1 min",
@@ -467,12 +479,12 @@ SQL_GATEWAY_MAX_SESSIONS = declare(
     "sql-gateway.session.max-num",
     POSITIVE,
     1_000_000,
-    "Sessions that may be open at the same time.",
+    "How many sessions may be open at the same time.",
 )
 METRICS_ENABLED = declare(
     "metrics.enabled", BOOLEAN, True,
-    "Whether slots report metrics and samples of keys with every epoch. Counts of records, times "
-    "and watermarks are always there.",
+    "Whether slots report metrics and samples of keys with every epoch. Record counts, times and "
+    "watermarks are always reported.",
 )  # fmt: skip
 METRICS_REPORTERS = declare(
     "metrics.reporters", LIST, [], "Names of the metrics reporters to start."
@@ -490,7 +502,7 @@ TASK_CANCELLATION_INTERVAL = declare(
 TASK_CANCELLATION_TIMEOUT = declare(
     "task.cancellation.timeout", DURATION, "3 min",
     "A slot whose user code has not returned and whose functions are not closed after this time "
-    "is killed. 0 lets it take as long as it takes.",
+    "is killed. 0 for no limit.",
 )  # fmt: skip
 
 # Here, so that the reference has them last.

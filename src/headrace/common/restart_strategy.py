@@ -91,7 +91,7 @@ class RestartStrategies:
             )
 
         def get_restart_attempts(self) -> int:
-            """How often the job may start again."""
+            """How often the job may restart."""
             return self._restart_attempts
 
         def get_delay_between_attempts_interval(self) -> datetime.timedelta:
@@ -129,7 +129,7 @@ class RestartStrategies:
             )
 
         def get_max_failure_rate(self) -> int:
-            """How many failures there may be in one interval."""
+            """Maximum number of failures in one interval."""
             return self._max_failure_rate
 
         def get_failure_interval(self) -> datetime.timedelta:
@@ -186,15 +186,15 @@ class RestartStrategies:
             return datetime.timedelta(milliseconds=self._max_backoff_ms)
 
         def get_backoff_multiplier(self) -> float:
-            """How much longer each pause is than the one before."""
+            """The factor by which each pause is longer than the one before."""
             return self._backoff_multiplier
 
         def get_reset_backoff_threshold(self) -> datetime.timedelta:
-            """How long the job must run well until the pauses start over."""
+            """How long the job must run without a failure before the pauses start over."""
             return datetime.timedelta(milliseconds=self._reset_backoff_threshold_ms)
 
         def get_jitter_factor(self) -> float:
-            """By which share a pause is made longer or shorter at random."""
+            """The share by which a pause is randomly made longer or shorter."""
             return self._jitter_factor
 
         def get_attempts_before_reset_backoff(self) -> int | None:
@@ -286,7 +286,9 @@ class RestartStrategies:
             made = {}
             configuration.remove_config(options.RESTART_STRATEGY_TYPE.key)
         else:
-            raise FunctionTypeError(f"a strategy of RestartStrategies is needed, not {strategy!r}")
+            raise FunctionTypeError(
+                f"a restart strategy from RestartStrategies is needed, not {strategy!r}"
+            )
         for option, value in made.items():
             configuration.set(option, value)
 

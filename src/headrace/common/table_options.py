@@ -51,21 +51,22 @@ DML_SYNC = declare(
 )
 LOCAL_TIME_ZONE = declare(
     "table.local-time-zone", _ZONE, "default",
-    "Time zone of TIMESTAMP_LTZ; `default` is that of the machine.",
+    "Time zone of TIMESTAMP_LTZ; `default` is the machine's.",
 )  # fmt: skip
 SQL_DIALECT = declare(
-    "table.sql-dialect", choice("default"), "default", "Dialect of SQL: there is only Flink's own."
+    "table.sql-dialect", choice("default"), "default", "SQL dialect; only Flink's own is supported."
 )
 GENERATED_CODE_LENGTH = declare(
     "table.generated-code.max-length", _POSITIVE, 4000,
-    "Accepted for Flink's sake; Python's functions have no such limit.",
+    "Accepted for compatibility with Flink; Python functions have no such limit.",
 )  # fmt: skip
 
 # -- How plans are made and run
 
 AGG_PHASE_STRATEGY = declare(
     "table.optimizer.agg-phase-strategy", choice("AUTO", "ONE_PHASE", "TWO_PHASE"), "AUTO",
-    "`ONE_PHASE` aggregates only behind the exchange, the others before it, too, where they can.",
+    "`ONE_PHASE` aggregates only after the exchange; the others also aggregate before it where "
+    "possible.",
 )  # fmt: skip
 DISTINCT_SPLIT_ENABLED = declare(
     "table.optimizer.distinct-agg.split.enabled", BOOLEAN, False,
@@ -73,12 +74,12 @@ DISTINCT_SPLIT_ENABLED = declare(
 )  # fmt: skip
 DISTINCT_SPLIT_BUCKETS = declare(
     "table.optimizer.distinct-agg.split.bucket-num", _POSITIVE, 1024,
-    "Into how many buckets the first of these levels puts the values of a group.",
+    "The number of buckets into which the first of these levels puts the values of a group.",
 )  # fmt: skip
 MINI_BATCH_ENABLED = declare(
     "table.exec.mini-batch.enabled", BOOLEAN, None,
     "If false, every single row changes the results of a stream; otherwise the changes of an "
-    "epoch are put together.",
+    "epoch are merged.",
 )  # fmt: skip
 SPARK_SEGMENTS = declare(
     "table.exec.spark-segments", BOOLEAN, True,
@@ -86,30 +87,30 @@ SPARK_SEGMENTS = declare(
 )  # fmt: skip
 STATE_TTL = declare(
     "table.exec.state.ttl", DURATION, "0 ms",
-    "How long state is kept that no row has changed; 0 for ever.",
+    "How long state is kept after a row last changed it; 0 keeps it forever.",
 )  # fmt: skip
 SOURCE_IDLE_TIMEOUT = declare(
     "table.exec.source.idle-timeout", DURATION, "0 ms",
-    "After this time without rows, a source does not hold watermarks back; 0 for never.",
+    "After this time without rows, a source no longer holds watermarks back; 0 for never.",
 )  # fmt: skip
 ASYNC_CALLS = declare(
     "table.exec.async-scalar.max-concurrent-operations", _POSITIVE, 10,
-    "How many calls of an asynchronous function run at the same time.",
+    "How many calls of an asynchronous function may run at the same time.",
     "table.exec.async-scalar.buffer-capacity",
 )  # fmt: skip
 ASYNC_TIMEOUT = declare(
     "table.exec.async-scalar.timeout", DURATION, "3 min",
-    "How long a call of an asynchronous function may take, all attempts together.",
+    "How long a call of an asynchronous function may take, including all attempts.",
 )  # fmt: skip
 ASYNC_RETRY_STRATEGY = declare(
     "table.exec.async-scalar.retry-strategy", choice("NO_RETRY", "FIXED_DELAY"), "FIXED_DELAY",
-    "Whether a call of an asynchronous function that has failed is tried again.",
+    "Whether a failed call of an asynchronous function is tried again.",
 )  # fmt: skip
 ASYNC_RETRY_DELAY = declare(
-    "table.exec.async-scalar.retry-delay", DURATION, "100 ms", "How long the next attempt waits."
+    "table.exec.async-scalar.retry-delay", DURATION, "100 ms", "The pause before the next attempt."
 )
 ASYNC_ATTEMPTS = declare(
-    "table.exec.async-scalar.max-attempts", _POSITIVE, 3, "How often a call is tried at most."
+    "table.exec.async-scalar.max-attempts", _POSITIVE, 3, "Maximum number of attempts for a call."
 )
 LOOKUP_CALLS = declare(
     "table.exec.async-lookup.buffer-capacity", _POSITIVE, 100,
@@ -129,21 +130,21 @@ LOOKUP_OUTPUT_MODE = declare(
 NOT_NULL_ENFORCER = declare(
     "table.exec.sink.not-null-enforcer", choice("ERROR", "DROP"), "ERROR",
     "What happens to a row with NULL for a column that is NOT NULL: the job fails, or the row is "
-    "left out.",
+    "dropped.",
 )  # fmt: skip
 TYPE_LENGTH_ENFORCER = declare(
     "table.exec.sink.type-length-enforcer", choice("IGNORE", "TRIM_PAD", "ERROR"), "IGNORE",
     "What happens to text and bytes that do not have the length of their column: they are written "
-    "as they are, they are cut or padded, or the job fails.",
+    "unchanged, they are cut or padded, or the job fails.",
 )  # fmt: skip
 NESTED_ENFORCER = declare(
     "table.exec.sink.nested-constraint-enforcer", choice("IGNORE", "ROWS", "ROWS_AND_COLLECTIONS"),
-    "IGNORE", "Whether NOT NULL and lengths count inside of ROW values, and of ARRAY and MAP, too.",
+    "IGNORE", "Whether NOT NULL and lengths are also enforced inside ROW, ARRAY and MAP values.",
 )  # fmt: skip
 UPSERT_MATERIALIZE = declare(
     "table.exec.sink.upsert-materialize", choice("NONE", "AUTO", "FORCE"), "AUTO",
-    "Whether the rows of each key of a sink are kept, so that updates which come in another order "
-    "do no harm: never, where it is needed, or for every query that updates.",
+    "Whether the rows of each key of a sink are kept, so that updates that arrive out of order do "
+    "no harm: never, where needed, or for every query that updates.",
 )  # fmt: skip
 
 # -- Flink's, without a meaning here
@@ -161,12 +162,12 @@ _WITHOUT_MEANING = {
         table.exec.async-table.retry-delay table.exec.async-table.retry-strategy
         table.exec.async-table.timeout
     """,
-    "an epoch puts changes together": """
+    "an epoch merges changes": """
         table.exec.mini-batch.allow-latency table.exec.mini-batch.size
         table.exec.deduplicate.insert-update-after-sensitive-enabled
         table.exec.deduplicate.mini-batch.compact-changes-enabled
     """,
-    "`parallelism.default` is for SQL, too": "table.exec.resource.default-parallelism",
+    "`parallelism.default` also applies to SQL": "table.exec.resource.default-parallelism",
     "joins are planned in one way": """
         table.exec.delta-join.cache-enabled table.exec.delta-join.left.cache-size
         table.exec.delta-join.right.cache-size table.exec.interval-join.min-cleanup-interval
@@ -191,7 +192,7 @@ _WITHOUT_MEANING = {
         table.optimizer.union-all-as-breakpoint-enabled table.exec.disabled-operators
         table.exec.operator-fusion-codegen.enabled table.exec.unbounded-over.version
     """,
-    "operators manage their memory in another way": """
+    "operators manage their memory differently": """
         table.exec.async-state.enabled table.exec.local-hash-agg.adaptive.enabled
         table.exec.local-hash-agg.adaptive.distinct-value-rate-threshold
         table.exec.local-hash-agg.adaptive.sampling-threshold table.exec.rank.topn-cache-size
@@ -202,13 +203,13 @@ _WITHOUT_MEANING = {
         table.exec.spill-compression.enabled table.exec.window-agg.buffer-size-limit
         table.generated-code.max-members
     """,
-    "sinks need no such choice": """
+    "sinks do not need this choice": """
         table.exec.sink.keyed-shuffle table.exec.sink.require-on-conflict
         table.exec.sink.rowtime-inserter table.exec.sink.upsert-materialize-strategy.type
         table.exec.sink.upsert-materialize-strategy.adaptive.threshold.high
         table.exec.sink.upsert-materialize-strategy.adaptive.threshold.low
     """,
-    "it changes nothing": """
+    "it has no effect": """
         table.catalog-modification.listeners table.column-expansion-strategy
         table.display.max-column-width table.dynamic-table-options.enabled
         table.exec.legacy-cast-behaviour table.exec.simplify-operator-name-enabled
@@ -237,4 +238,4 @@ def _kind(key: str) -> OptionType[Any]:
 
 for _why, _keys in _WITHOUT_MEANING.items():
     for _key in _keys.split():
-        declare(_key, _kind(_key), None, f"Accepted for Flink's sake: {_why}.")
+        declare(_key, _kind(_key), None, f"Accepted for compatibility with Flink: {_why}.")

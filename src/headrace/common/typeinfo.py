@@ -475,7 +475,7 @@ class TupleTypeInfo(TypeInformation):
         if obj is None:
             return None
         if not isinstance(obj, (list, tuple, Row)):
-            raise TypeMismatchError(f"{obj!r} is no tuple, list or Row, as {self} needs")
+            raise TypeMismatchError(f"{obj!r} is not a tuple, list or Row, which {self} needs")
         return _to_internal(self._field_types, obj)
 
     def from_internal_type(self, obj: Any) -> Any:
@@ -543,7 +543,7 @@ class RowTypeInfo(TypeInformation):
             values = [fields.get(name) for name in self.get_field_names()]
         else:
             raise TypeMismatchError(
-                f"{obj!r} is no Row, tuple, list, dict or object with fields, as {self} needs"
+                f"{obj!r} is not a Row, tuple, list, dict or object with fields, which {self} needs"
             )
         return (kind.value, *_to_internal(self._field_types, values))
 
@@ -576,7 +576,7 @@ def _checked_names(field_names: Any, count: int) -> list[str]:
     if len(names) != count:
         raise GraphError(f"a row type has {count} field types but {len(names)} names: {names}")
     if len(set(names)) != count:
-        raise GraphError(f"the field names of a row type must differ from each other: {names}")
+        raise GraphError(f"the field names of a row type must be distinct: {names}")
     return names
 
 

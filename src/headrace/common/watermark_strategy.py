@@ -215,14 +215,14 @@ class WatermarkStrategy:
         """
         if isinstance(generator_factory, WatermarkGenerator):
             raise FunctionTypeError(
-                "for_generator takes a function or class that makes a generator, not a generator: "
-                f"pass {type(generator_factory).__name__} or a lambda, so that each subtask gets "
-                "its own"
+                "for_generator takes a function or class that creates a generator, not a "
+                f"generator: pass {type(generator_factory).__name__} or a lambda, so that each "
+                "subtask gets its own"
             )
         if not callable(generator_factory):
             raise FunctionTypeError(
-                "for_generator takes a function or class that makes a WatermarkGenerator, "
-                f"not {generator_factory!r}"
+                "for_generator takes a function or class that creates a WatermarkGenerator, not "
+                f"{generator_factory!r}"
             )
         return WatermarkStrategy("generator", generator_factory=generator_factory)
 
@@ -290,8 +290,8 @@ class WatermarkStrategy:
         generator = self.generator_factory()
         if not isinstance(generator, WatermarkGenerator):
             raise FunctionTypeError(
-                "the factory given to WatermarkStrategy.for_generator returned "
-                f"{generator!r}, which is no WatermarkGenerator"
+                f"the factory given to WatermarkStrategy.for_generator returned {generator!r}, "
+                "which is not a WatermarkGenerator"
             )
         return generator
 

@@ -31,7 +31,7 @@ _REFUSED = {
     "pyflink.pyflink_callback_server": _JAVA,
     "pyflink.gen_protos": _JAVA,
     "pyflink.proto": _JAVA,
-    "pyflink.fn_execution": "is PyFlink's internal runtime; headrace has one of its own",
+    "pyflink.fn_execution": "is PyFlink's internal runtime; headrace has its own",
     "pyflink.util.java_utils": _JAVA,
     "pyflink.find_flink_home": "looks for Flink's jars, and headrace has none",
     "pyflink.shell": "is PyFlink's shell; start python and import headrace",
@@ -51,8 +51,8 @@ def install() -> None:
         return
     if ALIAS in sys.modules:
         raise HeadraceError(
-            "pyflink itself is imported already in this process; call headrace.compat.install() "
-            "before the first import of pyflink"
+            "pyflink itself has already been imported in this process; call "
+            "headrace.compat.install() before the first import of pyflink"
         )
     sys.meta_path.insert(0, _Finder())
     _set_preload([*_preloaded(), _PRELOAD])

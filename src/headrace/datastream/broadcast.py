@@ -112,7 +112,7 @@ def _checked(descriptors: Any) -> list[MapStateDescriptor]:
         if any(descriptor.name == other.name for other in checked):
             raise GraphError(
                 f"broadcast() is given two descriptors with the name {descriptor.name!r}: each "
-                "broadcast state needs a name of its own"
+                "broadcast state needs its own name"
             )
         checked.append(descriptor)
     if not checked:

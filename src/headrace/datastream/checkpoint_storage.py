@@ -208,20 +208,20 @@ def _checked_path(path: str | os.PathLike[str]) -> str:
     parts = urlsplit(text)
     if not parts.scheme:
         raise ConfigurationError(
-            f"the checkpoint path {text!r} has no scheme; write for example "
+            f"the checkpoint path {text!r} has no scheme; write, for example, "
             "'file:///data/checkpoints' or 's3://bucket/checkpoints'",
             key=CHECKPOINTING_DIR.key,
             value=text,
         )
     if parts.scheme == "file" and not parts.path.strip("/"):
         raise ConfigurationError(
-            "the root directory cannot be used for checkpoints; choose a directory in it",
+            "the root directory cannot be used for checkpoints; choose a directory below it",
             key=CHECKPOINTING_DIR.key,
             value=text,
         )
     if not parts.netloc and not parts.path.strip("/"):
         raise ConfigurationError(
-            f"the checkpoint path {text!r} names no directory",
+            f"the checkpoint path {text!r} does not name a directory",
             key=CHECKPOINTING_DIR.key,
             value=text,
         )

@@ -104,7 +104,7 @@ class DataStream(OperatorSettings, Generic[T]):
     def __reduce__(self) -> Any:
         raise FunctionTypeError(
             f"a {type(self).__name__} is used inside a function; functions run on the workers, "
-            "where there are records but no streams: use the records that the function is given"
+            "where there are records but no streams: use the records that the function receives"
         )
 
     # Facts.
@@ -450,7 +450,7 @@ class DataStream(OperatorSettings, Generic[T]):
         spec: Any = getattr(transformation, "spec", None)
         if not hasattr(spec, "error_tag"):
             raise GraphError(
-                f"on_error() is there for sources, map, flat_map, filter and process, not for "
+                "on_error() works for sources, map, flat_map, filter and process, not for "
                 f"{transformation.name!r}"
             )
         self._environment.check_side_output(transformation, output_tag)
@@ -696,7 +696,7 @@ class ConnectedStreams(Generic[T, V]):
         keyed = [isinstance(s, KeyedStream) for s in (self.stream1, self.stream2)]
         if any(keyed) and not all(keyed):
             raise GraphError(
-                "connect: either both streams are keyed, or none: call key_by() on both"
+                "connect: either both streams are keyed or neither is: call key_by() on both"
             )
         return all(keyed)
 

@@ -83,8 +83,8 @@ class _Step:
     def __getattr__(self, name: str) -> NoReturn:
         if name in self._STEPS or name in self._AFTER_WINDOW:
             raise GraphError(
-                f"{name}() is too early, {self._next}() is missing: write stream."
-                f"{self._operation}(other).where(key).equal_to(key).window(assigner).apply(function)"
+                f"{name}() comes too early, {self._next}() is missing: write "
+                f"stream.{self._operation}(other).where(key).equal_to(key).window(assigner).apply(function)"
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -141,8 +141,8 @@ class Where(_Step):
         declared = (self._first._key_type, key_type)
         if None not in declared and declared[0] != declared[1]:
             raise GraphError(
-                "The keys for the two inputs are not equal: first key = "
-                f"{declared[0]}, second key = {declared[1]}; declare one key_type, or none"
+                f"The keys for the two inputs are not equal: first key = {declared[0]}, second "
+                f"key = {declared[1]}; declare the same key_type for both, or none"
             )
         return EqualTo(self._operation, self._first, second)
 
@@ -288,7 +288,7 @@ class IntervalJoin(Generic[K, T1, T2]):
     def __init__(self, left: KeyedStream[K, T1], right: KeyedStream[K, T2]) -> None:
         if not isinstance(right, KeyedStream):
             raise FunctionTypeError(
-                "interval_join() takes a KeyedStream: call key_by() on the other stream too"
+                "interval_join() takes a KeyedStream: call key_by() on the other stream as well"
             )
         self._left = left
         self._right = right

@@ -41,8 +41,8 @@ class OperatorSettings:
     def _settable(self, what: str) -> Transformation:
         if self._transformation.virtual:
             raise GraphError(
-                f"{what} can only be set on an operator: call it right after the operation that it "
-                f"is for, not after {self._transformation.name.lower()}"
+                f"{what} can only be set on an operator: call it right after the operation it "
+                f"belongs to, not after {self._transformation.name.lower()}"
             )
         return self._transformation
 

@@ -33,8 +33,8 @@ class _FieldReduce(ReduceFunction[Any]):
             return False
         if self._position != 0:
             raise TypeError(
-                f"the field {self._position!r} is selected of a {type(value).__name__}: "
-                "only field 0, the value itself, is there"
+                f"field {self._position!r} does not exist in a {type(value).__name__}: it has "
+                "only field 0, the value itself"
             )
         return True
 

@@ -31,7 +31,7 @@ class MemorySize:
         size = 0 if bytes_size is None else bytes_size
         if isinstance(size, bool) or not isinstance(size, int):
             raise FunctionTypeError(
-                f"a MemorySize is a whole number of bytes, not {size!r}; use "
+                f"a MemorySize must be a whole number of bytes, not {size!r}; use "
                 "MemorySize.of_mebi_bytes(64) or MemorySize.parse('64mb')"
             )
         if size < 0:
@@ -116,7 +116,7 @@ class SlotSharingGroup:
         external_resources: dict[str, float] | None = None,
     ) -> None:
         if not isinstance(name, str):
-            raise FunctionTypeError(f"the name of a slot sharing group is a text, not {name!r}")
+            raise FunctionTypeError(f"the name of a slot sharing group must be a str, not {name!r}")
         if not name:
             raise GraphError("a slot sharing group needs a non-empty name")
         self._name = name
@@ -259,8 +259,9 @@ class SlotSharingGroup:
             )
             if self._external_resources or any(value is not None for value in others):
                 raise GraphError(
-                    f"group {self._name!r} has resources but not both cores and heap memory; call "
-                    "set_cpu_cores() and set_task_heap_memory_mb(), or set no resources at all"
+                    f"group {self._name!r} has resources, but not both cores and heap memory; "
+                    "call set_cpu_cores() and set_task_heap_memory_mb(), or set no resources at "
+                    "all"
                 )
             return SlotSharingGroup(self._name)
 

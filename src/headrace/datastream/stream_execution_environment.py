@@ -94,8 +94,8 @@ class StreamExecutionEnvironment(EarlierMethods):
 
     def __reduce__(self) -> Any:
         raise FunctionTypeError(
-            "the environment is used inside a function; functions run on the workers, where there "
-            "is no environment: take what the function needs from it before, into a variable"
+            "the environment is used inside a function, but functions run on the workers, where "
+            "it does not exist: read what the function needs into a variable first"
         )
 
     @staticmethod
@@ -325,14 +325,14 @@ class StreamExecutionEnvironment(EarlierMethods):
 
     def _append(self, option: Any, value: str) -> None:
         if not isinstance(value, str):
-            raise FunctionTypeError(f"a path is a str, not {value!r}")
+            raise FunctionTypeError(f"a path must be a str, not {value!r}")
         self._configuration.set(option, [*self._configuration.get(option), value])
 
     def add_jars(self, *jars_path: str) -> None:
         """Refused: there is no Java to give a jar to."""
         raise HeadraceError(
-            "headrace takes no jars: its connectors are Python packages, for example "
-            "pip install 'headrace[kafka]'"
+            "headrace does not use jars: its connectors are Python packages, for example pip "
+            "install 'headrace[kafka]'"
         )
 
     def add_classpaths(self, *classpaths: str) -> None:
@@ -352,8 +352,8 @@ class StreamExecutionEnvironment(EarlierMethods):
         for file in self._configuration.get(options.CACHED_FILES):
             if not {"name", "path"} <= file.keys():
                 raise ConfigurationError(
-                    f"each file of {options.CACHED_FILES.key} has a name and a path, as in "
-                    f"name:cities,path:/data/cities.csv, unlike {file}"
+                    f"each file in {options.CACHED_FILES.key} needs a name and a path, as in "
+                    f"name:cities,path:/data/cities.csv, not {file}"
                 )
             self.register_cached_file(file["path"].removeprefix("file://"), file["name"])
 
@@ -534,7 +534,7 @@ class StreamExecutionEnvironment(EarlierMethods):
             if other.uid == uid and other is not transformation:
                 raise GraphError(
                     f"uid {uid!r} is used by {other.name!r} and by {transformation.name!r}: every "
-                    "operator needs a uid of its own"
+                    "operator needs its own uid"
                 )
 
     def new_collect_id(self) -> str:
@@ -609,7 +609,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         self, job_name: str | None, on_epoch: Callable[[EpochSummary], None] | None = None
     ) -> JobHandle:
         if job_name is not None and not isinstance(job_name, str):
-            raise FunctionTypeError(f"a job name is a str, not {job_name!r}")
+            raise FunctionTypeError(f"a job name must be a str, not {job_name!r}")
         check(self._configuration)
         self._settle_caches()
         caches = CachesOfJob(self._transformations)

@@ -47,7 +47,7 @@ def _tell() -> None:
         return
     for line in _lines.values():
         print(
-            f"headrace: the program ended, but what it built up to {line} has not run; "
-            "call env.execute() after it",
+            f"headrace: the program ended, but what it built up to {line} did not run; call "
+            "env.execute() after it",
             file=sys.stderr,
         )

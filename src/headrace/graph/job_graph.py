@@ -88,8 +88,8 @@ class JobGraph:
             raise GraphError(f"job {self.job_name!r} was not built from a program")
         if self.stream_graph.batch:
             raise GraphError(
-                f"job {self.job_name!r} runs in batch mode, where there is nothing to go on from: "
-                "run it again with another parallelism"
+                f"job {self.job_name!r} runs in batch mode, where there is nothing to continue "
+                "from: run it again with another parallelism"
             )
         return build_job_graph(rescaled(self.stream_graph, parallelism))
 

@@ -228,7 +228,7 @@ def _edge(
     if isinstance(partitioning, Forward) and not same:
         raise GraphError(
             f"forward() from {source.name!r} (parallelism {source.parallelism}) to "
-            f"{target.name!r} (parallelism {target.parallelism}): both sides need one "
+            f"{target.name!r} (parallelism {target.parallelism}): both sides need the same "
             "parallelism; use rebalance() or rescale(), or set the same parallelism"
         )
     return StreamEdge(source.id, target.id, input_index, partitioning, tag, asked_for)
@@ -251,9 +251,9 @@ def rescaled(graph: StreamGraph, parallelism: int) -> StreamGraph:
     for node in nodes.values():
         if node.parallelism > node.max_parallelism:
             raise GraphError(
-                f"operator {node.name!r} has {node.max_parallelism} key groups, so its parallelism "
-                f"cannot become {parallelism}: stay below, or start the job with a higher "
-                "set_max_parallelism() and no state"
+                f"operator {node.name!r} has {node.max_parallelism} key groups, so its "
+                f"parallelism cannot become {parallelism}: use less, or start the job with a "
+                "higher set_max_parallelism() and no state"
             )
     changed: dict[int, StreamEdge] = {}
     for node in graph.nodes.values():
@@ -310,7 +310,7 @@ def _operator_ids(graph: StreamGraph, settings: GraphSettings) -> dict[NodeId, O
         if other is not None:
             raise GraphError(
                 f"uid {node.uid or node.uid_hash!r} is used by {other.name!r} and by "
-                f"{node.name!r}: every operator needs a uid of its own"
+                f"{node.name!r}: every operator needs its own uid"
             )
         owners[operator_id] = node
         ids[node.id] = operator_id

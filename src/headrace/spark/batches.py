@@ -42,7 +42,7 @@ class BatchCommitter(GlobalCommitter):
     def _commit(self, batch: str, directory: Path) -> None:
         marker = Path(self._staging.done(batch))
         if not marker.exists():
-            _log.info("handing on batch %s", batch)
+            _log.info("handing over batch %s", batch)
             self._hand_on_batch(batch, directory)
             marker.parent.mkdir(parents=True, exist_ok=True)
             with marker.open("w") as stream:
@@ -55,6 +55,6 @@ class BatchCommitter(GlobalCommitter):
             self._hand_on(session.read.parquet(f"file:{directory}"), batch)
         except (Py4JError, PySparkException, OSError) as error:
             raise HeadraceError(
-                f"batch {batch} of a SparkSink could not be handed on: {spark_failure(error)}; its "
-                f"rows are in {directory}, and it is tried again after a restart"
+                f"batch {batch} of a SparkSink could not be handed over: {spark_failure(error)}; "
+                f"its rows are in {directory}, and it will be tried again after a restart"
             ) from error

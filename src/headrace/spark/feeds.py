@@ -87,7 +87,7 @@ class FilesFeed(Feed):
             raise HeadraceError(f"Spark cannot read {paths}: {spark_failure(error)}") from error
         if found != self._schema:
             raise HeadraceError(
-                f"the files {paths} give other columns than those before: "
+                f"the files {paths} have different columns than earlier files: "
                 f"{frame.schema.simpleString()}; have `read` select the columns and cast them"
             )
         return arrow_batches(frame).toJavaRDD().coalesce(1, False)
@@ -112,7 +112,7 @@ def arrow_schema_of_type(columns: StructType) -> bytes:
     from pyspark.sql.pandas.types import to_arrow_schema
 
     if not isinstance(columns, StructType):
-        raise FunctionTypeError(f"the columns of files are a StructType, not {columns!r}")
+        raise FunctionTypeError(f"the columns of files must be a StructType, not {columns!r}")
     # Whether a column may hold nulls differs from file to file.
     nullable = StructType([StructField(f.name, f.dataType, True) for f in columns])
     schema: bytes = to_arrow_schema(nullable, timezone="UTC").serialize().to_pybytes()

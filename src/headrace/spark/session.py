@@ -163,7 +163,7 @@ def _started(settings: Mapping[str, str], log_limit: LogLimit) -> SparkSession:
             SparkContext._ensure_initialized(conf=readable)
             session = SparkSession.builder.config(map=dict(settings)).getOrCreate()
         except (Py4JError, PySparkException) as error:
-            where = "" if log is None else f"; all that it wrote is in {log}"
+            where = "" if log is None else f"; everything that it wrote is in {log}"
             raise ConfigurationError(
                 f"Spark does not start on {settings['spark.master']}: {_reason(error, log)}{where}"
             ) from None

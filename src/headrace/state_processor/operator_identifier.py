@@ -22,14 +22,14 @@ class OperatorIdentifier:
     def for_uid(uid: str) -> OperatorIdentifier:
         """The operator that has this `uid` in its program."""
         if not isinstance(uid, str) or not uid:
-            raise FunctionTypeError(f"a uid is a non-empty string, not {uid!r}")
+            raise FunctionTypeError(f"a uid must be a non-empty string, not {uid!r}")
         return OperatorIdentifier(operator_id_of(uid), uid)
 
     @staticmethod
     def for_uid_hash(uid_hash: str) -> OperatorIdentifier:
         """The operator with this id: that of `set_uid_hash`, or of an operator without a uid."""
         if not isinstance(uid_hash, str) or not uid_hash:
-            raise FunctionTypeError(f"a uid hash is a non-empty string, not {uid_hash!r}")
+            raise FunctionTypeError(f"a uid hash must be a non-empty string, not {uid_hash!r}")
         return OperatorIdentifier(OperatorId(uid_hash))
 
     @staticmethod

@@ -59,7 +59,7 @@ class SavepointWriter:
         """
         if not 0 < parallelism <= max_parallelism:
             raise FunctionTypeError(
-                f"parallelism is between 1 and the max parallelism {max_parallelism}, not "
+                f"parallelism must be between 1 and the max parallelism {max_parallelism}, not "
                 f"{parallelism}"
             )
         return SavepointWriter(None, max_parallelism, parallelism)
@@ -83,7 +83,7 @@ class SavepointWriter:
             )
         if identifier in self._new or identifier.operator_id in self._kept_ids():
             raise FunctionTypeError(
-                f"the savepoint has state of the operator with {identifier} already: call "
+                f"the savepoint already has state for the operator with {identifier}: call "
                 "remove_operator() first to replace it"
             )
         self._new[identifier] = transformation
@@ -104,7 +104,7 @@ class SavepointWriter:
         directory = path.rstrip("/")
         if Storages().of(directory).exists(join(directory, METADATA)):
             raise CheckpointError(
-                f"{directory} already is a savepoint; give another directory",
+                f"{directory} is already a savepoint; use another directory",
                 CheckpointFailureReason.NOT_CONFIGURED,
             )
         existing = self._existing

@@ -234,7 +234,7 @@ class Bootstrap:
             for part in _batches(rows):
                 if operator.process(part):
                     raise StateError(
-                        "a bootstrap function only fills state, but this one yielded a record"
+                        "a bootstrap function can only fill state, but this one yielded a record"
                     )
             snapshot = take_snapshot(operator.subtask).serialized()
             return write_snapshot(Storages().of(path), path, snapshot)

@@ -62,7 +62,9 @@ class OneInputOperatorTransformation:
                 )
             return KeyedOperatorTransformation(self._data, key)
         if not callable(key):
-            raise FunctionTypeError(f"key_by() takes a column's name or a function, not {key!r}")
+            raise FunctionTypeError(
+                f"key_by() takes the name of a column or a function, not {key!r}"
+            )
         return KeyedOperatorTransformation(self._data, cloudpickle.dumps(key))
 
     def transform(self, function: StateBootstrapFunction) -> StateBootstrapTransformation:

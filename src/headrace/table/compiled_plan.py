@@ -57,8 +57,8 @@ class CompiledPlan:
             assert entry is not None
             if entry.plan is not None:
                 raise SqlError(
-                    f"the view {'.'.join(path)} was made by the Table API and has no text; a plan "
-                    "can be compiled of views that CREATE VIEW made"
+                    f"the view {'.'.join(path)} was created by the Table API and has no text; a "
+                    "plan can only be compiled from views created with CREATE VIEW"
                 )
             create = create_statement(path, entry, False)
             names = list(entry.namespace or session.catalogs.namespace)
@@ -76,9 +76,11 @@ class CompiledPlan:
             content = json.loads(reference._json())
             missing = {"version", "current", "tables", "statement"} - content.keys()
         except (ValueError, AttributeError) as error:
-            raise HeadraceError(f"this is no compiled plan: {error}") from error
+            raise HeadraceError(f"this is not a compiled plan: {error}") from error
         if missing:
-            raise HeadraceError(f"this is no compiled plan: it lacks {', '.join(sorted(missing))}")
+            raise HeadraceError(
+                f"this is not a compiled plan: it lacks {', '.join(sorted(missing))}"
+            )
         return cls(environment, content)
 
     def as_json_string(self) -> str:
@@ -100,7 +102,9 @@ class CompiledPlan:
         if path.exists():
             if ignore_if_exists:
                 return
-            raise HeadraceError(f"the plan file {file} exists already; remove it or name another")
+            raise HeadraceError(
+                f"the plan file {file} already exists; remove it or choose another name"
+            )
         path.write_text(self.as_json_string(), encoding="utf-8")
 
     def get_flink_version(self) -> str:

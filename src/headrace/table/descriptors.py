@@ -42,7 +42,7 @@ class Rowtime(Descriptor):
 
     def timestamps_from_extractor(self, extractor: str) -> Rowtime:
         """Refused: extractors are classes in Java."""
-        raise HeadraceError(f"{extractor!r} is a class in Java; use timestamps_from_field()")
+        raise HeadraceError(f"{extractor!r} is a Java class; use timestamps_from_field()")
 
     def watermarks_periodic_ascending(self) -> Rowtime:
         """Times never go back."""
@@ -62,7 +62,7 @@ class Rowtime(Descriptor):
 
     def watermarks_from_strategy(self, strategy: str) -> Rowtime:
         """Refused: strategies are classes in Java."""
-        raise HeadraceError(f"{strategy!r} is a class in Java; use watermarks_periodic_bounded()")
+        raise HeadraceError(f"{strategy!r} is a Java class; use watermarks_periodic_bounded()")
 
     def to_properties(self) -> dict[str, str]:
         """Keys that begin with `rowtime`."""
@@ -103,7 +103,9 @@ class Schema(Descriptor):
     def field(self, field_name: str, field_type: DataType | str) -> Schema:
         """Add a column."""
         if not isinstance(field_type, DataType | str):
-            raise FunctionTypeError(f"the type of {field_name!r} is a DataType, not {field_type!r}")
+            raise FunctionTypeError(
+                f"the type of {field_name!r} must be a DataType, not {field_type!r}"
+            )
         text = field_type if isinstance(field_type, str) else field_type.sql_text()
         self._columns.append({"name": field_name, "data-type": _long_text(text)})
         return self

@@ -95,7 +95,7 @@ class Expression(ContainerFunctions, Generic[T]):
 
     def __bool__(self) -> bool:
         raise FunctionTypeError(
-            f"{self} is not known yet, so it cannot be used as True or False: write & for and, | "
+            f"{self} has no value yet, so it cannot be used as True or False: write & for and, | "
             "for or, ~ for not"
         )
 

@@ -114,7 +114,7 @@ class BitmapFunctions(NumberFunctions):
     """Functions of bitmaps: sets of whole numbers of 32 bits without sign."""
 
     bitmap_and = _bitmap("BITMAP_AND", 1, "Elements of both.")
-    bitmap_andnot = _bitmap("BITMAP_ANDNOT", 1, "Elements that the other one has not.")
+    bitmap_andnot = _bitmap("BITMAP_ANDNOT", 1, "Elements that the other one does not have.")
     bitmap_or = _bitmap("BITMAP_OR", 1, "Elements of either.")
     bitmap_xor = _bitmap("BITMAP_XOR", 1, "Elements of one alone.")
     bitmap_and_agg = _bitmap("BITMAP_AND_AGG", 0, "Elements of all.")

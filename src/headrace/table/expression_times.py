@@ -118,7 +118,7 @@ def _interval(unit: str) -> Any:
         node = self._node
         if not isinstance(node, x.Constant) or not isinstance(node.value, int):
             raise FunctionTypeError(
-                f"{self} is no number: intervals are written as lit(5).minutes, for example"
+                f"{self} is not a number: write intervals as lit(5).minutes, for example"
             )
         constant = interval_constant(str(node.value), unit)
         return type(self)(constant, str(constant.value))

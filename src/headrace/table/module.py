@@ -19,8 +19,8 @@ class HiveModule(Module):
 
     def __init__(self, hive_version: str | None = None) -> None:
         raise HeadraceError(
-            "HiveModule is not there; use the built-in functions, which SHOW FUNCTIONS lists, or "
-            "a Python function"
+            "HiveModule is not supported; use the built-in functions, which SHOW FUNCTIONS lists, "
+            "or a Python function"
         )
 
 

@@ -69,6 +69,6 @@ class StatementSet:
     def compile_plan(self) -> Any:
         """Refused: a plan is compiled of SQL text."""
         raise SqlError(
-            "a statement set made by method calls cannot be compiled; write EXECUTE STATEMENT SET "
-            "BEGIN ... END as text for TableEnvironment.compile_plan_sql"
+            "a statement set built with method calls cannot be compiled; write EXECUTE STATEMENT "
+            "SET BEGIN ... END as text for TableEnvironment.compile_plan_sql"
         )

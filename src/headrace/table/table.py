@@ -106,7 +106,7 @@ class Table:
         names = binding.names(binding.nodes(fields))
         for name in names:
             if name in self._plan.schema.names:
-                raise SqlError(f"a column named {name!r} is there already")
+                raise SqlError(f"there is already a column named {name!r}")
         return self._added(binding, fields)
 
     def add_or_replace_columns(self, *fields: Any) -> Table:

@@ -184,7 +184,7 @@ class TableEnvironment(CatalogEnvironment):
         if isinstance(table, DataStream):
             table = self._table_of_stream(table, *fields_or_schema)
         if not isinstance(table, Table):
-            raise FunctionTypeError(f"a view is a Table or a DataStream, not {table!r}")
+            raise FunctionTypeError(f"a view must be a Table or a DataStream, not {table!r}")
         self._session.catalogs.create_table(path_of(view_path), _view(table), temporary=True)
 
     def create_view(self, view_path: str, table: Table, ignore_if_exists: bool = False) -> bool:
@@ -357,8 +357,8 @@ class StreamTableEnvironment(TableEnvironment):
 
 def _no_java(name: str) -> SqlError:
     return SqlError(
-        f"{name!r} is a function in Java, which is not supported; write it in Python and register "
-        "it with create_temporary_function"
+        f"{name!r} is a Java function, which is not supported; write it in Python and register it "
+        "with create_temporary_function"
     )
 
 

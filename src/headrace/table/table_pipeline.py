@@ -36,7 +36,7 @@ class TablePipeline:
         from headrace.common.errors import SqlError
 
         raise SqlError(
-            "a plan is compiled of SQL: make views of the tables with CREATE VIEW and use "
+            "plans are compiled from SQL: create views of the tables with CREATE VIEW and use "
             "TableEnvironment.compile_plan_sql"
         )
 

@@ -83,7 +83,7 @@ class TableSchema:
         def field(self, name: str, data_type: DataType) -> TableSchema.Builder:
             """Add a column."""
             if not isinstance(data_type, DataType):
-                raise TypeError(f"the type of {name!r} is a DataType, not {data_type!r}")
+                raise TypeError(f"the type of {name!r} must be a DataType, not {data_type!r}")
             self._fields.append((name, data_type))
             return self
 

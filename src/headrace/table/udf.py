@@ -124,14 +124,16 @@ class UserDefinedFunctionWrapper(FunctionBinding):
         accumulator_type: Any = None,
     ) -> None:
         if isinstance(func, type):
-            raise FunctionTypeError(f"give an object of {func.__name__}, not the class itself")
+            raise FunctionTypeError(f"pass an instance of {func.__name__}, not the class itself")
         if not callable(func) and not isinstance(func, UserDefinedFunction):
             raise FunctionTypeError(
-                "a function is a callable or a UserDefinedFunction, not " + repr(func)
+                "a function must be a callable or a UserDefinedFunction, not " + repr(func)
             )
         known = ("general", "pandas", "arrow") if kind == "SCALAR" else ("general", "pandas")
         if func_type not in known:
-            raise FunctionTypeError(f"func_type is one of {', '.join(known)}, not {func_type!r}")
+            raise FunctionTypeError(
+                f"func_type must be one of {', '.join(known)}, not {func_type!r}"
+            )
         self._wrapped = func
         label = name or getattr(func, "__name__", None) or type(func).__name__
         if name is None and isinstance(func, functools.partial):

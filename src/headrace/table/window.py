@@ -34,7 +34,7 @@ __all__ = [
 def _column(field: Any) -> x.Node:
     node = field._node if isinstance(field, Expression) else None
     if not isinstance(node, x.Name):
-        raise FunctionTypeError(f"a window is on a column, such as col('rowtime'), not {field!r}")
+        raise FunctionTypeError(f"a window needs a column, such as col('rowtime'), not {field!r}")
     return node
 
 
@@ -43,7 +43,7 @@ def _name(alias: Any) -> str:
         return alias._node.parts[0]
     if isinstance(alias, str):
         return alias
-    raise FunctionTypeError(f"a window's name is a str, not {alias!r}")
+    raise FunctionTypeError(f"the name of a window must be a str, not {alias!r}")
 
 
 @dataclass(frozen=True)

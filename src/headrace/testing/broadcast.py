@@ -86,7 +86,8 @@ def broadcast_harness(
     """
     if isinstance(function, KeyedBroadcastProcessFunction) != (key is not None):
         raise FunctionTypeError(
-            "a KeyedBroadcastProcessFunction needs key=..., and a BroadcastProcessFunction has none"
+            "a KeyedBroadcastProcessFunction needs key=..., and a BroadcastProcessFunction must "
+            "not have it"
         )
     spec = BroadcastProcessSpec(function, descriptors, broadcast_first=batch)
     return BroadcastHarness(spec, key, **settings)

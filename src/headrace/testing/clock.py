@@ -34,7 +34,9 @@ class ManualClock:
     def advance_to(self, now_ms: int) -> None:
         """Let time pass until `now_ms`."""
         if now_ms < self._now_ms:
-            raise HeadraceError(f"time does not go back: it is {self._now_ms} ms, not {now_ms} ms")
+            raise HeadraceError(
+                f"time cannot go backwards: it is {self._now_ms} ms, not {now_ms} ms"
+            )
         self._now_ms = now_ms
 
     def __repr__(self) -> str:

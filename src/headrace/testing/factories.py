@@ -126,7 +126,7 @@ def two_input_harness(
     """
     spec = _spec_of(function, None)
     if (key1 is None) != (key2 is None):
-        raise FunctionTypeError("either both streams are keyed, or none: give key1 and key2")
+        raise FunctionTypeError("either both streams are keyed or neither is: give key1 and key2")
     keyed = key1 is not None and key2 is not None
     _require(keyed or not isinstance(function, _NEEDS_KEY), function, "key1 and key2")
     selectors = [as_key_selector(k).get_key for k in (key1, key2) if k is not None]
@@ -139,7 +139,7 @@ def _spec_of(function: Any, operation: str | None) -> specs.OperatorSpec:
     if operation is not None:
         if operation not in _OPERATIONS:
             raise FunctionTypeError(
-                f"operation is one of {', '.join(_OPERATIONS)}, not {operation!r}"
+                f"operation must be one of {', '.join(_OPERATIONS)}, not {operation!r}"
             )
         return _OPERATIONS[operation](function)
     for kinds, make in _SPECS:
@@ -147,8 +147,8 @@ def _spec_of(function: Any, operation: str | None) -> specs.OperatorSpec:
             return make(function)
     raise FunctionTypeError(
         "a harness takes a function object such as a MapFunction or KeyedProcessFunction, not "
-        f"{function!r}; say what a plain callable is for with operation='map', 'filter', "
-        "'flat_map' or 'reduce'"
+        f"{function!r}; for a plain callable, pass operation='map', 'filter', 'flat_map' or "
+        "'reduce'"
     )
 
 

@@ -115,8 +115,8 @@ def _check_sources(job: JobGraph) -> None:
             source = getattr(chained.spec, "source", None)
             if getattr(source, "fed_by_spark", False):
                 raise GraphError(
-                    f"{chained.name!r} is read by Spark, which is not there in this process; run "
-                    "the job on Spark, or set table.exec.spark-segments to false for a table"
+                    f"{chained.name!r} is read by Spark, which is not available in this process; "
+                    "run the job on Spark, or set table.exec.spark-segments to false for a table"
                 )
 
 
@@ -142,7 +142,7 @@ def collect(
         records = run_in_process(env, {"records": stream}, **settings)["records"]
         return records if limit is None else records[:limit]
     if on != "spark":
-        raise FunctionTypeError(f"on is 'process' or 'spark', not {on!r}")
+        raise FunctionTypeError(f"on must be 'process' or 'spark', not {on!r}")
     if settings:
         raise FunctionTypeError(f"{', '.join(settings)}: only for on='process'")
     if limit is not None:

@@ -114,7 +114,7 @@ class MiniRunner:
         for (_, number), subtask in self._subtasks.items():
             if number == index and any(o.name == name for o in subtask.vertex.operators):
                 return subtask
-        raise HeadraceError(f"no chain has an operator {name!r} with a subtask {index}")
+        raise HeadraceError(f"no chain has an operator {name!r} with subtask {index}")
 
     def open(self) -> None:
         """Build the subtasks and open their functions."""

@@ -44,7 +44,7 @@ def state_of(
     """All values of a state, by key, or by key and namespace."""
     if name not in descriptors:
         known = ", ".join(sorted(descriptors)) or "none"
-        raise StateError(f"the function asked for no state {name!r}; it asked for: {known}")
+        raise StateError(f"the function did not ask for a state {name!r}; it asked for: {known}")
     values: dict[Any, Any] = {}
     for subtask in subtasks:
         for backend in subtask.backends.values():

@@ -199,7 +199,7 @@ def test_earlier_names_count_with_one_line(
         conf = load_configuration({old: value}, environ={}, working_directory=tmp_path)
     assert conf.get(option) == read
     assert conf.contains(option)
-    assert caplog.messages == [f"option {old} is deprecated: its present name is {option.key}"]
+    assert caplog.messages == [f"option {old} is deprecated; its current name is {option.key}"]
     assert f"`{old}`" in render_markdown()
 
 

@@ -126,7 +126,7 @@ def test_forgotten_parentheses_are_named() -> None:
 def test_names_must_match_the_types() -> None:
     with pytest.raises(GraphError, match="2 field types but 1 names"):
         Types.ROW_NAMED(["a"], [Types.INT(), Types.INT()])
-    with pytest.raises(GraphError, match="differ"):
+    with pytest.raises(GraphError, match="distinct"):
         Types.ROW_NAMED(["a", "a"], [Types.INT(), Types.INT()])
 
 

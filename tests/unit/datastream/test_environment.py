@@ -36,7 +36,7 @@ def test_a_buffer_timeout_that_is_off_is_minus_one() -> None:
 
 
 def test_files_of_the_configuration_have_a_name_and_a_path(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"pipeline\.cached-files has a name and a path"):
+    with pytest.raises(ConfigurationError, match=r"pipeline\.cached-files needs a name and a path"):
         environment(pipeline__cached_files=f"path:{tmp_path}")
     with pytest.raises(ValueError, match="there is no file"):
         environment(pipeline__cached_files="name:cities,path:/no/such")

@@ -242,7 +242,7 @@ def test_steps_come_in_order() -> None:
         (joined.where(key).equal_to(key), "trigger", "window"),
         (left.co_group(right).where(key), "apply", "equal_to"),
     ):
-        with pytest.raises(GraphError, match=rf"{step}\(\) is too early, {missing}\(\) is missing"):
+        with pytest.raises(GraphError, match=rf"{step}\(\) comes too early, {missing}\(\) is"):
             getattr(early, step)
     with pytest.raises(AttributeError, match="has no attribute 'wher'"):
         joined.wher  # noqa: B018

@@ -304,7 +304,7 @@ def test_a_trigger_of_ones_own_does_not_merge_unless_it_says_so():
         def clear(self, window, ctx): ...
 
     assert not Always().can_merge()
-    with pytest.raises(GraphError, match=r"Always\(\) does not support windows that merge"):
+    with pytest.raises(GraphError, match=r"Always\(\) does not support merging windows"):
         Always().on_merge(W, None)
 
 

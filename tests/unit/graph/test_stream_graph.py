@@ -108,7 +108,7 @@ def test_side_outputs_are_edges_with_a_tag() -> None:
 def test_forward_needs_one_parallelism() -> None:
     env = environment(2)
     env.from_sequence(1, 5).forward().map(same).set_parallelism(3)
-    with pytest.raises(GraphError, match="both sides need one parallelism"):
+    with pytest.raises(GraphError, match="both sides need the same parallelism"):
         stream_graph(env)
 
 

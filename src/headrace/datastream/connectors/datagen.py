@@ -49,7 +49,7 @@ class RateLimiterStrategy:
     def per_second(records_per_second: float) -> RateLimiterStrategy:
         """At most so many records in a second, shared evenly among the subtasks."""
         if isinstance(records_per_second, bool) or not isinstance(records_per_second, int | float):
-            raise FunctionTypeError(f"a rate is a number, not {records_per_second!r}")
+            raise FunctionTypeError(f"a rate must be a number, not {records_per_second!r}")
         if records_per_second <= 0:
             raise GraphError(f"a rate must be positive, not {records_per_second!r}")
         return RateLimiterStrategy(float(records_per_second))
@@ -62,7 +62,7 @@ class RateLimiterStrategy:
         """
         if isinstance(records_per_checkpoint, bool) or not isinstance(records_per_checkpoint, int):
             raise FunctionTypeError(
-                f"a number of records is an int, not {records_per_checkpoint!r}"
+                f"the number of records must be an int, not {records_per_checkpoint!r}"
             )
         if records_per_checkpoint <= 0:
             raise GraphError(f"a rate must be positive, not {records_per_checkpoint!r}")
@@ -100,17 +100,17 @@ class DataGeneratorSource(Source):
         function = self.generator_function
         if not isinstance(function, GeneratorFunction) and not callable(function):
             raise FunctionTypeError(
-                f"generator_function is a GeneratorFunction or a function, not {function!r}"
+                f"generator_function must be a GeneratorFunction or a function, not {function!r}"
             )
         if type(self.count) is not int:
-            raise FunctionTypeError(f"count is an int, not {self.count!r}")
+            raise FunctionTypeError(f"count must be an int, not {self.count!r}")
         if self.count < 0:
             raise GraphError(f"count must not be negative: {self.count}")
         strategy = self.rate_limiter_strategy
         if strategy is not None and not isinstance(strategy, RateLimiterStrategy):
             raise FunctionTypeError(
-                "rate_limiter_strategy is one of RateLimiterStrategy's, such as per_second(100), "
-                f"not {strategy!r}"
+                "rate_limiter_strategy must come from RateLimiterStrategy, such as "
+                f"per_second(100), not {strategy!r}"
             )
         if self.type_info is not None and not isinstance(self.type_info, TypeInformation):
             raise FunctionTypeError(f"type_info must be a TypeInformation, not {self.type_info!r}")
@@ -261,7 +261,9 @@ class _GeneratorReader(SourceReader):
             if len(values) != end - start:
                 raise RuntimeError("the generator function raised StopIteration")
         except Exception as error:
-            error.add_note(f"while generating the record of index {end - length_hint(indices) - 1}")
+            error.add_note(
+                f"while generating the record with index {end - length_hint(indices) - 1}"
+            )
             raise
         return values
 

@@ -89,7 +89,7 @@ class RandomGenerator(GeneratorFunction[Any]):
     def with_null_rate(self, null_rate: float) -> RandomGenerator:
         """The same generator, with None for a share of the indices, from 0 to 1."""
         if not 0 <= null_rate <= 1:
-            raise GraphError(f"a null rate is between 0 and 1, not {null_rate!r}")
+            raise GraphError(f"a null rate must be between 0 and 1, not {null_rate!r}")
         return replace(self, null_rate=float(null_rate))
 
     @staticmethod
@@ -147,7 +147,7 @@ class RandomGenerator(GeneratorFunction[Any]):
     ) -> RandomGenerator:
         """Text of the characters of an alphabet: of a length, or up to it from 1 on."""
         if length < 0 or not alphabet:
-            raise GraphError("string_generator needs a length that is not negative and an alphabet")
+            raise GraphError("string_generator needs a non-negative length and an alphabet")
         letters, size = alphabet, len(alphabet)
 
         def text(bits: int) -> str:
@@ -162,7 +162,7 @@ class RandomGenerator(GeneratorFunction[Any]):
     ) -> RandomGenerator:
         """Bytes: of a length, or up to it from 1 on."""
         if length < 0:
-            raise GraphError(f"bytes_generator needs a length that is not negative, not {length}")
+            raise GraphError(f"bytes_generator needs a non-negative length, not {length}")
 
         def data(bits: int) -> bytes:
             count = _length(bits, length, variable_length)

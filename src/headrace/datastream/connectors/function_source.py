@@ -231,6 +231,6 @@ class _SourceContext(SourceFunction.SourceContext[Any]):
 def _milliseconds(timestamp: Any, where: str) -> int:
     if isinstance(timestamp, bool) or not isinstance(timestamp, int | float):
         raise TypeMismatchError(
-            f"{where}: a timestamp is a number of milliseconds, not {timestamp!r}"
+            f"{where}: a timestamp must be a number of milliseconds, not {timestamp!r}"
         )
     return int(timestamp)

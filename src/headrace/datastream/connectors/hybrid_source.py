@@ -84,16 +84,16 @@ class HybridSourceBuilder:
     def add_source(self, source: Source) -> HybridSourceBuilder:
         """Add the source that is read when those before it have ended."""
         if not isinstance(source, Source):
-            raise FunctionTypeError(f"a hybrid source is made of sources, not of {source!r}")
+            raise FunctionTypeError(f"a hybrid source takes sources, not {source!r}")
         if source.fed_by_spark:
             raise GraphError(
-                "a hybrid source cannot have a DataFrame in it; read the files with a FileSource, "
-                "or union the streams of two sources"
+                "a hybrid source cannot contain a DataFrame; read the files with a FileSource, or "
+                "union the streams of two sources"
             )
         if self._sources and not self._sources[-1].bounded:
             raise GraphError(
-                f"source {len(self._sources)} of a hybrid source never ends, so the one after it "
-                "would never be read: bound it, or put it last"
+                f"source {len(self._sources)} of a hybrid source never ends, so the next one "
+                "would never be read: make it bounded, or put it last"
             )
         self._sources.append(source)
         return self

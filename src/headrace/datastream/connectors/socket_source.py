@@ -58,16 +58,19 @@ class SocketTextSource(Source):
     def __post_init__(self) -> None:
         """Check the arguments where the user wrote them."""
         if not isinstance(self.hostname, str) or not self.hostname:
-            raise FunctionTypeError(f"the host name is a str, not {self.hostname!r}")
+            raise FunctionTypeError(f"the host name must be a str, not {self.hostname!r}")
         if type(self.port) is not int:
-            raise FunctionTypeError(f"the port is an int, not {self.port!r}")
+            raise FunctionTypeError(f"the port must be an int, not {self.port!r}")
         if not 0 < self.port < 65536:
             raise GraphError(f"port {self.port} is out of range: it must be 1 to 65535")
         if not isinstance(self.delimiter, str) or not self.delimiter:
-            raise FunctionTypeError(f"the delimiter is a non-empty str, not {self.delimiter!r}")
+            raise FunctionTypeError(
+                f"the delimiter must be a non-empty str, not {self.delimiter!r}"
+            )
         if type(self.max_retry) is not int or self.max_retry < -1:
             raise GraphError(
-                f"max_retry is a number of attempts, or -1 for ever, not {self.max_retry!r}"
+                "max_retry must be a number of attempts, or -1 for no limit, not "
+                f"{self.max_retry!r}"
             )
 
     @property

@@ -109,7 +109,7 @@ class SparkSink(Sink):
             epoch_column: The column with the name of the batch, `<checkpoint>-<job>`.
         """
         if not isinstance(table_name, str) or not table_name:
-            raise FunctionTypeError(f"the name of a table is a str, not {table_name!r}")
+            raise FunctionTypeError(f"the name of a table must be a str, not {table_name!r}")
         staging = Staging(local_path(staging_path))
         return SparkSink(staging, row_type, CatalogTable(table_name, data_format, epoch_column))
 

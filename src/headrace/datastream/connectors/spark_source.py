@@ -103,7 +103,7 @@ class SparkSource(Source):
             type_info: The type of those records; that of the rows without it.
         """
         if not callable(read):
-            raise FunctionTypeError(f"read is a function of a list of paths, not {read!r}")
+            raise FunctionTypeError(f"read must be a function of a list of paths, not {read!r}")
         if not paths:
             raise GraphError("of_files needs at least one path")
         local = tuple(local_path(path) for path in paths)
@@ -114,7 +114,9 @@ class SparkSource(Source):
     def monitor_continuously(self, discovery_interval: timedelta | Duration | int) -> SparkSource:
         """The same source of files, which looks for new ones again and again and does not end."""
         if self.paths is None:
-            raise GraphError("a DataFrame has an end: monitor_continuously() is for of_files()")
+            raise GraphError(
+                "a DataFrame is bounded: monitor_continuously() is only for of_files()"
+            )
         interval_ms = to_millis(discovery_interval)
         if interval_ms <= 0:
             raise GraphError(f"the discovery interval must be positive, not {discovery_interval!r}")
@@ -169,8 +171,7 @@ def _schema_of_files(read: Any, paths: tuple[str, ...], data_schema: Any) -> byt
             for file in files_under(path):
                 return arrow_schema_of(read([file]))
     raise GraphError(
-        f"there is no file in {', '.join(paths)} yet whose columns could be looked at; give "
-        "data_schema=StructType(...)"
+        f"no file in {', '.join(paths)} shows the columns yet; give data_schema=StructType(...)"
     )
 
 
@@ -251,8 +252,8 @@ class PartitionsEnumerator(SplitEnumerator):
         if snapshot["partitions"] != self._partitions:
             raise HeadraceError(
                 f"the DataFrame has {self._partitions} partitions, but it had "
-                f"{snapshot['partitions']} when the checkpoint was taken, so nobody knows what of "
-                "it was read; give a DataFrame of the same data with the same settings"
+                f"{snapshot['partitions']} when the checkpoint was taken, so it is unknown which "
+                "parts were read; use a DataFrame of the same data with the same settings"
             )
         self._next = snapshot["next"]
 

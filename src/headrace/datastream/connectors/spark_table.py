@@ -67,8 +67,8 @@ class CatalogTable:
         unknown = [c for c in there if c not in given and c != self.epoch_column]
         if unknown:
             raise HeadraceError(
-                f"the table {self.name} has columns that the stream has not: {unknown}; add them "
-                "to the rows of the stream, as None where there is nothing to say"
+                f"the table {self.name} has columns that the stream does not have: {unknown}; add "
+                "them to the rows of the stream, as None where there is no value"
             )
         return [column for column in there if column != self.epoch_column]
 

@@ -82,8 +82,8 @@ class GenericWriteAheadSink(Sink, Generic[IN]):
             raise FunctionTypeError(f"a CheckpointCommitter is needed, not {committer!r}")
         if not isinstance(job_id, str) or not job_id:
             raise FunctionTypeError(
-                "the job_id of a write-ahead sink is a name that stays the same for all runs of "
-                f"the job, not {job_id!r}"
+                "the job_id of a write-ahead sink must be a name that stays the same for all runs "
+                f"of the job, not {job_id!r}"
             )
         self._checkpoint_committer = committer
         self._job_id = job_id

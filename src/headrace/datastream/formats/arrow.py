@@ -69,7 +69,7 @@ def arrow_type(declared: Any) -> pa.DataType:
         else _arrow_of_data_type(declared)
     )
     if found is None:
-        raise GraphError(f"columns have no form for the type {declared}")
+        raise GraphError(f"there is no column type for the type {declared}")
     return found
 
 
@@ -221,7 +221,7 @@ def type_info_of(kind: pa.DataType) -> TypeInformation:
         return Types.ROW_NAMED([f.name for f in fields], [type_info_of(f.type) for f in fields])
     if at.is_dictionary(kind):
         return type_info_of(kind.value_type)
-    raise GraphError(f"a stream has no type for a column of {kind}; cast it before")
+    raise GraphError(f"a stream has no type for a column of {kind}; cast it first")
 
 
 # Rows from columns.

@@ -52,7 +52,7 @@ class AvroSchema:
         except HeadraceError:
             raise
         except Exception as error:
-            raise GraphError(f"the text is no Avro schema: {error}") from error
+            raise GraphError(f"the text is not an Avro schema: {error}") from error
         return AvroSchema(json.dumps(json.loads(json_schema), separators=(",", ":")), parsed)
 
     @staticmethod
@@ -256,7 +256,7 @@ def _schema_of(record_class: Any, avro_schema_string: str | None) -> AvroSchema:
         if record_class is None:
             raise FunctionTypeError("record_class or avro_schema_string is needed")
         raise GraphError(
-            f"record classes are Java's ({record_class!r}); give avro_schema_string instead"
+            f"record classes belong to Java ({record_class!r}); pass avro_schema_string instead"
         )
     return AvroSchema.parse_string(avro_schema_string)
 

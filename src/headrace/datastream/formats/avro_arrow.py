@@ -19,7 +19,7 @@ def avro_arrow_schema(schema: AvroSchema) -> pa.Schema:
 
     parsed = schema.parsed
     if not isinstance(parsed, dict) or parsed.get("type") != "record":
-        raise GraphError(f"columns need an Avro schema of a record, not {schema}")
+        raise GraphError(f"columns need an Avro record schema, not {schema}")
     return pa.schema(_field_types(parsed, {}))
 
 
@@ -34,7 +34,7 @@ def _arrow_type(kind: Any, named: dict[str, Any]) -> pa.DataType:
     if isinstance(kind, list):
         others = [k for k in kind if k != "null"]
         if len(others) != 1:
-            raise GraphError(f"columns have no form for the Avro union {kind}")
+            raise GraphError(f"there is no column type for the Avro union {kind}")
         return _arrow_type(others[0], named)
     if isinstance(kind, str):
         return _arrow_type(named[kind], named) if kind in named else _simple(kind)
@@ -68,7 +68,7 @@ def _simple(kind: str) -> pa.DataType:
         "bytes": pa.binary(),
     }
     if kind not in types:
-        raise GraphError(f"columns have no form for the Avro type {kind!r}")
+        raise GraphError(f"there is no column type for the Avro type {kind!r}")
     return types[kind]
 
 

@@ -86,7 +86,7 @@ class _DialectBuilder:
     def __init__(self, type_info: TypeInformation) -> None:
         if not isinstance(type_info, RowTypeInfo):
             raise FunctionTypeError(
-                "the type of the records is a row type, such as Types.ROW_NAMED(...), not "
+                "the type of the records must be a row type, such as Types.ROW_NAMED(...), not "
                 f"{type_info!r}"
             )
         self._type_info = type_info
@@ -143,14 +143,17 @@ class CsvRowDeserializationSchema(DeserializationSchema):
                 return None
             records = list(csv.reader(text.splitlines(keepends=True), **self._options))
             if len(records) != 1:
-                raise ValueError("a message holds one row" if records else "the message is empty")
+                raise ValueError(
+                    "a message must hold one row" if records else "the message is empty"
+                )
             return self._reader.row(records[0], self._ignore_errors)
         except (ValueError, csv.Error) as error:
             if self._ignore_errors:
                 return None
             raise HeadraceError(
-                f"a message is not CSV of the declared type: {error}; it is "
-                f"{shorten_repr(bytes(message))}; set_ignore_parse_errors(True) skips such messages"
+                f"a message is not CSV that matches the declared type: {error}; it is "
+                f"{shorten_repr(bytes(message))}; set_ignore_parse_errors(True) skips such "
+                "messages"
             ) from error
 
     def get_produced_type(self) -> TypeInformation:
@@ -247,7 +250,7 @@ class CsvRowSerializationSchema(SerializationSchema):
         def set_line_delimiter(self, delimiter: str) -> CsvRowSerializationSchema.Builder:
             r"""Set what ends a line: `\n` at first, or `\r\n`, `\r` or nothing."""
             if delimiter not in ("\n", "\r", "\r\n", ""):
-                raise GraphError(f"a line of CSV does not end with {delimiter!r}")
+                raise GraphError(f"a CSV line does not end with {delimiter!r}")
             return self._with(line_end=delimiter)
 
         def disable_quote_character(self) -> CsvRowSerializationSchema.Builder:
@@ -348,7 +351,7 @@ class _CsvFile(SplitRecords):
             except ValueError as error:
                 if not self._ignore_errors and not self.set_aside(record, self._named(error)):
                     raise HeadraceError(
-                        f"{self._split.path} has a row that is not of the declared columns: "
+                        f"{self._split.path} has a row that does not match the declared columns: "
                         f"{error}; it is {shorten_repr(record)}, before byte {self._position}; "
                         "CsvReaderFormat.ignore_parse_errors() skips such rows, and on_error() "
                         "sets them aside"

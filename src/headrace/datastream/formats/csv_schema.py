@@ -87,7 +87,7 @@ class CsvSchemaBuilder:
         self, name: str, type_info: TypeInformation, separator: str | None = None
     ) -> CsvSchemaBuilder:
         if not isinstance(name, str) or not name:
-            raise FunctionTypeError(f"the name of a column is a non-empty str, not {name!r}")
+            raise FunctionTypeError(f"the name of a column must be a non-empty str, not {name!r}")
         self._columns.append(CsvColumn(name, type_info, separator))
         return self
 
@@ -119,7 +119,9 @@ class CsvSchemaBuilder:
     def add_column(self, name: str, type_info: TypeInformation) -> CsvSchemaBuilder:
         """Add a column of any type that CSV has a form for, such as dates and times."""
         if not isinstance(type_info, TypeInformation):
-            raise FunctionTypeError(f"the type of a column is a TypeInformation, not {type_info!r}")
+            raise FunctionTypeError(
+                f"the type of a column must be a TypeInformation, not {type_info!r}"
+            )
         return self._add(name, type_info)
 
     def add_columns_from(self, schema: CsvSchema) -> CsvSchemaBuilder:

@@ -60,7 +60,7 @@ class CsvDialect:
         for name in ("delimiter", "quote", "escape"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or len(value) != 1):
-                raise GraphError(f"the {name} of CSV is a single character, not {value!r}")
+                raise GraphError(f"the {name} of CSV must be a single character, not {value!r}")
 
     def reader_options(self) -> dict[str, Any]:
         """Those of Python's `csv.reader`."""
@@ -137,7 +137,7 @@ def _reader(type_info: TypeInformation, dialect: CsvDialect) -> Convert:
         return lambda text: datetime.time.fromisoformat(text.strip())
     if isinstance(type_info, TimestampTypeInfo) or kind is local.LOCAL_DATE_TIME:
         return lambda text: datetime.datetime.fromisoformat(text.strip())
-    raise GraphError(f"CSV has no form for the type {type_info}")
+    raise GraphError(f"CSV cannot represent the type {type_info}")
 
 
 def _basic_reader(basic: BasicType) -> Convert:

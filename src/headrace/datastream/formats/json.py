@@ -72,7 +72,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
             if self._rules.ignore_errors:
                 return None
             raise HeadraceError(
-                f"a message is not JSON of the declared type: {_reason(error)}; it is "
+                f"a message is not JSON that matches the declared type: {_reason(error)}; it is "
                 f"{shorten_repr(bytes(message))}; ignore_parse_errors() skips such messages"
             ) from error
 
@@ -107,7 +107,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         def json_schema(self, json_schema: str) -> JsonRowDeserializationSchema.Builder:
             """The type of the records, described by a JSON Schema; numbers become decimals."""
             if json_schema is None:
-                raise FunctionTypeError("json_schema is the text of a JSON Schema, not None")
+                raise FunctionTypeError("json_schema must be the text of a JSON Schema, not None")
             self._type_info = type_of_json_schema(json_schema)
             return self
 
@@ -190,7 +190,7 @@ class JsonRowSerializationSchema(SerializationSchema):
 def _checked_type(type_info: Any) -> TypeInformation:
     if not isinstance(type_info, TypeInformation):
         raise FunctionTypeError(
-            "the type of the records is a TypeInformation, such as Types.ROW_NAMED(...), not "
+            "the type of the records must be a TypeInformation, such as Types.ROW_NAMED(...), not "
             f"{type_info!r}"
         )
     return type_info

@@ -117,7 +117,7 @@ def _time_reader(type_info: TypeInformation) -> Convert:
         return _timestamp
     if isinstance(type_info, PickledBytesTypeInfo):
         return lambda v: v
-    raise GraphError(f"JSON has no form for the type {type_info}")
+    raise GraphError(f"JSON cannot represent the type {type_info}")
 
 
 def _basic_reader(basic: BasicType) -> Convert:
@@ -169,7 +169,7 @@ def _of(kind: type, value: Any) -> Any:
 
 def _utc(text: str) -> str:
     if not text.endswith("Z"):
-        raise ValueError(f"{text!r} is not in UTC: it has to end with Z")
+        raise ValueError(f"{text!r} is not in UTC: it must end with Z")
     return text[:-1]
 
 
@@ -263,7 +263,7 @@ def _writer(type_info: TypeInformation) -> Convert:
         return _time_text
     if isinstance(type_info, PickledBytesTypeInfo):
         return _same
-    raise GraphError(f"JSON has no form for the type {type_info}")
+    raise GraphError(f"JSON cannot represent the type {type_info}")
 
 
 # Python's encoder writes no decimals. They travel through it as text between two marks that no

@@ -68,7 +68,7 @@ class ParquetColumnarRowInputFormat(BulkFormat):
         is_case_sensitive: bool = True,
     ) -> None:
         if type(batch_size) is not int or batch_size <= 0:
-            raise FunctionTypeError(f"batch_size is a positive int, not {batch_size!r}")
+            raise FunctionTypeError(f"batch_size must be a positive int, not {batch_size!r}")
         object.__setattr__(self, "row_type", row_type)
         object.__setattr__(self, "batch_size", batch_size)
         object.__setattr__(self, "is_case_sensitive", is_case_sensitive)

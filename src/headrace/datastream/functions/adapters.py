@@ -170,8 +170,8 @@ def _check_results(func: Callable[..., Any]) -> None:
         return
     if all(const is None for const in _returned(code)):
         raise FunctionTypeError(
-            f"flat_map: {code.co_name} at {code.co_filename}:{code.co_firstlineno} has no result "
-            "for any record: yield each result, or return a list of them"
+            f"flat_map: {code.co_name} at {code.co_filename}:{code.co_firstlineno} returns "
+            "nothing for any record: yield each result, or return a list of them"
         )
 
 
@@ -362,7 +362,7 @@ def _what_instead(func: Any, accepted: tuple[type[Any], ...]) -> str:
         kind = f" (a {kinds[0]})" if kinds else ""
         return f"but got {type(func).__name__}{kind}; use the operation for that kind of function"
     if isinstance(func, str):
-        return f"but got the string {func!r}; names of Java classes or fields are not accepted"
+        return f"but got the string {func!r}; names of Java classes or fields cannot be used"
     return f"but got {shorten_repr(func)} of type {type(func).__name__}"
 
 

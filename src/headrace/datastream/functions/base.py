@@ -270,8 +270,8 @@ class Function(ABC):  # noqa: B024 - subclasses add the abstract methods
     def get_runtime_context(self) -> Any:
         """Refused where `open` is given the context; for those who know Flink's Java API."""
         raise HeadraceError(
-            f"{type(self).__name__} is given its runtime context by open(self, runtime_context): "
-            "ask for state there, not in __init__, which runs where the program is built"
+            f"{type(self).__name__} gets its runtime context in open(self, runtime_context): ask "
+            "for state there, not in __init__, which runs where the program is built"
         )
 
 

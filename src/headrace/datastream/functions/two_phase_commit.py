@@ -102,5 +102,5 @@ class TwoPhaseCommitSinkFunction(RichFunction, Generic[IN, TXN, CONTEXT]):
         if isinstance(cls, type) and issubclass(cls, SinkFunction):
             raise FunctionTypeError(
                 f"{cls.__name__} cannot be a SinkFunction and a TwoPhaseCommitSinkFunction: their "
-                "invoke() has other parameters; leave SinkFunction out"
+                "invoke() methods have different parameters; leave SinkFunction out"
             )

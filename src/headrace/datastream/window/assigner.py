@@ -121,7 +121,7 @@ def missing_timestamp(assigner: WindowAssigner[Any, Any]) -> GraphError:
     """Returns the error for a record without a timestamp."""
     return GraphError(
         f"a record without a timestamp reached {assigner!r}; call "
-        "assign_timestamps_and_watermarks(...) before the window, or use windows by processing time"
+        "assign_timestamps_and_watermarks(...) before the window, or use processing-time windows"
     )
 
 

@@ -129,8 +129,8 @@ class Trigger(ABC, Generic[T, W]):
     def on_merge(self, window: W, ctx: Trigger.OnMergeContext) -> None:
         """Called when windows were merged into `window`: merge state, set its timers."""
         raise GraphError(
-            f"{self!r} does not support windows that merge; define can_merge() and on_merge(), "
-            "or use another trigger with session windows"
+            f"{self!r} does not support merging windows; define can_merge() and on_merge(), or "
+            "use another trigger with session windows"
         )
 
     @abstractmethod

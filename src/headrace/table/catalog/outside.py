@@ -11,7 +11,7 @@ __all__ = ["HiveCatalog", "JdbcCatalog"]
 
 
 def _absent(what: str, instead: str) -> NoReturn:
-    raise HeadraceError(f"{what} is not there yet; {instead}")
+    raise HeadraceError(f"{what} is not supported yet; {instead}")
 
 
 class HiveCatalog(Catalog):

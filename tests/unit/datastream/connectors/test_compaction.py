@@ -148,6 +148,6 @@ def test_the_end_of_the_input_puts_the_rest_together(tmp_path: Path) -> None:
 def test_files_that_cannot_be_put_together_so_are_refused(tmp_path: Path) -> None:
     factory = ParquetBulkWriters.for_row_type(Types.ROW_NAMED(["a"], [Types.INT()]))
     bulk = FileSink.for_bulk_format(str(tmp_path), factory)
-    with pytest.raises(GraphError, match="one after the other"):
+    with pytest.raises(GraphError, match="by concatenation"):
         bulk.enable_compact(every(1), CONCAT)
     bulk.enable_compact(every(1), FileCompactor.identical_file_compactor())

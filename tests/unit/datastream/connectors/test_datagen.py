@@ -79,7 +79,7 @@ def test_an_error_names_the_index() -> None:
     reader = opened(DataGeneratorSource(lambda i: 1 // (3 - i), 10))
     with pytest.raises(ZeroDivisionError) as caught:
         reader.poll(10)
-    assert caught.value.__notes__ == ["while generating the record of index 3"]
+    assert caught.value.__notes__ == ["while generating the record with index 3"]
 
 
 def test_stop_iteration_is_no_end() -> None:

@@ -65,7 +65,7 @@ def test_a_full_disk(mount: Callable[[str], Path]) -> None:
     disk = mount("size=1m")
     filler = disk / "filler"
     filler.write_bytes(b"x" * 900 * 1024)
-    with pytest.raises(JobExecutionError, match=r"No space left on device.*make room") as caught:
+    with pytest.raises(JobExecutionError, match=r"No space left on device.*free space") as caught:
         write_lines(disk)
     assert str(disk / "out") in str(caught.value)
     # No reader sees half a file; with room on the disk the job goes through.

@@ -98,5 +98,5 @@ def test_type_and_bounds_are_those_of_its_sources(tmp_path: Path) -> None:
     assert not HybridSource.builder(generated("a")).add_source(endless.build()).build().bounded
     with pytest.raises(GraphError, match="source 1 of a hybrid source never ends"):
         HybridSource.builder(endless.build()).add_source(generated("b"))
-    with pytest.raises(FunctionTypeError, match="made of sources"):
+    with pytest.raises(FunctionTypeError, match="takes sources"):
         HybridSource.builder([1, 2])  # type: ignore[arg-type]

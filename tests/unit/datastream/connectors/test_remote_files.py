@@ -168,5 +168,5 @@ def test_errors_while_building(place: str) -> None:
     with pytest.raises(ConfigurationError, match="no file system is known for teapot://"):
         FileSource.for_record_stream_format(StreamFormat.text_line_format(), "teapot://a/b")
     builder = FileSink.for_row_format(place, Encoder.simple_string_encoder())
-    with pytest.raises(GraphError, match="cannot be put together"):
+    with pytest.raises(GraphError, match="cannot be merged"):
         builder.enable_compact(FileCompactStrategy(1), FileCompactor.concat_file_compactor())

@@ -64,7 +64,7 @@ def test_a_message_is_read_as_flink_reads_it() -> None:
 
 @pytest.mark.parametrize("message", [b"x,y,,,,", b"1,b", b"1,b,,,,,7", b"", b"3000000000,,,,,"])
 def test_a_message_that_is_not_of_the_type_is_an_error(message: bytes) -> None:
-    with pytest.raises(HeadraceError, match="not CSV of the declared type"):
+    with pytest.raises(HeadraceError, match="not CSV that matches the declared type"):
         reader().deserialize(message)
 
 

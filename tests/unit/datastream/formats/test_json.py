@@ -99,7 +99,7 @@ def test_values_are_converted_as_in_flink(message: bytes, expected: Any) -> None
     ],
 )
 def test_a_message_that_is_not_of_the_type_is_an_error_or_skipped(message: bytes) -> None:
-    with pytest.raises(HeadraceError, match="not JSON of the declared type"):
+    with pytest.raises(HeadraceError, match="not JSON that matches the declared type"):
         reader().deserialize(message)
     with pytest.raises(HeadraceError, match="ignore_parse_errors"):
         reader().deserialize_many([b'{"a":1}', message])

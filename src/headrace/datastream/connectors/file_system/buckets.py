@@ -105,7 +105,7 @@ class DateTimeBucketAssigner(BucketAssigner):
     def __post_init__(self) -> None:
         """Check pattern and time zone where the user wrote them."""
         if not isinstance(self.format_str, str):
-            raise FunctionTypeError(f"a date format is a str, not {self.format_str!r}")
+            raise FunctionTypeError(f"a date format must be a str, not {self.format_str!r}")
         _zone(self.timezone_id)
         _format(datetime(2000, 1, 1), self.format_str)
 
@@ -130,7 +130,7 @@ def _zone(timezone_id: str | None) -> tzinfo | None:
         return ZoneInfo(timezone_id)
     except (ValueError, OSError, TypeError, KeyError) as error:
         raise GraphError(
-            f"there is no time zone {timezone_id!r}; use a name such as 'UTC' or 'Europe/Berlin'"
+            f"unknown time zone {timezone_id!r}; use a name such as 'UTC' or 'Europe/Berlin'"
         ) from error
 
 
@@ -143,7 +143,7 @@ def _format(time: datetime, pattern: str) -> str:
         end = match.end()
         parts.append(_part(time, match, pattern))
     if end != len(pattern):
-        raise GraphError(f"date format {pattern!r} has a quote that does not end")
+        raise GraphError(f"date format {pattern!r} has an unterminated quote")
     return "".join(parts)
 
 
@@ -162,5 +162,5 @@ def _part(time: datetime, match: re.Match[str], pattern: str) -> str:
     if letter in _NUMBERS and len(text) <= 3:
         return f"{_NUMBERS[letter](time):0{len(text)}d}"
     raise GraphError(
-        f"date format {pattern!r}: {text!r} is not known; use y M d H m s and text in quotes"
+        f"date format {pattern!r}: {text!r} is not supported; use y M d H m s and quoted text"
     )

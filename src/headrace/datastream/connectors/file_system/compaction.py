@@ -59,7 +59,7 @@ class FileCompactStrategy:
             if self._size_threshold < 0 and self._num_checkpoints < 0:
                 raise GraphError(
                     "set_size_threshold() or enable_compaction_on_checkpoint() is needed: "
-                    "otherwise files are never put together"
+                    "otherwise files are never merged"
                 )
             return FileCompactStrategy(
                 self._size_threshold, self._num_checkpoints, self._num_threads
@@ -78,7 +78,7 @@ class FileCompactor:
     def concat_file_compactor(file_delimiter: bytes | None = None) -> FileCompactor:
         """One after the other, with a delimiter in between."""
         if file_delimiter is not None and not isinstance(file_delimiter, bytes | bytearray):
-            raise FunctionTypeError(f"file_delimiter is bytes, not {file_delimiter!r}")
+            raise FunctionTypeError(f"file_delimiter must be bytes, not {file_delimiter!r}")
         return FileCompactor("concat", None if file_delimiter is None else bytes(file_delimiter))
 
     def write(self, files: Sequence[str], target: BinaryIO) -> None:

@@ -102,7 +102,7 @@ def local_path(path: Any) -> str:
     if isinstance(path, os.PathLike):
         path = str(os.fspath(path))
     if not isinstance(path, str) or not path:
-        raise FunctionTypeError(f"a path is a non-empty str, not {path!r}")
+        raise FunctionTypeError(f"a path must be a non-empty str, not {path!r}")
     if path.startswith("file:"):
         path = unquote(urlsplit(path).path)
     elif is_remote(path):

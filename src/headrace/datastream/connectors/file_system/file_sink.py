@@ -168,15 +168,15 @@ class FileSink(Sink):
                 raise FunctionTypeError(f"a FileCompactor is needed, not {compactor!r}")
             if is_remote(self._settings.base_path):
                 raise GraphError(
-                    "files of an object store cannot be put together; a longer checkpoint interval "
+                    "files in an object store cannot be merged; a longer checkpoint interval "
                     "gives fewer files"
                 )
             encoder = self._settings.encoder
             bulk = isinstance(encoder, BulkWriterFactory) and not encoder.concatenable
             if bulk and compactor.kind == "concat":
                 raise GraphError(
-                    "files of this format cannot be put together by writing one after the other; "
-                    "a longer checkpoint interval gives fewer files"
+                    "files of this format cannot be merged by concatenation; a longer checkpoint "
+                    "interval gives fewer files"
                 )
             self._compaction = strategy, compactor
             return self

@@ -140,7 +140,7 @@ class FileSourceBuilder:
         """Say whether large files are cut into pieces."""
         if not isinstance(file_enumerator, FileEnumeratorProvider):
             raise FunctionTypeError(
-                "set_file_enumerator takes one of FileEnumeratorProvider's, not "
+                "set_file_enumerator takes an enumerator from FileEnumeratorProvider, not "
                 f"{file_enumerator!r}"
             )
         self._source = replace(self._source, split_size=file_enumerator.split_size)
@@ -150,7 +150,7 @@ class FileSourceBuilder:
         """Accepted as in Flink; see `FileSplitAssignerProvider`."""
         if not isinstance(split_assigner, FileSplitAssignerProvider):
             raise FunctionTypeError(
-                "set_split_assigner takes one of FileSplitAssignerProvider's, not "
+                "set_split_assigner takes an assigner from FileSplitAssignerProvider, not "
                 f"{split_assigner!r}"
             )
         return self

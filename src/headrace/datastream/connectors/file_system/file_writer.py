@@ -195,12 +195,12 @@ class FileWriter(SinkWriter):
     def directory_of(self, bucket: str) -> str:
         """The directory of a bucket."""
         if not isinstance(bucket, str):
-            raise TypeMismatchError(f"a bucket id is a str, not {bucket!r}")
+            raise TypeMismatchError(f"a bucket id must be a str, not {bucket!r}")
         scheme, separator, base = self._settings.base_path.rpartition("://")
         directory = os.path.normpath(os.path.join(base, bucket))
         if directory != base and not directory.startswith(base.rstrip("/") + "/"):
             raise HeadraceError(
-                f"bucket {bucket!r} is outside of the base path {self._settings.base_path}"
+                f"bucket {bucket!r} is outside the base path {self._settings.base_path}"
             )
         return scheme + separator + directory
 

@@ -100,7 +100,7 @@ class StreamFormat(FileFormat):
     def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
         r"""Lines of text, without their line ends (`\n`, `\r\n` or `\r`)."""
         if not isinstance(charset_name, str):
-            raise FunctionTypeError(f"a character set is a str, not {charset_name!r}")
+            raise FunctionTypeError(f"a character set must be a str, not {charset_name!r}")
         try:
             return TextLineFormat(codecs.lookup(charset_name).name)
         except LookupError:
@@ -220,7 +220,7 @@ def open_uncompressed(path: str, buffered: bool = False) -> BinaryIO:
     suffix = _suffix(path)
     if suffix in _NOT_READ:
         raise HeadraceError(
-            f"{path} is compressed as {suffix}, which headrace does not read; unpack it, or use "
+            f"{path} is compressed as {suffix}, which headrace cannot read; unpack it, or use "
             ".gz, .bz2 or .xz"
         )
     opener = _COMPRESSED.get(suffix)

@@ -20,9 +20,9 @@ class OutputFileConfig:
         """Check the parts of the name where the user wrote them."""
         for part in (self.part_prefix, self.part_suffix):
             if not isinstance(part, str):
-                raise FunctionTypeError(f"a part of a file name is a str, not {part!r}")
+                raise FunctionTypeError(f"a part of a file name must be a str, not {part!r}")
             if "/" in part:
-                raise GraphError(f"a part of a file name has no '/' in it: {part!r}")
+                raise GraphError(f"a part of a file name cannot contain '/': {part!r}")
 
     def get_part_prefix(self) -> str:
         """What names begin with."""

@@ -78,8 +78,8 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def remedy(error: OSError) -> str:
     """What to do when the system refuses a file."""
     if error.errno in _FULL:
-        return "make room on the disk, or write to another one"
-    return "give the user that runs the workers the right to write there, or choose another path"
+        return "free space on the disk, or write to another one"
+    return "let the user that runs the workers write there, or choose another path"
 
 
 class PartFile:
@@ -127,13 +127,13 @@ class PartFile:
         try:
             file._stream = open(saved.hidden_path, "r+b", buffering=_BUFFER)  # noqa: SIM115
             if os.path.getsize(saved.hidden_path) < saved.size:
-                raise OSError(f"it is shorter than the {saved.size} bytes of the checkpoint")
+                raise OSError(f"it is shorter than the {saved.size} bytes that the checkpoint has")
             file._stream.truncate(saved.size)
             file._stream.seek(saved.size)
         except OSError as error:
             raise HeadraceError(
-                f"the file sink cannot go on with {saved.hidden_path}, which the checkpoint knows: "
-                f"{error}; restore from another checkpoint"
+                f"the file sink cannot continue {saved.hidden_path}, which is part of the "
+                f"checkpoint: {error}; restore from another checkpoint"
             ) from error
         return file
 

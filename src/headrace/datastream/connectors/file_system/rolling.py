@@ -90,7 +90,7 @@ class DefaultRollingPolicy(RollingPolicy):
         for name in ("part_size", "rollover_interval", "inactivity_interval"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int):
-                raise FunctionTypeError(f"{name} of a rolling policy is an int, not {value!r}")
+                raise FunctionTypeError(f"{name} of a rolling policy must be an int, not {value!r}")
             if value <= 0:
                 raise GraphError(f"{name} of a rolling policy must be positive, not {value!r}")
 

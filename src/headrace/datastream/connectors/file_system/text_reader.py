@@ -192,7 +192,7 @@ class LineChunks(SplitRecords):
         bad = error.object[error.start : error.end]
         return HeadraceError(
             f"{self.split.path} is not text in {self._format.charset} at byte {at + error.start} "
-            f"({bad[:8]!r}: {error.reason}); name its character set, for example "
+            f"({bad[:8]!r}: {error.reason}); specify its character set, for example "
             "StreamFormat.text_line_format('ISO-8859-1')"
         )
 

@@ -61,7 +61,7 @@ class Database(ABC):
                 now = time.monotonic()
                 if now >= deadline:
                     raise ServerAwayError(
-                        f"{error}; it was waited for during {self.options.wait_for_server_s:g} s: "
+                        f"{error}; gave up after {self.options.wait_for_server_s:g} s: "
                         "start the server or correct the URL"
                     ) from error
                 if now >= say_at:
@@ -164,8 +164,8 @@ class PostgreSql(Database):
         (limit,) = connection.execute("SHOW max_prepared_transactions").fetchone()
         if int(limit) == 0:
             raise HeadraceError(
-                "the PostgreSQL server has max_prepared_transactions = 0, so that no transaction "
-                "can wait for a checkpoint: set it in postgresql.conf to at least twice the "
+                "the PostgreSQL server has max_prepared_transactions = 0, so no transaction can "
+                "wait for a checkpoint: set it in postgresql.conf to at least twice the "
                 "parallelism of the sink and restart the server, or use JdbcSink.sink with an "
                 "upsert statement"
             )
@@ -190,8 +190,8 @@ class PostgreSql(Database):
             (status,) = connection.execute("SELECT pg_xact_status(%s::xid8)", [xid]).fetchone()
             if status == "aborted":
                 raise HeadraceError(
-                    f"transaction {name!r} is part of the checkpoint, but was rolled back by "
-                    "somebody else: its records are lost; start again from an earlier savepoint"
+                    f"transaction {name!r} is part of the checkpoint, but something else rolled "
+                    "it back: its records are lost; start again from an earlier savepoint"
                 ) from None
 
     @staticmethod

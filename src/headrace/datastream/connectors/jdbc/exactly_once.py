@@ -90,8 +90,8 @@ class TransactionWriter(SinkWriter):
         except Exception as error:
             raise HeadraceError(
                 f"{self._sink.connection_options.url} refused a batch of {len(batch)} records: "
-                f"{' '.join(str(error).split())}; the JDBC sink was made at {self._sink.made_at} "
-                f"with the statement: {self._sink.sql}"
+                f"{' '.join(str(error).split())}; the JDBC sink was created at "
+                f"{self._sink.made_at} with the statement: {self._sink.sql}"
             ) from error
         self._dirty = True
 

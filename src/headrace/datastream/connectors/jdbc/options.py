@@ -99,7 +99,9 @@ class JdbcConnectionOptions:
         ) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
             """How long to wait for a server that cannot be reached before the job fails."""
             if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds < 0:
-                raise GraphError(f"the wait for the server is a number of seconds, not {seconds!r}")
+                raise GraphError(
+                    f"the wait for the server must be a number of seconds, not {seconds!r}"
+                )
             self._wait_s = float(seconds)
             return self
 
@@ -203,10 +205,13 @@ class JdbcExactlyOnceOptions:
         def with_transaction_id_prefix(self, prefix: str) -> JdbcExactlyOnceOptions.Builder:
             """What the ids of all transactions of the sink begin with."""
             if not isinstance(prefix, str) or not 0 < len(prefix) <= 80:
-                raise GraphError(f"a transaction id prefix has 1 to 80 characters, not {prefix!r}")
+                raise GraphError(
+                    f"a transaction id prefix must have 1 to 80 characters, not {prefix!r}"
+                )
             if not all(c.isalnum() or c in "-_." for c in prefix):
                 raise GraphError(
-                    f"a transaction id prefix has letters, digits, '-', '_' and '.', not {prefix!r}"
+                    "a transaction id prefix can contain letters, digits, '-', '_' and '.', "
+                    f"unlike {prefix!r}"
                 )
             self._prefix = prefix
             return self

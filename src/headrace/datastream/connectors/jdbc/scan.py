@@ -74,7 +74,7 @@ class ScanEnumerator(SplitEnumerator):
                 lowest, highest = cursor.fetchone()
         except Exception as error:
             raise HeadraceError(
-                f"{options.url} cannot tell the range of partition column {column.name!r}: "
+                f"{options.url} cannot determine the range of partition column {column.name!r}: "
                 f"{' '.join(str(error).split())}"
             ) from error
         finally:

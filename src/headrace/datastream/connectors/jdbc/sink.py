@@ -93,7 +93,7 @@ class JdbcSink(Sink):
         if jdbc_connection_options.url.product != "postgresql":
             raise GraphError(
                 "exactly_once_sink() works with PostgreSQL; for MySQL and MariaDB use sink() with "
-                "upsert_statement(), which gives exact results, too"
+                "upsert_statement(), which also gives exact results"
             )
         return made
 
@@ -135,7 +135,7 @@ def _make(
         raise FunctionTypeError(f"a JDBC sink needs a SQL statement, not {sql!r}")
     if not isinstance(type_info, RowTypeInfo | TupleTypeInfo):
         raise FunctionTypeError(
-            "a JDBC sink needs the type of its records, Types.ROW([...]) or Types.TUPLE([...]), "
+            "a JDBC sink needs the type of its records: Types.ROW([...]) or Types.TUPLE([...]), "
             f"not {type_info!r}"
         )
     if not isinstance(connection, JdbcConnectionOptions):

@@ -153,7 +153,7 @@ class JdbcSourceBuilder:
     def set_result_set_fetch_size(self, rows: int) -> JdbcSourceBuilder:
         """How many rows are fetched at once."""
         if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-            raise GraphError(f"the fetch size is a positive int, not {rows!r}")
+            raise GraphError(f"the fetch size must be a positive int, not {rows!r}")
         self._source["fetch_size"] = rows
         return self
 
@@ -167,7 +167,7 @@ class JdbcSourceBuilder:
     ) -> JdbcSourceBuilder:
         """Cut the result into ranges of a column; see `PartitionColumn`."""
         if isinstance(partitions, bool) or not isinstance(partitions, int) or partitions < 1:
-            raise GraphError(f"the number of partitions is a positive int, not {partitions!r}")
+            raise GraphError(f"the number of partitions must be a positive int, not {partitions!r}")
         self._source["partition_column"] = PartitionColumn(name, partitions, lower, upper)
         return self
 
@@ -180,7 +180,9 @@ class JdbcSourceBuilder:
         source = replace(JdbcSource(self._sql, options), **self._source)
         expected = count_placeholders(self._sql)
         if source.partition_column is not None and expected:
-            raise GraphError("a query with a partition column has no placeholders (?) of its own")
+            raise GraphError(
+                "a query with a partition column cannot have placeholders (?) of its own"
+            )
         for values in source.parameters:
             if len(values) != expected:
                 raise GraphError(

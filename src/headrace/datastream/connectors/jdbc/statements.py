@@ -83,7 +83,7 @@ def upsert_statement(
         keys: The columns of the primary key or of a unique constraint.
     """
     if isinstance(columns, str) or not columns or len(set(columns)) != len(columns):
-        raise FunctionTypeError(f"columns is a list of different names, not {columns!r}")
+        raise FunctionTypeError(f"columns must be a list of distinct names, not {columns!r}")
     if isinstance(keys, str) or not keys or not set(keys) <= set(columns):
         raise GraphError(f"keys must be some of the columns {list(columns)}, not {keys!r}")
     postgresql = options.url.product == "postgresql"

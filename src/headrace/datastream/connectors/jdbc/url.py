@@ -28,7 +28,7 @@ class JdbcUrl:
     def parse(cls, url: str) -> JdbcUrl:
         """Take a URL apart."""
         if not isinstance(url, str):
-            raise FunctionTypeError(f"a JDBC URL is a str, not {url!r}")
+            raise FunctionTypeError(f"a JDBC URL must be a str, not {url!r}")
         shown = masked(repr(url))
         scheme, _, rest = url.partition(":")
         parts = urlsplit(rest)
@@ -36,7 +36,7 @@ class JdbcUrl:
             raise GraphError(f"{shown} is not a JDBC URL of the form {_FORM}")
         if parts.scheme not in _PORTS:
             raise GraphError(
-                f"there is no connector for {parts.scheme!r} in {shown}: it can be "
+                f"there is no connector for {parts.scheme!r} in {shown}; the supported ones are "
                 f"{', '.join(_PORTS)}"
             )
         try:

@@ -42,9 +42,9 @@ def require_valid(sink: BatchTarget, connection: Any, database: Database) -> Non
     wrong = database.check(connection, sink.sql)
     if wrong is not None:
         raise HeadraceError(
-            f"{sink.connection_options.url} cannot execute the statement of the JDBC sink made at "
-            f"{sink.made_at}: {wrong}; correct the statement, or give the database the table and "
-            f"the columns that it names; the statement is: {sink.sql}"
+            f"{sink.connection_options.url} cannot execute the statement of the JDBC sink created "
+            f"at {sink.made_at}: {wrong}; correct the statement, or create the table and columns "
+            f"that it names; the statement is: {sink.sql}"
         )
 
 
@@ -114,7 +114,7 @@ class BatchWriter(SinkWriter):
         return HeadraceError(
             f"{self._sink.connection_options.url} refused a batch of {records} records: "
             f"{_one_line(error)}; filter or change such records before the sink, or let the table "
-            f"take them; the JDBC sink was made at {self._sink.made_at} with the statement: "
+            f"take them; the JDBC sink was created at {self._sink.made_at} with the statement: "
             f"{self._sink.sql}"
         )
 

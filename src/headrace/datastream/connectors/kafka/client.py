@@ -72,7 +72,7 @@ def confluent() -> Any:
 def checked_properties(properties: Any) -> dict[str, str]:
     """Settings that a user gave, as text."""
     if not isinstance(properties, Mapping):
-        raise FunctionTypeError(f"properties are a dict of str, not {properties!r}")
+        raise FunctionTypeError(f"properties must be a dict of str, not {properties!r}")
     return {checked_text(k, "the name of a property"): _text(v) for k, v in properties.items()}
 
 
@@ -83,7 +83,7 @@ def _text(value: Any) -> str:
 def checked_text(value: Any, what: str) -> str:
     """A text that must not be empty."""
     if not isinstance(value, str) or not value:
-        raise FunctionTypeError(f"{what} is a str that is not empty, not {value!r}")
+        raise FunctionTypeError(f"{what} must be a non-empty str, not {value!r}")
     return value
 
 
@@ -108,7 +108,7 @@ def _pem(location: str) -> str:
     if location.endswith((".jks", ".p12", ".pfx")):
         raise GraphError(
             f"ssl.truststore.location is {location!r}, but the client reads certificates as PEM: "
-            "export them to a .pem file and name that"
+            "export them to a .pem file and use that"
         )
     return location
 
@@ -198,7 +198,7 @@ class Outage:
         if not self._away:
             self._away = True
             self._say(
-                f"{self._what}: Kafka at {self._servers} cannot be reached and is waited for "
+                f"{self._what}: Kafka at {self._servers} cannot be reached; waiting for it "
                 f"({error.str()})"
             )
 
@@ -206,7 +206,7 @@ class Outage:
         """A broker has answered."""
         if self._away:
             self._away = False
-            self._say(f"{self._what}: Kafka at {self._servers} is there again")
+            self._say(f"{self._what}: Kafka at {self._servers} is available again")
 
     def check(self) -> None:
         """Raise what waiting does not help against."""

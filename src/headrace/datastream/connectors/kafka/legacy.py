@@ -159,8 +159,8 @@ class FlinkKafkaProducerBase(Sink):
         """Only False is possible: a record that Kafka refuses fails the job."""
         if log_failures_only:
             raise GraphError(
-                "set_log_failures_only(True) would lose records that Kafka refuses; the job fails "
-                "instead, and goes on from its checkpoint"
+                "set_log_failures_only(True) would lose records that Kafka refuses; instead, the "
+                "job fails and continues from its checkpoint"
             )
         return self
 
@@ -207,7 +207,7 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
         semantic: Semantic = Semantic.AT_LEAST_ONCE,
     ) -> None:
         if not isinstance(semantic, Semantic):
-            raise FunctionTypeError(f"the semantic is a Semantic, not {semantic!r}")
+            raise FunctionTypeError(f"the semantic must be a Semantic, not {semantic!r}")
         schema = (
             KafkaRecordSerializationSchema.builder()
             .set_topic(topic)

@@ -59,7 +59,9 @@ class KafkaOffsetsInitializer:
     def timestamp(timestamp: int) -> KafkaOffsetsInitializer:
         """The first records at or after a time in milliseconds; the end if there are none."""
         if type(timestamp) is not int:
-            raise FunctionTypeError(f"the timestamp is in milliseconds, an int, not {timestamp!r}")
+            raise FunctionTypeError(
+                f"the timestamp must be an int of milliseconds, not {timestamp!r}"
+            )
         if timestamp < 0:
             raise GraphError(f"the timestamp cannot be negative: {timestamp}")
         return KafkaOffsetsInitializer("timestamp", KafkaOffsetResetStrategy.LATEST, timestamp)
@@ -87,15 +89,15 @@ class KafkaOffsetsInitializer:
                 not there.
         """
         if not isinstance(offsets, Mapping):
-            raise FunctionTypeError(f"offsets is a dict by partition, not {offsets!r}")
+            raise FunctionTypeError(f"offsets must be a dict by partition, not {offsets!r}")
         for partition, offset in offsets.items():
             if not isinstance(partition, KafkaTopicPartition):
                 raise FunctionTypeError(
-                    f"a key of offsets is {partition!r}, no KafkaTopicPartition"
+                    f"a key of offsets is {partition!r}, not a KafkaTopicPartition"
                 )
             if type(offset) is not int or offset < 0:
                 raise FunctionTypeError(
-                    f"the offset of {partition} is {offset!r}; it is an int >= 0"
+                    f"the offset of {partition} is {offset!r}; it must be an int >= 0"
                 )
         return KafkaOffsetsInitializer(
             "given", _checked_reset(offset_reset_strategy), given=dict(offsets)
@@ -165,6 +167,6 @@ def _by_partition(answers: Iterable[Any]) -> dict[KafkaTopicPartition, int]:
 def _checked_reset(strategy: Any) -> KafkaOffsetResetStrategy:
     if not isinstance(strategy, KafkaOffsetResetStrategy):
         raise FunctionTypeError(
-            f"the offset reset strategy is a KafkaOffsetResetStrategy, not {strategy!r}"
+            f"the offset reset strategy must be a KafkaOffsetResetStrategy, not {strategy!r}"
         )
     return strategy

@@ -75,8 +75,8 @@ class KafkaClientProducer:
                 raise KafkaError(f"{self._what}: topic {topic!r}: {error.str()}")
             if time.monotonic() > deadline:
                 raise KafkaError(
-                    f"{self._what}: there is no topic {topic!r} at {self._servers}; create it, or "
-                    "correct the name"
+                    f"{self._what}: topic {topic!r} does not exist at {self._servers}; create it, "
+                    "or correct the name"
                 )
             time.sleep(0.2)
 
@@ -169,8 +169,9 @@ class KafkaClientProducer:
             codes.UNKNOWN_TOPIC_OR_PART: "create the topic, or correct its name",
             codes._UNKNOWN_TOPIC: "create the topic, or correct its name",
             codes._UNKNOWN_PARTITION: "correct the partitioner, or add partitions to the topic",
-            codes.TOPIC_AUTHORIZATION_FAILED: "give the principal the right to write the topic",
-            codes._MSG_TIMED_OUT: "the brokers were away longer than delivery.timeout.ms",
+            codes.TOPIC_AUTHORIZATION_FAILED: "give the principal the right to write to the topic",
+            codes._MSG_TIMED_OUT: "the brokers were unavailable for longer than "
+            "delivery.timeout.ms",
         }.get(error.code())
         which = "a message" if value is None else shorten_repr(value, 80)
         return KafkaError(

@@ -324,8 +324,8 @@ class KafkaReader(SourceReader):
             self._out_of_range(self._splits[split_id], error)
         elif error.code() in (codes.UNKNOWN_TOPIC_OR_PART, codes._UNKNOWN_TOPIC):
             raise KafkaError(
-                f"partition {split_id} is not there any more: its topic was deleted. Create the "
-                "topic again, or start the job without the state of this source"
+                f"partition {split_id} no longer exists: its topic was deleted. Create the topic "
+                "again, or start the job without the state of this source"
             )
         elif error.fatal() or error.code() == codes.TOPIC_AUTHORIZATION_FAILED:
             raise KafkaError(f"partition {split_id} cannot be read: {error.str()}")
@@ -337,15 +337,16 @@ class KafkaReader(SourceReader):
         low, high = self._consumer.get_watermark_offsets(there, timeout=10.0)
         if split.reset == "none":
             raise KafkaError(
-                f"partition {split.split_id} is to be read from offset {split.offset}, but the "
+                f"partition {split.split_id} should be read from offset {split.offset}, but the "
                 f"broker has {low} to {high}: the records were deleted by retention before they "
                 "were read. Start from a newer savepoint; or set the property auto.offset.reset "
-                "to 'earliest' to go on with the oldest record left, and lose those between"
+                "to 'earliest' to continue with the oldest remaining record and lose those in "
+                "between"
             )
         offset = low if split.reset == "earliest" else high
         print_warning(
-            f"partition {split.split_id}: offset {split.offset} is not there, reading goes on at "
-            f"{offset} ({split.reset})"
+            f"partition {split.split_id}: offset {split.offset} does not exist, reading continues "
+            f"at {offset} ({split.reset})"
         )
         moved = self._splits[split.split_id] = replace(split, offset=offset, reset=self._reset)
         partition = confluent().TopicPartition(moved.topic, moved.partition, offset)

@@ -75,7 +75,7 @@ class ValueOnlySchema(KafkaRecordDeserializationSchema):
     def __init__(self, schema: DeserializationSchema) -> None:
         if not isinstance(schema, DeserializationSchema):
             raise FunctionTypeError(
-                f"the deserializer of values is a DeserializationSchema, not {schema!r}"
+                f"the value deserializer must be a DeserializationSchema, not {schema!r}"
             )
         self._schema = schema
 

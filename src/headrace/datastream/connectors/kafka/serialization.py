@@ -217,12 +217,12 @@ class KafkaRecordSerializationSchemaBuilder:
         if isinstance(topic_selector, KafkaTopicSelector):
             return self._set_topic(topic_selector)
         if not callable(topic_selector):
-            raise FunctionTypeError("topic_selector must be KafkaTopicSelector or a callable")
+            raise FunctionTypeError("topic_selector must be a KafkaTopicSelector or a callable")
         return self._set_topic(_CallableSelector(topic_selector))
 
     def _set_topic(self, topic: str | KafkaTopicSelector) -> KafkaRecordSerializationSchemaBuilder:
         if self._topic is not None:
-            raise GraphError("the topic is set once: by set_topic() or set_topic_selector()")
+            raise GraphError("set the topic only once: with set_topic() or set_topic_selector()")
         self._topic = topic
         return self
 
@@ -245,7 +245,9 @@ class KafkaRecordSerializationSchemaBuilder:
     ) -> KafkaRecordSerializationSchemaBuilder:
         """Choose partitions; by the hash of the key unless set, as the Java client does."""
         if not isinstance(partitioner, KafkaPartitioner):
-            raise FunctionTypeError(f"the partitioner is a KafkaPartitioner, not {partitioner!r}")
+            raise FunctionTypeError(
+                f"the partitioner must be a KafkaPartitioner, not {partitioner!r}"
+            )
         self._partitioner = partitioner
         return self
 
@@ -254,7 +256,9 @@ class KafkaRecordSerializationSchemaBuilder:
     ) -> KafkaRecordSerializationSchemaBuilder:
         """Give messages headers."""
         if not isinstance(header_provider, HeaderProvider):
-            raise FunctionTypeError(f"headers come from a HeaderProvider, not {header_provider!r}")
+            raise FunctionTypeError(
+                f"the header provider must be a HeaderProvider, not {header_provider!r}"
+            )
         self._headers = header_provider
         return self
 
@@ -269,5 +273,5 @@ class _CallableSelector(KafkaTopicSelector):
 
 def _checked_schema(schema: Any) -> SerializationSchema:
     if not isinstance(schema, SerializationSchema):
-        raise FunctionTypeError(f"a schema is a SerializationSchema, not {schema!r}")
+        raise FunctionTypeError(f"a schema must be a SerializationSchema, not {schema!r}")
     return schema

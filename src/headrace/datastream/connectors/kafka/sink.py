@@ -132,7 +132,7 @@ class KafkaSinkBuilder:
         """How often a record arrives when something fails; NONE unless set."""
         if not isinstance(delivery_guarantee, DeliveryGuarantee):
             raise FunctionTypeError(
-                f"the guarantee is a DeliveryGuarantee, not {delivery_guarantee!r}"
+                f"the guarantee must be a DeliveryGuarantee, not {delivery_guarantee!r}"
             )
         self._guarantee = delivery_guarantee
         return self
@@ -148,7 +148,7 @@ class KafkaSinkBuilder:
         """How records become messages."""
         if not isinstance(record_serializer, KafkaRecordSerializationSchema):
             raise FunctionTypeError(
-                "the record serializer is a KafkaRecordSerializationSchema, not "
+                "the record serializer must be a KafkaRecordSerializationSchema, not "
                 f"{record_serializer!r}"
             )
         self._schema = record_serializer

@@ -180,7 +180,7 @@ class KafkaSourceBuilder:
 
     def _require_group(self) -> None:
         if "group.id" not in self._properties:
-            raise GraphError("committed offsets are those of a consumer group: call set_group_id()")
+            raise GraphError("committed offsets belong to a consumer group: call set_group_id()")
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder:
         """Brokers to ask first, as `host:port,host:port`."""
@@ -202,7 +202,7 @@ class KafkaSourceBuilder:
         try:
             re.compile(checked_text(topic_pattern, "the topic pattern"))
         except re.error as error:
-            raise GraphError(f"the topic pattern {topic_pattern!r} is wrong: {error}") from error
+            raise GraphError(f"the topic pattern {topic_pattern!r} is invalid: {error}") from error
         return self._select(MatchingTopics(topic_pattern))
 
     def set_partitions(self, partitions: set[KafkaTopicPartition]) -> KafkaSourceBuilder:
@@ -210,7 +210,7 @@ class KafkaSourceBuilder:
         chosen = frozenset(partitions)
         for partition in chosen:
             if not isinstance(partition, KafkaTopicPartition):
-                raise FunctionTypeError(f"{partition!r} is no KafkaTopicPartition")
+                raise FunctionTypeError(f"{partition!r} is not a KafkaTopicPartition")
         if not chosen:
             raise GraphError("set_partitions() needs at least one partition")
         return self._select(GivenPartitions(chosen))
@@ -249,7 +249,7 @@ class KafkaSourceBuilder:
         """Make records of keys, values, headers and timestamps."""
         if not isinstance(record_deserializer, KafkaRecordDeserializationSchema):
             raise FunctionTypeError(
-                "the deserializer is a KafkaRecordDeserializationSchema, not "
+                "the deserializer must be a KafkaRecordDeserializationSchema, not "
                 f"{record_deserializer!r}; for a schema of values call "
                 "set_value_only_deserializer()"
             )
@@ -269,7 +269,9 @@ class KafkaSourceBuilder:
         given = checked_properties(props)
         reset = given.get("auto.offset.reset", "none")
         if reset not in ("earliest", "latest", "none"):
-            raise GraphError(f"auto.offset.reset is 'earliest', 'latest' or 'none', not {reset!r}")
+            raise GraphError(
+                f"auto.offset.reset must be 'earliest', 'latest' or 'none', not {reset!r}"
+            )
         self._properties.update(given)
         return self
 
@@ -280,7 +282,8 @@ class KafkaSourceBuilder:
     def _select(self, selection: Selection) -> KafkaSourceBuilder:
         if self._selection is not None:
             raise GraphError(
-                "topics are chosen once: by set_topics(), set_topic_pattern() or set_partitions()"
+                "choose topics only once: with set_topics(), set_topic_pattern() or "
+                "set_partitions()"
             )
         self._selection = selection
         return self
@@ -288,12 +291,12 @@ class KafkaSourceBuilder:
 
 def _checked_offsets(offsets: Any) -> KafkaOffsetsInitializer:
     if not isinstance(offsets, KafkaOffsetsInitializer):
-        raise FunctionTypeError(f"offsets are a KafkaOffsetsInitializer, not {offsets!r}")
+        raise FunctionTypeError(f"offsets must be a KafkaOffsetsInitializer, not {offsets!r}")
     return offsets
 
 
 def _checked_stop(offsets: Any) -> KafkaOffsetsInitializer:
     checked = _checked_offsets(offsets)
     if checked.kind == "earliest":
-        raise GraphError("to stop at the earliest offsets is to read nothing; try latest()")
+        raise GraphError("stopping at the earliest offsets would read nothing; try latest()")
     return checked

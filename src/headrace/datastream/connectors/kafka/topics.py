@@ -29,7 +29,7 @@ class KafkaTopicPartition:
         """Check the arguments where the user wrote them."""
         checked_text(self.topic, "the topic of a partition")
         if type(self.partition) is not int:
-            raise FunctionTypeError(f"the partition is an int, not {self.partition!r}")
+            raise FunctionTypeError(f"the partition must be an int, not {self.partition!r}")
         if self.partition < 0:
             raise GraphError(f"partition {self.partition} of {self.topic!r}: numbers start at 0")
 
