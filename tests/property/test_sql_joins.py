@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row, RowKind, row_of
 from headrace.sql.catalog import TableEntry
+from headrace.sql.physical.passes import physical_plans
+from headrace.sql.plan.text import plan_text
 from headrace.sql.session.result import changed_rows
 from headrace.sql.table_api.stream_tables import stream_plan
 from headrace.testing import run_in_process
@@ -64,10 +66,10 @@ def str_of(row: Row) -> str:
     return f"{row[0]} {row[1]}"
 
 
-def with_sides(left: list[Row], right: list[Row], parallelism: int) -> LocalSession:
+def with_sides(parallelism: int, **tables: list[Row]) -> LocalSession:
     session = with_tables(parallelism=parallelism)
     types = Types.ROW_NAMED(["k", "v"], [Types.INT(), Types.INT()])
-    for name, rows in (("l", left), ("r", right)):
+    for name, rows in tables.items():
         # A collection has at least one record, which changes nothing here.
         idle = [row_of((0, 0), ["k", "v"], kind) for kind in (RowKind.INSERT, RowKind.DELETE)]
         # Changes of a row stay in their order on the way to the subtasks.
@@ -99,15 +101,21 @@ def test_what_is_left_of_a_join_is_the_join_of_what_is_left(
     restored: bool,
 ) -> None:
     (lefts, left_rows), (rights, right_rows) = history(left), history(right)
-    session = with_sides(lefts, rights, parallelism)
+    session = with_sides(parallelism, l=lefts, r=rights)
     if every_change:
         session.session.config.set("table.exec.mini-batch.enabled", "false")
-    plan = session.plan(f"SELECT l.k, l.v, r.k AS rk, r.v AS rv FROM l {kind} r ON {condition}")
+    query = f"SELECT l.k, l.v, r.k AS rk, r.v AS rv FROM l {kind} r ON {condition}"
+    found = left_of(session, query, epoch_records, restored)
+    assert found == expected(kind, condition, left_rows, right_rows)
+
+
+def left_of(session: LocalSession, query: str, epoch_records: int, restored: bool) -> Counter[Any]:
+    """The rows that are left of a query; none is taken back that is not there."""
+    plan = session.plan(query)
     translator = session.session.translator()
-    stream = translator.stream(plan)
     records = run_in_process(
         session.env,
-        {"rows": stream},
+        {"rows": translator.stream(plan)},
         epoch_records=epoch_records,
         restore_after=[1, 3] if restored else [],
     )["rows"]
@@ -115,4 +123,64 @@ def test_what_is_left_of_a_join_is_the_join_of_what_is_left(
     for change, row in changed_rows(records, translator.takes_changes(plan)):
         found[tuple(row)] += -1 if change & 1 else 1
         assert found[tuple(row)] >= 0, f"{row} is taken back, but it is not there"
-    assert +found == expected(kind, condition, left_rows, right_rows)
+    return +found
+
+
+FURTHER: dict[str, Callable[[Any, Any], bool]] = {
+    "l.k = o.k": lambda a, b: a[0] is not None and a[0] == b[0],
+    "o.k = l.k AND r.v >= o.v": lambda a, b: (
+        a[0] is not None and a[0] == b[0] and a[3] is not None and a[3] >= b[1]
+    ),
+}
+
+
+def padded(
+    kind: str, matches: Callable[[Any, Any], bool], left: Counter[Any], right: Counter[Any]
+) -> Counter[Any]:
+    """An inner or left join."""
+    result: Counter[Any] = Counter()
+    for a, times in left.items():
+        partners = [(b, more) for b, more in right.items() if matches(a, b)]
+        for b, more in partners:
+            result[(*a, *b)] += times * more
+        if not partners and kind == "LEFT JOIN":
+            result[(*a, None, None)] += times
+    return result
+
+
+@pytest.mark.parametrize("further", FURTHER)
+@pytest.mark.parametrize("condition", ["l.k = r.k", "l.k = r.k AND l.v < r.v"])
+@pytest.mark.parametrize("kinds", [(a, b) for a in KINDS[:2] for b in KINDS[:2]])
+@settings(max_examples=8, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(
+    left=CHANGES,
+    right=CHANGES,
+    other=CHANGES,
+    epoch_records=st.integers(1, 5),
+    parallelism=st.integers(1, 3),
+    restored=st.booleans(),
+)
+def test_three_tables_are_joined_in_one_operator(
+    kinds: tuple[str, str],
+    condition: str,
+    further: str,
+    left: Any,
+    right: Any,
+    other: Any,
+    epoch_records: int,
+    parallelism: int,
+    restored: bool,
+) -> None:
+    histories = [history(changes) for changes in (left, right, other)]
+    (lefts, left_rows), (rights, right_rows), (others, other_rows) = histories
+    session = with_sides(parallelism, l=lefts, r=rights, o=others)
+    session.session.config.set("table.optimizer.multi-join.enabled", "true")
+    query = (
+        "SELECT l.k, l.v, r.k AS rk, r.v AS rv, o.k AS ok, o.v AS ov "
+        f"FROM l {kinds[0]} r ON {condition} {kinds[1]} o ON {further}"
+    )
+    (physical,) = physical_plans([session.plan(query)], session.session.settings())
+    assert "MultiJoin" in plan_text(physical)
+    pairs = padded(kinds[0], CONDITIONS[condition], left_rows, right_rows)
+    found = left_of(session, query, epoch_records, restored)
+    assert found == padded(kinds[1], FURTHER[further], pairs, other_rows)

@@ -68,6 +68,11 @@ AGG_PHASE_STRATEGY = declare(
     "`ONE_PHASE` aggregates only after the exchange; the others also aggregate before it where "
     "possible.",
 )  # fmt: skip
+MULTI_JOIN_ENABLED = declare(
+    "table.optimizer.multi-join.enabled", BOOLEAN, False,
+    "Whether inner and left joins on one common key run in one operator of a stream, which keeps "
+    "the rows of each table once, and nothing of what is joined in between.",
+)  # fmt: skip
 DISTINCT_SPLIT_ENABLED = declare(
     "table.optimizer.distinct-agg.split.enabled", BOOLEAN, False,
     "Whether distinct aggregates run in two levels, for groups with very many values.",

@@ -8,13 +8,11 @@ from typing import Any
 
 from headrace.sql.codegen.code import GeneratedCode
 from headrace.sql.operators.base import (
-    DELETE,
-    INSERT,
     NetChangeOperator,
     OpenedCode,
     RowOperator,
 )
-from headrace.sql.operators.semi_join import Counts, add
+from headrace.sql.operators.semi_join import Counts, add, as_changes
 from headrace.sql.operators.specs import JoinSpec
 
 Row = tuple[Any, ...]
@@ -123,22 +121,22 @@ class JoinOperator(NetChangeOperator):
             if changes[0] or changes[1]:
                 self.cell.key = key
                 left, right = self._states
-                sides = _unpacked(left.value()), _unpacked(right.value())
+                sides = unpacked(left.value()), unpacked(right.value())
                 join(sides, changes, result)
                 for state, rows, changed in zip(self._states, sides, changes, strict=True):
                     if changed:
-                        state.update(_packed(rows))
+                        state.update(packed(rows))
         self.forget_key()
         self._changes.clear()
-        self._emit(result)
+        self.emit_rows(as_changes(result, self._spec.changelog))
 
     def _join_all(self, sides: Sides, changes: Sides, result: Counts) -> None:
         """Equal keys are all that a pair needs."""
         had = tuple(map(bool, sides))
-        _multiply(result, sides[0], changes[1])
-        _apply(sides[1], changes[1])
-        _multiply(result, changes[0], sides[1])
-        _apply(sides[0], changes[0])
+        multiply(result, sides[0], changes[1])
+        change_rows(sides[1], changes[1])
+        multiply(result, changes[0], sides[1])
+        change_rows(sides[0], changes[0])
         for index, side in enumerate(self._sides):
             if side.outer:
                 others = had[1 - index], bool(sides[1 - index])
@@ -159,14 +157,14 @@ class JoinOperator(NetChangeOperator):
             known[0].met(a, right_changes[b])
             if b not in right:
                 known[1].met(b, left[a])
-        _apply(right, right_changes)
+        change_rows(right, right_changes)
         for a, b in compress(new, true[len(old) :]):
             times = right.get(b, 0)
             add(result, (*a, *b), left_changes[a] * times)
             known[1].met(b, left_changes[a])
             if a not in left:
                 known[0].met(a, times)
-        _apply(left, left_changes)
+        change_rows(left, left_changes)
         for index, partners in enumerate(known):
             for row, change in partners.alone(sides[index], changes[index]):
                 add(result, self._padded(index, row), change)
@@ -174,18 +172,6 @@ class JoinOperator(NetChangeOperator):
     def _padded(self, index: int, row: Row) -> Row:
         nulls = self._nulls[index]
         return (*nulls, *row) if index else (*row, *nulls)
-
-    def _emit(self, result: Counts) -> None:
-        gone: list[Row] = []
-        new: list[Row] = []
-        for row, change in result.items():
-            if not self._spec.changelog:
-                new += [row] * change
-            elif change > 0:
-                new += [(*row, INSERT)] * change
-            else:
-                gone += [(*row, DELETE)] * -change
-        self.emit_rows(gone + new)
 
 
 class _Partners:
@@ -231,7 +217,8 @@ def _alone(rows: Counts, changes: Counts, had: bool, has: bool) -> Iterator[tupl
         yield from rows.items()
 
 
-def _multiply(result: Counts, left: Counts, right: Counts) -> None:
+def multiply(result: Counts, left: Counts, right: Counts) -> None:
+    """Adds all pairs of two sides, as often as they are there."""
     if not right:
         return
     for a, times in left.items():
@@ -239,12 +226,13 @@ def _multiply(result: Counts, left: Counts, right: Counts) -> None:
             add(result, (*a, *b), times * more)
 
 
-def _apply(rows: Counts, changes: Counts) -> None:
+def change_rows(rows: Counts, changes: Counts) -> None:
+    """Makes the rows of a side what they are after some changes."""
     for row, change in changes.items():
         add(rows, row, change)
 
 
-def _packed(rows: Counts) -> Counts | Row | None:
+def packed(rows: Counts) -> Counts | Row | None:
     """What is stored of the rows of a side: a single row, which is all there is of a unique key."""
     if len(rows) == 1:
         ((row, times),) = rows.items()
@@ -252,7 +240,8 @@ def _packed(rows: Counts) -> Counts | Row | None:
     return rows or None
 
 
-def _unpacked(stored: Counts | Row | None) -> Counts:
+def unpacked(stored: Counts | Row | None) -> Counts:
+    """The rows of a side, of what is stored of them."""
     if stored is None:
         return {}
     return {stored: 1} if isinstance(stored, tuple) else stored

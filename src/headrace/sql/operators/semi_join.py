@@ -22,6 +22,20 @@ def add(counts: Counts, item: Any, change: int) -> None:
         counts.pop(item, None)
 
 
+def as_changes(counts: Counts, changelog: bool) -> list[tuple[Any, ...]]:
+    """Rows that go, then rows that come, with their kinds; without kinds if none goes."""
+    gone: list[tuple[Any, ...]] = []
+    new: list[tuple[Any, ...]] = []
+    for row, change in counts.items():
+        if not changelog:
+            new += [row] * change
+        elif change > 0:
+            new += [(*row, INSERT)] * change
+        else:
+            gone += [(*row, DELETE)] * -change
+    return gone + new
+
+
 @dataclass
 class _Sides:
     """Both sides of a key, and what an epoch changed."""
@@ -89,20 +103,14 @@ class LookupOperator(NetChangeOperator):
                 state.clear()
 
     def flush(self) -> None:
-        gone: list[tuple[Any, ...]] = []
-        new: list[tuple[Any, ...]] = []
+        result: Counts = {}
         for key, sides in self._touched.items():
             self._keep(key, sides)
             for row, change in self._changed(sides).items():
-                if not self._changelog:
-                    new += [row] * change
-                elif change > 0:
-                    new += [(*row, INSERT)] * change
-                else:
-                    gone += [(*row, DELETE)] * -change
+                add(result, row, change)
         self.forget_key()
         self._touched = {}
-        self.emit_rows(gone + new)
+        self.emit_rows(as_changes(result, self._changelog))
 
     def _changed(self, sides: _Sides) -> Counts:
         """How much more often each row is in the result."""

@@ -492,6 +492,29 @@ class JoinSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class MultiJoinSpec(OperatorSpec):
+    """Rows of several relations with one common key.
+
+    Attributes:
+        sides: The relations; of each but the first `outer` says that rows before it stay without a
+            partner in it.
+        conditions: For each but the first what keeps the pairs that fulfil more than equal keys.
+        null_safe: For each part of the key whether NULL equals NULL there.
+        changelog: Whether rows that come out end with their kind.
+        emission: When results come out.
+    """
+
+    sides: tuple[JoinSide, ...]
+    conditions: tuple[GeneratedCode | None, ...]
+    null_safe: tuple[bool, ...] = ()
+    changelog: bool = True
+    emission: Emission = Emission.NET_CHANGE
+
+    kind: ClassVar[str] = "MultiJoin"
+    operator: ClassVar[str] = f"{_PACKAGE}.multi_join:MultiJoinOperator"
+
+
+@dataclass(frozen=True)
 class TemporalJoinSpec(OperatorSpec):
     """Rows of the left side with the version of the right one that was valid at their time.
 

@@ -13,6 +13,7 @@ from headrace.sql.physical.exchanges import exchanges
 from headrace.sql.physical.hashable_rows import hashable_rows
 from headrace.sql.physical.local_phases import local_phases
 from headrace.sql.physical.mark_inserts import mark_inserts
+from headrace.sql.physical.multi_joins import multi_joins
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.physical.sink_constraints import sink_constraints
 from headrace.sql.physical.spark_segments import spark_segments
@@ -42,6 +43,7 @@ PHYSICAL_PASSES: tuple[Pass, ...] = (
     spark_segments,
     _of_nodes(calcs),
     _of_nodes(state_ttls),
+    _of_nodes(multi_joins),
     _of_nodes(mark_inserts),
     _of_nodes(hashable_rows),
     _of_nodes(exchanges),

@@ -57,6 +57,7 @@ class PlanSettings:
         call_retry_delay_ms: How long it waits before the next try.
         concurrent_lookups: How many asynchronous lookups run at once.
         lookup_timeout_ms: How long one may take.
+        multi_join: Whether joins on one key run in one operator.
         spark_segments: Whether Spark's JVM runs the parts of a plan that it can.
         sinks: What happens to rows on their way into tables.
     """
@@ -75,6 +76,7 @@ class PlanSettings:
     call_retry_delay_ms: int = 100
     concurrent_lookups: int = 100
     lookup_timeout_ms: int = 180_000
+    multi_join: bool = False
     spark_segments: bool = False
     sinks: SinkSettings = SinkSettings()
 

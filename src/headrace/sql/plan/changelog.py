@@ -7,6 +7,7 @@ from headrace.sql.plan.joins import (
     IntervalJoin,
     Join,
     JoinKind,
+    MultiJoin,
     ScalarJoin,
     SemiJoin,
     TemporalJoin,
@@ -36,6 +37,8 @@ def is_append_only(node: n.Node, marked: bool = True) -> bool:
     if isinstance(node, TemporalJoin):
         return is_append_only(node.left)
     if isinstance(node, Join) and node.kind is not JoinKind.INNER:
+        return False
+    if isinstance(node, MultiJoin) and JoinKind.LEFT in node.kinds:
         return False
     if isinstance(node, ScalarJoin):
         return False

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 
 from headrace.sql.plan.expressions import Expression, Field, Schema, TimeAttribute
@@ -13,6 +14,7 @@ __all__ = [
     "IntervalJoin",
     "Join",
     "JoinKind",
+    "MultiJoin",
     "ScalarJoin",
     "SemiJoin",
     "TemporalJoin",
@@ -86,6 +88,34 @@ class Join(TwoInputs):
     def temporal(self, as_of: int) -> TemporalJoin:
         """The same, with the right relation as it was at the time in a column of the left one."""
         return TemporalJoin(**{f.name: getattr(self, f.name) for f in fields(self)}, as_of=as_of)
+
+
+@dataclass(frozen=True, eq=False)
+class MultiJoin(Node):
+    """Joins on one common key, one after the other, of which no result in between is kept.
+
+    Attributes:
+        relations: What is joined.
+        kinds: How each but the first is joined with all before it: INNER or LEFT.
+        conditions: What pairs of that join have to fulfil besides equal keys.
+        keys: The columns of each relation that are the common key.
+        null_safe: For each of these columns whether NULL equals NULL there.
+        ttls_ms: How long rows of each relation are kept.
+    """
+
+    relations: tuple[Node, ...]
+    kinds: tuple[JoinKind, ...]
+    conditions: tuple[Expression | None, ...]
+    keys: tuple[tuple[int, ...], ...]
+    null_safe: tuple[bool, ...]
+    ttls_ms: tuple[int | None, ...]
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return self.relations
+
+    def with_inputs(self, inputs: Sequence[Node]) -> Node:
+        return replace(self, relations=tuple(inputs))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from headrace.sql.plan.expressions import AggregateCall, SortKey
 from headrace.sql.plan.joins import (
     IntervalJoin,
     Join,
+    MultiJoin,
     SemiJoin,
     TemporalJoin,
     WindowJoin,
@@ -134,6 +135,20 @@ def _join_parts(node: Join) -> list[str]:
     return [f"joinType=[{node.kind.value}]", *_times(node), f"where=[{where}]", *_state(node)]
 
 
+def _multi_join_parts(node: MultiJoin) -> list[str]:
+    names = node.schema.names
+    conditions = ["true" if c is None else expression_text(c, names) for c in node.conditions]
+    parts = [
+        f"commonJoinKey=[{_names(names, node.keys[0])}]",
+        f"joinTypes=[{', '.join(k.name for k in node.kinds)}]",
+        f"joinConditions=[{', '.join(conditions)}]",
+    ]
+    if any(node.ttls_ms):
+        kept = (n.duration_text(ttl) if ttl else "none" for ttl in node.ttls_ms)
+        parts.append(f"stateTtls=[{', '.join(kept)}]")
+    return parts
+
+
 def _state(node: Join) -> list[str]:
     """What is known of the rows that a join keeps, for how long it does, and what hints say."""
     parts: list[str] = []
@@ -211,6 +226,8 @@ def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
         return node.texts()
     if isinstance(node, Join):
         return _join_parts(node)
+    if isinstance(node, MultiJoin):
+        return _multi_join_parts(node)
     if isinstance(node, SemiJoin):
         right = node.right.schema.names
         kind = "NOT IN" if node.null_aware else "ANTI" if node.anti else "SEMI"

@@ -128,6 +128,7 @@ class Session:
             call_retry_delay_ms=millis(o.ASYNC_RETRY_DELAY),
             concurrent_lookups=read(o.LOOKUP_CALLS),
             lookup_timeout_ms=millis(o.LOOKUP_TIMEOUT),
+            multi_join=read(o.MULTI_JOIN_ENABLED),
             spark_segments=read(o.SPARK_SEGMENTS),
             sinks=SinkSettings(
                 drop_null=read(o.NOT_NULL_ENFORCER) == "DROP",

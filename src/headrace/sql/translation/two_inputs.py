@@ -1,4 +1,4 @@
-"""Operators with two inputs: joins, set operations, and what subqueries become."""
+"""Operators with several inputs: joins, set operations, and what subqueries become."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from headrace.sql.operators import specs
 from headrace.sql.physical.nodes import Calc, Exchange, HashableRows
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Expression
 from headrace.sql.plan.joins import (
     IntervalJoin,
     Join,
+    MultiJoin,
     ScalarJoin,
     SemiJoin,
     TemporalJoin,
@@ -24,10 +26,10 @@ from headrace.sql.translation.operators import Operator, Table, emission_of, tak
 __all__ = ["OPERATORS"]
 
 
-def _condition(node: Join, settings: PlanSettings) -> GeneratedCode | None:
-    if node.condition is None:
+def _condition(condition: Expression | None, settings: PlanSettings) -> GeneratedCode | None:
+    if condition is None:
         return None
-    return calc_code(conjuncts(node.condition), None, zone=settings.zone)
+    return calc_code(conjuncts(condition), None, zone=settings.zone)
 
 
 def _join(node: Join, settings: PlanSettings) -> Operator:
@@ -35,11 +37,24 @@ def _join(node: Join, settings: PlanSettings) -> Operator:
         _side(node.left, node.kind.keeps_left, node.ttls_ms[0], settings),
         _side(node.right, node.kind.keeps_right, node.ttls_ms[1], settings),
         node.null_safe,
-        _condition(node, settings),
+        _condition(node.condition, settings),
         takes_changes(node, settings),
         settings.emission,
     )
     return Operator("Join", spec)
+
+
+def _multi_join(node: MultiJoin, settings: PlanSettings) -> Operator:
+    outer = (False, *(kind.keeps_left for kind in node.kinds))
+    sides = zip(node.relations, outer, node.ttls_ms, strict=True)
+    spec = specs.MultiJoinSpec(
+        tuple(_side(*side, settings) for side in sides),
+        tuple(_condition(c, settings) for c in node.conditions),
+        node.null_safe,
+        takes_changes(node, settings),
+        settings.emission,
+    )
+    return Operator(spec.kind, spec)
 
 
 def _temporal_join(node: TemporalJoin, settings: PlanSettings) -> Operator:
@@ -50,7 +65,7 @@ def _temporal_join(node: TemporalJoin, settings: PlanSettings) -> Operator:
         (node.as_of, node.version_time),
         _is_filtered(node.right),
         node.null_safe,
-        _condition(node, settings),
+        _condition(node.condition, settings),
     )
     return Operator(spec.kind, spec)
 
@@ -98,7 +113,7 @@ def _window_join(node: WindowJoin, settings: PlanSettings) -> Operator:
         (left.time, right.time),
         settings.zone if left.zoned else None,
         node.null_safe,
-        _condition(node, settings),
+        _condition(node.condition, settings),
     )
     return Operator(spec.kind, spec)
 
@@ -148,6 +163,7 @@ OPERATORS: Table = {
     Join: _join,
     IntervalJoin: _interval_join,
     TemporalJoin: _temporal_join,
+    MultiJoin: _multi_join,
     WindowJoin: _window_join,
     WindowSemiJoin: _window_semi_join,
     n.SetOperation: _set_operation,
