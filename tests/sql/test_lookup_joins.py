@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -371,3 +372,34 @@ def test_a_key_of_the_left_side_stays_one_if_the_table_has_one_row_for_it() -> N
     query = f"SELECT * FROM {groups} LEFT JOIN dim FOR SYSTEM_TIME AS OF o.pt AS d ON o.k = d."
     assert upsert_keys(session.plan(query + "k")) == {frozenset({0})}
     assert not upsert_keys(session.plan(query + "other"))
+
+
+class Changing(LookupTableSource):
+    """Gives another name with each call."""
+
+    numbers = itertools.count(1)
+
+    def lookup(self, keys: Sequence[Any]) -> list[Any]:
+        number = next(Changing.numbers)
+        return [(k.k, f"call {number}", 0) for k in keys]
+
+
+@pytest.mark.parametrize("restore_after", [(), {1}])
+def test_what_was_found_is_what_is_taken_back(restore_after: Any) -> None:
+    session = session_with(Changing())
+    key = "table.optimizer.non-deterministic-update.strategy"
+    session.session.config.set(key, "TRY_RESOLVE")
+    query = (
+        "SELECT o.k, o.n, d.name FROM (SELECT k, COUNT(*) AS n, PROCTIME() AS pt FROM orders "
+        "GROUP BY k) AS o JOIN dim FOR SYSTEM_TIME AS OF o.pt AS d ON o.k = d.k"
+    )
+    Changing.numbers = itertools.count(1)
+    result = session.query(query, epoch_records=1, restore_after=restore_after)
+    assert [(kind, *row) for kind, row in result.rows] == [
+        (0, 10, 1, "call 1"),
+        (0, 20, 1, "call 2"),
+        (1, 10, 1, "call 1"),
+        (2, 10, 2, "call 3"),
+        (0, 30, 1, "call 4"),
+    ]
+    assert "upsertMaterialize=[true]" in explained(session, f"EXPLAIN {query}")

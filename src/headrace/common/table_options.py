@@ -94,6 +94,11 @@ STATE_TTL = declare(
     "table.exec.state.ttl", DURATION, "0 ms",
     "How long state is kept after a row last changed it; 0 keeps it forever.",
 )  # fmt: skip
+UPDATE_STRATEGY = declare(
+    "table.optimizer.non-deterministic-update.strategy", choice("IGNORE", "TRY_RESOLVE"), "IGNORE",
+    "`TRY_RESOLVE` keeps what lookup joins found for rows that may change, so that the same is "
+    "taken back; `IGNORE` looks it up again.",
+)  # fmt: skip
 SOURCE_IDLE_TIMEOUT = declare(
     "table.exec.source.idle-timeout", DURATION, "0 ms",
     "After this time without rows, a source no longer holds watermarks back; 0 for never.",
@@ -189,7 +194,7 @@ _WITHOUT_MEANING = {
     """,
     "the rules of the planner are always the same": """
         table.optimizer.dynamic-filtering.enabled table.optimizer.incremental-agg-enabled
-        table.optimizer.multiple-input-enabled table.optimizer.non-deterministic-update.strategy
+        table.optimizer.multiple-input-enabled
         table.optimizer.ptf.max-tables table.optimizer.reuse-optimize-block-with-digest-enabled
         table.optimizer.reuse-sink-enabled table.optimizer.reuse-source-enabled
         table.optimizer.reuse-sub-plan-enabled table.optimizer.source.report-statistics-enabled

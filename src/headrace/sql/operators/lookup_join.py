@@ -9,7 +9,7 @@ from headrace.runtime.batch import Batch
 from headrace.sql.lookups.tables import Found, Key, Row
 from headrace.sql.operators.base import OpenedCode, RowOperator
 from headrace.sql.operators.partners import with_partners
-from headrace.sql.operators.specs import LookupJoinSpec
+from headrace.sql.operators.specs import KeptLookupJoinSpec, LookupJoinSpec
 
 
 class LookupJoinOperator(RowOperator):
@@ -89,3 +89,62 @@ class LookupJoinOperator(RowOperator):
             return result
         except Exception as error:
             raise self.failed_in(code.run, list(rows), error) from error
+
+
+Kept = list[tuple[Row, list[Row]]]
+"""Rows of a key that are there, each with what was found for it."""
+
+
+class KeptLookupJoinOperator(LookupJoinOperator):
+    """Looks up rows that come, and takes back what was found for those that go.
+
+    A row that goes but is not there has outlived the state's time to live, and is left out.
+    """
+
+    def __init__(self, spec: KeptLookupJoinSpec) -> None:
+        super().__init__(spec)
+        self._ttl_ms = spec.ttl_ms
+        self._compared = spec.compared
+
+    def open(self) -> None:
+        self._state = self.value_state("found", self._ttl_ms)
+        super().open()
+
+    def process_batch(self, batch: Batch) -> None:
+        assert batch.keys is not None
+        self.records_in += len(batch.values)
+        # The number of a row stands where its kind was, and so behind what is found for it.
+        new = [(*row[:-1], n) for n, row in enumerate(batch.values) if not row[-1] & 1]
+        found: dict[int, list[Row]] = {}
+        for row in self.joined(new):
+            found.setdefault(row[-1], []).append(row[:-1])
+        kept: dict[Any, Kept] = {}
+        out: list[Row] = []
+        for number, (key, row) in enumerate(zip(batch.keys, batch.values, strict=True)):
+            if key not in kept:
+                self.cell.key = key
+                kept[key] = list(self._state.value() or ())
+            lasting = tuple([row[c] for c in self._compared])
+            if row[-1] & 1:
+                results = _taken(kept[key], lasting)
+            else:
+                results = found.get(number, [])
+                kept[key].append((lasting, results))
+            out += [(*result, row[-1]) for result in results]
+        for key, rows in kept.items():
+            self.cell.key = key
+            if rows:
+                self._state.update(rows)
+            else:
+                self._state.clear()
+        self.forget_key()
+        self.emit_rows(out)
+
+
+def _taken(kept: Kept, row: Row) -> list[Row]:
+    """What was found for a row, which is forgotten."""
+    for place, (there, results) in enumerate(kept):
+        if there == row:
+            del kept[place]
+            return results
+    return []

@@ -661,6 +661,19 @@ class LookupJoinSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class KeptLookupJoinSpec(LookupJoinSpec):
+    """Rows of a changelog, by key; what was found for a row is kept until it is taken back.
+
+    A row is known again by the columns of `compared`.
+    """
+
+    compared: tuple[int, ...] = ()
+    ttl_ms: int = 0
+
+    operator: ClassVar[str] = f"{_PACKAGE}.lookup_join:KeptLookupJoinOperator"
+
+
+@dataclass(frozen=True)
 class CorrelateSpec(OperatorSpec):
     """Rows with the rows that a function makes of them.
 

@@ -8,6 +8,7 @@ from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import TimeAttribute
 from headrace.sql.plan.joins import Join, MultiJoin, ScalarJoin, SemiJoin
+from headrace.sql.plan.lookups import LookupJoin
 from headrace.sql.plan.match import Match
 
 __all__ = ["exchanges", "required"]
@@ -46,6 +47,8 @@ def required(node: n.Node, settings: PlanSettings) -> tuple[Required, ...]:
         return ((Distribution.SINGLE, ()),)
     if isinstance(node, n.SetOperation):
         return _by(tuple(range(len(node.schema)))) * 2
+    if isinstance(node, LookupJoin):
+        return () if node.kept_by is None else _by(node.kept_by)
     if isinstance(node, Join) or (isinstance(node, SemiJoin) and not node.null_aware):
         return (*_by(node.left_keys), *_by(node.right_keys))
     if isinstance(node, MultiJoin):

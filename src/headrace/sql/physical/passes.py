@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from headrace.sql.physical.calcs import calcs
 from headrace.sql.physical.exchanges import exchanges
 from headrace.sql.physical.hashable_rows import hashable_rows
+from headrace.sql.physical.keep_lookups import keep_lookups
 from headrace.sql.physical.local_phases import local_phases
 from headrace.sql.physical.mark_inserts import mark_inserts
 from headrace.sql.physical.multi_joins import multi_joins
@@ -39,6 +40,7 @@ def _of_nodes(rule: Callable[[Node, PlanSettings], Node]) -> Pass:
 PHYSICAL_PASSES: tuple[Pass, ...] = (
     _of_nodes(sink_constraints),
     _of_nodes(upsert_materialize),
+    _of_nodes(keep_lookups),
     _of_nodes(local_phases),
     spark_segments,
     _of_nodes(calcs),

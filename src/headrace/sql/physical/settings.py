@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from headrace.common.configuration import Configuration
 from headrace.sql import types as t
 from headrace.sql.operators.specs import Emission
 
@@ -58,6 +59,8 @@ class PlanSettings:
         concurrent_lookups: How many asynchronous lookups run at once.
         lookup_timeout_ms: How long one may take.
         multi_join: Whether joins on one key run in one operator.
+        keep_lookups: Whether what was found for rows that may change is kept.
+        configuration: That of the job, for what slots read by themselves.
         spark_segments: Whether Spark's JVM runs the parts of a plan that it can.
         sinks: What happens to rows on their way into tables.
     """
@@ -77,6 +80,8 @@ class PlanSettings:
     concurrent_lookups: int = 100
     lookup_timeout_ms: int = 180_000
     multi_join: bool = False
+    keep_lookups: bool = False
+    configuration: Configuration = field(default_factory=Configuration)
     spark_segments: bool = False
     sinks: SinkSettings = SinkSettings()
 

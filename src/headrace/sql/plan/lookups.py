@@ -25,6 +25,8 @@ class LookupJoin(n.OneInput):
         conditions: What rows of the table have to fulfil.
         projections: Their columns in the result; None for those of the table.
         condition: What pairs have to fulfil, over the columns of both.
+        hint: How lookups run, where a hint says so.
+        kept_by: Columns by which rows meet what was found for them before; None if it is not kept.
     """
 
     kind: JoinKind
@@ -35,6 +37,7 @@ class LookupJoin(n.OneInput):
     projections: tuple[Expression, ...] | None = None
     condition: Expression | None = None
     hint: LookupHint = field(default_factory=LookupHint)
+    kept_by: tuple[int, ...] | None = None
 
     @property
     def width(self) -> int:
@@ -56,4 +59,5 @@ class LookupJoin(n.OneInput):
             *([f"where=[{' AND '.join(where)}]"] if where else ()),
             f"select=[{', '.join(self.schema.names)}]",
             *self.hint.texts(),
+            *(["upsertMaterialize=[true]"] if self.kept_by is not None else ()),
         ]

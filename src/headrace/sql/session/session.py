@@ -129,6 +129,8 @@ class Session:
             concurrent_lookups=read(o.LOOKUP_CALLS),
             lookup_timeout_ms=millis(o.LOOKUP_TIMEOUT),
             multi_join=read(o.MULTI_JOIN_ENABLED),
+            keep_lookups=read(o.UPDATE_STRATEGY) == "TRY_RESOLVE",
+            configuration=self.env.get_configuration(),
             spark_segments=read(o.SPARK_SEGMENTS),
             sinks=SinkSettings(
                 drop_null=read(o.NOT_NULL_ENFORCER) == "DROP",

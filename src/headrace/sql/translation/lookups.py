@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from headrace.common.configuration import Configuration
+from dataclasses import fields
+
 from headrace.sql.codegen.calc import calc_code
 from headrace.sql.lookups.tables import LookupLimits
 from headrace.sql.operators import specs
+from headrace.sql.physical.keep_lookups import lasting_columns
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan.lookup_hint import LookupHint
 from headrace.sql.plan.lookups import LookupJoin
 from headrace.sql.rules.join_filters import conjuncts
-from headrace.sql.translation.operators import packed, takes_changes
+from headrace.sql.translation.operators import Operator, Table, packed, takes_changes
 
-__all__ = ["lookup_join_spec"]
+__all__ = ["OPERATORS"]
 
 
-def lookup_join_spec(
-    node: LookupJoin, settings: PlanSettings, configuration: Configuration
-) -> specs.LookupJoinSpec:
-    """The operator of a lookup join. Code that filters has rows with a number at their end."""
+def _lookup_join(node: LookupJoin, settings: PlanSettings) -> Operator:
+    """Code that filters has rows with a number at their end."""
     zone = settings.zone
+    limits = _limits(node.hint, settings)
     calc = condition = None
     if node.conditions or node.projections is not None:
         calc = calc_code(node.conditions, node.projections, True, zone)
     if node.condition is not None:
         condition = calc_code(conjuncts(node.condition), None, True, zone)
-    return specs.LookupJoinSpec(
-        node.table.source.lookup(node.columns, _limits(node.hint, settings), configuration),
+    spec = specs.LookupJoinSpec(
+        node.table.source.lookup(node.columns, limits, settings.configuration),
         packed(node.keys, zone),
         calc,
         condition,
@@ -34,6 +35,11 @@ def lookup_join_spec(
         node.kind.keeps_left,
         takes_changes(node.input, settings),
     )
+    if node.kept_by is not None:
+        parts = {f.name: getattr(spec, f.name) for f in fields(spec)}
+        compared = lasting_columns(node.input.schema)
+        spec = specs.KeptLookupJoinSpec(**parts, compared=compared, ttl_ms=settings.state_ttl_ms)
+    return Operator("LookupJoin", spec)
 
 
 def _limits(hint: LookupHint, settings: PlanSettings) -> LookupLimits:
@@ -43,3 +49,6 @@ def _limits(hint: LookupHint, settings: PlanSettings) -> LookupLimits:
         hint.attempts,
         hint.retry_delay_ms,
     )
+
+
+OPERATORS: Table = {LookupJoin: _lookup_join}

@@ -26,10 +26,8 @@ from headrace.sql.physical import nodes as ph
 from headrace.sql.physical.passes import physical_plans
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.lookups import LookupJoin
 from headrace.sql.room import with_room
-from headrace.sql.translation import aggregates, ordered, rows, spark, two_inputs
-from headrace.sql.translation.lookups import lookup_join_spec
+from headrace.sql.translation import aggregates, lookups, ordered, rows, spark, two_inputs
 from headrace.sql.translation.operators import Table, takes_changes
 
 __all__ = ["StreamTranslator"]
@@ -39,6 +37,7 @@ OPERATORS: Table = {
     **aggregates.OPERATORS,
     **ordered.OPERATORS,
     **two_inputs.OPERATORS,
+    **lookups.OPERATORS,
 }
 """Nodes that become an operator of their inputs."""
 
@@ -136,12 +135,6 @@ def _values(t: StreamTranslator, node: n.Values, inputs: Inputs) -> Transformati
     return MemoryTable(node.rows).build(t.env)._transformation
 
 
-def _lookup_join(t: StreamTranslator, node: LookupJoin, inputs: Inputs) -> Transformation:
-    stream: DataStream[Any] = DataStream(t.env, inputs[0])
-    spec = lookup_join_spec(node, t.settings, t.env.get_configuration())
-    return with_operator(stream, "LookupJoin", spec)._transformation
-
-
 def _union(t: StreamTranslator, node: n.Union, inputs: Inputs) -> Transformation:
     parallelisms = {i.parallelism for i in inputs}
     if len(parallelisms) > 1 and t.takes_changes(node):
@@ -210,7 +203,6 @@ _GRAPH: dict[type[n.Node], Callable[[StreamTranslator, Any, Inputs], Transformat
     ph.Exchange: _exchange,
     n.Scan: _scan,
     n.Values: _values,
-    LookupJoin: _lookup_join,
     n.Union: _union,
     n.Sink: _sink,
     ph.SparkRows: _spark_rows,
