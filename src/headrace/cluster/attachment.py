@@ -136,7 +136,9 @@ def attach(address: str, what: str) -> None:
     program = secrets.token_hex(16)
     own = directory / "jobs" / program
     own.mkdir(mode=0o700)
-    (own / "job.log").write_text(f"the output of this job is that of the {what} {os.getpid()}\n")
+    (own / "job.log").write_text(
+        f"the output of this job is in the output of the {what} {os.getpid()}\n"
+    )
     this = OtherProcess.this()
     submitted_ms = int(time.time() * 1000)
     _write(own / _ATTACHED, {"pid": this.pid, "start": this.start, "submitted_ms": submitted_ms})

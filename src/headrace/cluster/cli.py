@@ -18,7 +18,7 @@ from headrace.cluster.exit_codes import EXPLAINED, ExitCode
 from headrace.common.errors import ConfigurationError, HeadraceError, UnknownJobError
 
 _DESCRIPTION = """\
-Stateful stream processing with the model of Apache Flink, carried by Apache Spark."""
+Stateful stream processing with the model of Apache Flink, on Apache Spark."""
 
 _EPILOG = f"""\
 examples:
@@ -27,8 +27,8 @@ examples:
   headrace run --pyflink job.py         run a PyFlink program unchanged
   headrace info job.py                  show how it will run, without running it
   headrace list                         show running jobs
-  headrace stop JOB -p DIRECTORY        end a job with a savepoint; run -s goes on from it
-  headrace COMMAND --help               all about a command
+  headrace stop JOB -p DIRECTORY        end a job with a savepoint; run -s continues from it
+  headrace COMMAND --help               help for a command
 
 {EXPLAINED}"""
 
@@ -37,9 +37,7 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, and where help is."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(
-            ExitCode.USAGE, f"{self.prog}: {message}\n{self.prog} --help shows what there is\n"
-        )
+        self.exit(ExitCode.USAGE, f"{self.prog}: {message}\n{self.prog} --help lists the options\n")
 
 
 def build_parser(prog: str = "headrace") -> argparse.ArgumentParser:

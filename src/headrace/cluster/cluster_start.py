@@ -38,7 +38,7 @@ def start_job_manager(
     """
     require_server_packages()
     if running_job_manager(directory) is not None:
-        raise UsageError(f"a JobManager runs in {directory} already")
+        raise UsageError(f"a JobManager is already running in {directory}")
 
     def running(pid: int) -> dict[str, object] | None:
         about = running_job_manager(directory)

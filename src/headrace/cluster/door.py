@@ -73,9 +73,9 @@ class Door:
         )
         if not door.is_loopback and not (door.token and door.certificate and door.key):
             raise ConfigurationError(
-                f"{what} that listens on {host} runs programs for everybody who can "
-                "reach it: set HEADRACE_CLUSTER_TOKEN in its environment, and "
-                "security.ssl.rest.certificate and security.ssl.rest.key in its settings"
+                f"{what} that listens on {host} runs programs for everyone who can reach it: set "
+                "HEADRACE_CLUSTER_TOKEN in its environment, and security.ssl.rest.certificate and "
+                "security.ssl.rest.key in its settings"
             )
         return door
 
@@ -118,7 +118,7 @@ class Door:
                 numbers += range(int(first), int(last or first) + 1)
         except ValueError:
             raise ConfigurationError(
-                f"{self.ports_key} is a port or a range such as 8083-8090, not {self.ports!r}"
+                f"{self.ports_key} must be a port or a range such as 8083-8090, not {self.ports!r}"
             ) from None
         return numbers
 

@@ -17,9 +17,9 @@ class ExitCode(IntEnum):
 
 EXPLAINED = """\
 exit codes:
-  0    all went well
+  0    success
   1    the job or the program failed, or what was asked of a job
-  2    the command was used wrongly (unknown option, missing file, bad setting)
-  3    there is no such running job: unknown, ended meanwhile, or its name means several
+  2    the command was used incorrectly (unknown option, missing file, bad setting)
+  3    there is no such running job: it is unknown, has ended, or its name matches several
   130  interrupted (Ctrl-C); a running job was cancelled
 A program that calls sys.exit() itself decides its own code."""

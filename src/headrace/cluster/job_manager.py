@@ -79,7 +79,7 @@ class JobManager:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ConfigurationError(
-                f"a JobManager runs in {self._directory} already; stop it, or use --dir"
+                f"a JobManager is already running in {self._directory}; stop it, or use --dir"
             ) from None
         listener = self._door.bind()
         from headrace.spark import shared
@@ -99,7 +99,7 @@ class JobManager:
         )
         executors = Executors(lambda: executors_of(session), dispatcher, session.version)
         recovered = dispatcher.recover()
-        _log.info("%d jobs of an earlier JobManager go on", len(recovered))
+        _log.info("resuming %d jobs of an earlier JobManager", len(recovered))
         try:
             self._serve(listener, dispatcher, programs, executors, shared.slots_of(session))
         finally:
@@ -144,7 +144,7 @@ def _end_with_jobs(dispatcher: Dispatcher, shut_down: Callable[[], None]) -> Non
     while not dispatcher.all_ended():
         time.sleep(_LOOK_S)
     time.sleep(_GRACE_S)
-    _log.info("the job has ended, and so does its JobManager")
+    _log.info("the job has ended; ending its JobManager")
     shut_down()
 
 

@@ -92,8 +92,9 @@ def add_job_manager(parser: argparse.ArgumentParser) -> None:
         "-m",
         "--jobmanager",
         metavar="HOST:PORT",
-        help="jobs of this JobManager (default: rest.address and rest.port of the configuration, "
-        "if they are set), not of programs that run on this host by themselves; `local` for those",
+        help="act on jobs of this JobManager (default: rest.address and rest.port of the "
+        "configuration, if set) instead of programs that run by themselves on this host; "
+        "`local` for those",
     )
     add_target(parser)
 
@@ -101,7 +102,7 @@ def add_job_manager(parser: argparse.ArgumentParser) -> None:
 def add_job(parser: argparse.ArgumentParser) -> None:
     """The argument that says which job, and how to answer."""
     parser.add_argument(
-        "job", metavar="JOB", help="the job: its id, the first digits of it, or its name"
+        "job", metavar="JOB", help="the job: its id, the first digits of its id, or its name"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_job_manager(parser)

@@ -149,10 +149,10 @@ class WorkerLog:
             with urllib.request.urlopen(url, timeout=_WORKER_S) as answer:
                 text: bytes = answer.read()
         except OSError as error:
-            raise LogReadError(f"Spark's worker does not show the log: {error}") from None
+            raise LogReadError(f"Spark's worker did not return the log: {error}") from None
         head = _WORKER_HEAD.match(text)
         if head is None:
-            raise LogReadError(f"Spark's worker does not show the log: {text[:200]!r}")
+            raise LogReadError(f"Spark's worker did not return the log: {text[:200]!r}")
         start, end, size = map(int, head.groups())
         # Where there is nothing more, a worker answers with the end once again.
         return (text[head.end() :] if start == offset and end > start else b""), size

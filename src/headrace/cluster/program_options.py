@@ -29,7 +29,11 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     """Options for settings of the jobs."""
     group = parser.add_argument_group("settings")
     group.add_argument(
-        "-p", "--parallelism", type=int, metavar="N", help="parallelism of operators that set none"
+        "-p",
+        "--parallelism",
+        type=int,
+        metavar="N",
+        help="parallelism of operators that do not set their own",
     )
     group.add_argument(
         "-D",
@@ -37,7 +41,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="any setting, as often as you like; `headrace config --options` lists them",
+        help="any setting, may be repeated; `headrace config --options` lists them",
     )
     group.add_argument(
         "--master",
@@ -63,7 +67,7 @@ def add_program(parser: argparse.ArgumentParser) -> None:
         "-pyfs",
         "--pyFiles",
         metavar="PATHS",
-        help="Python files for the workers, with commas between",
+        help="Python files for the workers, separated by commas",
     )
     group.add_argument(
         "-pyreq", "--pyRequirements", metavar="FILE", help="requirements.txt for the workers"
@@ -72,7 +76,7 @@ def add_program(parser: argparse.ArgumentParser) -> None:
         "-pyarch",
         "--pyArchives",
         metavar="PATHS",
-        help="archives for the workers, with commas between",
+        help="archives for the workers, separated by commas",
     )
     group.add_argument(
         "-pyexec",
@@ -84,10 +88,10 @@ def add_program(parser: argparse.ArgumentParser) -> None:
         "-pyclientexec",
         "--pyClientExecutable",
         metavar="PATH",
-        help="accepted as Flink's; the program runs in this interpreter",
+        help="accepted for compatibility with Flink; the program runs in this interpreter",
     )
     group.add_argument(
-        "-c", "--class", dest="java_class", metavar="CLASS", help="Flink's, for Java programs"
+        "-c", "--class", dest="java_class", metavar="CLASS", help="as in Flink, for Java programs"
     )
     parser.add_argument(
         "program",
@@ -106,7 +110,7 @@ def settings_of(options: argparse.Namespace) -> Configuration:
     configuration = settings_from_arguments(options.settings)
     if options.parallelism is not None:
         if options.parallelism < 1:
-            raise UsageError(f"-p takes a number of at least 1, not {options.parallelism}")
+            raise UsageError(f"-p must be at least 1, not {options.parallelism}")
         configuration.set(declared.PARALLELISM_DEFAULT, options.parallelism)
     if options.master is not None:
         configuration.set(declared.SPARK_MASTER, options.master)

@@ -49,7 +49,7 @@ class Programs:
         """Keep a program that `write` writes."""
         if not _NAME.fullmatch(name) or len(name.encode(errors="replace")) > _LONGEST_NAME:
             raise ConfigurationError(
-                f"a program is a .py or .zip file with a plain name, not {name!r}"
+                f"a program must be a .py or .zip file with a plain name, not {name!r}"
             )
         program = Program(f"{secrets.token_hex(16)}_{name}", name, int(time.time() * 1000))
         path = self._directory / program.id
@@ -87,7 +87,7 @@ class Programs:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             if len(members) > _MANY_FILES or sum(m.file_size for m in members) > self._largest:
-                raise ConfigurationError(f"{path.name} is too large unpacked")
+                raise ConfigurationError(f"{path.name} is too large when unpacked")
             for member in members:
                 inside = (target / member.filename).resolve()
                 if not inside.is_relative_to(target.resolve()):
@@ -104,7 +104,7 @@ class Programs:
             if found.is_relative_to(target.resolve()) and found.is_file():
                 return found
         raise ConfigurationError(
-            f"the zip has no {entry!r}" if entry else "the zip has no Python file at its top"
+            f"the zip has no {entry!r}" if entry else "the zip has no Python file at its top level"
         )
 
     def _path(self, program_id: str) -> Path:

@@ -178,9 +178,7 @@ class RestJobs:
         running = [j for j in found if j["end-time"] < 0] or found
         if len(running) != 1:
             listed = ", ".join(f"{j['jid']} ({j['name']})" for j in running)
-            text = (
-                f"{wanted!r} may mean several jobs: {listed}" if running else f"no job {wanted!r}"
-            )
+            text = f"{wanted!r} matches several jobs: {listed}" if running else f"no job {wanted!r}"
             raise UnknownJobError(f"{text} at {self._client.url}")
         if running[0]["end-time"] >= 0:
             raise UnknownJobError(f"job {running[0]['jid']} is {running[0]['state']}")

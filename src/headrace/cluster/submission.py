@@ -47,8 +47,8 @@ def job_manager_of(options: argparse.Namespace) -> str | None:
     about = running_job_manager(cluster_directory())
     if about is None:
         raise UsageError(
-            "-d leaves the job with a JobManager, and none runs here: `headrace start-cluster` "
-            "starts one, -m names another"
+            "-d leaves the job with a JobManager, but none is running here: `headrace "
+            "start-cluster` starts one, -m names another"
         )
     return str(about["address"])
 
@@ -115,7 +115,9 @@ def _shipped(options: argparse.Namespace, settings: dict[str, str]) -> list[Path
     if options.pyRequirements:
         requirements, _, cached = options.pyRequirements.partition("#")
         if cached:
-            raise UsageError("-pyreq takes a file of requirements, without a cache, for a cluster")
+            raise UsageError(
+                "-pyreq takes a file of requirements, without a cache directory, for a cluster"
+            )
         more.append(Path(requirements))
         settings["python.requirements"] = Path(requirements).name
     if options.pyArchives:
@@ -159,7 +161,7 @@ def _follow(client: RestClient, job: str, ended: Callable[[str], dict[str, Any] 
                 break
             time.sleep(_POLL_S)
     except KeyboardInterrupt:
-        print(f"job {job} goes on; `headrace cancel -m ...` ends it", file=sys.stderr)
+        print(f"job {job} continues; `headrace cancel -m ...` ends it", file=sys.stderr)
         return ExitCode.INTERRUPTED
     for each in program["jobs"]:
         print(f"job {each['id']} is {each['status']}", file=sys.stderr)

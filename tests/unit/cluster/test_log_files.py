@@ -42,5 +42,5 @@ def test_only_pages_of_a_worker_are_read() -> None:
     assert WorkerLog.served_at(page)
     assert WorkerLog.served_at(page.replace("logPage?", "logPage/?"))
     assert not WorkerLog.served_at("http://node:8042/node/containerlogs/c_1/me/stderr?start=-4096")
-    with pytest.raises(LogReadError, match="does not show the log"):
+    with pytest.raises(LogReadError, match="did not return the log"):
         WorkerLog("stderr", page).size()

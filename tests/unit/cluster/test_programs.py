@@ -47,7 +47,7 @@ def test_nothing_leaves_its_directory(programs: Programs, tmp_path: Path) -> Non
         unpacked(programs, tmp_path, zipped(**{"..__slash____slash__evil": ""}))
     with pytest.raises(ConfigurationError, match=r"no '\.\./\.\./x\.py'"):
         unpacked(programs, tmp_path, zipped(a=""), "../../x.py")
-    with pytest.raises(ConfigurationError, match="too large unpacked"):
+    with pytest.raises(ConfigurationError, match="too large when unpacked"):
         unpacked(programs, tmp_path, zipped(a="x" * 2000))
     for wrong in ("../x.py", "x.py", "/etc/passwd", "a" * 32 + "_x.py"):
         with pytest.raises(UnknownProgramError):

@@ -179,8 +179,8 @@ def test_a_statement_set_may_come_in_pieces(gateway: Gateway) -> None:
     [
         ("POST", "/sessions", b"{", 400, "not JSON"),
         ("POST", "/sessions", b"[1]", 400, "not a JSON object"),
-        ("POST", "/sessions", {"sessionName": 1}, 400, "sessionName is text"),
-        ("POST", "/sessions", {"properties": {"a": 1}}, 400, "properties are texts by key"),
+        ("POST", "/sessions", {"sessionName": 1}, 400, "sessionName must be a string"),
+        ("POST", "/sessions", {"properties": {"a": 1}}, 400, "properties must be a map of strings"),
         ("POST", "/sessions", {"properties": {"parallelism.default": "x"}}, 400, "parallelism"),
         ("GET", "/sessions/00000000-0000-4000-8000-000000000001", None, 404, "does not exist"),
         (
@@ -190,23 +190,29 @@ def test_a_statement_set_may_come_in_pieces(gateway: Gateway) -> None:
             404,
             "not exist",
         ),
-        ("POST", "{session}/statements", {}, 400, "statement is text"),
+        ("POST", "{session}/statements", {}, 400, "statement must be a string"),
         (
             "POST",
             "{session}/statements",
             {"statement": "X", "executionTimeout": -1},
             400,
-            "executionTimeout is a number",
+            "executionTimeout must be a number",
         ),
         ("GET", "{session}/operations/x/status", None, 404, "Can not find the submitted"),
         ("DELETE", "{session}/operations/x/close", None, 404, "Can not find the submitted"),
         ("GET", "{operation}/result/1", None, 400, "the token is 0 now, not 1"),
-        ("GET", "{operation}/result/x", None, 400, "the token is a number"),
-        ("GET", "{operation}/result/0?rowFormat=XML", None, 400, "rowFormat is one of"),
-        ("GET", "{session}/complete-statement", {"statement": "S"}, 400, "position is a number"),
+        ("GET", "{operation}/result/x", None, 400, "the token must be a number"),
+        ("GET", "{operation}/result/0?rowFormat=XML", None, 400, "rowFormat must be one of"),
+        (
+            "GET",
+            "{session}/complete-statement",
+            {"statement": "S"},
+            400,
+            "position must be a number",
+        ),
         ("POST", "{session}/materialized-tables/t/refresh", {}, 501, "materialized tables"),
         ("POST", "/workflow/embedded-scheduler/create", {}, 501, "materialized tables"),
-        ("POST", "{session}/scripts", {}, 501, "scripts get no cluster"),
+        ("POST", "{session}/scripts", {}, 501, "scripts do not get"),
         ("GET", "/nothing", None, 404, "Not Found"),
     ],
 )
@@ -234,7 +240,7 @@ def test_strangers_and_pages_of_others_are_refused(tmp_path: Path) -> None:
     foreign = {**known, "Origin": "http://evil.example"}
     assert gateway.http.post("/sessions", json={}, headers=foreign).status_code == 403
     everywhere = Configuration.from_dict({"sql-gateway.endpoint.rest.address": "0.0.0.0"})
-    with pytest.raises(ConfigurationError, match="runs programs for everybody"):
+    with pytest.raises(ConfigurationError, match="runs programs for everyone"):
         SqlGateway(tmp_path, everywhere)
 
 
@@ -273,7 +279,8 @@ def test_the_description_has_every_path(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ports", "says"), [("none", "not 'none'"), ("7-x", "is a port or a range"), ("9-8", "is none")]
+    ("ports", "says"),
+    [("none", "not 'none'"), ("7-x", "must be a port or a range"), ("9-8", "is none")],
 )
 def test_ports_that_are_none_are_refused(tmp_path: Path, ports: str, says: str) -> None:
     settings = {"sql-gateway.endpoint.rest.bind-port": ports}

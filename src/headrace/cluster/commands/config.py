@@ -26,10 +26,10 @@ from headrace.common.secret_settings import without_secrets
 
 NAME = "config"
 USAGE = "[options] [KEY ...]"
-SUMMARY = "show the settings that are made here, or all options that there are"
+SUMMARY = "show the current settings, or all options"
 EPILOG = """\
-Without a key: what is set by files, environment variables and this command line, and where. A
-program may still set something else.
+Without a key: what files, environment variables and this command line set, and where. A program
+may still set something else.
 
 examples:
   headrace config                       what is set, and where
@@ -41,7 +41,7 @@ examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_settings(parser)
-    parser.add_argument("--options", action="store_true", help="list all options that there are")
+    parser.add_argument("--options", action="store_true", help="list all options")
     parser.add_argument("--markdown", action="store_true", help="with --options: as Markdown")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("key", nargs="*", metavar="KEY", help="describe these options only")

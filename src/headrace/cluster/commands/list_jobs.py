@@ -14,7 +14,7 @@ from headrace.common.errors import UnknownJobError
 
 NAME = "list"
 USAGE = "[options]"
-SUMMARY = "show running jobs, and those that ended lately"
+SUMMARY = "show running jobs, and those that ended recently"
 EPILOG = """\
 Jobs of the same user on this host are found wherever they were started.
 
@@ -36,9 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "-s", "--scheduled", action="store_true", help="only jobs that have not started yet"
     )
-    parser.add_argument(
-        "--why", action="store_true", help="say of running jobs what limits them now"
-    )
+    parser.add_argument("--why", action="store_true", help="say what limits each running job now")
     parser.add_argument("--json", action="store_true", help="print JSON, as Flink's /jobs/overview")
     add_job_manager(parser)
 

@@ -13,7 +13,7 @@ USAGE = "[options] JOB NAME KEY"
 SUMMARY = "read the state of a key of a running job"
 EPILOG = f"""\
 NAME is what the program gave to set_queryable() or as_queryable_state(). KEY is a Python literal,
-such as 7 or ('ada', 2), and text where it is none.
+such as 7 or ('ada', 2), or else text.
 
 examples:
   headrace query 4f2a1c counts ada
@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_job(parser)
     parser.add_argument("name", metavar="NAME", help="the queryable name of the state")
     parser.add_argument("key", metavar="KEY", help="the key")
-    parser.add_argument("--text", action="store_true", help="the key is text as it stands")
+    parser.add_argument("--text", action="store_true", help="take the key as text")
 
 
 def run(options: argparse.Namespace) -> int:

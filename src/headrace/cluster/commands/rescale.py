@@ -13,9 +13,9 @@ NAME = "rescale"
 USAGE = "[options] JOB -p N"
 SUMMARY = "change the parallelism of a running job"
 EPILOG = f"""\
-The job pauses between two epochs, takes a checkpoint, and goes on from it with N subtasks for each
-operator. No record is read twice. Operators whose parallelism the program sets keep it, and no
-operator can get more subtasks than it has key groups (its max parallelism).
+The job pauses between two epochs, takes a checkpoint, and continues from it with N subtasks for
+each operator. No record is read twice. Operators whose parallelism the program sets keep it, and no
+operator can have more subtasks than key groups (its max parallelism).
 
 examples:
   headrace rescale 4f2a1c -p 8
@@ -34,13 +34,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Change the parallelism."""
     if options.parallelism < 1:
-        raise UsageError(f"-p takes a number of at least 1, not {options.parallelism}")
+        raise UsageError(f"-p must be at least 1, not {options.parallelism}")
     progress = Progress("changing the parallelism")
     try:
         job = jobs_of(options).rescale(options.job, options.parallelism, progress)
     finally:
         progress.end()
     done = {"job": job, "parallelism": options.parallelism}
-    text = f"job {job} goes on with parallelism {options.parallelism}"
+    text = f"job {job} continues with parallelism {options.parallelism}"
     print(json.dumps(done) if options.json else text)
     return ExitCode.OK

@@ -13,10 +13,9 @@ NAME = "run"
 USAGE = "[options] FILE [args ...]"
 SUMMARY = "run a program"
 EPILOG = f"""\
-The file runs as `python FILE args` would, as the main program and with its own directory first
-on the path. Settings of the command line count more than those of files and environment variables,
-and less than those in the program. When a job fails you see your own traceback, the operator and
-the record.
+The file runs as with `python FILE args`, as the main program and with its own directory first on
+the path. Settings on the command line override those of files and environment variables, and the
+program overrides both. When a job fails you see your own traceback, the operator and the record.
 
 examples:
   headrace run job.py
@@ -43,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-n",
         "--allowNonRestoredState",
         action="store_true",
-        help="leave out state that no operator of the program claims",
+        help="ignore state that no operator of the program claims",
     )
     recovery.add_argument(
         "-cm",
@@ -52,8 +51,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--restoreMode",
         type=str.lower,
         choices=("no_claim", "claim"),
-        help="claim: the savepoint is the job's own from now on, which deletes it when newer "
-        "checkpoints replace it; no_claim (default): it stays yours",
+        help="claim: the job owns the savepoint from now on and deletes it when newer checkpoints "
+        "replace it; no_claim (default): it stays yours",
     )
     cluster = parser.add_argument_group("cluster")
     cluster.add_argument(
@@ -68,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-d",
         "--detached",
         action="store_true",
-        help="submit it and do not wait for its end; without -m to the cluster of this machine",
+        help="submit it and do not wait for it to end; without -m, to the cluster of this machine",
     )
     cluster.add_argument(
         "--json", action="store_true", help="print the id of a submitted job as JSON"

@@ -15,11 +15,11 @@ from headrace.cluster.submission import end_of_application, submit
 
 NAME = "run-application"
 USAGE = "[options] FILE [args ...]"
-SUMMARY = "run a program with a JobManager of its own"
+SUMMARY = "run a program with its own JobManager"
 EPILOG = f"""\
-The JobManager has its own Spark application and REST server, takes this program alone, and ends
-when the job has. With -d it is left alone; a kill -9 of it is survived by `headrace start-cluster`
-in the same --dir.
+The JobManager has its own Spark application and REST server, runs only this program, and ends when
+the job has. With -d it keeps running in the background. If it is killed, `headrace start-cluster`
+with the same --dir resumes the job.
 
 examples:
   headrace run-application job.py

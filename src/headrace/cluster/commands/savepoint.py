@@ -14,7 +14,7 @@ NAME = "savepoint"
 USAGE = "[options] JOB [DIRECTORY]"
 SUMMARY = "take a savepoint of a running job, or delete one"
 EPILOG = f"""\
-The job goes on. The path of the savepoint is printed when it is complete.
+The job continues. The path of the savepoint is printed when it is complete.
 
 examples:
   headrace savepoint 4f2a1c /savepoints
@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--type",
         choices=("canonical", "native"),
         default="canonical",
-        help="accepted as in Flink: every savepoint can be restored with any state backend",
+        help="accepted for compatibility: every savepoint can be restored with any state backend",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_job_manager(parser)
@@ -51,10 +51,10 @@ def run(options: argparse.Namespace) -> int:
     """Take or delete a savepoint."""
     if options.dispose is not None:
         if options.job is not None:
-            raise UsageError("--dispose deletes a savepoint; leave the job away")
+            raise UsageError("--dispose deletes a savepoint; leave out the job")
         return _dispose(options)
     if options.job is None:
-        raise UsageError("of which job? `headrace list` shows those that run")
+        raise UsageError("which job? `headrace list` shows the running ones")
     progress = Progress("taking a savepoint")
     try:
         path = jobs_of(options).savepoint(options.job, options.directory, progress)

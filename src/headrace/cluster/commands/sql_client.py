@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 NAME = "sql-client"
 USAGE = "[embedded|gateway] [options]"
-SUMMARY = "run SQL statements: at a prompt, of a file (-f), or of the command line (-e)"
+SUMMARY = "run SQL statements from a prompt, a file (-f), or the command line (-e)"
 EPILOG = """\
-At the prompt: Tab completes, the arrow keys go through earlier statements, Enter runs a statement
-that ends with a semicolon. Jobs run inside of the client and end with it; -f and -e wait for them.
-With -m they are jobs of a cluster on this host, listed and steered by its JobManager.
-With `gateway` statements run in a SQL gateway, and what INSERTs start goes on there.
+At the prompt, Tab completes, the arrow keys go through earlier statements, and Enter runs a
+statement that ends with a semicolon. Jobs run inside the client and end with it; -f and -e wait for
+them. With -m they are jobs of a cluster on this host, listed and controlled by its JobManager.
+With `gateway`, statements run in a SQL gateway, and jobs of INSERTs continue there.
 
 examples:
   headrace sql-client                              a prompt
@@ -53,9 +53,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_cluster(parser)
     parser.add_argument("-i", "--init", metavar="FILE", help="run these statements first")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("-f", "--file", metavar="FILE", help="run the statements of a file, then end")
-    what.add_argument("-e", "--execute", metavar="SQL", help="run these statements, then end")
-    parser.add_argument("--history", metavar="FILE", help="keep statements here")
+    what.add_argument(
+        "-f", "--file", metavar="FILE", help="run the statements in a file, then exit"
+    )
+    what.add_argument("-e", "--execute", metavar="SQL", help="run these statements, then exit")
+    parser.add_argument("--history", metavar="FILE", help="keep the history of statements here")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -22,9 +22,9 @@ NAME = "sql-gateway"
 USAGE = "start|start-foreground|stop|stop-all [options]"
 SUMMARY = "start or stop a server that runs SQL statements over REST"
 EPILOG = """\
-The paths and the JSON are those of Flink's SQL gateway, so its clients work with this one. Every
-session has its own tables and settings; jobs run inside of the gateway and end with it. With -m
-they are jobs of a cluster on this host, listed and steered by its JobManager.
+Paths and JSON are those of Flink's SQL gateway, so its clients work with this one. Every session
+has its own tables and settings; jobs run inside the gateway and end with it. With -m they are jobs
+of a cluster on this host, listed and controlled by its JobManager.
 
 examples:
   headrace sql-gateway start
@@ -39,7 +39,9 @@ _END_S = 60.0
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("action", choices=_ACTIONS, help="what to do; stop ends the one begun last")
+    parser.add_argument(
+        "action", choices=_ACTIONS, help="what to do; stop ends the one started last"
+    )
     add_settings(parser)
     add_cluster(parser)
     parser.add_argument(
@@ -96,7 +98,7 @@ def _serve(
 def _stop(directory: Path, every: bool, as_json: bool) -> None:
     running = running_gateways(directory)
     if not running:
-        raise UsageError(f"no SQL gateway runs in {directory}")
+        raise UsageError(f"no SQL gateway is running in {directory}")
     for about in running if every else running[-1:]:
         os.kill(int(str(about["pid"])), signal.SIGTERM)
         deadline = time.monotonic() + _END_S

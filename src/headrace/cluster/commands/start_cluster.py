@@ -13,8 +13,8 @@ NAME = "start-cluster"
 USAGE = "[options]"
 SUMMARY = "start a JobManager that runs submitted programs"
 EPILOG = """\
-One process with one Spark application; every job gets a process of its own on it. Jobs that had not
-ended when the JobManager was stopped or killed go on from their last checkpoint.
+One process with one Spark application; every program gets its own process. Jobs that had not ended
+when the JobManager was stopped or killed continue from their last checkpoint.
 
 examples:
   headrace start-cluster
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="any setting, as often as you like",
+        help="any setting, may be repeated",
     )
     parser.add_argument("--master", metavar="URL", help="Spark master (default: local[*])")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -12,12 +12,12 @@ NAME = "stop"
 USAGE = "[options] JOB"
 SUMMARY = "take a savepoint of a running job and end it"
 EPILOG = f"""\
-Nothing is lost: `headrace run -s PATH` goes on from there, with another parallelism or a changed
-program if you like.
+Nothing is lost: `headrace run -s PATH` continues from there, with another parallelism or a
+changed program if you like.
 
 examples:
   headrace stop 4f2a1c -p /savepoints
-  headrace stop --drain 4f2a1c          fire all windows and timers first; not to be resumed
+  headrace stop --drain 4f2a1c          fire all windows and timers first; do not resume
 
 {EXPLAINED}"""
 
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--type",
         choices=("canonical", "native"),
         default="canonical",
-        help="accepted as in Flink: every savepoint can be restored with any state backend",
+        help="accepted for compatibility: every savepoint can be restored with any state backend",
     )
     add_job(parser)
 

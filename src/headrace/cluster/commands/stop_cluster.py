@@ -17,8 +17,8 @@ NAME = "stop-cluster"
 USAGE = "[options]"
 SUMMARY = "end the JobManager of this machine"
 EPILOG = """\
-Its jobs end with it and keep their checkpoints: the next start-cluster in the same directory goes
-on with them. Cancel or stop those that are not to go on."""
+Its jobs end with it and keep their checkpoints: the next start-cluster in the same directory
+resumes them. Cancel or stop those that should not continue."""
 
 _END_S = 60.0
 
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     directory = cluster_directory(options.dir)
     about = running_job_manager(directory)
     if about is None:
-        raise UsageError(f"no JobManager runs in {directory}")
+        raise UsageError(f"no JobManager is running in {directory}")
     os.kill(int(str(about["pid"])), signal.SIGTERM)
     deadline = time.monotonic() + _END_S
     while running_job_manager(directory) is not None and time.monotonic() < deadline:

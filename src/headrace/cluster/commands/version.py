@@ -16,7 +16,7 @@ from headrace.cluster.exit_codes import ExitCode
 NAME = "version"
 USAGE = "[options]"
 SUMMARY = "show the versions of headrace, Python, Spark and Java"
-EPILOG = "Put this into bug reports."
+EPILOG = "Include this in bug reports."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

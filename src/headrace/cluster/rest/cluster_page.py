@@ -116,8 +116,11 @@ def endpoints(cluster: Cluster) -> list[Endpoint]:
         Endpoint("/jobmanager/log", page.log, "The log", query=PART, answers=TEXT),
         Endpoint("/jobmanager/stdout", page.log, "The same", query=PART, answers=TEXT),
         Endpoint("/jobmanager/logs/{name}", page.log, "A log", query=PART, answers=TEXT),
-        Endpoint("/jobmanager/thread-dump", page.threads, "What its threads do now"),
+        Endpoint("/jobmanager/thread-dump", page.threads, "What its threads are doing now"),
         Endpoint(
-            "/cluster", page.shut_down, "End the JobManager; jobs go on with the next one", "DELETE"
+            "/cluster",
+            page.shut_down,
+            "End the JobManager; the next one resumes its jobs",
+            "DELETE",
         ),
     ]

@@ -85,7 +85,7 @@ class Guard:
 
     @property
     def _too_long(self) -> str:
-        return f"a request may have {self._settings.largest} bytes at most"
+        return f"a request may have at most {self._settings.largest} bytes"
 
     def _limited(self, receive: Receive) -> Receive:
         seen, more = 0, True
@@ -100,7 +100,7 @@ class Guard:
                 raise HTTPException(408, "the rest of the request is missing", _CLOSE) from None
             if message["type"] == "http.disconnect":
                 # Nobody reads it: it ends the request without a trace in the log.
-                raise HTTPException(400, "the request breaks off", _CLOSE)
+                raise HTTPException(400, "the request was cut off", _CLOSE)
             more = message.get("more_body", False)
             seen += len(message.get("body", b""))
             if seen > self._settings.largest:

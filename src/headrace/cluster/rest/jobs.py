@@ -90,7 +90,7 @@ class _Jobs:
     def change(self, request: Request) -> Response:
         mode = request.query_params.get("mode", "cancel")
         if mode != "cancel":
-            raise HTTPException(400, f"mode is cancel, not {mode!r}")
+            raise HTTPException(400, f"mode must be cancel, not {mode!r}")
         self._jobs.perform(job_of(request), "cancel")
         return JSONResponse({}, ACCEPTED)
 
@@ -119,7 +119,7 @@ class _Jobs:
         if not (
             parallelism.isascii() and parallelism.isdecimal() and 1 <= int(parallelism) <= 32768
         ):
-            raise HTTPException(400, "parallelism is a number of at least 1")
+            raise HTTPException(400, "parallelism must be a number of at least 1")
         return self._started(
             lambda: self._jobs.perform(job, "rescale", parallelism=int(parallelism)), {}
         )
@@ -172,7 +172,7 @@ def endpoints(cluster: Cluster) -> list[Endpoint]:
             "The last epochs, with what took their time",
             query=(
                 Query(
-                    "limit", "at most so many", {"type": "integer", "minimum": 1, "maximum": 1000}
+                    "limit", "at most this many", {"type": "integer", "minimum": 1, "maximum": 1000}
                 ),
                 Query("after", "only those after this one", number),
             ),

@@ -16,8 +16,8 @@ __all__ = ["PART", "list_of_logs", "part_of_log"]
 
 _NUMBER = {"type": "integer", "minimum": 0}
 PART = (
-    Query("offset", "skip so many bytes", _NUMBER),
-    Query("limit", "at most so many bytes; all that is there if not given", _NUMBER),
+    Query("offset", "skip this many bytes", _NUMBER),
+    Query("limit", "at most this many bytes; everything if not given", _NUMBER),
 )
 
 

@@ -32,9 +32,7 @@ _REFUSALS = {
 
 
 _TITLE = "headrace JobManager"
-_ABOUT = (
-    "Flink's REST interface, and what headrace adds to it. All paths are there below `/v1` as well."
-)
+_ABOUT = "Flink's REST interface, and what headrace adds to it. All paths also exist below `/v1`."
 
 
 def description_of(

@@ -70,15 +70,15 @@ def _submission(program: str, body: dict[str, Any]) -> Submission:
     arguments, settings = body.get("programArgsList", []), body.get("settings", {})
     parallelism = body.get("parallelism")
     if not isinstance(arguments, list) or not all(_is_text(a) for a in arguments):
-        raise HTTPException(400, "programArgsList is a list of texts")
+        raise HTTPException(400, "programArgsList must be a list of strings")
     if not isinstance(settings, dict) or not all(
         _is_text(k) and _is_text(v) for k, v in settings.items()
     ):
-        raise HTTPException(400, "settings are texts by key")
+        raise HTTPException(400, "settings must be a map of strings")
     if parallelism is not None and (
         type(parallelism) is not int or not 1 <= parallelism <= _MOST_PARALLELISM
     ):
-        raise HTTPException(400, "parallelism is a number of at least 1")
+        raise HTTPException(400, "parallelism must be a number of at least 1")
     return Submission(
         program,
         text_of(body, "entry"),

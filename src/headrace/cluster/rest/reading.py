@@ -19,7 +19,7 @@ async def body_of(request: Request) -> dict[str, Any]:
         # A half of a pair of surrogates can be written in JSON, and nowhere else.
         json.dumps(body, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise HTTPException(400, "the request has characters that are not Unicode") from None
+        raise HTTPException(400, "the request is not valid Unicode") from None
     except (ValueError, RecursionError) as error:
         raise HTTPException(400, f"the request is not JSON: {error}") from None
     if not isinstance(body, dict):
@@ -31,9 +31,9 @@ def text_of(body: dict[str, Any], name: str) -> str | None:
     """A text of a body, if it is there."""
     value = body.get(name)
     if value is not None and not isinstance(value, str):
-        raise HTTPException(400, f"{name} is text, not {value!r}")
+        raise HTTPException(400, f"{name} must be a string, not {value!r}")
     if value is not None and not is_plain(value):
-        raise HTTPException(400, f"{name} is no text that a file system knows")
+        raise HTTPException(400, f"{name} is not a text that file systems accept")
     return value
 
 
@@ -46,7 +46,7 @@ def flag_of(body: dict[str, Any], name: str) -> bool:
     """A truth value of a body, false if it is not there."""
     value = body.get(name)
     if value is not None and not isinstance(value, bool):
-        raise HTTPException(400, f"{name} is true or false, not {value!r}")
+        raise HTTPException(400, f"{name} must be true or false, not {value!r}")
     return bool(value)
 
 
@@ -68,7 +68,9 @@ def number_of(
     except ValueError:
         number = float("nan")
     if not least <= number <= most:
-        raise HTTPException(400, f"{name} is a number from {least:g} to {most:g}, not {text!r}")
+        raise HTTPException(
+            400, f"{name} must be a number from {least:g} to {most:g}, not {text!r}"
+        )
     return number
 
 

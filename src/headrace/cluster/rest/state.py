@@ -29,7 +29,7 @@ class _States:
     def query(self, request: Request) -> Response:
         given = request.query_params.get("key")
         if given is None or not is_plain(given):
-            raise HTTPException(400, "key is missing, or is no text")
+            raise HTTPException(400, "key is missing, or is not a text")
         # A literal or a text: what a client sends is never unpickled.
         key = given if request.query_params.get("text") == "true" else literal(given)
         answer = self._jobs.perform(
@@ -49,8 +49,8 @@ def endpoints(cluster: Cluster) -> list[Endpoint]:
             _States(cluster).query,
             "The state of a key, by the queryable name of the state",
             query=(
-                Query("key", "the key: a Python literal, or text where it is none"),
-                Query("text", "the key is text as it stands", {"type": "boolean"}),
+                Query("key", "the key: a Python literal, or else text"),
+                Query("text", "take the key as text", {"type": "boolean"}),
             ),
             schema=_SHOWN,
         )

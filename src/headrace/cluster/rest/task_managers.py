@@ -55,7 +55,7 @@ class _TaskManagers:
         found = own.get(_OWN_LOG) or own.get(JOB_MANAGER_LOG)
         if found is None:
             raise HTTPException(
-                404, "Spark does not show the log of this executor: ask its cluster manager"
+                404, "Spark does not provide the log of this executor: ask its cluster manager"
             )
         return part_of_log(request, found)
 
@@ -122,6 +122,10 @@ def endpoints(cluster: Cluster) -> list[Endpoint]:
             f"{top}/logs/{{name}}", managers.named_log, "One of them", query=PART, answers=TEXT
         ),
         Endpoint(f"{top}/log", managers.log, "What it wrote itself", query=PART, answers=TEXT),
-        Endpoint(f"{top}/stdout", managers.output, "What slots wrote", query=PART, answers=TEXT),
-        Endpoint(f"{top}/thread-dump", managers.threads, "What threads of its slots do now"),
+        Endpoint(
+            f"{top}/stdout", managers.output, "What its slots wrote", query=PART, answers=TEXT
+        ),
+        Endpoint(
+            f"{top}/thread-dump", managers.threads, "What the threads of its slots are doing now"
+        ),
     ]

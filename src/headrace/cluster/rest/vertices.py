@@ -48,7 +48,7 @@ class _Vertices:
     def flame_graph(self, request: Request) -> Response:
         kind = request.query_params.get("type", "full").lower()
         if kind not in _KINDS:
-            raise HTTPException(400, f"type is one of {', '.join(_KINDS)}, not {kind!r}")
+            raise HTTPException(400, f"type must be one of {', '.join(_KINDS)}, not {kind!r}")
         subtask = number_of(request, "subtaskindex", -1, least=-1, most=32768)
         found = self._jobs.perform(
             job_of(request),
@@ -104,10 +104,10 @@ def endpoints(cluster: Cluster) -> list[Endpoint]:
         Endpoint(
             f"{top}/flamegraph",
             vertices.flame_graph,
-            "What the subtasks do; the first call starts sampling, ask again for the result",
+            "What the subtasks are doing; the first call starts sampling, ask again for the result",
             query=(
                 Query("type", "which samples", {"type": "string", "enum": list(_KINDS)}),
-                Query("subtaskindex", "of this one only", {"type": "integer", "minimum": 0}),
+                Query("subtaskindex", "only of this one", {"type": "integer", "minimum": 0}),
                 Query("refresh", "sample anew", {"type": "boolean"}),
             ),
         ),
@@ -118,10 +118,10 @@ def endpoints(cluster: Cluster) -> list[Endpoint]:
             query=(
                 Query("operator", "id of the operator; the last one of the chain if not given"),
                 Query(
-                    "limit", "at most so many", {"type": "integer", "minimum": 1, "maximum": 200}
+                    "limit", "at most this many", {"type": "integer", "minimum": 1, "maximum": 200}
                 ),
                 Query(
-                    "wait", "for so many seconds", {"type": "number", "minimum": 0, "maximum": 10}
+                    "wait", "for this many seconds", {"type": "number", "minimum": 0, "maximum": 10}
                 ),
             ),
         ),

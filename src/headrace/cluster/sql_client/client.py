@@ -20,8 +20,8 @@ The following commands are available:
 HELP;                         Shows this text.
 QUIT; EXIT;                   Leaves the client; jobs that it started end with it.
 CLEAR;                        Clears the screen.
-SET; SET 'key' = 'value';     Shows all settings, or makes one.
-RESET; RESET 'key';           Takes back all settings, or one.
+SET; SET 'key' = 'value';     Shows all settings, or changes one.
+RESET; RESET 'key';           Resets all settings, or one.
 SHOW JOBS;                    Lists the jobs of this session.
 STOP JOB 'id' [WITH SAVEPOINT] [WITH DRAIN];   Ends a job.
 SELECT ...; VALUES ...;       Runs a query and shows its rows.

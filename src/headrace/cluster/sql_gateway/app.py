@@ -18,7 +18,7 @@ from headrace.common.errors import ConfigurationError, HeadraceError, JobExecuti
 __all__ = ["create_app"]
 
 _TITLE = "headrace SQL gateway"
-_ABOUT = "Flink's REST interface of its SQL gateway. All paths are there below `/v1` to `/v4`."
+_ABOUT = "Flink's REST interface of its SQL gateway. All paths exist below `/v1` to `/v4`."
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -60,7 +60,7 @@ class _Gateway:
         body = await body_of(request)
         name = body.get("sessionName")
         if name is not None and not isinstance(name, str):
-            raise HTTPException(400, f"sessionName is text, not {name!r}")
+            raise HTTPException(400, f"sessionName must be a string, not {name!r}")
         properties = _texts_of(body, "properties")
         session = await run_in_threadpool(self._sessions.open, name, properties)
         return JSONResponse({"sessionHandle": session.handle})
@@ -85,7 +85,7 @@ class _Gateway:
         session, body = self._session(request), await body_of(request)
         position = body.get("position")
         if type(position) is not int or position < 0:
-            raise HTTPException(400, f"position is a number from 0, not {position!r}")
+            raise HTTPException(400, f"position must be a number from 0, not {position!r}")
         found = await run_in_threadpool(session.complete, _statement_of(body), position)
         return JSONResponse({"candidates": found})
 
@@ -111,10 +111,10 @@ class _Gateway:
         operation = self._operation(request)
         row_format = request.query_params.get("rowFormat", "JSON").upper()
         if row_format not in ROW_FORMATS:
-            raise HTTPException(400, f"rowFormat is one of {', '.join(ROW_FORMATS)}")
+            raise HTTPException(400, f"rowFormat must be one of {', '.join(ROW_FORMATS)}")
         token = request.path_params["token"]
         if not token.isdecimal() or len(token) > 18:
-            raise HTTPException(400, f"the token is a number from 0, not {token!r}")
+            raise HTTPException(400, f"the token must be a number from 0, not {token!r}")
         result = operation.result()
         if result is None:
             return JSONResponse({"resultType": "NOT_READY", "nextResultUri": request.url.path})
@@ -154,7 +154,7 @@ def _page_json(
 def _statement_of(body: dict[str, Any]) -> str:
     statement = body.get("statement")
     if not isinstance(statement, str):
-        raise HTTPException(400, f"statement is text, not {statement!r}")
+        raise HTTPException(400, f"statement must be a string, not {statement!r}")
     return statement
 
 
@@ -162,14 +162,16 @@ def _timeout_of(body: dict[str, Any]) -> float:
     """Seconds; 0 for none."""
     timeout = body.get("executionTimeout") or 0
     if type(timeout) is not int or not 0 <= timeout <= _MOST_MS:
-        raise HTTPException(400, f"executionTimeout is a number of milliseconds, not {timeout!r}")
+        raise HTTPException(
+            400, f"executionTimeout must be a number of milliseconds, not {timeout!r}"
+        )
     return timeout / 1000
 
 
 def _texts_of(body: dict[str, Any], name: str) -> dict[str, str]:
     texts = body.get(name) or {}
     if not isinstance(texts, dict) or not all(isinstance(v, str) for v in texts.values()):
-        raise HTTPException(400, f"{name} are texts by key")
+        raise HTTPException(400, f"{name} must be a map of strings")
     return texts
 
 
@@ -186,7 +188,7 @@ _UNSUPPORTED = (
     (
         "POST",
         _SESSION + "/scripts",
-        "scripts get no cluster of their own; run their statements in a session",
+        "scripts do not get their own cluster; run their statements in a session",
     ),
 )
 """What Flink has and we have not, with the reason."""
@@ -211,7 +213,7 @@ def endpoints(sessions: Sessions) -> list[Endpoint]:
         Endpoint("/api_versions", gateway.versions, "Versions of this interface"),
         Endpoint("/sessions", gateway.open, "Open a session", "POST", body=_OPEN),
         Endpoint(_SESSION, gateway.settings, "Settings of a session"),
-        Endpoint(_SESSION, gateway.close, "Close a session; its INSERTs go on", "DELETE"),
+        Endpoint(_SESSION, gateway.close, "Close a session; its INSERTs continue", "DELETE"),
         Endpoint(_SESSION + "/heartbeat", gateway.heartbeat, "Keep a session from idling", "POST"),
         Endpoint(
             _SESSION + "/configure-session",
@@ -234,7 +236,7 @@ def endpoints(sessions: Sessions) -> list[Endpoint]:
             body=_STATEMENT,
         ),
         Endpoint(_OPERATION + "/status", gateway.status, "State of a statement"),
-        Endpoint(_OPERATION + "/cancel", gateway.cancel, "Give a statement up", "POST"),
+        Endpoint(_OPERATION + "/cancel", gateway.cancel, "Cancel a statement", "POST"),
         Endpoint(_OPERATION + "/close", gateway.close_operation, "Forget a statement", "DELETE"),
         Endpoint(
             _OPERATION + "/result/{token}",

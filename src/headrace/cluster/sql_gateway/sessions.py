@@ -128,7 +128,7 @@ class GatewaySession:
         statement = parse_statement(text)
         with self._running:
             if not operation.begins():
-                raise HeadraceError("nobody waits for the statement any more")
+                raise HeadraceError("nobody is waiting for the statement any more")
             known = {**self.session.config.to_map(), **settings}
             wait = Configuration.from_dict(known).get(DML_SYNC)
             # Waiting is done below, where others may run meanwhile and it can be given up.
