@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, TypeVar
@@ -57,7 +57,7 @@ def parts_of(node: x.Node) -> Iterable[x.Node]:
         yield from node.args
         if node.condition is not None:
             yield node.condition
-    elif isinstance(node, x.CastTo | x.Alias):
+    elif isinstance(node, x.CastTo | x.Alias | x.Order):
         yield node.value
     elif isinstance(node, x.CaseWhen):
         for condition, result in node.branches:
@@ -110,10 +110,17 @@ class _Call:
 class Aggregation:
     """Binds a SELECT with groups: an input projection, the aggregate, and what is above it."""
 
-    def __init__(self, context: BindingContext, plan: n.Node, scope: Scope) -> None:
+    def __init__(
+        self,
+        context: BindingContext,
+        plan: n.Node,
+        scope: Scope,
+        prepared: Callable[[x.Node], x.Node] | None = None,
+    ) -> None:
         self.context = context
         self.plan = plan
         self.scope = scope
+        self._prepared = prepared
         self.group: dict[Expression, int] = {}
         self.sets: list[frozenset[int]] | None = None
         self.window: GroupWindow | None = None
@@ -204,6 +211,8 @@ class Aggregation:
         if isinstance(item, exp.Paren):
             return self._set(item.this)
         node = expression_node(item)
+        if self._prepared is not None:
+            node = self._prepared(node)
         window = group_window_of(self.context, self._inner, node)
         if window is not None:
             if self.window is not None:

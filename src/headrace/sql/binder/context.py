@@ -5,13 +5,16 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import SqlError
 from headrace.sql.functions.registry import Registry, builtin_registry
 from headrace.sql.parser.excerpts import Excerpt
 from headrace.sql.parser.syntax import Span
 from headrace.sql.plan.nodes import Node
+
+if TYPE_CHECKING:
+    from headrace.sql.binder.scope import Scope
 
 
 def _no_table(path: tuple[str, ...], options: dict[str, str]) -> Node | None:
@@ -36,6 +39,7 @@ class BindingContext:
         batch: Whether the statement runs in batch mode.
         database: The current database.
         distinct_buckets: Into how many parts DISTINCT aggregates are split; 0: not at all.
+        outer: The names of the query around a subquery.
     """
 
     text: str = ""
@@ -48,6 +52,7 @@ class BindingContext:
     database: str = ""
     distinct_buckets: int = 0
     registry: Registry = field(default_factory=builtin_registry)
+    outer: Scope | None = None
 
     def error(self, message: str, span: Span | None = None) -> SqlError:
         """An error that shows the place."""

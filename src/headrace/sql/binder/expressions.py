@@ -64,7 +64,7 @@ class ExpressionBinder:
             return self.bind(node.value)
         if isinstance(node, x.Subquery):
             raise self.context.error(
-                "subqueries are supported in WHERE, and as values in SELECT, but not here",
+                "subqueries are supported in SELECT, WHERE, HAVING and ON, but not here",
                 node.span,
             )
         raise self.context.error(f"{type(node).__name__} is not allowed here", node.span)

@@ -1,9 +1,9 @@
-"""OVER and QUALIFY above GROUP BY: groups are a query of their own, whose rows the windows see."""
+"""OVER, QUALIFY and subqueries above GROUP BY: groups are a query of their own, below them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlglot import exp
@@ -11,35 +11,13 @@ from sqlglot import exp
 from headrace.sql.binder.aggregation import Aggregation, aggregate_of
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.scope import Scope
+from headrace.sql.binder.subqueries import replaced
 from headrace.sql.parser import syntax as x
 from headrace.sql.parser.from_ast import expression_node
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Expression
 
-__all__ = ["GroupsFirst", "named_values"]
-
-
-def rewritten(node: Any, change: Callable[[x.Node], x.Node | None]) -> Any:
-    """A node with parts of it replaced, from the top down; None leaves one as it is."""
-    if node is None:
-        return None
-    found = change(node)
-    if found is not None:
-        return found
-
-    def each(nodes: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(rewritten(part, change) for part in nodes)
-
-    if isinstance(node, x.Apply):
-        condition, over = rewritten(node.condition, change), rewritten(node.over, change)
-        return replace(node, args=each(node.args), condition=condition, over=over)
-    if isinstance(node, x.Over):
-        return replace(node, partition=each(node.partition), order=each(node.order))
-    if isinstance(node, x.CastTo | x.Alias | x.Order):
-        return replace(node, value=rewritten(node.value, change))
-    if isinstance(node, x.CaseWhen):
-        branches = tuple(each(branch) for branch in node.branches)
-        return replace(node, branches=branches, otherwise=rewritten(node.otherwise, change))
-    return node
+__all__ = ["GroupsFirst", "group_keys", "named_values"]
 
 
 def named_values(node: x.Node, items: list[x.Node]) -> x.Node:
@@ -51,21 +29,43 @@ def named_values(node: x.Node, items: list[x.Node]) -> x.Node:
             return values.get(part.parts[0])
         return None
 
-    return rewritten(node, change)  # type: ignore[no-any-return]
+    return replaced(node, change)
+
+
+@dataclass
+class GroupedScope(Scope):
+    """The names of a query with groups: columns by which it is grouped."""
+
+    below: Scope = field(kw_only=True)
+    places: dict[Expression, int] = field(kw_only=True)
+
+    def _resolve(self, parts: tuple[str, ...], span: x.Span | None) -> Expression:
+        if parts[0] in self.schema.names:
+            return super()._resolve(parts, span)
+        bound = self.below.resolve(parts, span)
+        if bound not in self.places:
+            raise self.context.error(f"Expression '{'.'.join(parts)}' is not being grouped", span)
+        return self.schema.column(self.places[bound])
 
 
 class GroupsFirst:
     """Takes groups and aggregates out of expressions: columns stand for them."""
 
-    def __init__(self, context: BindingContext, group: Any) -> None:
+    def __init__(
+        self,
+        context: BindingContext,
+        group: Any,
+        prepared: Callable[[x.Node], x.Node] | None = None,
+    ) -> None:
         self._context = context
         self._group = group
-        self._keys = [expression_node(e) for e in _keys(group)]
+        keys = map(prepared, group_keys(group)) if prepared is not None else group_keys(group)
+        self._keys = [k for k in keys if not isinstance(k, x.Name) or not k.parts]
         self._inner: list[x.Node] = []
 
     def __call__(self, node: Any) -> Any:
         """The expression over the rows of groups."""
-        return rewritten(node, self._column)
+        return None if node is None else replaced(node, self._column)
 
     def _column(self, node: x.Node) -> x.Node | None:
         if node not in self._keys and aggregate_of(self._context, node) is None:
@@ -74,15 +74,22 @@ class GroupsFirst:
             self._inner.append(node)
         return x.Name((f"$g{self._inner.index(node)}",), span=node.span)
 
-    def plan(self, plan: n.Node, scope: Scope, having: x.Node | None) -> tuple[n.Node, Scope]:
+    def plan(self, aggregation: Aggregation, having: x.Node | None) -> tuple[n.Node, Scope]:
         """The query of the groups that the expressions need."""
-        aggregation = Aggregation(self._context, plan, scope)
         plan, expressions, _ = aggregation.bind(self._group, self._inner, having, ())
-        names = [f"$g{i}" for i in range(len(expressions))]
-        above = Scope(self._context)
-        grouped = n.Project.of(plan, expressions, names)
+        keys = plan.schema.columns()[: len(aggregation.group)]
+        count = len(expressions)
+        names = [f"$g{i}" for i in range(count + len(keys))]
+        grouped = n.Project.of(plan, [*expressions, *keys], names)
+        places = {e: count + i for e, i in aggregation.group.items()}
+        above = GroupedScope(self._context, below=aggregation.scope, places=places)
         above.add(None, grouped.schema)
         return grouped, above
+
+
+def group_keys(group: Any) -> list[x.Node]:
+    """The expressions of GROUP BY, also of grouping sets."""
+    return [expression_node(e) for e in _keys(group)]
 
 
 def _keys(group: Any) -> Iterator[Any]:

@@ -11,12 +11,13 @@ from headrace.sql.binder.context import BindingContext, suggestion
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.hints import JoinHints
 from headrace.sql.binder.scope import Scope
+from headrace.sql.parser import syntax as x
 from headrace.sql.parser.from_ast import expression_node, span_of
 from headrace.sql.parser.unsupported import join_span
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.conditions import all_of
 from headrace.sql.plan.expressions import Column, Expression, Field, Schema, columns_used
 from headrace.sql.plan.joins import Join, JoinKind
-from headrace.sql.rules.join_filters import all_of
 from headrace.sql.types.type_rules import is_timestamp
 
 __all__ = ["bind_as_of", "bind_join", "time_travel"]
@@ -31,10 +32,11 @@ def bind_join(
     right: n.Node,
     other: Scope,
     join: Any,
+    on: x.Node | None,
     hints: JoinHints,
     as_of: int | None = None,
 ) -> n.Node:
-    """The join of two relations; `scope` then knows the names of both.
+    """The join of two relations by a condition; `scope` then knows the names of both.
 
     With `as_of`, the right one is looked at as it was at the time in that column of the left one.
     """
@@ -45,8 +47,7 @@ def bind_join(
     natural = str(join.args.get("method") or "").upper() == "NATURAL"
     names = [c.name for c in join.args.get("using") or ()]
     if natural:
-        names = [x for x in plan.schema.names if x in right.schema.names]
-    on = join.args.get("on")
+        names = [c for c in plan.schema.names if c in right.schema.names]
     if on is None and not names and not natural and kind is not JoinKind.INNER:
         raise context.error(f"{str(join.side).upper()} JOIN needs a condition: ON or USING", span)
     pairs = [_pair(context, scope, other, name, len(plan.schema), span) for name in names]
@@ -55,7 +56,7 @@ def bind_join(
     binder = ExpressionBinder(context, scope)
     condition: Expression | None = None
     if on is not None:
-        condition = binder.condition(expression_node(on), "ON")
+        condition = binder.condition(on, "ON")
         if getattr(condition, "value", None) is True:
             condition = None
     elif pairs:
@@ -158,6 +159,6 @@ def _merged(
             values.append(binder.named("COALESCE", left, right))
         else:
             values.append(right if kind is JoinKind.RIGHT else left)
-    scope.add_hidden(Schema(tuple(Field(x, v.type) for x, v in zip(names, values, strict=True))))
+    scope.add_hidden(Schema(tuple(Field(c, v.type) for c, v in zip(names, values, strict=True))))
     scope.merged |= {name: width + i for i, name in enumerate(names)}
     return n.Project.of(joined, (*columns, *values), [*joined.schema.names, *names])

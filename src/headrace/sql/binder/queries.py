@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
@@ -10,7 +12,7 @@ from sqlglot import exp
 from headrace.sql.binder.aggregation import Aggregation, contains_aggregate
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
-from headrace.sql.binder.grouped_over import GroupsFirst, named_values
+from headrace.sql.binder.grouped_over import GroupsFirst, group_keys, named_values
 from headrace.sql.binder.hints import QueryHints
 from headrace.sql.binder.over import bind_over, contains_over
 from headrace.sql.binder.relations import (
@@ -75,28 +77,47 @@ class QueryBinder:
         if where is not None:
             plan = self._where(plan, scope, expression_node(where.this))
         items = self._items(tree, scope)
-        if any(map(contains_subquery, items)):
-            subqueries = SubqueryBinder(self, plan, scope)
-            items = subqueries.with_values(items)
-            plan = subqueries.plan
+        names = self._names(items)
         order = order_nodes(tree.args.get("order"))
         having = tree.args.get("having")
         group = tree.args.get("group")
-        having_node = None if having is None else expression_node(having.this)
+        condition = None if having is None else expression_node(having.this)
         windows = {w.name: over_of(w) for w in tree.args.get("windows") or ()}
         values = [i.value if isinstance(i, x.Alias) else i for i in items]
-        names = self._names(items)
         state_ttl = hints.of_groups
         windowed = [*values, *self._qualify(tree, items)]
         grouped = group is not None or having is not None
         grouped = grouped or any(contains_aggregate(self.context, v) for v in windowed)
         over = any(contains_over(v) for v in windowed)
-        if grouped and over:
-            first = GroupsFirst(self.context, group)
+        nested = any(map(contains_subquery, [*windowed, *order, *group_keys(group)]))
+        nested = nested or (condition is not None and contains_subquery(condition))
+        prepared = None
+        if grouped and nested:
+            # What is grouped or aggregated is computed before; a value beside it afterwards.
+            subqueries = SubqueryBinder(self, plan, scope)
+            prepared = subqueries.with_value
+            inside: Any = partial(subqueries.inside, keys=group_keys(group))
+            windowed, order = [inside(v) for v in windowed], tuple(inside(o) for o in order)
+            condition = None if condition is None else inside(condition)
+            plan = subqueries.plan
+        if grouped and (over or nested):
+            first = GroupsFirst(self.context, group, prepared)
             windowed, order = [first(v) for v in windowed], tuple(first(o) for o in order)
             windows = {name: first(window) for name, window in windows.items()}
-            plan, scope = first.plan(plan, scope, having_node)
+            above = None
+            if condition is not None and contains_subquery(condition):
+                condition, above = None, first(condition)
+            plan, scope = first.plan(Aggregation(self.context, plan, scope, prepared), condition)
             plan = kept_for(plan, state_ttl)
+            if above is not None:
+                plan = self._where(plan, scope, above)
+            grouped = False
+        if nested:
+            subqueries = SubqueryBinder(self, plan, scope)
+            windowed = subqueries.with_values(windowed)
+            order = tuple(subqueries.with_values(order))  # type: ignore[arg-type]
+            plan = subqueries.plan
+        values = windowed[: len(values)]
         if over:
             plan, expressions = bind_over(self.context, plan, scope, windowed, windows)
             sorting = self._sort_expressions(plan, scope, order, items)
@@ -107,7 +128,7 @@ class QueryBinder:
             expressions = expressions[:count]
         elif grouped:
             aggregation = Aggregation(self.context, plan, scope)
-            plan, expressions, sorting = aggregation.bind(group, values, having_node, order, names)
+            plan, expressions, sorting = aggregation.bind(group, values, condition, order, names)
             plan = kept_for(plan, state_ttl)
         else:
             binder = ExpressionBinder(self.context, scope)
@@ -192,7 +213,7 @@ class QueryBinder:
         found: list[Expression | None] = []
         for item in order:
             node = item.value
-            by_alias = isinstance(node, x.Name) and node.parts[0] in aliases
+            by_alias = isinstance(node, x.Name) and bool(aliases.intersection(node.parts[:1]))
             by_number = isinstance(node, x.Constant)
             found.append(None if by_alias or by_number else binder.bind(node))
         return found
@@ -327,12 +348,8 @@ class QueryBinder:
         return n.SetOperation(left.schema, left, right, kind, everything)
 
 
+@dataclass(frozen=True)
 class PositionedName(x.Name):
-    """A column by its position, which a star stands for."""
+    """A column by its position, which a star or a subquery stands for."""
 
-    index: int
-
-    def __init__(self, parts: tuple[str, ...], *, index: int) -> None:
-        object.__setattr__(self, "parts", parts)
-        object.__setattr__(self, "span", None)
-        object.__setattr__(self, "index", index)
+    index: int = field(kw_only=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from headrace.common.errors import SqlError
 from headrace.sql import types as t
 from headrace.sql.binder.context import BindingContext, suggestion
 from headrace.sql.parser.syntax import Span
+from headrace.sql.plan.correlation import further_in
 from headrace.sql.plan.expressions import Call, Expression, Literal, Schema
 from headrace.sql.types.type_rules import literal_type
 
@@ -72,7 +74,18 @@ class Scope:
         return None
 
     def resolve(self, parts: tuple[str, ...], span: Span | None) -> Expression:
-        """A column by name, and fields of rows behind it."""
+        """A column by name, and fields of rows behind it; perhaps one of the outer query."""
+        if self.context.outer is None:
+            return self._resolve(parts, span)
+        try:
+            return self._resolve(parts, span)
+        except SqlError as error:
+            try:
+                return further_in(self.context.outer.resolve(parts, span))
+            except SqlError:
+                raise error from None
+
+    def _resolve(self, parts: tuple[str, ...], span: Span | None) -> Expression:
         for length in range(1, len(parts)):
             relation = self._relation(parts[:length])
             if relation is not None:

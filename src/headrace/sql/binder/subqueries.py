@@ -1,4 +1,8 @@
-"""Binds subqueries in expressions: IN and EXISTS become semi-joins, values become columns."""
+"""Binds subqueries in expressions: what they say of an outer row comes to it by a join.
+
+IN and EXISTS that a row has to fulfil are SEMI and ANTI joins. Everywhere else a subquery is a
+value: that of an aggregate without groups, which a LEFT join brings to the outer rows.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +10,34 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlglot import exp
-
-from headrace.common.errors import SqlError
-from headrace.sql.binder.aggregation import contains_aggregate, parts_of
+from headrace.sql import types as t
+from headrace.sql.binder.aggregation import aggregate_of, parts_of
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.parser import syntax as x
-from headrace.sql.parser.from_ast import expression_node
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.expressions import Expression, Field, Schema, place_of
-from headrace.sql.plan.joins import ScalarJoin, SemiJoin
+from headrace.sql.plan.conditions import all_of
+from headrace.sql.plan.correlation import Separated, empty_row, further_in, outward, separated
+from headrace.sql.plan.expressions import (
+    AggregateCall,
+    Call,
+    Expression,
+    Field,
+    Literal,
+    Schema,
+    shifted,
+)
+from headrace.sql.plan.joins import Join, JoinKind
 
 if TYPE_CHECKING:
     from headrace.sql.binder.queries import QueryBinder
 
-_CLAUSES = ("group", "having", "order", "limit", "offset", "distinct", "windows", "with_")
-
-Pair = tuple[Expression, Expression]
-"""A value of the outer row, and the one of the inner row that equals it."""
+_OPPOSITE = {
+    "GREATER_THAN": "LESS_THAN_OR_EQUAL",
+    "GREATER_THAN_OR_EQUAL": "LESS_THAN",
+    "LESS_THAN": "GREATER_THAN_OR_EQUAL",
+    "LESS_THAN_OR_EQUAL": "GREATER_THAN",
+}
 
 
 def conjuncts(node: x.Node) -> Iterator[x.Node]:
@@ -58,153 +71,239 @@ def replaced(node: x.Node, change: Callable[[x.Node], x.Node | None]) -> x.Node:
 
 
 class SubqueryBinder:
-    """Adds to the plan of FROM what the subqueries of a SELECT need."""
+    """Adds to a plan what the subqueries of expressions over it need."""
 
     def __init__(self, queries: QueryBinder, plan: n.Node, scope: Scope) -> None:
         self.queries = queries
         self.context = queries.context
         self.plan = plan
         self.scope = scope
+        self._binder = ExpressionBinder(self.context, scope)
+        self._known: list[tuple[x.Subquery, x.Node]] = []
 
     def semi_join(self, node: x.Node) -> bool:
-        """Adds a condition that is IN or EXISTS, perhaps with NOT; False if it is none."""
-        anti = isinstance(node, x.Apply) and node.function == "NOT"
-        inner = node.args[0] if isinstance(node, x.Apply) and anti else node
-        if not isinstance(inner, x.Subquery) or inner.kind == "scalar":
+        """Adds a condition that is IN or EXISTS, perhaps with NOT; False if it is a value."""
+        negated = isinstance(node, x.Apply) and node.function == "NOT"
+        inner = node.args[0] if isinstance(node, x.Apply) and negated else node
+        if not isinstance(inner, x.Subquery) or inner.kind not in ("in", "exists"):
             return False
-        right, pairs = self._bound(inner)
-        nullable = any(o.type.is_nullable or i.type.is_nullable for o, i in pairs)
-        null_aware = anti and inner.kind == "in" and nullable
-        if null_aware and len(pairs) > 1:
-            raise self.context.error(
-                "NOT IN with more than one value, or with values of the outer query, is supported "
-                "for columns that are NOT NULL; use NOT EXISTS",
-                inner.span,
-            )
-        self._add(right, pairs, anti, null_aware)
+        plan = self._bound(inner)
+        if inner.kind == "in":
+            pairs = self._pairs(inner, plan)
+            if negated and any(_nullable(p) for p in pairs):
+                return False
+            plan = n.Filter.of(plan, _known(all_of(self._equalities(pairs))))
+        elif empty_row(plan) is not None:
+            return False
+        self._join(self._separated(plan, inner), JoinKind.ANTI if negated else JoinKind.SEMI)
         return True
 
     def with_values(self, nodes: Sequence[x.Node]) -> list[x.Node]:
-        """Expressions whose scalar subqueries are columns, which the plan has now."""
-        return [replaced(node, self._value) for node in nodes]
+        """Expressions whose subqueries are columns, which the plan has now."""
+        return [self.with_value(node) for node in nodes]
+
+    def with_value(self, node: x.Node) -> x.Node:
+        """An expression whose subqueries are columns; a subquery that comes again is the same."""
+        return replaced(node, self._value)
+
+    def inside(self, node: x.Node, keys: Sequence[x.Node]) -> x.Node:
+        """An expression of a query with groups: what is grouped or aggregated has its columns."""
+
+        def change(part: x.Node) -> x.Node | None:
+            below = part in keys or aggregate_of(self.context, part) is not None
+            return self.with_value(part) if below else None
+
+        return replaced(node, change)
 
     def _value(self, node: x.Node) -> x.Node | None:
         from headrace.sql.binder.queries import PositionedName
 
         if not isinstance(node, x.Subquery):
             return None
-        if node.kind != "scalar":
+        known = next((name for found, name in self._known if found == node), None)
+        if known is not None:
+            return known
+        value = getattr(self, f"_{node.kind}_value")(node, self._bound(node))
+        width = len(self.scope.schema)
+        columns = self.plan.schema.columns()[:width]
+        names = self.plan.schema.names[:width]
+        self.plan = n.Project.of(self.plan, [*columns, value], [*names, f"$value{width}"])
+        self.scope.add_hidden(Schema((self.plan.schema[width],)))
+        name = PositionedName((), index=width)
+        self._known.append((node, name))
+        return name
+
+    def _scalar_value(self, node: x.Subquery, plan: n.Node) -> Expression:
+        if len(plan.schema) != 1:
             raise self.context.error(
-                f"{node.kind.upper()} with a subquery is supported in WHERE, where AND joins it "
-                "with other conditions",
+                f"a subquery as a value has one column, not {len(plan.schema)}", node.span
+            )
+        if empty_row(plan) is None:
+            plan = self._aggregated(plan, ("SINGLE_VALUE", 0))
+        (value,) = self._values(plan, node)
+        return value
+
+    def _exists_value(self, node: x.Subquery, plan: n.Node) -> Expression:
+        if empty_row(plan) is not None:
+            return Literal(t.BooleanType(False), True)
+        return self._is_there(plan, node)
+
+    def _in_value(self, node: x.Subquery, plan: n.Node) -> Expression:
+        """TRUE if a row is equal, NULL if one might be."""
+        pairs = self._pairs(node, plan)
+        equal = _known(all_of(self._equalities(pairs)))
+        found = self._is_there(n.Filter.of(plan, equal), node)
+        if not any(_nullable(p) for p in pairs):
+            return found
+        if len(pairs) > 1:
+            perhaps = [self._perhaps(*pair) for pair in pairs]
+            unknown = self._is_there(n.Filter.of(plan, _known(all_of(perhaps))), node)
+        else:
+            ((outer, _),) = pairs
+            everything, nulls = self._counts(plan, node)
+            missing = self._call("IS_NULL", self._own(outer))
+            unknown = self._call("AND", everything, self._call("OR", missing, nulls))
+        return self._case((found, _TRUE), (unknown, _UNKNOWN), otherwise=_FALSE)
+
+    def _all_value(self, node: x.Subquery, plan: n.Node) -> Expression:
+        """`x > ALL (...)`: the greatest or least value decides, unless there is a NULL."""
+        ((outer, _),) = self._pairs(node, plan)
+        largest = node.comparison.startswith("GREATER")
+        extreme = self._aggregated(plan, ("MAX" if largest else "MIN", 0))
+        (bound,) = self._values(extreme, node)
+        everything, nulls = self._counts(plan, node)
+        holds = self._call(node.comparison, self._own(outer), bound)
+        fails = self._call("NOT", holds)
+        return self._case(
+            (self._call("NOT", everything), _TRUE),
+            (fails, _FALSE),
+            (nulls, _UNKNOWN),
+            otherwise=holds,
+        )
+
+    def _any_value(self, node: x.Subquery, plan: n.Node) -> Expression:
+        opposite = replace(node, comparison=_OPPOSITE[node.comparison])
+        return self._call("NOT", self._all_value(opposite, plan))
+
+    # Parts of values.
+
+    def _counts(self, plan: n.Node, node: x.Subquery) -> tuple[Expression, Expression]:
+        """Whether there is a row, and whether there is one whose first column is NULL."""
+        counted = self._aggregated(plan, ("COUNT", None), ("COUNT", 0))
+        rows, values = self._values(counted, node)
+        zero = Literal(t.BigIntType(False), 0)
+        there = self._call("GREATER_THAN", rows, zero)
+        return there, self._call("LESS_THAN", values, rows)
+
+    def _is_there(self, plan: n.Node, node: x.Subquery) -> Expression:
+        (count,) = self._values(self._aggregated(plan, ("COUNT", None)), node)
+        return self._call("GREATER_THAN", count, Literal(t.BigIntType(False), 0))
+
+    def _values(self, plan: n.Node, node: x.Subquery) -> list[Expression]:
+        """The columns of an aggregate without groups, beside the outer rows."""
+        found = self._separated(plan, node)
+        defaults = found.empty or ()
+        right = found.plan
+        count, width = len(right.schema), len(self.plan.schema)
+        if any(not _is_null(d) for d in defaults):
+            there = [*right.schema.columns(), _TRUE]
+            right = n.Project.of(right, there, [*right.schema.names, "$there"])
+        self._join(replace(found, plan=right), JoinKind.LEFT)
+        schema = self.plan.schema
+        values: list[Expression] = [schema.column(width + i) for i in range(len(plan.schema))]
+        for place, default in enumerate(defaults):
+            if not _is_null(default):
+                missing = self._call("IS_NULL", schema.column(width + count))
+                values[place] = self._case((missing, outward(default)), otherwise=values[place])
+        return values
+
+    def _aggregated(self, plan: n.Node, *calls: tuple[str, int | None]) -> n.Node:
+        made = []
+        for number, (name, column) in enumerate(calls):
+            function = self.context.registry.find(name)
+            assert function is not None
+            args = () if column is None else (column,)
+            types = tuple(plan.schema[i].type for i in args)
+            _, result = function.bind(list(types))  # type: ignore[misc]
+            made.append(AggregateCall(function, args, result, f"${number}", arg_types=types))
+        schema = Schema(tuple(Field(c.name, c.type) for c in made))
+        return n.Aggregate(schema, plan, (), tuple(made))
+
+    def _call(self, name: str, *args: Expression) -> Expression:
+        return self._binder.named(name, *args)
+
+    def _case(self, *branches: tuple[Expression, Expression], otherwise: Expression) -> Expression:
+        results = [*(r for _, r in branches), otherwise]
+        nullable = any(r.type.is_nullable for r in results)
+        type_ = otherwise.type.with_nullable(nullable)
+        args = [a for branch in branches for a in branch]
+        return Call(type_, self.context.registry.find("CASE"), (*args, otherwise))
+
+    # Subqueries and outer rows.
+
+    def _bound(self, node: x.Subquery) -> n.Node:
+        """The plan of a subquery, which knows the names of the outer query."""
+        from headrace.sql.binder.queries import QueryBinder
+
+        context = replace(self.context, outer=self.scope)
+        return QueryBinder(context, self.queries.known).bind(node.query)
+
+    def _pairs(self, node: x.Subquery, plan: n.Node) -> list[tuple[Expression, Expression]]:
+        """Values of the outer row, as the subquery sees them, and what they are compared with."""
+        assert node.value is not None
+        is_row = isinstance(node.value, x.Apply) and node.value.function == "ROW"
+        values = node.value.args if is_row else (node.value,)  # type: ignore[attr-defined]
+        if len(values) != len(plan.schema):
+            raise self.context.error(
+                f"the subquery of IN has {len(plan.schema)} columns, but {len(values)} are "
+                "compared",
                 node.span,
             )
-        right = self.queries.bind(node.query)
-        if len(right.schema) != 1:
+        outer = [further_in(self._binder.bind(self.with_value(v))) for v in values]
+        pairs = []
+        for value, column in zip(outer, plan.schema.columns(), strict=True):
+            equal = self._binder.named("EQUALS", value, column, span=node.span)
+            pairs.append((equal.children[0], equal.children[1]))
+        return pairs
+
+    def _equalities(self, pairs: Sequence[tuple[Expression, Expression]]) -> list[Expression]:
+        return [self._call("EQUALS", inner, outer) for outer, inner in pairs]
+
+    def _perhaps(self, outer: Expression, inner: Expression) -> Expression:
+        nulls = [self._call("IS_NULL", e) for e in (outer, inner) if e.type.is_nullable]
+        return self._call("OR", self._call("EQUALS", inner, outer), *nulls)
+
+    def _own(self, e: Expression) -> Expression:
+        """An expression of the subquery's outer columns over those of the plan."""
+        return outward(e, lambda c: self.plan.schema.column(c.index))
+
+    def _separated(self, plan: n.Node, node: x.Subquery) -> Separated:
+        try:
+            return separated(plan, self.plan)
+        except NotImplementedError as error:
+            name = type(error.args[0]).__name__
             raise self.context.error(
-                f"a subquery as a value has one column, not {len(right.schema)}", node.span
-            )
-        index = len(self.plan.schema)
-        value = Field(f"$scalar{index}", right.schema[0].type.nullable())
-        self.plan = ScalarJoin(Schema((*self.plan.schema, value)), self.plan, right)
-        self.scope.add_hidden(Schema((value,)))
-        return PositionedName((), index=index)
+                f"a subquery cannot compare with the outer query below {name}", node.span
+            ) from None
 
-    # IN and EXISTS.
-
-    def _bound(self, node: x.Subquery) -> tuple[n.Node, list[Pair]]:
-        """The plan of the subquery, and what of it has to equal what of the outer row."""
-        outer = ExpressionBinder(self.context, self.scope)
-        values: tuple[x.Node, ...] = ()
-        if node.kind == "in":
-            assert node.value is not None
-            is_row = isinstance(node.value, x.Apply) and node.value.function == "ROW"
-            values = node.value.args if is_row else (node.value,)  # type: ignore[attr-defined]
-        correlated = self._correlated(node.query, outer)
-        if correlated is None:
-            right = self.queries.bind(node.query)
-            found: list[Expression] = list(right.schema.columns())
-            pairs: list[Pair] = []
-        else:
-            right, pairs, found = correlated
-        if node.kind == "in":
-            if len(values) != len(found):
-                raise self.context.error(
-                    f"the subquery of IN has {len(found)} columns, but {len(values)} are compared",
-                    node.span,
-                )
-            pairs = [*pairs, *zip((outer.bind(v) for v in values), found, strict=True)]
-        return right, [self._comparable(outer, o, i, node.span) for o, i in pairs]
-
-    def _comparable(
-        self, binder: ExpressionBinder, outer: Expression, inner: Expression, span: x.Span | None
-    ) -> Pair:
-        equal = binder.named("EQUALS", outer, inner, span=span)
-        left, right = equal.children
-        return left, right
-
-    def _correlated(
-        self, tree: Any, outer: ExpressionBinder
-    ) -> tuple[n.Node, list[Pair], list[Expression]] | None:
-        """A subquery whose WHERE compares with the outer row; None if it is one by itself."""
-        where = tree.args.get("where") if isinstance(tree, exp.Select) else None
-        if where is None:
-            return None
-        plan, scope = self.queries._from(tree)
-        inner = ExpressionBinder(self.context, scope)
-        pairs: list[Pair] = []
-        conditions: list[Expression] = []
-        for part in conjuncts(expression_node(where.this)):
-            if contains_subquery(part):
-                return None
-            try:
-                conditions.append(inner.bind(part))
-            except SqlError as error:
-                pair = self._pair(part, inner, outer)
-                if pair is None:
-                    raise error
-                pairs.append(pair)
-        if not pairs:
-            return None
-        items = [expression_node(e) for e in tree.expressions]
-        grouped = any(tree.args.get(c) for c in _CLAUSES) or any(
-            contains_aggregate(self.context, i) for i in items
-        )
-        if grouped:
-            raise self.context.error(
-                "a subquery that compares with the outer query can have FROM and WHERE only; "
-                "others need joins, which are not supported yet"
-            )
-        for condition in conditions:
-            plan = n.Filter.of(plan, condition)
-        stars = any(isinstance(i, x.Star) for i in items)
-        return plan, pairs, [] if stars else [inner.bind(i) for i in items]
-
-    def _pair(self, node: x.Node, inner: ExpressionBinder, outer: ExpressionBinder) -> Pair | None:
-        """The two sides of an equality between the subquery and the outer query."""
-        if not isinstance(node, x.Apply) or node.function != "EQUALS":
-            return None
-        for near, far in (node.args, node.args[::-1]):
-            try:
-                return outer.bind(far), inner.bind(near)
-            except SqlError:
-                continue
-        return None
-
-    def _add(self, right: n.Node, pairs: list[Pair], anti: bool, null_aware: bool) -> None:
+    def _join(self, found: Separated, kind: JoinKind) -> None:
         width = len(self.plan.schema)
-        left_columns = list(self.plan.schema.columns())
-        left_keys = tuple(place_of(left_columns, o) for o, _ in pairs)
-        keys = n.Project.of(right, [i for _, i in pairs], [f"$k{i}" for i in range(len(pairs))])
-        names = self.plan.schema.names
-        left = self.plan
-        if len(left_columns) > width:
-            names = [*names, *(f"$f{i}" for i in range(width, len(left_columns)))]
-            left = n.Project.of(left, left_columns, names)
-        joined = SemiJoin(
-            left.schema, left, keys, left_keys, tuple(range(len(pairs))), anti, null_aware
-        )
-        self.plan = joined
-        if len(left_columns) > width:
-            columns = joined.schema.columns()[:width]
-            self.plan = n.Project.of(joined, columns, names[:width])
+        conditions = [self._own(shifted(c, lambda i: i + width)) for c in found.conditions]
+        self.plan = Join.of(self.plan, found.plan, kind, all_of(conditions))
+
+
+_TRUE = Literal(t.BooleanType(False), True)
+_FALSE = Literal(t.BooleanType(False), False)
+_UNKNOWN = Literal(t.BooleanType(), None)
+
+
+def _known(condition: Expression | None) -> Expression:
+    return _TRUE if condition is None else condition
+
+
+def _nullable(pair: tuple[Expression, Expression]) -> bool:
+    return any(e.type.is_nullable for e in pair)
+
+
+def _is_null(e: Expression) -> bool:
+    return isinstance(e, Literal) and e.value is None

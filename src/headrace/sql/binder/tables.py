@@ -15,6 +15,7 @@ from headrace.sql.binder.group_windows import duration_of, window_fields
 from headrace.sql.binder.hints import QueryHints
 from headrace.sql.binder.joins import bind_as_of, bind_join, time_travel
 from headrace.sql.binder.scope import Scope
+from headrace.sql.binder.subqueries import SubqueryBinder, contains_subquery
 from headrace.sql.parser import syntax as x
 from headrace.sql.parser.dialect import NamedArgument, TableArgument
 from headrace.sql.parser.from_ast import expression_node, span_of
@@ -72,7 +73,14 @@ class TableBinder:
         hints = self._hints.of_join(scope, right)
         version = join.this.args.get("version")
         as_of = None if version is None else bind_as_of(self.context, scope, version)
-        return bind_join(self.context, plan, scope, other, right, join, hints, as_of)
+        on = join.args.get("on")
+        condition = None if on is None else expression_node(on)
+        if condition is not None and contains_subquery(condition):
+            # A value of its own stands beside the rows of the left side.
+            subqueries = SubqueryBinder(self.queries, plan, scope)
+            condition = subqueries.with_value(condition)
+            plan = subqueries.plan
+        return bind_join(self.context, plan, scope, other, right, join, condition, hints, as_of)
 
     def bind(self, tree: Any) -> tuple[n.Node, str | None]:
         plan, name, _ = self._relation(tree)

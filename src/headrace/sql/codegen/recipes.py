@@ -127,6 +127,13 @@ def _ordered_values(p: Place, pick: str) -> Recipe:
     return Recipe(initial, add, remove, merge, f"({pick.format(a)} if {a} else None)")
 
 
+def _single(p: Place, retracts: bool) -> Recipe:
+    """The only value; NULL is one as well. A change may bring the new one before the old goes."""
+    initial, add, remove, merge = counted_values(p)
+    value = f"{p.writer.reference('containers:only_value')}({p.slot()})"
+    return Recipe(initial, add, remove, merge, value, nulls=True)
+
+
 def _joined(p: Place, retracts: bool) -> Recipe:
     a, b = p.slot(), p.slot(of="b")
     separator = p.writer.constant(p.call.constants[0] if p.call.constants else ",")
@@ -274,7 +281,7 @@ RECIPES: dict[str, Callable[[Place, bool], Recipe]] = {
     "MAX": _extreme(">", "max"),
     "FIRST_VALUE": _first,
     "LAST_VALUE": _last,
-    "SINGLE_VALUE": _last,
+    "SINGLE_VALUE": _single,
     "LISTAGG": _joined,
     "COLLECT": _collect,
     "ARRAY_AGG": _array,

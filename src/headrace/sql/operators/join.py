@@ -12,7 +12,7 @@ from headrace.sql.operators.base import (
     OpenedCode,
     RowOperator,
 )
-from headrace.sql.operators.semi_join import Counts, add, as_changes
+from headrace.sql.operators.counts import Counts, add, as_changes
 from headrace.sql.operators.specs import JoinSpec
 
 Row = tuple[Any, ...]
@@ -62,7 +62,8 @@ class JoinOperator(NetChangeOperator):
     of the epoch, the pairs that are new are `L * r + l * (R + r)`: each pair is looked at once,
     and a pair that came and went is none. A row that is kept without a partner is NULL on the
     other side. With a further condition it is known of each such row how many partners it has, so
-    that nothing but the new pairs has to be looked at.
+    that nothing but the new pairs has to be looked at. An ANTI join has no pairs, only the rows
+    without a partner; a SEMI join has all other rows.
     """
 
     def __init__(self, spec: JoinSpec) -> None:
@@ -73,6 +74,10 @@ class JoinOperator(NetChangeOperator):
         self._without_key: tuple[Counts, Counts] = ({}, {})
         self._condition: PairCondition | None = None
         self._nulls = tuple((None,) * side.width for side in (spec.right, spec.left))
+        self._pairs = spec.partner is None
+        self._lonely = (spec.left.outer or not self._pairs, spec.right.outer)
+        if not self._pairs:
+            self._nulls = ((), ())
 
     def open(self) -> None:
         named = tuple(zip(("left", "right"), self._sides, strict=True))
@@ -81,8 +86,8 @@ class JoinOperator(NetChangeOperator):
         if self._spec.condition is not None:
             self._condition = PairCondition(self._spec.condition, self)
             self._partners = [
-                self.value_state(f"{name}-partners", side.ttl_ms) if side.outer else None
-                for name, side in named
+                self.value_state(f"{name}-partners", side.ttl_ms) if lonely else None
+                for (name, side), lonely in zip(named, self._lonely, strict=True)
             ]
 
     def close(self) -> None:
@@ -133,15 +138,28 @@ class JoinOperator(NetChangeOperator):
     def _join_all(self, sides: Sides, changes: Sides, result: Counts) -> None:
         """Equal keys are all that a pair needs."""
         had = tuple(map(bool, sides))
-        multiply(result, sides[0], changes[1])
+        if self._pairs:
+            multiply(result, sides[0], changes[1])
         change_rows(sides[1], changes[1])
-        multiply(result, changes[0], sides[1])
+        if self._pairs:
+            multiply(result, changes[0], sides[1])
         change_rows(sides[0], changes[0])
-        for index, side in enumerate(self._sides):
-            if side.outer:
+        for index, lonely in enumerate(self._lonely):
+            if lonely:
                 others = had[1 - index], bool(sides[1 - index])
-                for row, change in _alone(sides[index], changes[index], *others):
-                    add(result, self._padded(index, row), change)
+                alone = _alone(sides[index], changes[index], *others)
+                self._add_alone(result, index, alone, changes[index])
+
+    def _add_alone(
+        self, result: Counts, index: int, alone: Iterator[tuple[Row, int]], changes: Counts
+    ) -> None:
+        """What rows without a partner are for the result; a SEMI join has those with one."""
+        semi = bool(self._spec.partner)
+        if semi:
+            for row, change in changes.items():
+                add(result, row, change)
+        for row, change in alone:
+            add(result, self._padded(index, row), -change if semi else change)
 
     def _join_some(self, sides: Sides, changes: Sides, result: Counts) -> None:
         """Pairs have to fulfil a condition as well."""
@@ -153,21 +171,24 @@ class JoinOperator(NetChangeOperator):
         new = [(a, b) for a in left_changes for b in rights]
         true = self._condition.fulfilled([(*a, *b) for a, b in chain(old, new)])
         for a, b in compress(old, true):
-            add(result, (*a, *b), left[a] * right_changes[b])
+            if self._pairs:
+                add(result, (*a, *b), left[a] * right_changes[b])
             known[0].met(a, right_changes[b])
             if b not in right:
                 known[1].met(b, left[a])
         change_rows(right, right_changes)
         for a, b in compress(new, true[len(old) :]):
             times = right.get(b, 0)
-            add(result, (*a, *b), left_changes[a] * times)
+            if self._pairs:
+                add(result, (*a, *b), left_changes[a] * times)
             known[1].met(b, left_changes[a])
             if a not in left:
                 known[0].met(a, times)
         change_rows(left, left_changes)
-        for index, partners in enumerate(known):
-            for row, change in partners.alone(sides[index], changes[index]):
-                add(result, self._padded(index, row), change)
+        for index, (partners, lonely) in enumerate(zip(known, self._lonely, strict=True)):
+            if lonely:
+                alone = partners.alone(sides[index], changes[index])
+                self._add_alone(result, index, alone, changes[index])
 
     def _padded(self, index: int, row: Row) -> Row:
         nulls = self._nulls[index]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.sql.operators.base import NetChangeOperator
+from headrace.sql.operators.counts import Counts, add, as_changes
 from headrace.sql.operators.join import (
     PairCondition,
     Row,
@@ -15,7 +16,6 @@ from headrace.sql.operators.join import (
     packed,
     unpacked,
 )
-from headrace.sql.operators.semi_join import Counts, add, as_changes
 from headrace.sql.operators.specs import MultiJoinSpec
 
 

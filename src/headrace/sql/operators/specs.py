@@ -478,6 +478,7 @@ class JoinSpec(OperatorSpec):
         condition: Keeps the pairs that fulfil more than equal keys.
         changelog: Whether rows that come out end with their kind.
         emission: When results come out.
+        partner: If rows of the left side alone come out, whether those with or without a partner.
     """
 
     left: JoinSide
@@ -486,6 +487,7 @@ class JoinSpec(OperatorSpec):
     condition: GeneratedCode | None = None
     changelog: bool = True
     emission: Emission = Emission.NET_CHANGE
+    partner: bool | None = None
 
     kind: ClassVar[str] = "Join"
     operator: ClassVar[str] = f"{_PACKAGE}.join:JoinOperator"
@@ -588,39 +590,6 @@ class WindowJoinSpec(OperatorSpec):
 
     kind: ClassVar[str] = "WindowJoin"
     operator: ClassVar[str] = f"{_PACKAGE}.window_join:WindowJoinOperator"
-
-
-@dataclass(frozen=True)
-class SemiJoinSpec(OperatorSpec):
-    """IN and EXISTS, or with `anti` their opposites; rows have their kind if `changelog`."""
-
-    left_keys: tuple[int, ...]
-    anti: bool
-    changelog: bool
-    emission: Emission = Emission.NET_CHANGE
-    ttl_ms: int = 0
-
-    kind: ClassVar[str] = "SemiJoin"
-    operator: ClassVar[str] = f"{_PACKAGE}.semi_join:SemiJoinOperator"
-
-
-@dataclass(frozen=True)
-class NotInSpec(SemiJoinSpec):
-    """NOT IN where there may be NULL."""
-
-    kind: ClassVar[str] = "NotIn"
-    operator: ClassVar[str] = f"{_PACKAGE}.semi_join:NotInOperator"
-
-
-@dataclass(frozen=True)
-class ScalarJoinSpec(OperatorSpec):
-    """Adds the value of a subquery to all rows."""
-
-    emission: Emission = Emission.NET_CHANGE
-    ttl_ms: int = 0
-
-    kind: ClassVar[str] = "ScalarJoin"
-    operator: ClassVar[str] = f"{_PACKAGE}.semi_join:ScalarJoinOperator"
 
 
 @dataclass(frozen=True)

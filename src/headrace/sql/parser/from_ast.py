@@ -91,6 +91,8 @@ def _apply(name: Any, node: Any, *args: Any) -> x.Node:
 
 
 def _binary(node: Any) -> x.Node:
+    if isinstance(node.expression, exp.Any | exp.All):
+        return _quantified(node)
     return _unless_negated(node, _apply(_BINARY[type(node)], node, node.this, node.expression))
 
 
@@ -248,6 +250,21 @@ def _in(node: Any) -> x.Node:
         return x.Subquery("in", inner, value, span=span_of(node))
     items = tuple(expression_node(i) for i in node.expressions)
     return x.Apply("IN", (value, *items), span=span_of(node))
+
+
+def _quantified(node: Any) -> x.Node:
+    """A comparison with ANY or ALL rows of a query; those for equality are IN and NOT IN."""
+    query = node.expression.this
+    inner = query.this if isinstance(query, exp.Subquery) else query
+    kind = "all" if isinstance(node.expression, exp.All) else "any"
+    comparison, value, span = _BINARY[type(node)], expression_node(node.this), span_of(node)
+    if (kind, comparison) == ("any", "EQUALS"):
+        return x.Subquery("in", inner, value, span=span)
+    if (kind, comparison) == ("all", "NOT_EQUALS"):
+        return x.Apply("NOT", (x.Subquery("in", inner, value, span=span),), span=span)
+    if not comparison.startswith(("LESS", "GREATER")) or not isinstance(inner, exp.Query):
+        raise SqlError(f"{kind.upper()} takes a comparison with a subquery here")
+    return x.Subquery(kind, inner, value, comparison, span=span)
 
 
 def _not(node: Any) -> x.Node:

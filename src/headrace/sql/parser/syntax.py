@@ -88,11 +88,15 @@ class Alias(Node):
 
 @dataclass(frozen=True)
 class Subquery(Node):
-    """A query inside an expression: `kind` is `scalar`, `in` or `exists`."""
+    """A query inside an expression: `kind` is `scalar`, `in`, `exists`, `any` or `all`.
+
+    What is compared with its rows is `value`; ANY and ALL do it by the function `comparison`.
+    """
 
     kind: str
     query: Any
     value: Node | None = None
+    comparison: str = ""
 
 
 @dataclass(frozen=True)

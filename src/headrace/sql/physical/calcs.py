@@ -8,8 +8,8 @@ from dataclasses import replace
 from headrace.sql.physical.nodes import Calc
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.conditions import conjuncts
 from headrace.sql.plan.expressions import Column, Expression
-from headrace.sql.rules.join_filters import conjuncts
 
 __all__ = ["calcs"]
 

@@ -7,7 +7,7 @@ from headrace.sql.physical.nodes import Distribution, Exchange
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import TimeAttribute
-from headrace.sql.plan.joins import Join, MultiJoin, ScalarJoin, SemiJoin
+from headrace.sql.plan.joins import Join, MultiJoin
 from headrace.sql.plan.lookups import LookupJoin
 from headrace.sql.plan.match import Match
 
@@ -49,12 +49,10 @@ def required(node: n.Node, settings: PlanSettings) -> tuple[Required, ...]:
         return _by(tuple(range(len(node.schema)))) * 2
     if isinstance(node, LookupJoin):
         return () if node.kept_by is None else _by(node.kept_by)
-    if isinstance(node, Join) or (isinstance(node, SemiJoin) and not node.null_aware):
+    if isinstance(node, Join):
         return (*_by(node.left_keys), *_by(node.right_keys))
     if isinstance(node, MultiJoin):
         return tuple((Distribution.HASH, key) for key in node.keys)
-    if isinstance(node, SemiJoin | ScalarJoin):
-        return _by(()) * 2
     return ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace.sql.physical.nodes import HashableRows
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.joins import Join, MultiJoin, ScalarJoin, SemiJoin
+from headrace.sql.plan.joins import Join, MultiJoin
 from headrace.sql.plan.key_checks import has_no_hash
 
 __all__ = ["hashable_rows"]
@@ -13,7 +13,7 @@ __all__ = ["hashable_rows"]
 
 def hashable_rows(node: n.Node, settings: PlanSettings) -> n.Node:
     """Joins that keep rows count how often each is there."""
-    if not isinstance(node, Join | MultiJoin | SemiJoin | ScalarJoin):
+    if not isinstance(node, Join | MultiJoin):
         return node
     return node.with_inputs([_hashable(i) for i in node.inputs])
 

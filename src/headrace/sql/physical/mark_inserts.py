@@ -6,7 +6,6 @@ from headrace.sql.physical.nodes import MarkInserts
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
-from headrace.sql.plan.joins import ScalarJoin, SemiJoin, WindowSemiJoin
 
 __all__ = ["mark_inserts"]
 
@@ -17,8 +16,8 @@ def mark_inserts(node: n.Node, settings: PlanSettings) -> n.Node:
     In batch mode nothing changes, so that no row has a kind.
     """
     mixed = isinstance(node, n.Union) and not is_append_only(node)
-    always = isinstance(node, n.SetOperation | SemiJoin | ScalarJoin)
-    if settings.batch or not (mixed or always) or isinstance(node, WindowSemiJoin):
+    always = isinstance(node, n.SetOperation)
+    if settings.batch or not (mixed or always):
         return node
     return node.with_inputs(
         [MarkInserts(i.schema, i) if is_append_only(i) else i for i in node.inputs]

@@ -8,11 +8,8 @@ from headrace.sql.plan.joins import (
     Join,
     JoinKind,
     MultiJoin,
-    ScalarJoin,
-    SemiJoin,
     TemporalJoin,
     WindowJoin,
-    WindowSemiJoin,
 )
 
 __all__ = ["is_append_only"]
@@ -32,18 +29,14 @@ def is_append_only(node: n.Node, marked: bool = True) -> bool:
         return bool(getattr(node.source, "append_only", True))
     if isinstance(node, n.Aggregate | n.SetOperation):
         return False
-    if isinstance(node, IntervalJoin | WindowJoin | WindowSemiJoin):
+    if isinstance(node, IntervalJoin | WindowJoin):
         return True
     if isinstance(node, TemporalJoin):
         return is_append_only(node.left)
-    if isinstance(node, Join) and node.kind is not JoinKind.INNER:
+    if isinstance(node, Join) and node.kind not in (JoinKind.INNER, JoinKind.SEMI):
         return False
     if isinstance(node, MultiJoin) and JoinKind.LEFT in node.kinds:
         return False
-    if isinstance(node, ScalarJoin):
-        return False
-    if isinstance(node, SemiJoin):
-        return not node.anti and all(is_append_only(i, marked=False) for i in node.inputs)
     if isinstance(node, n.Rank):
         return node.window is not None
     if isinstance(node, n.Limit):

@@ -1,4 +1,4 @@
-"""Nodes that bring two relations together: joins, and what subqueries become."""
+"""Nodes that bring two relations together."""
 
 from __future__ import annotations
 
@@ -15,13 +15,10 @@ __all__ = [
     "Join",
     "JoinKind",
     "MultiJoin",
-    "ScalarJoin",
-    "SemiJoin",
     "TemporalJoin",
     "TimeBounds",
     "UniqueKey",
     "WindowJoin",
-    "WindowSemiJoin",
 ]
 
 
@@ -32,10 +29,19 @@ class JoinKind(Enum):
     LEFT = "LeftOuterJoin"
     RIGHT = "RightOuterJoin"
     FULL = "FullOuterJoin"
+    SEMI = "LeftSemiJoin"
+    """Rows of the left side that have a partner, each once."""
+    ANTI = "LeftAntiJoin"
+    """Rows of the left side that have none."""
+
+    @property
+    def left_only(self) -> bool:
+        """Whether the columns of the right side do not come out."""
+        return self in (JoinKind.SEMI, JoinKind.ANTI)
 
     @property
     def keeps_left(self) -> bool:
-        return self in (JoinKind.LEFT, JoinKind.FULL)
+        return self in (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI)
 
     @property
     def keeps_right(self) -> bool:
@@ -53,6 +59,8 @@ class UniqueKey(Enum):
 @dataclass(frozen=True, eq=False)
 class Join(TwoInputs):
     """Rows of two relations that belong together: the columns of the left, then of the right one.
+
+    A SEMI or ANTI join has the columns of the left one alone.
 
     Attributes:
         kind: Which rows without a partner stay.
@@ -77,17 +85,28 @@ class Join(TwoInputs):
     @staticmethod
     def of(left: Node, right: Node, kind: JoinKind, condition: Expression | None) -> Join:
         """A join; columns of a side whose rows may be missing may be NULL."""
-        found: list[Field] = []
-        taken: set[str] = set()
-        for side, may_miss in ((left, kind.keeps_right), (right, kind.keeps_left)):
-            for f in side.schema:
-                name = _unique(f.name, taken)
-                found.append(Field(name, f.type.nullable() if may_miss else f.type, f.time))
-        return Join(Schema(tuple(found)), left, right, kind, condition)
+        found = _pair_fields(left, right, kind)
+        shown = found[: len(left.schema)] if kind.left_only else found
+        return Join(Schema(shown), left, right, kind, condition)
 
     def temporal(self, as_of: int) -> TemporalJoin:
         """The same, with the right relation as it was at the time in a column of the left one."""
         return TemporalJoin(**{f.name: getattr(self, f.name) for f in fields(self)}, as_of=as_of)
+
+    @property
+    def pair_names(self) -> list[str]:
+        """The names of the columns of both sides, which the condition speaks of."""
+        return [f.name for f in _pair_fields(self.left, self.right, self.kind)]
+
+
+def _pair_fields(left: Node, right: Node, kind: JoinKind) -> tuple[Field, ...]:
+    found: list[Field] = []
+    taken: set[str] = set()
+    for side, may_miss in ((left, kind.keeps_right), (right, kind.keeps_left)):
+        for f in side.schema:
+            name = _unique(f.name, taken)
+            found.append(Field(name, f.type.nullable() if may_miss else f.type, f.time))
+    return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,34 +220,3 @@ def _unique(name: str, taken: set[str]) -> str:
         unique, number = f"{name}{number}", number + 1
     taken.add(unique)
     return unique
-
-
-@dataclass(frozen=True, eq=False)
-class SemiJoin(TwoInputs):
-    """Rows of the left side that the right side has the key of; with `anti` those it has not.
-
-    With `null_aware` it is NOT IN: nothing is known to be missing where the right side has a NULL,
-    and a NULL on the left is missing only from nothing.
-    """
-
-    left_keys: tuple[int, ...]
-    right_keys: tuple[int, ...]
-    anti: bool = False
-    null_aware: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class WindowSemiJoin(SemiJoin):
-    """The same for rows in the same window, which come out when the window is over."""
-
-    windows: tuple[Window, Window] = field(kw_only=True)
-
-    @property
-    def window(self) -> Window:
-        """The windows that its rows are in."""
-        return self.windows[0]
-
-
-@dataclass(frozen=True, eq=False)
-class ScalarJoin(TwoInputs):
-    """Each row of the left side with the only value of the right one, NULL if it has no row."""

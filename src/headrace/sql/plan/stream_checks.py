@@ -10,7 +10,6 @@ from headrace.sql.plan.joins import (
     IntervalJoin,
     TemporalJoin,
     WindowJoin,
-    WindowSemiJoin,
 )
 from headrace.sql.plan.match import Match
 from headrace.sql.plan.temporal_checks import check_temporal
@@ -27,7 +26,7 @@ def check_stream(plan: n.Node) -> None:
         _check_inserts(plan)
     if isinstance(plan, n.WindowTable | n.WindowAggregate):
         _check_window(plan)
-    elif isinstance(plan, WindowJoin | WindowSemiJoin) and not plan.window.event_time:
+    elif isinstance(plan, WindowJoin) and not plan.window.event_time:
         raise _refused(plan, "Processing time Window Join is not supported yet.")
     elif isinstance(plan, Match) and _is_lost(plan.input, plan.order[0].index):
         raise _refused(
@@ -61,7 +60,6 @@ _NEEDS_INSERTS = (
     n.Deduplicate,
     IntervalJoin,
     WindowJoin,
-    WindowSemiJoin,
     Match,
 )
 

@@ -13,10 +13,8 @@ from headrace.sql.plan.joins import (
     IntervalJoin,
     Join,
     MultiJoin,
-    SemiJoin,
     TemporalJoin,
     WindowJoin,
-    WindowSemiJoin,
 )
 from headrace.sql.plan.lookups import LookupJoin
 from headrace.sql.plan.match import Match
@@ -123,7 +121,7 @@ def _parts(node: n.Node) -> list[str]:
 
 
 def _join_parts(node: Join) -> list[str]:
-    names = node.schema.names
+    names = node.pair_names
     left, right = names[: len(node.left.schema)], names[len(node.left.schema) :]
     on = [
         f"({left[a]} {'IS NOT DISTINCT FROM' if null_safe else '='} {right[b]})"
@@ -162,10 +160,10 @@ def _state(node: Join) -> list[str]:
     return parts
 
 
-def _times(node: Join | SemiJoin) -> list[str]:
+def _times(node: Join) -> list[str]:
     if isinstance(node, TemporalJoin):
         return [f"asOf=[{node.schema.names[node.as_of]}]"]
-    if isinstance(node, WindowJoin | WindowSemiJoin):
+    if isinstance(node, WindowJoin):
         windows = zip(("left", "right"), node.windows, node.inputs, strict=True)
         return [f"{side}Window=[{w.text(below.schema.names)}]" for side, w, below in windows]
     if not isinstance(node, IntervalJoin):
@@ -228,13 +226,6 @@ def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
         return _join_parts(node)
     if isinstance(node, MultiJoin):
         return _multi_join_parts(node)
-    if isinstance(node, SemiJoin):
-        right = node.right.schema.names
-        kind = "NOT IN" if node.null_aware else "ANTI" if node.anti else "SEMI"
-        on = (
-            f"{names[i]} = {right[j]}" for i, j in zip(node.left_keys, node.right_keys, strict=True)
-        )
-        return [f"joinType=[{kind}]", *_times(node), f"on=[{', '.join(on)}]"]
     if isinstance(node, n.Expand):
         sets = ", ".join("{" + _names(names, sorted(s)) + "}" for s in node.sets)
         return [f"sets=[{sets}]"]

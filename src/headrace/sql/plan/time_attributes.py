@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Column, TimeAttribute
-from headrace.sql.plan.joins import (
-    IntervalJoin,
-    Join,
-    ScalarJoin,
-    SemiJoin,
-    TemporalJoin,
-    WindowJoin,
-)
+from headrace.sql.plan.joins import IntervalJoin, Join, TemporalJoin, WindowJoin
 from headrace.sql.plan.lookups import LookupJoin
 
 __all__ = ["time_of"]
@@ -29,8 +22,6 @@ _PASSING = (
     n.Deduplicate,
     n.WindowTable,
     n.Union,
-    SemiJoin,
-    ScalarJoin,
 )
 """Nodes whose first columns are those of their inputs; all but Union look at the first input."""
 

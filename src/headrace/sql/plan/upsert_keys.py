@@ -46,6 +46,8 @@ def _joined(node: Join) -> Keys:
     """A key of one side stays one if a row of it has one partner at most; else both are needed."""
     width = len(node.left.schema)
     left = upsert_keys(node.left)
+    if node.kind.left_only:
+        return left
     right = frozenset(frozenset(i + width for i in key) for key in upsert_keys(node.right))
     found: set[frozenset[int]] = set()
     if not node.kind.keeps_right and _unique(upsert_keys(node.right), node.right_keys):

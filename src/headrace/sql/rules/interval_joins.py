@@ -6,10 +6,10 @@ from dataclasses import fields
 
 from headrace.sql import types as t
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.conditions import conjuncts
 from headrace.sql.plan.expressions import Call, Column, Expression, Literal, TimeAttribute
 from headrace.sql.plan.joins import IntervalJoin, Join, TimeBounds
 from headrace.sql.plan.time_attributes import time_of
-from headrace.sql.rules.join_filters import conjuncts
 
 __all__ = ["interval_joins", "is_time_bound"]
 
@@ -27,7 +27,7 @@ _COMPARISONS = {
 
 def interval_joins(node: n.Node) -> n.Node:
     """One bound from below and one from above, or equal times: as in Flink, not more of them."""
-    if type(node) is not Join:
+    if type(node) is not Join or node.kind.left_only:
         return node
     bounds = _bounds(node)
     if bounds is None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
 
-from headrace.sql import types as t
-from headrace.sql.functions.registry import builtin_registry
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.expressions import Call, Expression, columns_used, is_deterministic, shifted
+from headrace.sql.plan.conditions import all_of, conjuncts
+from headrace.sql.plan.expressions import Expression, columns_used, is_deterministic, shifted
 from headrace.sql.plan.joins import Join, JoinKind, TemporalJoin
 
-__all__ = ["all_of", "conjuncts", "join_filters"]
+__all__ = ["join_filters"]
 
 
 def join_filters(node: n.Node) -> n.Node:
@@ -89,23 +87,3 @@ def _kept(node: n.Node, conditions: Sequence[Expression]) -> n.Node:
     """A relation without rows that do not fulfil all conditions."""
     condition = all_of(conditions)
     return node if condition is None else join_filters(n.Filter.of(node, condition))
-
-
-def conjuncts(e: Expression) -> list[Expression]:
-    """The conditions that AND joins."""
-    if isinstance(e, Call) and getattr(e.function, "name", "") == "AND":
-        return [c for a in e.args for c in conjuncts(a)]
-    return [e]
-
-
-def all_of(conditions: Sequence[Expression]) -> Expression | None:
-    """Conditions joined by AND; None if there are none."""
-    if not conditions:
-        return None
-    conjunction = builtin_registry().find("AND")
-
-    def both(a: Expression, b: Expression) -> Expression:
-        nullable = a.type.is_nullable or b.type.is_nullable
-        return Call(t.BooleanType(nullable), conjunction, (a, b))
-
-    return reduce(both, conditions)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.conditions import all_of, conjuncts
 from headrace.sql.plan.expressions import Call, Expression, columns_used, place_of, shifted
 from headrace.sql.plan.joins import Join
-from headrace.sql.rules.join_filters import all_of, conjuncts
 
 __all__ = ["join_keys"]
 
@@ -51,8 +51,10 @@ def join_keys(node: n.Node) -> n.Node:
     if len(joined.schema) == len(node.schema):
         return joined
     columns = joined.schema.columns()
-    behind = len(left) + len(node.right.schema)
-    return n.Project(node.schema, joined, (*columns[:width], *columns[len(left) : behind]))
+    shown = len(node.schema) - width
+    return n.Project(
+        node.schema, joined, (*columns[:width], *columns[len(left) : len(left) + shown])
+    )
 
 
 def _pair(condition: Expression, width: int) -> tuple[Expression, Expression, bool] | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from headrace.common.errors import SqlError
 from headrace.sql.connectors.memory import MemoryTable
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.conditions import all_of, conjuncts
 from headrace.sql.plan.expressions import (
     Call,
     Column,
@@ -20,7 +21,6 @@ from headrace.sql.plan.expressions import (
 )
 from headrace.sql.plan.joins import TemporalJoin
 from headrace.sql.plan.lookups import LookupJoin
-from headrace.sql.rules.join_filters import all_of, conjuncts
 from headrace.sql.types import CharType, DataType, IntegralType, VarCharType
 
 __all__ = ["lookup_joins"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.joins import SemiJoin, TemporalJoin
+from headrace.sql.plan.joins import TemporalJoin
 
 __all__ = ["versions"]
 
-_KEEPING_TIME = (n.Deduplicate, n.Rank, n.ChangelogNormalize, SemiJoin)
+_KEEPING_TIME = (n.Deduplicate, n.Rank, n.ChangelogNormalize)
 """Nodes that would emit the net change of an epoch, of rows that still have their time."""
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Column
-from headrace.sql.plan.joins import WindowJoin, WindowSemiJoin
+from headrace.sql.plan.joins import WindowJoin
 
 PROPERTIES = ("start", "end", "time")
 
-Windowed = n.WindowTable | n.WindowAggregate | WindowJoin | WindowSemiJoin
+Windowed = n.WindowTable | n.WindowAggregate | WindowJoin
 """Nodes whose rows have a window, and which say what windows these are."""
 
 
@@ -35,8 +35,6 @@ def window_column(node: n.Node, index: int) -> tuple[Windowed, str] | None:
         return window_column(node.input, index)
     if isinstance(node, n.Rank) and node.window is not None and index < len(node.input.schema):
         return window_column(node.input, index)
-    if isinstance(node, WindowSemiJoin):
-        return _of_side(node, node.left, index)
     if isinstance(node, WindowJoin):
         # Rows without a partner are in a window of their own side alone.
         width = len(node.left.schema)
@@ -46,9 +44,7 @@ def window_column(node: n.Node, index: int) -> tuple[Windowed, str] | None:
     return None
 
 
-def _of_side(
-    node: WindowJoin | WindowSemiJoin, side: n.Node, index: int
-) -> tuple[Windowed, str] | None:
+def _of_side(node: WindowJoin, side: n.Node, index: int) -> tuple[Windowed, str] | None:
     """A column of one side: both sides are in the same windows, those of the join."""
     below = window_column(side, index)
     return None if below is None else (node, below[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.joins import Join, SemiJoin, WindowJoin, WindowSemiJoin
+from headrace.sql.plan.joins import Join, WindowJoin
 from headrace.sql.rules.window_columns import window_column
 
 __all__ = ["window_joins"]
@@ -13,18 +13,16 @@ __all__ = ["window_joins"]
 
 def window_joins(node: n.Node) -> n.Node:
     """Keys among which are the start and the end of windows, as in Flink both."""
-    if type(node) is not Join and type(node) is not SemiJoin:
+    if type(node) is not Join:
         return node
-    assert isinstance(node, Join | SemiJoin)
     windows = _windows(node)
     if windows is None:
         return node
     known = {f.name: getattr(node, f.name) for f in fields(node)}
-    made = WindowJoin if isinstance(node, Join) else WindowSemiJoin
-    return made(**known, windows=windows)
+    return WindowJoin(**known, windows=windows)
 
 
-def _windows(node: Join | SemiJoin) -> tuple[n.Window, n.Window] | None:
+def _windows(node: Join) -> tuple[n.Window, n.Window] | None:
     found: dict[str, tuple[n.Window, n.Window]] = {}
     for a, b in zip(node.left_keys, node.right_keys, strict=True):
         left, right = window_column(node.left, a), window_column(node.right, b)

@@ -9,9 +9,9 @@ from headrace.sql.lookups.tables import LookupLimits
 from headrace.sql.operators import specs
 from headrace.sql.physical.keep_lookups import lasting_columns
 from headrace.sql.physical.settings import PlanSettings
+from headrace.sql.plan.conditions import conjuncts
 from headrace.sql.plan.lookup_hint import LookupHint
 from headrace.sql.plan.lookups import LookupJoin
-from headrace.sql.rules.join_filters import conjuncts
 from headrace.sql.translation.operators import Operator, Table, packed, takes_changes
 
 __all__ = ["OPERATORS"]

@@ -13,8 +13,8 @@ from headrace.sql.physical.nodes import (
 )
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.conditions import conjuncts
 from headrace.sql.plan.expressions import Call, Column, Expression, Literal
-from headrace.sql.rules.join_filters import conjuncts
 from headrace.sql.translation.operators import Operator, Table, packed, takes_changes
 from headrace.sql.types import IntType
 

@@ -1,4 +1,4 @@
-"""Operators with several inputs: joins, set operations, and what subqueries become."""
+"""Operators with several inputs: joins and set operations."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ from headrace.sql.operators import specs
 from headrace.sql.physical.nodes import Calc, Exchange, HashableRows
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.conditions import conjuncts
 from headrace.sql.plan.expressions import Expression
 from headrace.sql.plan.joins import (
     IntervalJoin,
     Join,
+    JoinKind,
     MultiJoin,
-    ScalarJoin,
-    SemiJoin,
     TemporalJoin,
     WindowJoin,
-    WindowSemiJoin,
 )
 from headrace.sql.rules.interval_joins import is_time_bound
-from headrace.sql.rules.join_filters import conjuncts
-from headrace.sql.translation.operators import Operator, Table, emission_of, takes_changes
+from headrace.sql.translation.operators import Operator, Table, takes_changes
 
 __all__ = ["OPERATORS"]
 
@@ -40,6 +38,7 @@ def _join(node: Join, settings: PlanSettings) -> Operator:
         _condition(node.condition, settings),
         takes_changes(node, settings),
         settings.emission,
+        None if not node.kind.left_only else node.kind is JoinKind.SEMI,
     )
     return Operator("Join", spec)
 
@@ -107,28 +106,15 @@ def _window_join(node: WindowJoin, settings: PlanSettings) -> Operator:
     if settings.batch:
         return _join(node, settings)
     left, right = node.windows
+    pairs = not node.kind.left_only
     spec = specs.WindowJoinSpec(
-        specs.JoinSide(len(node.left.schema), False, node.kind.keeps_left),
+        specs.JoinSide(len(node.left.schema), False, pairs and node.kind.keeps_left),
         specs.JoinSide(len(node.right.schema), False, node.kind.keeps_right),
         (left.time, right.time),
         settings.zone if left.zoned else None,
         node.null_safe,
         _condition(node.condition, settings),
-    )
-    return Operator(spec.kind, spec)
-
-
-def _window_semi_join(node: WindowSemiJoin, settings: PlanSettings) -> Operator:
-    if settings.batch:
-        return _semi_join(node, settings)
-    left, right = node.windows
-    spec = specs.WindowJoinSpec(
-        specs.JoinSide(len(node.left.schema), False, False),
-        specs.JoinSide(len(node.right.schema), False, False),
-        (left.time, right.time),
-        settings.zone if left.zoned else None,
-        (False,) * len(node.left_keys),
-        semi=not node.anti,
+        None if pairs else node.kind is JoinKind.SEMI,
     )
     return Operator(spec.kind, spec)
 
@@ -142,31 +128,11 @@ def _set_operation(node: n.SetOperation, settings: PlanSettings) -> Operator:
     return Operator(node.kind.capitalize(), spec)
 
 
-def _semi_join(node: SemiJoin, settings: PlanSettings) -> Operator:
-    make = specs.NotInSpec if node.null_aware else specs.SemiJoinSpec
-    spec = make(
-        node.left_keys,
-        node.anti,
-        takes_changes(node, settings),
-        emission_of(node, settings),
-        settings.state_ttl_ms,
-    )
-    return Operator(spec.kind, spec)
-
-
-def _scalar_join(node: ScalarJoin, settings: PlanSettings) -> Operator:
-    spec = specs.ScalarJoinSpec(settings.emission, settings.state_ttl_ms)
-    return Operator(spec.kind, spec)
-
-
 OPERATORS: Table = {
     Join: _join,
     IntervalJoin: _interval_join,
     TemporalJoin: _temporal_join,
     MultiJoin: _multi_join,
     WindowJoin: _window_join,
-    WindowSemiJoin: _window_semi_join,
     n.SetOperation: _set_operation,
-    SemiJoin: _semi_join,
-    ScalarJoin: _scalar_join,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from headrace.common.errors import HeadraceError
@@ -105,3 +106,13 @@ def update_fields(row: tuple[Any, ...] | None, *changes: Any) -> tuple[Any, ...]
     for position, value in zip(changes[0::2], changes[1::2], strict=True):
         fields[position] = value
     return tuple(fields)
+
+
+def only_value(counts: Mapping[Any, int]) -> Any:
+    """The value of which there is one and no other; None if there is none."""
+    if sum(counts.values()) > 1:
+        raise ValueError(
+            "SubQuery returned more than one row. A subquery as a value gives one: use an "
+            "aggregate, such as MAX"
+        )
+    return next(iter(counts), None)
