@@ -111,7 +111,7 @@ def test_final_rows(query: str, tmp_path_factory: pytest.TempPathFactory) -> Non
         every_change=st.booleans(),
     )
     @settings(
-        max_examples=8,
+        max_examples=4,
         derandomize=True,
         database=None,
         phases=[Phase.generate],
