@@ -18,9 +18,9 @@ CHEAP = "(SELECT item FROM orders WHERE price < 5)"
 @pytest.mark.parametrize(
     ("condition", "text", "append_only"),
     [
-        (f"item IN {CHEAP}", "Join(joinType=[LeftSemiJoin], where=[(item = item0)])", True),
-        (f"NOT EXISTS {CHEAP}", "Join(joinType=[LeftAntiJoin], where=[true])", False),
-        (f"item NOT IN {CHEAP}", "Join(joinType=[LeftOuterJoin], where=[(item = $c0)])", False),
+        (f"item IN {CHEAP}", "Join(joinType=[LeftSemiJoin], where=[(item = item0)]", True),
+        (f"NOT EXISTS {CHEAP}", "Join(joinType=[LeftAntiJoin], where=[true]", False),
+        (f"item NOT IN {CHEAP}", "Join(joinType=[LeftOuterJoin], where=[(item = $c0)]", False),
         ("price > (SELECT AVG(price) FROM orders)", "Join(joinType=[LeftOuterJoin]", False),
     ],
 )
