@@ -5,12 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from headrace.common.errors import SqlError
 from headrace.common.typeinfo import Types
 from headrace.common.types import RowKind, row_of
-from headrace.sql.operators.specs import JoinSide, TemporalJoinSpec
-from headrace.table import ChangelogMode, Schema, StreamTableEnvironment
+from headrace.sql.operators.base import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from headrace.sql.operators.specs import JoinSide, LatestJoinSpec, TemporalJoinSpec
+from headrace.table import ChangelogMode, Schema, StreamTableEnvironment, Table
+from headrace.table.expressions import col
 from headrace.testing import run_in_process, two_input_harness
-from tests.sql.sessions import LocalSession
+from tests.sql.sessions import LocalSession, place_of, with_tables
 
 TABLE = """
 CREATE TABLE {} (
@@ -96,8 +101,90 @@ def test_a_deleted_row_has_no_version_from_then_on(t_env: StreamTableEnvironment
     assert [tuple(row) for row in rows] == [(0, 1), (1, 1), (2, None), (3, 8)]
 
 
+def test_there_are_no_versions_where_the_input_ends() -> None:
+    query = "SELECT o.id FROM orders AS o JOIN rates FOR SYSTEM_TIME AS OF o.et AS r USING (item)"
+    with pytest.raises(SqlError, match="not supported in batch mode") as refused:
+        with_tables(batch=True).query(query)
+    assert place_of(refused.value).startswith("JOIN rates FOR SYSTEM_TIME AS OF o.et AS r")
+
+
+def with_history(tmp_path: Path) -> tuple[StreamTableEnvironment, Table, Table]:
+    """Orders, and rates without a primary key, which are read one by one in turn."""
+    t_env = StreamTableEnvironment.create()
+    t_env.get_config().set("table.exec.spark-segments", "false")
+    t_env._session.env.set_parallelism(1)
+    files = {"o": "a,1,10 b,2,11 a,3,30 b,4,31", "r": "a,5,5 b,6,6 a,7,20 b,8,50"}
+    for name, rows in files.items():
+        (tmp_path / name).write_text(rows.replace(" ", "\n"), encoding="utf-8")
+        columns = f"{name}k STRING, {name}v INT, {name}s INT"
+        t_env.execute_sql(
+            f"CREATE TABLE {name} ({columns}, {name}et AS TO_TIMESTAMP_LTZ({name}s * 1000, 3), "
+            f"{name}pt AS PROCTIME(), WATERMARK FOR {name}et AS {name}et) WITH "
+            f"('connector' = 'filesystem', 'path' = '{tmp_path / name}', 'format' = 'csv')"
+        )
+    return t_env, t_env.from_path("o"), t_env.from_path("r")
+
+
+def rows_of(t_env: StreamTableEnvironment, table: Table) -> list[Any]:
+    stream = t_env.to_data_stream(table.select(col("ov"), col("rv")))
+    rows = run_in_process(t_env._session.env, {"rows": stream}, epoch_records=1)["rows"]
+    return sorted((tuple(row) for row in rows), key=str)
+
+
+def test_a_temporal_table_function_gives_the_rows_of_a_time(tmp_path: Path) -> None:
+    t_env, orders, history = with_history(tmp_path)
+    rates = history.create_temporal_table_function(col("ret"), col("rk"))
+    joined = orders.join_lateral(rates(col("oet")), col("ok") == col("rk"))
+    assert rows_of(t_env, joined) == [(1, 5), (2, 6), (3, 7), (4, 6)]
+
+
+def test_in_processing_time_it_gives_the_last_row(tmp_path: Path) -> None:
+    t_env, orders, history = with_history(tmp_path)
+    rates = history.create_temporal_table_function(col("rpt"), col("rk"))
+    on = (col("ok") == col("rk")) & (col("rv") > 6)
+    # The file could be looked up, but has all versions of a key.
+    joined = orders.left_outer_join_lateral(rates(col("opt")), on)
+    found = dict(rows_of(t_env, joined))
+    # Whether an order or a rate comes first is open.
+    assert sorted(found) == [1, 2, 3, 4]
+    assert set(found.values()) <= {None, 7, 8}
+    assert joined.explain().count("TemporalJoin(") == 2
+
+
+def test_a_temporal_table_function_needs_a_time_and_a_key(tmp_path: Path) -> None:
+    _, orders, history = with_history(tmp_path)
+    with pytest.raises(SqlError, match="'rs' is not a time attribute"):
+        history.create_temporal_table_function(col("rs"), col("rk"))
+    with pytest.raises(SqlError, match="'key' is not a column of the table"):
+        history.create_temporal_table_function(col("ret"), col("key"))
+    rates = history.create_temporal_table_function(col("ret"), col("rk"))
+    with pytest.raises(SqlError, match="takes one time attribute of the other table"):
+        orders.join_lateral(rates(col("os")), col("ok") == col("rk"))
+    with pytest.raises(SqlError, match=r"primary key \[rk\] must be included in the equivalence"):
+        orders.join_lateral(rates(col("oet")), col("ov") == col("rv")).explain()
+
+
 def first(row: Any) -> Any:
     return row[0]
+
+
+def test_a_row_meets_the_last_row_that_came_before_it() -> None:
+    spec = LatestJoinSpec(JoinSide(2, False, True), JoinSide(2, True, False), (False,))
+    with two_input_harness(spec, key1=first, key2=first) as h:
+        steps = [
+            (h.process1, ("a", 1), [("a", 1, None, None)]),
+            (h.process2, ("a", 5, INSERT), []),
+            (h.process2, ("a", 5, UPDATE_BEFORE), []),
+            (h.process2, ("a", 6, UPDATE_AFTER), []),
+            (h.process1, ("a", 2), [("a", 2, "a", 6)]),
+            (h.process2, ("a", 6, DELETE), []),
+            (h.process1, ("a", 3), [("a", 3, None, None)]),
+            (h.process1, (None, 4), [(None, 4, None, None)]),
+        ]
+        for process, row, expected in steps:
+            process(row)
+            h.snapshot_and_restore()
+            assert h.output() == expected
 
 
 def test_of_the_versions_before_the_watermark_the_newest_is_kept() -> None:

@@ -17,6 +17,7 @@ from headrace.sql.table_api.joins import join_tables
 from headrace.sql.table_api.pandas_tables import to_pandas
 from headrace.sql.table_api.row_functions import row_call
 from headrace.sql.table_api.table_binding import TableBinding
+from headrace.sql.table_api.temporal_functions import versioned_table
 from headrace.table.table_result import TableResult
 from headrace.table.table_schema import TableSchema
 from headrace.table.window import GroupWindow, OverWindow
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from headrace.table.expression import Expression
     from headrace.table.table_environment import TableEnvironment
     from headrace.table.table_pipeline import TablePipeline
+    from headrace.table.temporal_table_function import TemporalTableFunction
 
 __all__ = [
     "AggregatedTable",
@@ -255,6 +257,24 @@ class Table:
     ) -> Table:
         """Each row with the rows of a table function; rows without any stay."""
         return self._lateral(table_function_call, join_predicate, outer=True)
+
+    def create_temporal_table_function(
+        self, time_attribute: Any, primary_key: Any
+    ) -> TemporalTableFunction:
+        """A function of a time that gives the rows of this table which were valid then.
+
+        Args:
+            time_attribute: The event time or processing time from which on a row is valid.
+            primary_key: Of the rows with the same value here one is valid at a time; a list for
+                several columns.
+
+        Example:
+            >>> rates = history.create_temporal_table_function(col("r_time"), col("r_currency"))
+            >>> orders.join_lateral(rates(col("o_time")), col("o_currency") == col("r_currency"))
+        """
+        from headrace.table.temporal_table_function import TemporalTableFunction
+
+        return TemporalTableFunction(versioned_table(self._plan, time_attribute, primary_key))
 
     def _lateral(self, call: Any, predicate: Any, outer: bool) -> Table:
         from headrace.sql.table_api.lateral import lateral_join

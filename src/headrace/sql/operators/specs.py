@@ -541,6 +541,26 @@ class TemporalJoinSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class LatestJoinSpec(OperatorSpec):
+    """Rows of the left side with the row that the right one has for their key as they come.
+
+    Attributes:
+        left: The left side.
+        right: The right side.
+        null_safe: For each key whether NULL equals NULL there.
+        condition: Keeps the pairs that fulfil more than equal keys.
+    """
+
+    left: JoinSide
+    right: JoinSide
+    null_safe: tuple[bool, ...] = ()
+    condition: GeneratedCode | None = None
+
+    kind: ClassVar[str] = "TemporalJoin"
+    operator: ClassVar[str] = f"{_PACKAGE}.temporal_join:LatestJoinOperator"
+
+
+@dataclass(frozen=True)
 class IntervalJoinSpec(OperatorSpec):
     """Rows of two relations with equal keys whose times are not too far apart.
 

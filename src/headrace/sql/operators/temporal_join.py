@@ -10,7 +10,7 @@ from typing import Any
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import DELETE, UPDATE_BEFORE, RowOperator
 from headrace.sql.operators.join import PairCondition, Row, matches_nothing
-from headrace.sql.operators.specs import TemporalJoinSpec
+from headrace.sql.operators.specs import LatestJoinSpec, TemporalJoinSpec
 
 Version = tuple[int, Row | None]
 """From when on a row is valid; None is no row, since it was deleted."""
@@ -18,23 +18,16 @@ Version = tuple[int, Row | None]
 _time = itemgetter(0)
 
 
-class TemporalJoinOperator(RowOperator):
-    """Keeps rows until the watermark of both sides has passed them, and joins them then.
+class _VersionJoin(RowOperator):
+    """What joins with versions have in common: how pairs of a row and its version come out."""
 
-    A version is valid from its time on, until the next one. Of the versions that the watermark has
-    passed the newest stays, for rows that are still to come. A row that is late meets what is left.
-    Rows of a key come out in the order in which they came, with their own kinds.
-    """
-
-    def __init__(self, spec: TemporalJoinSpec) -> None:
+    def __init__(self, spec: TemporalJoinSpec | LatestJoinSpec) -> None:
         super().__init__()
         self._spec = spec
         self._condition: PairCondition | None = None
         self._nulls = (None,) * spec.right.width
 
     def open(self) -> None:
-        self._left = self.value_state("left", self._spec.left.ttl_ms)
-        self._right = self.value_state("right", self._spec.right.ttl_ms)
         if self._spec.condition is not None:
             self._condition = PairCondition(self._spec.condition, self)
 
@@ -42,6 +35,40 @@ class TemporalJoinOperator(RowOperator):
         if self._condition is not None:
             self._condition.close()
         super().close()
+
+    def emit_pairs(self, pairs: Sequence[tuple[Row, Row | None]]) -> None:
+        """Pairs in their order; rows without a version, if the left side keeps them."""
+        changes, outer = self._spec.left.changes, self._spec.left.outer
+        end = -1 if changes else None
+        joined = [None if version is None else (*row[:end], *version) for row, version in pairs]
+        if self._condition is not None:
+            asked = [pair for pair in joined if pair is not None]
+            true = iter(self._condition.fulfilled(asked))
+            joined = [pair if pair is not None and next(true) else None for pair in joined]
+        out: list[Row] = []
+        for (row, _), pair in zip(pairs, joined, strict=True):
+            if pair is None:
+                if not outer:
+                    continue
+                pair = (*row[:end], *self._nulls)
+            out.append((*pair, row[-1]) if changes else pair)
+        self.emit_rows(out)
+
+
+class TemporalJoinOperator(_VersionJoin):
+    """Keeps rows until the watermark of both sides has passed them, and joins them then.
+
+    A version is valid from its time on, until the next one. Of the versions that the watermark has
+    passed the newest stays, for rows that are still to come. A row that is late meets what is left.
+    Rows of a key come out in the order in which they came, with their own kinds.
+    """
+
+    _spec: TemporalJoinSpec
+
+    def open(self) -> None:
+        super().open()
+        self._left = self.value_state("left", self._spec.left.ttl_ms)
+        self._right = self.value_state("right", self._spec.right.ttl_ms)
 
     # Input.
 
@@ -62,7 +89,7 @@ class TemporalJoinOperator(RowOperator):
             else:
                 self._add_versions(key, rows)
         self.forget_key()
-        self._emit([(row, None) for row in alone])
+        self.emit_pairs([(row, None) for row in alone])
 
     def _wait(self, key: Any, rows: list[Row]) -> None:
         """Rows of the left side in the order in which they came, and the first of their times."""
@@ -111,7 +138,7 @@ class TemporalJoinOperator(RowOperator):
                 self._right.update(versions)
             self._clean_up_later(key, versions)
         self.forget_key()
-        self._emit(pairs)
+        self.emit_pairs(pairs)
 
     def _joined(
         self, key: Any, versions: Sequence[Version], until: int
@@ -136,22 +163,37 @@ class TemporalJoinOperator(RowOperator):
             self._left.clear()
         return pairs
 
-    # Output.
 
-    def _emit(self, pairs: Sequence[tuple[Row, Row | None]]) -> None:
-        """Pairs in their order; rows without a version, if the left side keeps them."""
-        changes, outer = self._spec.left.changes, self._spec.left.outer
-        end = -1 if changes else None
-        joined = [None if version is None else (*row[:end], *version) for row, version in pairs]
-        if self._condition is not None:
-            asked = [pair for pair in joined if pair is not None]
-            true = iter(self._condition.fulfilled(asked))
-            joined = [pair if pair is not None and next(true) else None for pair in joined]
-        out: list[Row] = []
-        for (row, _), pair in zip(pairs, joined, strict=True):
-            if pair is None:
-                if not outer:
-                    continue
-                pair = (*row[:end], *self._nulls)
-            out.append((*pair, row[-1]) if changes else pair)
-        self.emit_rows(out)
+class LatestJoinOperator(_VersionJoin):
+    """Keeps the last row of each key of the right side, and joins rows as they come."""
+
+    _spec: LatestJoinSpec
+
+    def open(self) -> None:
+        super().open()
+        self._right = self.value_state("right", self._spec.right.ttl_ms)
+
+    def process_batch_of(self, input_index: int, batch: Batch) -> None:
+        assert batch.keys is not None
+        self.records_in += len(batch.values)
+        if input_index == 1:
+            self._keep(batch.keys, batch.values)
+            return
+        pairs: list[tuple[Row, Row | None]] = []
+        for key, row in zip(batch.keys, batch.values, strict=True):
+            self.cell.key = key
+            known = not matches_nothing(key, self._spec.null_safe)
+            pairs.append((row, self._right.value() if known else None))
+        self.forget_key()
+        self.emit_pairs(pairs)
+
+    def _keep(self, keys: Sequence[Any], rows: Sequence[Row]) -> None:
+        changes = self._spec.right.changes
+        last = dict(zip(keys, rows, strict=True))
+        for key, row in last.items():
+            self.cell.key = key
+            if changes and row[-1] & 1:
+                self._right.clear()
+            else:
+                self._right.update(row[:-1] if changes else row)
+        self.forget_key()

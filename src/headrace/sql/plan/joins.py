@@ -18,6 +18,7 @@ __all__ = [
     "TemporalJoin",
     "TimeBounds",
     "UniqueKey",
+    "Versions",
     "WindowJoin",
 ]
 
@@ -171,6 +172,19 @@ class IntervalJoin(Join):
         return TimeAttribute.ROWTIME if self.bounds.event_time else TimeAttribute.PROCTIME
 
 
+@dataclass(frozen=True)
+class Versions:
+    """What makes versions of the rows of a relation that does not say it by itself.
+
+    Attributes:
+        key: Of the rows with the same values in these columns one is valid at a time.
+        time: The time attribute from which on a row is valid.
+    """
+
+    key: tuple[int, ...]
+    time: int
+
+
 @dataclass(frozen=True, eq=False)
 class TemporalJoin(Join):
     """Each row of the left relation with the row of the right one that was valid at its time.
@@ -180,10 +194,13 @@ class TemporalJoin(Join):
 
     Attributes:
         as_of: The time attribute of the left relation.
+        versions: What a temporal table function says of the right one; otherwise its own primary
+            key and event time count.
         lookup: What a hint says about lookups, if it becomes a `LookupJoin`.
     """
 
     as_of: int = field(kw_only=True)
+    versions: Versions | None = field(default=None, kw_only=True)
     lookup: LookupHint = field(default_factory=LookupHint, kw_only=True)
 
     @property
@@ -192,7 +209,9 @@ class TemporalJoin(Join):
 
     @property
     def version_time(self) -> int | None:
-        """The event time of the right relation, from which on its rows are valid."""
+        """The time of the right relation from which on its rows are valid."""
+        if self.versions is not None:
+            return self.versions.time
         times = [f.time for f in self.right.schema]
         return times.index(TimeAttribute.ROWTIME) if TimeAttribute.ROWTIME in times else None
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from headrace.common.errors import SqlError
+from headrace.sql.plan import nodes as n
 from headrace.sql.plan.joins import TemporalJoin
 from headrace.sql.plan.text import plan_text
 from headrace.sql.plan.time_attributes import time_of
 from headrace.sql.plan.upsert_keys import upsert_keys
 
-__all__ = ["check_temporal"]
+__all__ = ["check_no_temporal", "check_temporal"]
 
 
 def check_temporal(join: TemporalJoin) -> None:
@@ -27,6 +28,8 @@ def check_temporal(join: TemporalJoin) -> None:
         )
     _check_primary_key(join)
     if not join.event_time:
+        if join.versions is not None:
+            return
         raise _refused(
             join,
             "Processing-time temporal join is not supported yet: only a table that can be looked "
@@ -35,8 +38,21 @@ def check_temporal(join: TemporalJoin) -> None:
     _check_version_time(join)
 
 
+def check_no_temporal(plan: n.Node) -> None:
+    """Refuses temporal joins where the input ends, and of which nothing but the end is known."""
+    for child in plan.inputs:
+        check_no_temporal(child)
+    if isinstance(plan, TemporalJoin):
+        raise _refused(
+            plan,
+            "Temporal joins of versioned tables are not supported in batch mode: a table that can "
+            "be looked up is joined as of processing time",
+        )
+
+
 def _check_primary_key(join: TemporalJoin) -> None:
-    keys = upsert_keys(join.right)
+    declared = join.versions
+    keys = upsert_keys(join.right) if declared is None else {frozenset(declared.key)}
     if any(key <= set(join.right_keys) for key in keys):
         return
     if not keys:

@@ -28,7 +28,7 @@ __all__ = ["lookup_joins"]
 
 def lookup_joins(node: n.Node) -> n.Node:
     """Equalities between columns of the table and values of the other side become its keys."""
-    if not isinstance(node, TemporalJoin) or node.event_time:
+    if not isinstance(node, TemporalJoin) or node.event_time or node.versions is not None:
         return node
     table = _table(node.right)
     if table is None:

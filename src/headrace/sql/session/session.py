@@ -31,6 +31,7 @@ from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expressions import Expression, Field, Literal, Schema
 from headrace.sql.plan.key_checks import check_keys
 from headrace.sql.plan.stream_checks import check_stream
+from headrace.sql.plan.temporal_checks import check_no_temporal
 from headrace.sql.room import with_room
 from headrace.sql.rules import optimize
 from headrace.sql.session.config import SessionConfig
@@ -256,7 +257,9 @@ class Session:
     def check(self, plan: n.Node) -> None:
         """Refuses an optimized plan that cannot run in the session's mode."""
         check_keys(plan)
-        if not self.batch:
+        if self.batch:
+            check_no_temporal(plan)
+        else:
             check_stream(plan)
 
     def _check_sink(self, sink: TableSink, plan: n.Node, name: str) -> None:

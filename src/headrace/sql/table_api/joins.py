@@ -17,7 +17,7 @@ __all__ = ["join_tables"]
 
 def join_tables(
     context: BindingContext, left: n.Node, right: n.Node, kind: JoinKind, predicate: Any
-) -> n.Node:
+) -> Join:
     """Rows of two tables that fulfil a condition together; their columns have different names."""
     twice = [name for name in left.schema.names if name in right.schema.names]
     if twice:

@@ -13,6 +13,7 @@ from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Field, Schema
 from headrace.sql.table_api.expression_nodes import node_of
+from headrace.sql.table_api.temporal_functions import VersionedTable, join_versions
 
 __all__ = ["lateral_join"]
 
@@ -37,6 +38,8 @@ def lateral_join(
     function = node.function
     if isinstance(function, str):
         function = context.find_function((function,))
+    if isinstance(function, VersionedTable):
+        return join_versions(context, plan, function, node.args, predicate, outer)
     if getattr(function, "kind", None) is not FunctionKind.TABLE:
         raise SqlError(f"{node.function} is no table function")
     names = names or tuple(function.alias_names)

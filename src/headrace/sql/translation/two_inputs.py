@@ -57,15 +57,16 @@ def _multi_join(node: MultiJoin, settings: PlanSettings) -> Operator:
 
 
 def _temporal_join(node: TemporalJoin, settings: PlanSettings) -> Operator:
+    left = _side(node.left, node.kind.keeps_left, node.ttls_ms[0], settings)
+    right = _side(node.right, False, node.ttls_ms[1], settings)
+    condition = _condition(node.condition, settings)
+    if not node.event_time:
+        latest = specs.LatestJoinSpec(left, right, node.null_safe, condition)
+        return Operator(latest.kind, latest)
     assert node.version_time is not None
-    spec = specs.TemporalJoinSpec(
-        _side(node.left, node.kind.keeps_left, node.ttls_ms[0], settings),
-        _side(node.right, False, node.ttls_ms[1], settings),
-        (node.as_of, node.version_time),
-        _is_filtered(node.right),
-        node.null_safe,
-        _condition(node.condition, settings),
-    )
+    times = node.as_of, node.version_time
+    filtered = _is_filtered(node.right)
+    spec = specs.TemporalJoinSpec(left, right, times, filtered, node.null_safe, condition)
     return Operator(spec.kind, spec)
 
 
