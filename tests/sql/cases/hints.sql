@@ -1,0 +1,42 @@
+-- join hints
+SELECT /*+ BROADCAST(p) */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ BROADCAST('p') */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ broadcast(p) */ o.id, p.name FROM orders AS o LEFT JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ SHUFFLE_HASH(o, p) */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ SHUFFLE_MERGE(o) */ o.id, p.name FROM orders AS o FULL JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ NEST_LOOP(p), BROADCAST(o) */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ BROADCAST(nope) */ id FROM orders;
+SELECT /*+ BROADCAST(p) */ COUNT(*) FROM orders AS o, people AS p;
+SELECT /*+ BROADCAST(people) */ o.id, name FROM orders AS o JOIN people ON o.qty = age - 35;
+SELECT /*+ BROADCAST(cheap) */ o.id, cheap.total FROM orders AS o JOIN cheap ON o.item = cheap.item;
+SELECT /*+ BROADCAST(s) */ o.id, s.n FROM orders AS o JOIN (SELECT item, COUNT(*) AS n FROM orders GROUP BY item) AS s ON o.item = s.item;
+SELECT /*+ BROADCAST(nope) */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ BROADCAST(orders) */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ BROADCAST */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ BROADCAST() */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ BROADCAST('p'='x') */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ SHUFFLE_MERGE(o, nope, nope2) */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ BROADCAST(nope), SHUFFLE_HASH(nope2) */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ UNKNOWN_HINT(p) */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ BROADCAST(cheap) */ o.id, c.total FROM orders AS o JOIN cheap AS c ON o.item = c.item;
+-- state
+SELECT /*+ STATE_TTL('nope'='1d') */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ STATE_TTL('p'='1d', 'nope' = '2d'), BROADCAST(zz) */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ STATE_TTL() */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+-- lookups
+SELECT /*+ LOOKUP('table'='p') */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ LOOKUP('table'='p', 'nooption'='1') */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ LOOKUP('table'='p', 'async'='false', 'output-mode'='ordered') */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ LOOKUP('table'='nope') */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ LOOKUP() */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ LOOKUP('tables'='p') */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ LOOKUP('table'='p', 'retry-predicate'='lookup_miss') */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ LOOKUP('table'='p', 'retry-predicate'='miss', 'retry-strategy'='fixed_delay', 'fixed-delay'='10s', 'max-attempts'='3') */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ LOOKUP('table'='p', 'retry-predicate'='lookup_miss', 'retry-strategy'='fixed', 'fixed-delay'='10s', 'max-attempts'='3') */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ LOOKUP('table'='p', 'retry-predicate'='lookup_miss', 'retry-strategy'='fixed_delay', 'fixed-delay'='x', 'max-attempts'='3') */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ LOOKUP('table'='p', 'retry-predicate'='lookup_miss', 'retry-strategy'='fixed_delay', 'fixed-delay'='10s', 'max-attempts'='-3') */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ LOOKUP('table'='p', 'retry-predicate'='lookup_miss', 'retry-strategy'='fixed_delay', 'fixed-delay'='-10s', 'max-attempts'='3') */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ LOOKUP('table'='p', 'async'='perhaps') */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ LOOKUP('table'='p', 'async'='true', 'output-mode'='sideways') */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ LOOKUP('table'='p', 'async'='true', 'capacity'='-1') */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
+SELECT /*+ LOOKUP(p) */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;

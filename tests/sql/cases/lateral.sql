@@ -1,0 +1,47 @@
+-- unnest
+SELECT id, tag FROM baskets CROSS JOIN UNNEST(tags) AS t(tag);
+SELECT id, tag, n FROM baskets CROSS JOIN UNNEST(tags) WITH ORDINALITY AS t(tag, n);
+SELECT id, tag FROM baskets LEFT JOIN UNNEST(tags) AS t(tag) ON TRUE;
+SELECT id, tag, n FROM baskets LEFT JOIN UNNEST(tags) WITH ORDINALITY AS t(tag, n) ON TRUE;
+SELECT id, k, v FROM baskets CROSS JOIN UNNEST(attrs) AS t(k, v);
+SELECT id, k, v, n FROM baskets CROSS JOIN UNNEST(attrs) WITH ORDINALITY AS t(k, v, n);
+SELECT id, p, q FROM baskets CROSS JOIN UNNEST(items) AS t(p, q);
+SELECT id, p, q, n FROM baskets LEFT JOIN UNNEST(items) WITH ORDINALITY AS t(p, q, n) ON TRUE;
+SELECT id, t.* FROM baskets, UNNEST(items) AS t;
+SELECT id, p FROM baskets, UNNEST(items) AS t;
+SELECT * FROM baskets CROSS JOIN UNNEST(items);
+SELECT id, tag FROM baskets LEFT JOIN UNNEST(tags) AS t(tag) ON tag = 'a';
+SELECT id, tag FROM baskets LEFT JOIN UNNEST(tags) AS t(tag) ON tag > 'a' WHERE id < 3;
+SELECT id, tag FROM baskets JOIN UNNEST(tags) AS t(tag) ON tag <> 'a';
+SELECT id, tag FROM baskets, UNNEST(tags) AS t(tag) WHERE tag > 'a';
+SELECT id, tag, k FROM baskets CROSS JOIN UNNEST(tags) AS t(tag) CROSS JOIN UNNEST(attrs) AS u(k, v);
+SELECT id, tag, k FROM baskets LEFT JOIN UNNEST(tags) AS t(tag) ON TRUE LEFT JOIN UNNEST(attrs) AS u(k, v) ON v > 1;
+SELECT * FROM UNNEST(ARRAY[1, 2, 3]) AS t(x);
+SELECT * FROM UNNEST(ARRAY[1, 2, 3]) WITH ORDINALITY AS t(x, n);
+SELECT * FROM UNNEST(MAP['a', 1]) AS t(k, v);
+SELECT item, x FROM (SELECT item, COLLECT(id) AS ids FROM orders GROUP BY item) CROSS JOIN UNNEST(ids) AS t(x);
+SELECT item, x FROM (SELECT item, ARRAY_AGG(id) AS ids FROM orders GROUP BY item) CROSS JOIN UNNEST(ids) AS t(x);
+SELECT item, x FROM (SELECT item, ARRAY_AGG(id) AS ids FROM orders GROUP BY item) LEFT JOIN UNNEST(ids) AS t(x) ON x > 3;
+SELECT item, COUNT(x), SUM(n) FROM (SELECT item, ARRAY_AGG(id) AS ids FROM orders GROUP BY item) LEFT JOIN UNNEST(ids) WITH ORDINALITY AS t(x, n) ON TRUE GROUP BY item;
+SELECT a.id, b.id, x FROM orders AS a JOIN orders AS b ON a.item = b.item CROSS JOIN UNNEST(ARRAY[a.id, b.id]) AS t(x) WHERE a.id < 3;
+SELECT a.id, b.name, x FROM orders AS a LEFT JOIN people AS b ON a.qty = b.age - 35 LEFT JOIN UNNEST(ARRAY[a.id, b.age]) AS t(x) ON x > 30 WHERE a.id < 6;
+SELECT x, COUNT(*) FROM orders CROSS JOIN UNNEST(ARRAY[price, qty]) AS t(x) GROUP BY x;
+-- refused by both
+SELECT id, tag FROM baskets RIGHT JOIN UNNEST(tags) AS t(tag) ON TRUE;
+SELECT id, tag FROM baskets FULL JOIN UNNEST(tags) AS t(tag) ON TRUE;
+SELECT id, tag FROM baskets CROSS JOIN UNNEST(tags) AS t(tag, other);
+SELECT id, tag FROM baskets CROSS JOIN UNNEST(id) AS t(tag);
+SELECT id, tag FROM baskets CROSS JOIN UNNEST(nothere) AS t(tag);
+SELECT id, x FROM baskets, LATERAL TABLE(nofunction(id)) AS t(x);
+-- subqueries
+SELECT i.item, t.id, t.price FROM (SELECT DISTINCT item FROM orders) AS i, LATERAL (SELECT id, price FROM orders WHERE item = i.item ORDER BY price DESC, id LIMIT 2) AS t;
+SELECT i.item, t.total FROM (SELECT DISTINCT item FROM orders) AS i, LATERAL (SELECT SUM(price) AS total FROM orders WHERE item = i.item) AS t;
+SELECT i.item, t.total FROM (SELECT DISTINCT item FROM orders) AS i LEFT JOIN LATERAL (SELECT SUM(price) AS total FROM orders WHERE item = i.item) AS t ON TRUE;
+SELECT i.item, t.id FROM (SELECT DISTINCT item FROM orders) AS i, LATERAL (SELECT id FROM orders WHERE item = i.item) AS t;
+SELECT i.item, t.id FROM (SELECT DISTINCT item FROM orders) AS i LEFT JOIN LATERAL (SELECT id FROM orders WHERE item = i.item AND price > 5) AS t ON TRUE;
+SELECT i.id, t.id FROM orders AS i, LATERAL (SELECT id FROM orders WHERE price > i.price) AS t;
+SELECT o.id, t.x FROM orders AS o, LATERAL (SELECT o.price + 1 AS x) AS t;
+SELECT o.id, t.x FROM orders AS o CROSS JOIN LATERAL (SELECT x FROM UNNEST(ARRAY[o.price, o.qty]) AS v(x) WHERE x > 5) AS t;
+SELECT name, tag FROM people LEFT JOIN LATERAL (SELECT tag FROM baskets CROSS JOIN UNNEST(tags) AS t(tag)) AS x ON TRUE;
+SELECT i.item, t.n FROM (SELECT DISTINCT item FROM orders) AS i, LATERAL (SELECT COUNT(*) AS n FROM orders WHERE item = i.item AND price > 5) AS t;
+SELECT p.name, o.id, o.price FROM people AS p, LATERAL (SELECT id, price FROM orders WHERE qty = p.age - 35 ORDER BY price DESC LIMIT 2) AS o;

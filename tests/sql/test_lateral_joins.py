@@ -1,0 +1,64 @@
+"""Table functions and subqueries beside each row, over tables that grow and tables that change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.sql.session.user_functions import register_function
+from headrace.table import DataTypes, StreamTableEnvironment
+from headrace.table.expressions import call, col
+from headrace.table.udf import udtf
+from tests.sql.sessions import rows_of, with_tables
+
+
+@udtf(result_types=["INT"])
+def up_to(number: Any) -> Iterator[int]:
+    yield from range(number or 0)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (
+            "SELECT item, x FROM (SELECT item, CAST(COUNT(*) AS INT) AS n FROM orders "
+            "GROUP BY item) AS g, LATERAL TABLE(up_to(n)) AS t(x) WHERE item > 'b'",
+            [("pear", 0), ("pear", 1), ("pear", 2), ("plum", 0), ("plum", 1)],
+        ),
+        (
+            "SELECT a.id, p.name, x FROM orders AS a JOIN people AS p ON a.qty = p.age - 35 "
+            "LEFT JOIN LATERAL TABLE(up_to(a.qty - 1)) AS t(x) ON TRUE WHERE a.id = 2",
+            [(2, "Ada", None), (2, "Cid", None)],
+        ),
+        (
+            "SELECT a.id, x FROM orders AS a LEFT JOIN LATERAL TABLE(up_to(a.qty)) AS t(x) "
+            "ON x > 1 WHERE a.id IN (5, 6)",
+            [(5, 2), (5, 3), (6, None)],
+        ),
+        (
+            "SELECT a.id, x, y FROM orders AS a, LATERAL TABLE(up_to(a.qty)) AS t(x), "
+            "LATERAL TABLE(up_to(x)) AS u(y) WHERE a.id < 3",
+            [(1, 1, 0)],
+        ),
+    ],
+)
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_table_function_beside_each_row(query: str, expected: list[Any], batch: bool) -> None:
+    session = with_tables(batch=batch)
+    register_function(session.session, ("up_to",), up_to, system=True)
+    assert sorted(session.query(query, epoch_records=2).materialized(), key=str) == expected
+
+
+def test_in_the_table_api() -> None:
+    t_env = StreamTableEnvironment.create(StreamExecutionEnvironment.get_execution_environment())
+    table = t_env.from_elements([(1, 2), (2, 0), (1, 1)], ["k", "n"])
+    function = call(up_to, col("n").cast(DataTypes.INT())).alias("x")
+    sums = table.group_by(col("k")).select(col("k"), col("n").sum.alias("n"))
+    found = sums.left_outer_join_lateral(function).select(col("k"), col("x"))
+    assert rows_of(t_env, found) == [[1, 0], [1, 1], [1, 2], [2, None]]
+    names = t_env.from_elements([(1, "a"), (2, "b")], ["kk", "name"])
+    joined = table.join(names, col("k") == col("kk")).join_lateral(function)
+    assert rows_of(t_env, joined.select(col("name"), col("x"))) == [["a", 0], ["a", 0], ["a", 1]]
