@@ -555,6 +555,12 @@ SELECT /*+ LOOKUP('table'='p', 'retry-predicate'='lookup_miss') */ o.id FROM ord
 SELECT /*+ LOOKUP('table'='p', 'retry-predicate'='miss', 'retry-strategy'='fixed_delay', 'fixed-delay'='1s', 'max-attempts'='3') */ o.id FROM orders AS o JOIN people AS p ON o.qty = p.age;
 -- at: LOOKUP('table'='p', 'retry-predicate'='miss', 'retry-strategy'='fixed_delay', 'fixed-delay'='1s', 'max-attempts'='3')
 -- says: Invalid LOOKUP hint option: unsupported retry-predicate 'miss', only 'lookup_miss' is supported currently
+SELECT i.id FROM orders AS i FULL JOIN LATERAL (SELECT age FROM people WHERE age = i.qty) AS t ON TRUE;
+-- at: FULL JOIN LATERAL (SELECT age FROM people WHERE age = i.qty) AS t
+-- says: Unknown join type FULL
+SELECT i.id FROM orders AS i LEFT JOIN LATERAL (SELECT age FROM people WHERE age = i.qty) AS t ON t.age > i.id;
+-- at: t.age > i.id
+-- says: LEFT JOIN LATERAL takes ON TRUE: write the condition into the subquery
 SELECT id, tag FROM baskets RIGHT JOIN UNNEST(tags) AS t(tag) ON TRUE;
 -- at: RIGHT JOIN UNNEST(tags) AS t(tag)
 -- says: Unknown join type RIGHT

@@ -52,6 +52,55 @@ def test_a_table_function_beside_each_row(query: str, expected: list[Any], batch
     assert sorted(session.query(query, epoch_records=2).materialized(), key=str) == expected
 
 
+ITEMS = "FROM (SELECT DISTINCT item FROM orders WHERE item <> 'pear') AS i "
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (
+            f"SELECT i.item, t.id {ITEMS}, LATERAL (SELECT id FROM orders WHERE item = i.item "
+            "ORDER BY price DESC, id LIMIT 2) AS t",
+            [("apple", 1), ("apple", 3), ("plum", 4), ("plum", 7)],
+        ),
+        (
+            f"SELECT i.item, t.n {ITEMS}, LATERAL (SELECT COUNT(*) AS n FROM orders "
+            "WHERE item = i.item AND price > 5) AS t",
+            [("apple", 3), ("plum", 0)],
+        ),
+        (
+            f"SELECT i.item, t.total {ITEMS} LEFT JOIN LATERAL (SELECT SUM(price) AS total "
+            "FROM orders WHERE item = i.item AND price > 5) AS t ON TRUE",
+            [("apple", 32), ("plum", None)],
+        ),
+        (
+            f"SELECT i.item, t.x {ITEMS} LEFT JOIN LATERAL (SELECT id FROM orders "
+            "WHERE item = i.item AND price > 5) AS t(x) ON TRUE",
+            [("apple", 1), ("apple", 3), ("apple", 6), ("plum", None)],
+        ),
+        (
+            f"SELECT i.item, t.id {ITEMS} JOIN LATERAL (SELECT id FROM orders "
+            "WHERE item = i.item) AS t ON t.id > 3",
+            [("apple", 6), ("plum", 4), ("plum", 7)],
+        ),
+        (
+            "SELECT o.id, t.x FROM orders AS o, LATERAL (SELECT o.price + 1 AS x) AS t "
+            "WHERE o.id < 3",
+            [(1, 11), (2, 8)],
+        ),
+        (
+            "SELECT o.id, t.x FROM orders AS o CROSS JOIN LATERAL (SELECT x FROM "
+            "UNNEST(ARRAY[o.price, o.qty]) AS v(x) WHERE x > 5) AS t WHERE o.id < 5",
+            [(1, 10), (2, 7), (3, 12), (4, 10)],
+        ),
+    ],
+)
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_subquery_beside_each_row(query: str, expected: list[Any], batch: bool) -> None:
+    session = with_tables(batch=batch, parallelism=2)
+    assert sorted(session.query(query, epoch_records=2).materialized(), key=str) == expected
+
+
 def test_in_the_table_api() -> None:
     t_env = StreamTableEnvironment.create(StreamExecutionEnvironment.get_execution_environment())
     table = t_env.from_elements([(1, 2), (2, 0), (1, 1)], ["k", "n"])

@@ -185,6 +185,25 @@ class SubqueryBinder:
         opposite = replace(node, comparison=_OPPOSITE[node.comparison])
         return self._call("NOT", self._all_value(opposite, plan))
 
+    def beside(self, node: x.Subquery, kind: JoinKind) -> Schema:
+        """Adds the rows that a subquery has for each outer row, and says which columns they have.
+
+        An aggregate without groups has a row in any case, whatever kind of join it is.
+        """
+        plan, before = self._bound(node), self.plan.schema
+        found = self._separated(plan, node)
+        width, count = len(before), len(plan.schema)
+        if found.empty is not None:
+            values = self._values(plan, node)
+        else:
+            self._join(found, kind)
+            values = [self.plan.schema.column(width + i) for i in range(count)]
+        names = self.plan.schema.names[: width + count]
+        columns = self.plan.schema.columns()[:width]
+        self.plan = n.Project.of(self.plan, [*columns, *values], names)
+        made = zip(plan.schema.names, self.plan.schema.fields[width:], strict=True)
+        return Schema(tuple(replace(f, name=name) for name, f in made))
+
     # Parts of values.
 
     def _counts(self, plan: n.Node, node: x.Subquery) -> tuple[Expression, Expression]:

@@ -14,6 +14,7 @@ from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.group_windows import duration_of, window_fields
 from headrace.sql.binder.hints import QueryHints
 from headrace.sql.binder.joins import bind_as_of, bind_join, time_travel
+from headrace.sql.binder.lateral import bind_lateral, is_lateral_query
 from headrace.sql.binder.scope import Scope
 from headrace.sql.binder.subqueries import SubqueryBinder, contains_subquery
 from headrace.sql.parser import syntax as x
@@ -65,6 +66,8 @@ class TableBinder:
         return plan
 
     def _join(self, plan: n.Node, scope: Scope, join: Any) -> n.Node:
+        if is_lateral_query(join.this):
+            return bind_lateral(self.queries, plan, scope, join)
         correlated = bind_correlate(self.context, plan, scope, join)
         if correlated is not None:
             return correlated
@@ -96,8 +99,9 @@ class TableBinder:
             plan = self._table(tree)
             path = tuple(p.name for p in tree.parts)
             name = name or path[-1]
-        elif isinstance(tree, exp.Subquery):
-            plan = self.queries.bind(tree.this)
+        elif isinstance(tree, exp.Subquery) or is_lateral_query(tree):
+            query = tree.this if isinstance(tree, exp.Subquery) else tree.this.this
+            plan = self.queries.bind(query)
         elif isinstance(tree, exp.Values):
             plan = self.queries._values(tree)
         elif isinstance(tree, MatchRecognize):

@@ -88,7 +88,7 @@ class Alias(Node):
 
 @dataclass(frozen=True)
 class Subquery(Node):
-    """A query inside an expression: `kind` is `scalar`, `in`, `exists`, `any` or `all`.
+    """A query inside an expression: `kind` is `scalar`, `in`, `exists`, `any`, `all` or `lateral`.
 
     What is compared with its rows is `value`; ANY and ALL do it by the function `comparison`.
     """

@@ -88,7 +88,7 @@ def _words_span(words: str, node: Any, text: str) -> Span | None:
 
 _JOIN = re.compile(
     r"(?:(?:\b(?:NATURAL|LEFT|RIGHT|FULL|INNER|CROSS|OUTER|SEMI|ANTI|JOIN)\b\s*)+|,\s*)"
-    r"(?:\b(?:LATERAL|TABLE|UNNEST)\b[\s(]*)*$",
+    r"(?:\b(?:LATERAL|TABLE|UNNEST|SELECT)\b[\s(]*)*$",
     re.IGNORECASE,
 )
 
