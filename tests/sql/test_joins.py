@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
+from headrace.sql.codegen.calc import calc_code
+from headrace.sql.functions.registry import builtin_registry
+from headrace.sql.operators.base import DELETE, INSERT
 from headrace.sql.operators.specs import Emission, JoinSide, JoinSpec
+from headrace.sql.plan.expressions import Call, Column
+from headrace.sql.types import BooleanType, IntType
 from headrace.testing import two_input_harness
 from tests.sql.sessions import LocalSession
 
@@ -54,3 +59,21 @@ def test_of_a_key_with_one_row_nothing_but_the_row_is_kept() -> None:
         assert h.state("left") == {"a": ("a", 2)}
         h.process1(("a", 2, 3))
         assert h.state("left") == {}
+
+
+def test_rows_and_their_partners_move_to_other_subtasks() -> None:
+    function = builtin_registry().find("LESS_THAN")
+    columns = (Column(IntType(), 1), Column(IntType(), 3))
+    smaller = calc_code([Call(BooleanType(), function, columns)], None)
+    left, right = (JoinSide(2, changes=True, outer=True) for _ in range(2))
+    spec = JoinSpec(left, right, (False,), smaller, emission=Emission.EVERY_CHANGE)
+    keys = range(20)
+    with two_input_harness(spec, key1=first, key2=first, parallelism=2) as h:
+        h.process_many1([(k, 1, INSERT) for k in keys])
+        h.snapshot_and_restore(parallelism=3)
+        h.process_many2([(k, v, INSERT) for k in keys for v in (0, 2)])
+        h.output()
+        h.snapshot_and_restore(parallelism=1)
+        h.process_many2([(k, 2, DELETE) for k in keys])
+        expected = [(k, 1, k, 2, DELETE) for k in keys] + [(k, 1, None, None, INSERT) for k in keys]
+        assert sorted(h.output(), key=str) == sorted(expected, key=str)

@@ -168,6 +168,23 @@ def first(row: Any) -> Any:
     return row[0]
 
 
+def test_rows_and_versions_move_to_other_subtasks() -> None:
+    side = JoinSide(3, changes=False, outer=True)
+    spec = TemporalJoinSpec(side, side, (2, 2), null_safe=(False,))
+    keys = range(20)
+    with two_input_harness(spec, key1=first, key2=first, parallelism=2) as h:
+        h.process_many2([(k, second, second * 1_000_000) for k in keys for second in range(4)])
+        h.process_many1([(k, 9, 2_500_000) for k in keys])
+        h.watermark(1_000)
+        h.snapshot_and_restore(parallelism=3)
+        h.process_many1([(k, 8, 1_500_000) for k in keys])
+        h.watermark(2_500)
+        h.snapshot_and_restore(parallelism=1)
+        expected = [(k, 8, 1_500_000, k, 1, 1_000_000) for k in keys]
+        expected += [(k, 9, 2_500_000, k, 2, 2_000_000) for k in keys]
+        assert sorted(h.output()) == sorted(expected)
+
+
 def test_a_row_meets_the_last_row_that_came_before_it() -> None:
     spec = LatestJoinSpec(JoinSide(2, False, True), JoinSide(2, True, False), (False,))
     with two_input_harness(spec, key1=first, key2=first) as h:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Call, Column, Expression
-from headrace.sql.plan.joins import Join
+from headrace.sql.plan.joins import Join, TemporalJoin
 from headrace.sql.plan.lookups import LookupJoin
 from headrace.sql.types import IntegralType
 
@@ -28,6 +28,9 @@ def upsert_keys(node: n.Node) -> Keys:
     if isinstance(node, LookupJoin):
         key = node.table.primary_key
         return upsert_keys(node.input) if key and {*key} <= {*node.columns} else _NONE
+    if isinstance(node, TemporalJoin):
+        # A row has one version at most.
+        return upsert_keys(node.left)
     if isinstance(node, Join):
         return _joined(node)
     if isinstance(node, n.Project):
