@@ -8,13 +8,18 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expressions import Call, Expression, is_deterministic
 from headrace.sql.plan.joins import Join
+from headrace.sql.plan.lookups import LookupJoin
 
 __all__ = ["plan_advice"]
 
 
-def plan_advice(plans: Sequence[n.Node], state_ttl_ms: int) -> list[str]:
+def plan_advice(
+    plans: Sequence[n.Node], state_ttl_ms: int, keep_lookups: bool = False
+) -> list[str]:
     """Warnings about optimized plans of a stream, those about inputs first, and each once."""
-    found = (advice for plan in plans for advice in _below(plan, state_ttl_ms))
+    found = [advice for plan in plans for advice in _below(plan, state_ttl_ms)]
+    if not keep_lookups:
+        found += [advice for plan in plans for advice in _about_lookups(plan)]
     return list(dict.fromkeys(found))
 
 
@@ -59,6 +64,19 @@ def _about_updates(node: n.Project | n.Filter) -> Iterator[str]:
             "correctly processing update message('UB'/'UA'/'D' in changelogMode, not 'I' only). "
             "Please consider removing these non-deterministic columns or making them deterministic "
             "by using deterministic functions, or computing them before the rows change."
+        )
+
+
+def _about_lookups(node: n.Node) -> Iterator[str]:
+    """What is found anew for the row before an update may not be what it was."""
+    for child in node.inputs:
+        yield from _about_lookups(child)
+    if isinstance(node, LookupJoin) and not is_append_only(node.input):
+        yield (
+            f"The lookup join with [{node.table.table[-1]}] looks rows up again that are taken "
+            "back, and finds something else if the table has changed. "
+            "'table.optimizer.non-deterministic-update.strategy' = 'TRY_RESOLVE' keeps what it "
+            "found."
         )
 
 

@@ -47,7 +47,9 @@ def explain_plans(session: Session, plans: Sequence[n.Node], details: Sequence[s
     for plan in physical_plans(optimized, settings):
         parts.append(plan_text(plan, modes=changelog, batch=session.batch))
     if advised:
-        found = [] if session.batch else plan_advice(optimized, settings.state_ttl_ms)
+        found = []
+        if not session.batch:
+            found = plan_advice(optimized, settings.state_ttl_ms, settings.keep_lookups)
         numbered = [f"advice[{i}]: [WARNING] {text}" for i, text in enumerate(found, 1)]
         parts += ["", *(numbered or ["No available advice..."])]
     return "\n".join(parts) + "\n"
