@@ -97,7 +97,7 @@ def test_a_damaged_checkpoint_is_replaced_by_the_one_before(tmp_path: Path) -> N
         with pytest.raises(JobExecutionError, match="no checkpoint is left") as failed:
             job.master.result_future().result(WAIT_S)
         assert str(failed.value).count("is missing") >= RETAINED
-        assert "begin anew" in str(failed.value)
+        assert "start over" in str(failed.value)
         assert [s.status.name for s in job.master.history.states][-2:] == ["FAILING", "FAILED"]
         assert len(job.rows) >= committed
 

@@ -35,13 +35,13 @@ SELECT CASE WHEN id > 1 THEN 2 FROM orders;
 -- says: Expected END after CASE
 SELECT CAST(id AS) FROM orders;
 -- at: )
--- says: ) is no type
+-- says: ) is not a type
 SELECT CAST(id INT) FROM orders;
 -- at: INT
 -- says: Expecting AS and a type in CAST
 SELECT CAST(id AS INTT) FROM orders;
 -- at: INTT
--- says: INTT is no type
+-- says: INTT is not a type
 SELECT CAST(id AS DECIMAL(50, 2)) FROM orders;
 -- at: 50
 -- says: Expecting a number from 1 to 38
@@ -59,7 +59,7 @@ INSERT orders SELECT 1;
 -- says: Expecting INTO but found orders
 CREATE TABLE x (a INTT);
 -- at: INTT
--- says: INTT is no type
+-- says: INTT is not a type
 CREATE TABLE x (a INT WITH ('connector' = 'print');
 -- at: WITH
 -- says: Expecting )
@@ -212,13 +212,13 @@ SELECT id[1] FROM orders;
 -- says: Cannot apply 'ITEM' to arguments of type (INT, INT NOT NULL)
 SELECT id.x FROM orders;
 -- at: id.x
--- says: id is no row, so there is no field 'x' in it
+-- says: id is not a row, so it has no field 'x' in it
 SELECT DATE '2020-13-01';
 -- at: '2020-13-01'
--- says: '2020-13-01' is no DATE
+-- says: '2020-13-01' is not a DATE
 SELECT INTERVAL 'x' SECOND;
 -- at: 'x'
--- says: INTERVAL 'x' SECOND is no interval
+-- says: INTERVAL 'x' SECOND is not an interval
 SELECT id IS 3 FROM orders;
 -- at: id IS 3
 -- says: IS 3 is not supported
@@ -314,13 +314,13 @@ SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(et))) GROUP BY window
 -- says: TUMBLE needs SIZE
 SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(et), 10)) GROUP BY window_start, window_end;
 -- at: 10
--- says: a window's length is a constant interval, such as INTERVAL '5' MINUTE
+-- says: a window's length must be a constant interval, such as INTERVAL '5' MINUTE
 SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(et), INTERVAL '0' SECOND)) GROUP BY window_start, window_end;
 -- at: TUMBLE(TABLE orders, DESCRIPTOR(et), INTERVAL '0'
 -- says: the length of TUMBLE must be positive
 SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(et), INTERVAL '1' MONTH)) GROUP BY window_start, window_end;
 -- at: '1'
--- says: a window's length is a constant interval, such as INTERVAL '5' MINUTE
+-- says: a window's length must be a constant interval, such as INTERVAL '5' MINUTE
 SELECT COUNT(*) FROM TABLE(HOP(TABLE orders, DESCRIPTOR(et), INTERVAL '3' SECOND, INTERVAL '10' SECOND)) GROUP BY window_start, window_end;
 -- at: HOP(TABLE orders, DESCRIPTOR(et), INTERVAL '3' SECOND, INTERVAL '10'
 -- says: HOP: size must be an integral multiple of slide
@@ -362,13 +362,13 @@ SELECT id, ROW_NUMBER() OVER (PARTITION BY item ORDER BY price) FROM orders;
 -- says: OVER windows' ordering in stream mode must be defined on a time attribute in ascending order; for the first
 SELECT id, SUM(price) OVER (ORDER BY et ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING) FROM orders;
 -- at: SUM(price) OVER (ORDER BY et ROWS BETWEEN CURRENT ROW AND 2
--- says: OVER windows that end behind or before the current row are not supported on a stream
+-- says: OVER windows that end before or after the current row are not supported on a stream
 SELECT id, SUM(price) OVER (ORDER BY et ROWS BETWEEN id PRECEDING AND CURRENT ROW) FROM orders;
 -- at: SUM(price) OVER (ORDER BY et ROWS BETWEEN id
--- says: an end of OVER cannot be INT here: it is a constant number of rows, or an interval
+-- says: an end of OVER cannot be INT here: it must be a constant number of rows, or an interval
 SELECT id, SUM(price) OVER (ORDER BY et RANGE BETWEEN 2 PRECEDING AND CURRENT ROW) FROM orders;
 -- at: SUM(price) OVER (ORDER BY et RANGE BETWEEN 2
--- says: an end of OVER cannot be INT NOT NULL here: it is a constant number of rows, or an interval
+-- says: an end of OVER cannot be INT NOT NULL here: it must be a constant number of rows, or an interval
 SELECT LEAD(id) OVER (ORDER BY et) FROM orders;
 -- at: LEAD(id)
 -- says: LEAD Function is not supported in stream mode.
@@ -611,7 +611,7 @@ SELECT t.id FROM TABLE(TUMBLE(TABLE ticker, DESCRIPTOR(pt), INTERVAL '1' DAY)) A
 -- says: Processing time Window Join is not supported yet.
 SELECT * FROM TABLE(TUMBLE(TABLE (SELECT id, et FROM orders), DESCRIPTOR(et), INTERVAL '10' SECOND));
 -- at: (
--- says: TABLE takes a name; a query stands there without TABLE: (SELECT ...)
+-- says: TABLE takes a name; write a query without TABLE: (SELECT ...)
 SELECT plus(id, 1) FROM orders;
 -- at: plus(id, 1)
 -- says: No match found for function PLUS

@@ -12,7 +12,7 @@ MASK = "******"
 
 _SECRET = re.compile(
     # Flink's own list, and the names that cloud stores and certificates have for theirs. A `key`
-    # alone is no secret: it may be a column, a format or the path of a file.
+    # alone is not a secret: it may be a column, a format or the path of a file.
     r"password|passwd|passphrase|secret|token|credential|api-?key|access[.-]?key|account[.-]key"
     r"|private[.-]?key|service-key|auth-params|basic-auth|jaas|http-headers",
     re.IGNORECASE,

@@ -198,9 +198,9 @@ class CompletedCheckpoint:
         if lost:
             names = ", ".join(f"{o.name!r} (uid {o.uid!r})" for o in lost)
             raise CheckpointError(
-                f"{self.directory} has state of operators that the program does not have: {names}; "
-                "give the operators their uid() back, or allow it to be left out (-n, "
-                "execution.state-recovery.ignore-unclaimed-state)",
+                f"{self.directory} has state of operators that the program does not have: "
+                f"{names}; give the operators their uid() back, or allow their state to be "
+                "dropped (-n, execution.state-recovery.ignore-unclaimed-state)",
                 CheckpointFailureReason.STATE_MISMATCH,
             )
         # Only keyed state is divided by key groups, whose number cannot change.
@@ -416,7 +416,7 @@ def _tolerant(directory: str) -> Iterator[None]:
 
 
 def checkpoints_in(directory: str, storage: Storage) -> list[str]:
-    """The checkpoints in a job's directory, oldest first; none if it is no such directory."""
+    """The checkpoints in a job's directory, oldest first; none if it is not one."""
     if storage.exists(join(directory, METADATA)):
         return []
     begun = checkpoints_begun(directory, storage)

@@ -80,7 +80,7 @@ class RestorePoints:
         self._note(str(why))
         self._store.drop(unusable)
         before = self.latest
-        assert before is not None, "what was restored was a restore point"
+        assert before is not None, "the restored snapshot was a restore point"
         return before
 
     def _note(self, text: str) -> None:
@@ -94,7 +94,7 @@ class RestorePoints:
             "no checkpoint is left that the job could start from: "
             + "; ".join(self._unusable)
             + ". Start it from a savepoint or an older checkpoint with -s "
-            "(execution.state-recovery.path), or without to begin anew" + hint,
+            "(execution.state-recovery.path), or without to start over" + hint,
             CheckpointFailureReason.RESTORE_FAILURE,
         )
 

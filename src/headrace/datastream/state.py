@@ -169,7 +169,7 @@ class _WritableMap(_ReadableMap[K, V]):
         self.put(key, value)
 
     def __delitem__(self, key: K) -> None:
-        """Same as `remove`: a missing key is no error."""
+        """Same as `remove`: a missing key is not an error."""
         self.remove(key)
 
 

@@ -40,7 +40,7 @@ def shorten(value: Any) -> str:
 
 
 def explained(error: BaseException, function: Any, where: str) -> BaseException:
-    """The error itself, or a sentence in its place if a function returned what is no results."""
+    """The error itself, or a sentence if a function returned something other than results."""
     found = re.fullmatch(r"'(.*)' object is not iterable", str(error))
     frames = traceback.walk_tb(error.__traceback__)
     if found is None or not all(f.f_code.co_filename.startswith(_PACKAGE) for f, _ in frames):

@@ -266,7 +266,7 @@ def _require_file_system(scheme: str) -> None:
         fsspec.get_filesystem_class(scheme)
     except ValueError as error:
         raise ConfigurationError(
-            f"no file system is known for {scheme}:// ({error}); use a local path, or a scheme "
+            f"there is no file system for {scheme}:// ({error}); use a local path, or a scheme "
             "that fsspec has"
         ) from error
     except ImportError as error:
@@ -357,7 +357,7 @@ def shared(path: str) -> str:
     if scheme_of(path) == "memory":
         raise ConfigurationError(
             f"checkpoints cannot go to {path}: memory:// belongs to one process, and slots are "
-            "processes of their own; use a directory, or an object store"
+            "separate processes; use a directory, or an object store"
         )
     # Slots may work in another directory.
     return os.path.abspath(local_path(path)) if is_local(path) else path

@@ -278,7 +278,7 @@ class Subtask:
         crash_point("functions-notified")
 
     def checkpoint_can_be_base(self, checkpoint: CheckpointId) -> None:
-        """A checkpoint is complete: changes are counted from it on. Twice is no error."""
+        """A checkpoint is complete: changes count from it on. A second call does nothing wrong."""
         for backend in self.backends.values():
             backend.notify_checkpoint_complete(checkpoint)
         for timers in self.timers.values():
@@ -466,4 +466,4 @@ def _converter(chained: ChainedOperator, type_info: Any) -> Converter | None:
 
 
 def _refuse(frame: bytes) -> None:
-    raise RuntimeError("a record was emitted outside of an epoch")
+    raise RuntimeError("a record was emitted outside an epoch")

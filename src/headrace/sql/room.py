@@ -72,9 +72,8 @@ def _on_large_stack(work: Callable[[], R]) -> R:
         return results[0]
     if isinstance(errors[0], RecursionError | MemoryError):
         raise SqlError(
-            f"the statement is nested too deeply: planning it takes more than {_CALLS} "
-            "calls inside of one another. Split it: give parts of it to views, or to columns of "
-            "a subquery"
+            f"the statement is nested too deeply: planning it takes more than {_CALLS} nested "
+            "calls. Split it: give parts of it to views, or to columns of a subquery"
         ) from None
     raise errors[0]
 

@@ -62,7 +62,7 @@ def test_the_one_before_replaces_a_damaged_one(points: RestorePoints, job: Path)
     assert before.checkpoint == 9
     assert points.latest is before
     oldest = points.fall_back(before, DAMAGED)
-    with pytest.raises(CheckpointError, match=r"no checkpoint is left .* begin anew"):
+    with pytest.raises(CheckpointError, match=r"no checkpoint is left .* start over"):
         points.fall_back(oldest, DAMAGED)
     with pytest.raises(CheckpointError, match="no checkpoint is left"):
         _ = points.latest

@@ -263,6 +263,6 @@ def test_an_error_of_the_function_itself_stays_as_it_is() -> None:
 )
 def test_a_result_whose_elements_become_results_is_worth_a_warning(build: Any) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
-    with pytest.warns(UserWarning, match="of which each element is a result") as warned:
+    with pytest.warns(UserWarning, match="each element of which is a result") as warned:
         assert collect(build(env)) == ["a", "b"]
     assert warned[0].filename == __file__

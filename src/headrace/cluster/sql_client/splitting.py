@@ -1,4 +1,4 @@
-"""Where statements end in a text: at semicolons that are no part of text, names or comments."""
+"""Where statements end in a text: at semicolons that are not part of text, names or comments."""
 
 from __future__ import annotations
 

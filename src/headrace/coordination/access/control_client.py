@@ -39,12 +39,14 @@ def find_job(wanted: str, registry: JobRegistry | None = None) -> JobEntry:
         return found[0]
     if found:
         listed = ", ".join(f"{e.job_id} ({e.name})" for e in found)
-        raise UnknownJobError(f"{wanted!r} may mean several running jobs: {listed}; say more of it")
+        raise UnknownJobError(
+            f"{wanted!r} matches several running jobs: {listed}; be more specific"
+        )
     ended = _matching(wanted, [e for e in entries if not e.running])
     if ended:
         raise UnknownJobError(f"job {ended[0].job_id} ({ended[0].name}) is {ended[0].state}")
     raise UnknownJobError(
-        f"no running job {wanted!r} of yours on this host; `headrace list` shows those there are"
+        f"you have no running job {wanted!r} on this host; `headrace list` shows your jobs"
     )
 
 
@@ -70,7 +72,7 @@ def call(
     """Ask a job to do something and wait for the outcome, but not through a longer silence.
 
     Raises:
-        UnknownJobError: The job has ended meanwhile.
+        UnknownJobError: The job has ended in the meantime.
         JobSilentError: It said nothing for so long.
         HeadraceError: What the job says against it, as the class that it raised.
     """
@@ -98,7 +100,7 @@ def call(
         ) from None
     except OSError:
         pass
-    raise UnknownJobError(f"job {entry.job_id} ({entry.name}) has ended meanwhile")
+    raise UnknownJobError(f"job {entry.job_id} ({entry.name}) has ended in the meantime")
 
 
 def cancel(entry: JobEntry) -> None:

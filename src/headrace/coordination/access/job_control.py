@@ -84,7 +84,7 @@ def _observed(master: JobMaster, request: dict[str, Any]) -> tuple[Observations,
 
 def _observations(master: JobMaster) -> Observations:
     if master.attempt is None or master.status() is not JobStatus.RUNNING:
-        raise HeadraceError(f"the job is {master.status().name}: nothing can be seen in it now")
+        raise HeadraceError(f"the job is {master.status().name}: it cannot be inspected now")
     return master.attempt.observations
 
 
@@ -211,7 +211,8 @@ class JobControl:
         operation = operations.get(name)
         if operation is None:
             raise HeadraceError(
-                f"this job knows no operation {name!r}: it runs another version of headrace"
+                f"this job does not know the operation {name!r}: it runs another version of "
+                "headrace"
             )
         outcome = operation(self._master, request)
         if not isinstance(outcome, Future):

@@ -67,7 +67,7 @@ def run_directory() -> Path:
     except (ConfigurationError, OSError) as error:
         raise ConfigurationError(
             f"the directory of running jobs {directory} cannot be used ({error}); set "
-            "HEADRACE_RUN_DIR to a directory of your own"
+            "HEADRACE_RUN_DIR to your own directory"
         ) from error
 
 
@@ -107,7 +107,7 @@ class JobRegistry:
             entry,
             state=JobStatus.FAILED.name,
             ended_ms=now_ms,
-            error=f"the process of the job ({entry.pid}) ended without a word: it was killed",
+            error=f"the process of the job ({entry.pid}) ended without a report: it was killed",
         )
         with contextlib.suppress(OSError):
             os.unlink(entry.address)

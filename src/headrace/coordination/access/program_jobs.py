@@ -165,5 +165,5 @@ class EndedJob:
 
     def _over(self) -> CheckpointError:
         return CheckpointError(
-            f"the job is {self._status.name} already", CheckpointFailureReason.COORDINATOR_SHUTDOWN
+            f"the job is already {self._status.name}", CheckpointFailureReason.COORDINATOR_SHUTDOWN
         )

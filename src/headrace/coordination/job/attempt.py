@@ -384,8 +384,8 @@ class JobAttempt:
         with self._changed:
             self._closed.setdefault(slot, m.Closed(slot))
         self.fail(
-            f"slot {slot} (process {hello.pid} on {hello.host}) ended unexpectedly: it was killed, "
-            "ran out of memory, or its executor is gone; the cluster's logs tell more",
+            f"slot {slot} (process {hello.pid} on {hello.host}) ended unexpectedly: it was "
+            "killed, ran out of memory, or its executor is gone; see the cluster's logs",
             slot,
         )
 

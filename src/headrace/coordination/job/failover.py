@@ -82,7 +82,7 @@ class Failover:
         if self._delay_s is None or isinstance(error, JobCancelledError):
             return False
         _log.warning(
-            "job %s failed and starts again in %.1f s: %s", self._job, self._delay_s, error.message
+            "job %s failed and will restart in %.1f s: %s", self._job, self._delay_s, error.message
         )
         if self._cancelling.wait(self._delay_s):
             raise AttemptCancelledError("the job was cancelled")

@@ -232,7 +232,7 @@ class JobMaster:
 
     def _ended_already(self) -> CheckpointError:
         return CheckpointError(
-            f"the job is {self.status().name} already", CheckpointFailureReason.COORDINATOR_SHUTDOWN
+            f"the job is already {self.status().name}", CheckpointFailureReason.COORDINATOR_SHUTDOWN
         )
 
     def accumulators(self) -> dict[str, Any]:
@@ -395,7 +395,7 @@ class JobMaster:
                 "is_savepoint": restore.savepoint,
                 "external_path": restore.directory,
             }
-            _log.info("job %s goes on from checkpoint %s", self._id, restore.checkpoint)
+            _log.info("job %s continues from checkpoint %s", self._id, restore.checkpoint)
         settings = JobSettings(
             self._id.to_hex_string(),
             self.job_graph.job_name,

@@ -44,7 +44,7 @@ class Terminal:
             _write_to_nobody(stream)
         if not self._warned:
             self._warned = True
-            _log.warning("what the job prints is dropped, and the job goes on: %s", error)
+            _log.warning("the job continues, but what it prints is dropped: %s", error)
 
 
 def _write_to_nobody(stream: TextIO) -> None:
@@ -183,8 +183,8 @@ class Collector:
         if self._repeats and error is None:
             _log.warning(
                 "%d records that were handed over before the job went back to an older checkpoint "
-                "did not come again: the program is not deterministic, so they may be there twice "
-                "in another form",
+                "did not come again: the program is not deterministic, so they may appear twice "
+                "in different forms",
                 len(self._repeats),
             )
         with self._changed:

@@ -121,7 +121,7 @@ class ControlServer:
         except (EOFError, OSError):
             return None
         except Exception as error:
-            _log.exception("what a slot sent could not be read")
+            _log.exception("could not read what a slot sent")
             self._on_error(error)
             return None
 
@@ -129,7 +129,7 @@ class ControlServer:
         try:
             self._on_message(message)
         except Exception as error:
-            _log.exception("what a slot sent could not be handled")
+            _log.exception("could not handle what a slot sent")
             self._on_error(error)
 
     def _knows_token(self, connection: Connection) -> bool:

@@ -74,8 +74,8 @@ def cache_directory() -> Path:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise ConfigurationError(
-            f"the cache directory {directory} cannot be made ({error}); set HEADRACE_CACHE_DIR to "
-            "a directory that can be written"
+            f"the cache directory {directory} cannot be created ({error}); set HEADRACE_CACHE_DIR "
+            "to a writable directory"
         ) from error
     return directory
 
@@ -276,7 +276,7 @@ def _unpack_zip(archive: Path, directory: Path) -> None:
             target = directory / info.filename
             written = target.parent if is_link else target
             if not written.resolve().is_relative_to(directory.resolve()):
-                raise _bad_archive(archive, f"{info.filename!r} is outside of it")
+                raise _bad_archive(archive, f"{info.filename!r} is outside it")
             if is_link:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.symlink_to(os.fsdecode(file.read(info)))

@@ -112,7 +112,7 @@ class StateQueries:
 
 
 def _not_now() -> StateError:
-    return StateError("the job is not running just now: it has ended, or starts again; ask again")
+    return StateError("the job is not running right now: it has ended or is restarting; try again")
 
 
 def _unknown_name(pending: _Pending) -> UnknownStateError:

@@ -60,7 +60,7 @@ class SlotZygote:
                 raise HeadraceError(f"the process that starts slots is gone: {error}") from error
         if not answer:
             raise HeadraceError(
-                "the process that starts slots is gone; what it wrote to standard error tells why"
+                "the process that starts slots is gone; see what it wrote to standard error"
             )
         return int(answer)
 

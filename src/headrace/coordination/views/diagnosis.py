@@ -164,7 +164,8 @@ def _not_running(job: JobPicture) -> Finding:
         return Finding("ok", "ended", f"The job is {job.state}.", "")
     if job.state in ("RESTARTING", "FAILING"):
         advice = (
-            "It goes on from its last checkpoint; the exceptions of the job have the traceback."
+            "It will continue from its last checkpoint; the exceptions of the job have the "
+            "traceback."
         )
         return Finding("critical", "restarting", f"The job is restarting{why}.", advice)
     if job.state == "CANCELLING":
@@ -184,7 +185,7 @@ def _long_epoch(job: JobPicture) -> list[Finding]:
             f"The current epoch has been running for {long.seconds:.0f} s: {who} is at "
             f"{long.place}.",
             "Until it returns nothing is read, no checkpoint is taken and no result is committed. "
-            "The thread dump and the flame graph show how it came there.",
+            "The thread dump and the flame graph show how it got there.",
         )
     ]
 
@@ -215,8 +216,8 @@ def _checkpoints(job: JobPicture) -> list[Finding]:
             "critical" if failed >= _MANY_FAILURES else "warning",
             "checkpoints-failing",
             f"{which} failed: {_first_line(job.checkpoints.last_failure)}.",
-            "Until one completes, a failure takes the job far back. Look at the storage of "
-            "checkpoints, and at execution.checkpointing.timeout if they take too long.",
+            "Until one completes, a failure sets the job far back. Check the checkpoint storage, "
+            "and execution.checkpointing.timeout if they take too long.",
         )
     ]
 
@@ -241,7 +242,7 @@ def _limit(job: JobPicture) -> list[Finding]:
                 "back-pressure",
                 f'{sources} wait{"s" if len(waiting) == 1 else ""} for "{vertex.name}" '
                 f"{_percent(max(v.busiest.back_pressured for v in waiting))} of the time.",
-                f'Make "{vertex.name}" faster, and those above it go faster too.',
+                f'Make "{vertex.name}" faster, and those upstream get faster as well.',
                 waiting[0].id,
             )
         )
@@ -326,7 +327,7 @@ def _keeps_up(job: JobPicture) -> Finding:
     busiest = max((v.busiest.busy for v in job.vertices if v.subtasks), default=0.0)
     if job.records_per_s < 0.5:
         return Finding(
-            "ok", "idle", "The job is idle: its sources have nothing to read just now.", ""
+            "ok", "idle", "The job is idle: its sources have nothing to read right now.", ""
         )
     return Finding(
         "ok",

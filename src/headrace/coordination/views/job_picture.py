@@ -65,7 +65,7 @@ def _long_epoch(master: JobMaster) -> LongEpoch | None:
     # The slot that works; the others wait for it.
     dump = next((d for d in dumps if d["subtask"]), dumps[0] if dumps else None)
     if dump is None:
-        return LongEpoch(seconds, None, "a place that is not known: no slot answers")
+        return LongEpoch(seconds, None, "an unknown place: no slot answers")
     return LongEpoch(seconds, dump["subtask"], place_of(dump["threads"][0]["text"]))
 
 

@@ -33,7 +33,9 @@ def start_reporters(configuration: Configuration, master: JobMaster) -> list[Pro
         top = f"metrics.reporter.{name}."
         kind = settings.get(f"{top}factory.class", name)
         if "prom" not in kind.lower():
-            _log.warning("metrics reporter %s (%s) is not known; only Prometheus is", name, kind)
+            _log.warning(
+                "metrics reporter %s (%s) is not supported; only Prometheus is", name, kind
+            )
             continue
         host = settings.get(f"{top}host", _HOST)
         try:
@@ -100,4 +102,4 @@ def _bound(host: str, ports: str, handler: type[BaseHTTPRequestHandler]) -> Thre
             return ThreadingHTTPServer((host, port), handler)
         except OSError as error:
             failure = error
-    raise failure or ValueError(f"{ports!r} is no port")
+    raise failure or ValueError(f"{ports!r} is not a port")

@@ -112,7 +112,7 @@ def field_reader(type_info: TypeInformation, dialect: CsvDialect) -> Convert | N
         return None if null is None else lambda text: None if text == null else text
     if isinstance(type_info, _ARRAYS):
         return lambda text: None if text == null else convert(text)
-    # Nothing between two delimiters is no number, date or truth value.
+    # Nothing between two delimiters is not a number, date or truth value.
     return lambda text: None if text in ("", null) else convert(text)
 
 

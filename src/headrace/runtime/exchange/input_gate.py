@@ -92,4 +92,4 @@ def in_channel_order(frames: Iterable[bytes]) -> Iterator[tuple[ChannelKey, byte
             turn += 1
         expected[channel] = turn
     if early:
-        raise EOFError(f"{len(early)} frames arrived without the ones before them")
+        raise EOFError(f"{len(early)} frames arrived without their predecessors")

@@ -62,7 +62,7 @@ class FunctionCheckpoints:
                 if not isinstance(elements, list | tuple):
                     raise StateError(
                         f"snapshot_state() of {type(function).__name__} must return a list, not "
-                        f"{elements!r}; [] stands for no state"
+                        f"{elements!r}; return [] for no state"
                     )
                 self._list_state().update(elements)
         except Exception as error:

@@ -112,7 +112,7 @@ class OperatorRuntimeContext(RuntimeContext):
     def add_accumulator(self, name: str, accumulator: Accumulator[Any, Any]) -> None:
         if name in self._context.accumulators:
             raise FunctionTypeError(
-                f"accumulator {name!r} exists already in this subtask: use another name"
+                f"accumulator {name!r} already exists in this subtask: use another name"
             )
         self._context.accumulators[name] = accumulator
 
@@ -131,7 +131,7 @@ class _CachedFiles(DistributedCache):
     def get_file(self, name: str) -> Path:
         if name not in self._files:
             raise ConfigurationError(
-                f"no cached file {name!r}; registered are {sorted(self._files)}: call "
+                f"no cached file {name!r}; the registered files are {sorted(self._files)}: call "
                 "env.register_cached_file(path, name)"
             )
         return Path(self._files[name])

@@ -107,8 +107,8 @@ def _listed(results: Any, method: str) -> list[Any]:
     if results is None or isinstance(results, str | bytes) or not hasattr(results, "__iter__"):
         raise UserCodeFailure.of(
             TypeError(
-                f"{method} must return a list of records to emit, also for a single one; "
-                f"it returned {results!r}"
+                f"{method} must return a list of records to emit, even for a single record; it "
+                f"returned {results!r}"
             ),
             where=method,
         )

@@ -200,7 +200,8 @@ def _registered(states: dict[str, S], descriptor: Any) -> S:
     if state is None:
         known = ", ".join(repr(name) for name in states)
         raise StateError(
-            f"{descriptor.name!r} is no broadcast state of this operator; registered are: {known}. "
-            "Give its descriptor to broadcast() too, as in rules.broadcast(one, another)"
+            f"{descriptor.name!r} is not a broadcast state of this operator; the registered ones "
+            f"are: {known}. Pass its descriptor to broadcast() as well, as in "
+            "rules.broadcast(one, another)"
         )
     return state

@@ -56,7 +56,7 @@ class Timers(TimerService):
     def _checked(self, timestamp: int) -> int:
         if not self._keyed:
             raise StateError(
-                "timers are only there on a keyed stream: call key_by() before process() "
+                "timers are only available on a keyed stream: call key_by() before process() "
                 "(Setting timers is only supported on a keyed streams.)"
             )
         if type(timestamp) is not int:
@@ -94,7 +94,7 @@ class ElementContext(KeyedProcessFunction.OnTimerContext):
         return key.value if type(key) is OpaqueKey else key
 
     def time_domain(self) -> TimeDomain:
-        assert self.domain is not None, "time_domain() is only there in on_timer()"
+        assert self.domain is not None, "time_domain() is only available in on_timer()"
         return self.domain
 
     def current_processing_time(self) -> int:

@@ -111,8 +111,8 @@ class FunctionOperator(Operator):
             code = getattr(call, "__code__", None)
             if isinstance(results, single) and code is not None:
                 warnings.warn_explicit(
-                    f"{where} returned a {type(results).__name__}, of which each element is a "
-                    "result; yield it to emit it as it is",
+                    f"{where} returned a {type(results).__name__}, each element of which is a "
+                    "result; yield it to emit it as one",
                     UserWarning,
                     code.co_filename,
                     code.co_firstlineno,

@@ -141,8 +141,8 @@ class SinkOperator(Operator):
             committables = self._writer.prepare_commit(checkpoint, self._ended)
             if committables and self._committer is None:
                 raise HeadraceError(
-                    f"{type(self._writer).__name__}.prepare_commit gave something to commit, but "
-                    f"{type(self._sink).__name__}.create_committer gives no committer"
+                    f"{type(self._writer).__name__}.prepare_commit returned something to commit, "
+                    f"but {type(self._sink).__name__}.create_committer gives no committer"
                 )
         except Exception as error:
             raise self.failed(error, where="prepare_commit of the sink") from error
@@ -198,7 +198,7 @@ class SinkOperator(Operator):
     def _wait_after(self, attempt: int, checkpoint: int, error: RetriableCommitError) -> None:
         delay_s = min(_FIRST_DELAY_S * 2 ** (attempt - 1), _LONGEST_DELAY_S)
         line = (
-            f"{self.context.name}: commit of checkpoint {checkpoint} is tried again in "
+            f"{self.context.name}: commit of checkpoint {checkpoint} will be tried again in "
             f"{delay_s:g} s: {error}"
         )
         self.context.services.print_lines([line], to_stderr=True)

@@ -431,7 +431,7 @@ class Slot:
         subtask = self._subtasks.get(key)
         attempt = (request.epoch, key)
         if self._broken or plan is None or subtask is None or attempt in self._begun:
-            why = f"epoch {request.epoch} of {key} was begun before or is not planned here"
+            why = f"epoch {request.epoch} of {key} has already begun or is not planned here"
             return REFUSED, why.encode()
         if request.incarnation != self._launch.incarnation:
             return REFUSED, b"another incarnation of the job"

@@ -81,7 +81,7 @@ class LocalCopies:
             found = next(iter(self._directory.glob(self.path_of(path).name + ".*")), None)
             good = found is not None and _has_checksum(found)
             if found is not None and not good:
-                _log.warning("the local copy of %s is damaged; the storage is read", path)
+                _log.warning("the local copy of %s is damaged; reading from storage", path)
             self._intact[path] = found if good else None
         return self._intact[path]
 

@@ -95,7 +95,7 @@ class SnapshotFile:
         """The index, and size and checksum of the file as its last bytes have them."""
         head = self._range(0, len(MAGIC))
         if head != MAGIC:
-            raise unusable(self.path, "is not a snapshot of a format that this version knows")
+            raise unusable(self.path, "is not a snapshot in a format that this version knows")
         trailer = self._range(-TRAILER.size, None)
         if len(trailer) < TRAILER.size or not trailer.endswith(END):
             raise unusable(self.path, "is damaged: its end is missing")
@@ -121,7 +121,7 @@ class SnapshotFile:
             # It is what was written, so an older checkpoint would not help.
             raise CheckpointError(
                 f"the snapshot file {self.path} has objects that cannot be loaded: "
-                f"{type(error).__name__}: {error}; give the program the classes that it had",
+                f"{type(error).__name__}: {error}; the program needs the classes that it had",
                 CheckpointFailureReason.STATE_MISMATCH,
             ) from error
 

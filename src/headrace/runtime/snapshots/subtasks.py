@@ -70,7 +70,7 @@ class SubtaskSnapshot:
         return next((s.base for s in self._states() if s.base is not None), None)
 
     def has_state_of(self, operator_id: str) -> bool:
-        """Whether anything would be lost without an operator; its event time is no state."""
+        """Whether anything would be lost without an operator; its event time is not state."""
         keyed, timers = self.keyed.get(operator_id), self.timers.get(operator_id)
         if (keyed is not None and keyed.states) or (timers is not None and timers.places()):
             return True

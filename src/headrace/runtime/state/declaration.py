@@ -106,7 +106,7 @@ def describe(descriptor: StateDescriptor, namespaced: bool) -> StateMeta:
     kind = next((k for known, k in _KINDS.items() if isinstance(descriptor, known)), None)
     if kind is None:
         raise StateError(
-            f"{type(descriptor).__name__} declares no keyed state; use one of "
+            f"{type(descriptor).__name__} does not declare keyed state; use one of "
             f"{', '.join(known.__name__ for known in _KINDS)}"
         )
     config = descriptor.ttl_config
@@ -155,8 +155,8 @@ def require_compatible(
                 "ones, or choose a new state name to start empty"
             )
         raise StateError(
-            f"{subject} is declared twice, as {known} and as {declared}; one name is one state, so "
-            "give one of them another name"
+            f"{subject} is declared twice, as {known} and as {declared}; a name stands for one "
+            "state, so rename one of them"
         )
     if (known.ttl is None) != (declared.ttl is None):
         before, now = ("without", "with") if known.ttl is None else ("with", "without")

@@ -222,7 +222,7 @@ class PlainListState(MergingKeyedState, ListState[Any]):
 
 
 def checked_elements(name: str, values: Iterable[Any] | None) -> list[Any]:
-    """A new list of elements for the list state `name`; None is no element."""
+    """A new list of elements for the list state `name`; None is not an element."""
     elements = None if values is None else list(values)
     if elements is None or any(element is None for element in elements):
         what = "None instead of a list" if elements is None else "None as an element"

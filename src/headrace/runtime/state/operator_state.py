@@ -202,9 +202,9 @@ class ReadOnlyBroadcastMap(ReadOnlyBroadcastState[Any, Any]):
 
     def _refuse(self, *arguments: Any) -> NoReturn:
         raise StateError(
-            f"broadcast state {self.name!r} is read-only in process_element() and on_timer(): each "
-            "subtask sees other records there, and the copies would drift apart; change it in "
-            "process_broadcast_element(), or use keyed state for what belongs to a record's key"
+            f"broadcast state {self.name!r} is read-only in process_element() and on_timer(): "
+            "each subtask sees different records there, and the copies would diverge; change it "
+            "in process_broadcast_element(), or use keyed state for what belongs to a record's key"
         )
 
     clear = _refuse
@@ -353,13 +353,13 @@ class OperatorStateBackend(OperatorStateStore):
         name, before, now = entry.meta.name, _ASKED_WITH[entry.mode], _ASKED_WITH[mode]
         if entry.restored:
             raise StateMigrationError(
-                f"operator state {name!r} of operator {self.operator!r} was saved by one who asked "
-                f"for it with {before}, and is now asked for with {now}; go on with {before}, or "
-                "choose a new state name to start empty"
+                f"operator state {name!r} of operator {self.operator!r} was saved by a function "
+                f"that asked for it with {before}, and is now asked for with {now}; use {before}, "
+                "or choose a new state name to start empty"
             )
         raise StateError(
-            f"operator state {name!r} is asked for with {before} and with {now}; one name is one "
-            "state, so give one of them another name"
+            f"operator state {name!r} is asked for with {before} and with {now}; a name stands "
+            "for one state, so rename one of them"
         )
 
     # Checkpoints.
@@ -406,8 +406,8 @@ def _require_kind(descriptor: Any, kind: type[StateDescriptor]) -> None:
 def _require_no_serializer(descriptor: MapStateDescriptor) -> None:
     if stored_descriptor(descriptor) is not descriptor:
         raise FunctionTypeError(
-            f"broadcast state {descriptor.get_name()!r} takes no TypeSerializer: its entries are "
-            "pickled; give the descriptor types, or none"
+            f"broadcast state {descriptor.get_name()!r} does not accept a TypeSerializer: its "
+            "entries are pickled; give the descriptor types, or none"
         )
 
 

@@ -72,8 +72,8 @@ class RocksDBResources:
             return ScratchDirectory("rocksdb", base)
         except OSError as error:
             raise StateError(
-                f"no directory for RocksDB can be made in {base!r} ({error}); set "
-                "'state.backend.rocksdb.localdir' to a local directory that can be written"
+                f"cannot create a directory for RocksDB in {base!r} ({error}); set "
+                "'state.backend.rocksdb.localdir' to a writable local directory"
             ) from error
 
 

@@ -124,7 +124,7 @@ class TableCodec:
             raise StateError(
                 f"state {self.meta.name!r} has two different keys with the same canonical form, "
                 f"{shorten_repr(address)} and {shorten_repr(found)}; use keys made of strings, "
-                "numbers, bytes, tuples or dataclasses with names of their own"
+                "numbers, bytes, tuples or dataclasses with distinct names"
             )
 
 

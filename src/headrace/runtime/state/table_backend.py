@@ -369,8 +369,8 @@ class TableStateBackend(KeyedStateBackend, Generic[T]):
             )
         if snapshot.kind is SnapshotKind.CHANGES and snapshot.base not in restored_checkpoints:
             raise StateError(
-                f"the changes of checkpoint {snapshot.checkpoint_id} come on top of checkpoint "
-                f"{snapshot.base}, which is missing before them; restore the whole chain in order"
+                f"the changes of checkpoint {snapshot.checkpoint_id} build on checkpoint "
+                f"{snapshot.base}, which is missing; restore the whole chain in order"
             )
 
     def _existing(self, state_name: str) -> T:
@@ -378,7 +378,8 @@ class TableStateBackend(KeyedStateBackend, Generic[T]):
         table = self._tables.get(state_name)
         if table is None:
             raise StateError(
-                f"there is no state {state_name!r}; known are {sorted(self._tables) or 'none'}"
+                f"there is no state {state_name!r}; the known ones are "
+                f"{sorted(self._tables) or 'none'}"
             )
         table.decode()
         return table

@@ -75,7 +75,7 @@ def duration_of(context: BindingContext, binder: ExpressionBinder, node: x.Node)
     bound = binder.bind(node)
     if not isinstance(bound, Literal) or not isinstance(bound.type, t.DayTimeIntervalType):
         raise context.error(
-            "a window's length is a constant interval, such as INTERVAL '5' MINUTE", node.span
+            "a window's length must be a constant interval, such as INTERVAL '5' MINUTE", node.span
         )
     return int(bound.value)
 

@@ -200,7 +200,7 @@ class _RowsBinder(ExpressionBinder):
         name = str(node.function).upper()
         if node.condition is not None:
             raise self.context.error(
-                "FILTER is not supported in MATCH_RECOGNIZE: use CASE inside of the aggregate",
+                "FILTER is not supported in MATCH_RECOGNIZE: use CASE inside the aggregate",
                 node.condition.span,
             )
         if name in _NAVIGATION:

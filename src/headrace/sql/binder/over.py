@@ -173,7 +173,7 @@ class _OverBinder(ExpressionBinder):
             end = None
         if end != 0 and not self.context.batch:
             raise self.context.error(
-                "OVER windows that end behind or before the current row are not supported on a "
+                "OVER windows that end before or after the current row are not supported on a "
                 "stream",
                 over.span,
             )
@@ -189,8 +189,8 @@ class _OverBinder(ExpressionBinder):
             wanted = (t.DayTimeIntervalType, t.NumericType)
         if not isinstance(value, Literal) or not isinstance(value.type, wanted):
             raise self.context.error(
-                f"an end of OVER cannot be {value.type.sql_text()} here: it is a constant number "
-                "of rows, or an interval",
+                f"an end of OVER cannot be {value.type.sql_text()} here: it must be a constant "
+                "number of rows, or an interval",
                 over.span,
             )
         return int(value.value) if bound.preceding else -int(value.value)

@@ -65,7 +65,7 @@ class QueryBinder:
             return self._ordered(tree, self.bind(tree.this))
         if isinstance(tree, exp.Table):
             return TableBinder(self).bind(tree)[0]
-        raise self.context.error(f"{type(tree).__name__} is no query", span_of(tree))
+        raise self.context.error(f"{type(tree).__name__} is not a query", span_of(tree))
 
     # SELECT.
 

@@ -130,7 +130,7 @@ def field_of(
     """A field of a row."""
     type_ = row.type
     if not isinstance(type_, t.RowType):
-        raise context.error(f"{row} is no row, so there is no field '{name}' in it", span)
+        raise context.error(f"{row} is not a row, so it has no field '{name}' in it", span)
     if name not in type_.names:
         hint = suggestion(name, type_.names)
         raise context.error(f"Field '{name}' not found in {type_.sql_text()}{hint}", span)

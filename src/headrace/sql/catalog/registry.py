@@ -101,7 +101,7 @@ class CatalogRegistry:
 def new_store(name: str, options: dict[str, str]) -> CatalogStore:
     """A catalog of the options of CREATE CATALOG."""
     given = ", ".join(f"'{k}'='{v}'" for k, v in sorted(options.items()))
-    where = f"Unable to create catalog '{name}' of the options ({given})."
+    where = f"Unable to create catalog '{name}' with the options ({given})."
     kind = options.get("type")
     if kind is None:
         raise SqlError(

@@ -144,7 +144,7 @@ def _from_text(writer: CodeWriter, code: str, target: DataType, lenient: bool) -
 
 
 def _parsed(writer: CodeWriter, code: str, target: DataType) -> str:
-    """Code for the value of a text, None if it is no value of the type."""
+    """Code for the value of a text, None if it is not a value of the type."""
     if isinstance(target, t.IntegralType):
         return f"{writer.reference('casts:text_to_whole')}({code}, {target.bits})"
     if isinstance(target, t.DecimalType):

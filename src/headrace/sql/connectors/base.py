@@ -156,7 +156,7 @@ class TableSource(ABC):
         self, env: StreamExecutionEnvironment, strategy: WatermarkStrategy
     ) -> DataStream[Any]:
         """The stream with watermarks, where the source takes them."""
-        raise NotImplementedError(f"{type(self).__name__} makes no watermarks")
+        raise NotImplementedError(f"{type(self).__name__} does not produce watermarks")
 
     def describe(self) -> str:
         """What EXPLAIN shows besides the table's name."""

@@ -186,7 +186,7 @@ class Random_:
         if isinstance(type_, t.RowType):
             columns = [random_of(f.data_type)._present(rng, count) for f in type_.fields]
             return list(zip(*columns, strict=True))
-        raise SqlError(f"datagen makes no values of {type_.sql_text()}")
+        raise SqlError(f"datagen cannot produce values of {type_.sql_text()}")
 
 
 def random_of(type_: DataType) -> Random_:

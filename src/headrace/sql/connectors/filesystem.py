@@ -256,7 +256,7 @@ def _parquet_options(context: TableContext) -> str:
     given = (context.option("parquet.compression") or "SNAPPY").upper()
     known = ("UNCOMPRESSED", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")
     if given not in known:
-        raise SqlError(f"'parquet.compression' is one of {', '.join(known)}, not '{given}'")
+        raise SqlError(f"'parquet.compression' must be one of {', '.join(known)}, not '{given}'")
     return given
 
 

@@ -135,7 +135,9 @@ class KafkaFactory(TableFactory):
         elif mode == "group-offsets":
             reset = context.options.get("properties.auto.offset.reset", "none").upper()
             if reset not in KafkaOffsetResetStrategy.__members__:
-                raise SqlError(f"'properties.auto.offset.reset' is no strategy: {reset.lower()!r}")
+                raise SqlError(
+                    f"'properties.auto.offset.reset' is not a strategy: {reset.lower()!r}"
+                )
             strategy = KafkaOffsetResetStrategy[reset]
             start = KafkaOffsetsInitializer.committed_offsets(strategy)
         elif mode == "timestamp":

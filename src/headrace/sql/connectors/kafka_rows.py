@@ -146,7 +146,7 @@ def _part(
 
 
 class ValueSchema(ManyValuesSchema):
-    """Rows of values alone; a message without one is no row."""
+    """Rows of values alone; a message without one is not a row."""
 
     def __init__(self, part: Part) -> None:
         self._part = part

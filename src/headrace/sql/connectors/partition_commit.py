@@ -90,15 +90,16 @@ class PatternExtractor(PartitionTimeExtractor):
         self, partition_keys: tuple[str, ...], partition_values: tuple[str, ...]
     ) -> datetime.datetime:
         text = self.pattern or f"${partition_keys[0]}"
-        # Longer names first: $hour is no $h with something behind it.
+        # Longer names first: $hour is not $h with something behind it.
         for key, value in sorted(zip(partition_keys, partition_values, strict=True))[::-1]:
             text = text.replace(f"${key}", value)
         micros = self._parsed(text)
         if micros is None:
+            form = self.formatter or "timestamp or date"
             raise HeadraceError(
                 f"the time of partition {', '.join(partition_values)} cannot be read: {text!r} "
-                f"{f'is no {self.formatter}' if self.formatter else 'is no timestamp or date'}; "
-                f"set '{_EXTRACTOR}.timestamp-pattern' and '{_EXTRACTOR}.timestamp-formatter'"
+                f"is not a {form}; set '{_EXTRACTOR}.timestamp-pattern' and "
+                f"'{_EXTRACTOR}.timestamp-formatter'"
             )
         return moment(micros)
 
@@ -190,7 +191,7 @@ def partition_commit_settings(context: TableContext) -> PartitionCommitSettings:
     try:
         ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError):
-        raise SqlError(f"'{_PREFIX}.watermark-time-zone' is no time zone: '{zone}'") from None
+        raise SqlError(f"'{_PREFIX}.watermark-time-zone' is not a time zone: '{zone}'") from None
     policies, policy = _policies(context)
     return PartitionCommitSettings(
         context.path,

@@ -146,7 +146,7 @@ def cell_reader(type_: DataType, inner: str = ";") -> Callable[[str], Any]:
             return None
         found = parse(text)
         if found is None:
-            raise ValueError(f"{text!r} is no {type_.sql_text()}")
+            raise ValueError(f"{text!r} is not of type {type_.sql_text()}")
         return found
 
     return read
@@ -234,5 +234,5 @@ def _writer(type_: DataType, inner: str) -> Callable[[Any], str]:
 
 
 def _nullable(write: Callable[[Any], str]) -> Callable[[Any], str]:
-    """Inside of a field NULL is no text at all."""
+    """Inside a field, NULL is not text at all."""
     return lambda v: "" if v is None else write(v)

@@ -113,7 +113,7 @@ def _number(text: str) -> float:
 
 
 def _misfit(value: Any, type_: DataType) -> Exception:
-    return ValueError(f"{value!r} is no {type_.sql_text()}")
+    return ValueError(f"{value!r} is not of type {type_.sql_text()}")
 
 
 def _reader(type_: DataType, iso: bool) -> Convert:

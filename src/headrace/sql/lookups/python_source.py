@@ -63,7 +63,7 @@ def as_lookup_source(source: Any) -> LookupTableSource:
     if callable(source) and not isinstance(source, type):
         return _FunctionSource(source)
     raise FunctionTypeError(
-        f"a lookup table is a LookupTableSource or a function of the keys, not {source!r}"
+        f"a lookup table must be a LookupTableSource or a function of the keys, not {source!r}"
     )
 
 

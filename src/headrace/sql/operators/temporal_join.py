@@ -13,7 +13,7 @@ from headrace.sql.operators.join import PairCondition, Row, matches_nothing
 from headrace.sql.operators.specs import LatestJoinSpec, TemporalJoinSpec
 
 Version = tuple[int, Row | None]
-"""From when on a row is valid; None is no row, since it was deleted."""
+"""From when on a row is valid; None stands for a deleted row."""
 
 _time = itemgetter(0)
 

@@ -142,7 +142,7 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
     def parse_table_argument(self) -> Any:
         self._advance()
         if self._curr and self._curr.token_type == TokenType.L_PAREN:
-            self.raise_error("TABLE takes a name; a query stands there without TABLE: (SELECT ...)")
+            self.raise_error("TABLE takes a name; write a query without TABLE: (SELECT ...)")
         table = self._parse_table_parts()
         partition = self._parse_partition_of_argument()
         return self.expression(TableArgument(this=table, partition=partition))
@@ -313,7 +313,7 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
             return self._parse_interval_type()
         if word in ("ARRAY", "MULTISET", "MAP", "ROW"):
             return self._parse_container_type(word)
-        self.raise_error(f"{token.text if token else 'end of text'} is no type", token)
+        self.raise_error(f"{token.text if token else 'end of text'} is not a type", token)
         raise AssertionError
 
     def _parse_timestamp_type(self, word: str) -> DataType:
@@ -330,7 +330,7 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
             name = self.word()
             make = getattr(DataTypes, name, None)
             if name not in ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"):
-                self.raise_error(f"{name} is no unit of an interval")
+                self.raise_error(f"{name} is not a unit of an interval")
             made: t.Resolution = make(*self._numbers())  # type: ignore[misc]
             return made
 

@@ -339,7 +339,7 @@ def _cast_literal(node: Any) -> x.Node:
     parse, type_ = parsers[kind]
     value = parse(text)
     if value is None:
-        raise SpannedError(f"{text!r} is no {kind}", span_of(node))
+        raise SpannedError(f"{text!r} is not a {kind}", span_of(node))
     return x.Constant(value, type_(), span=span_of(node))
 
 

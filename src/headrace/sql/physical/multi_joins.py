@@ -58,7 +58,7 @@ def _multi(join: Join) -> MultiJoin:
 def _order(first: MultiJoin, join: Join) -> list[int] | None:
     """Where the key of a further join has each part of the common key; None if it is another key.
 
-    The key of a relation that may be missing is NULL at times, and so is no part of it.
+    The key of a relation that may be missing is NULL at times, and so not a part of it.
     """
     parts: dict[int, int] = {}
     starts = accumulate((len(r.schema) for r in first.relations), initial=0)

@@ -44,9 +44,9 @@ def _about_join(join: Join, state_ttl_ms: int) -> Iterator[str]:
     endless = [side for side, ttl in sides if not (state_ttl_ms if ttl is None else ttl)]
     if endless:
         yield (
-            f"{name} keeps all rows of its {' and its '.join(endless)} input for ever. Say how "
-            "long they are needed, with 'table.exec.state.ttl' or the hint STATE_TTL, or bound how "
-            "far the times of both sides are apart, which makes it an interval join."
+            f"{name} keeps all rows of its {' and its '.join(endless)} input forever. Say how "
+            "long they are needed, with 'table.exec.state.ttl' or the hint STATE_TTL, or bound "
+            "how far the times of both sides are apart, which makes it an interval join."
         )
 
 

@@ -16,7 +16,7 @@ _EQUALITIES = {"EQUALS": False, "IS_NOT_DISTINCT_FROM": True}
 
 
 def join_keys(node: n.Node) -> n.Node:
-    """Rows with equal keys meet in one subtask; what is no column becomes one before."""
+    """Rows with equal keys meet in one subtask; what is not a column becomes one first."""
     if not isinstance(node, Join) or node.condition is None or node.left_keys:
         return node
     width = len(node.left.schema)

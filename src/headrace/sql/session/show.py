@@ -234,7 +234,7 @@ _KEYWORDS = frozenset({
     "DATE", "DECIMAL", "DOUBLE", "FLOAT", "INT", "INTEGER", "MAP", "MULTISET", "ROW", "SMALLINT",
     "STRING", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ", "TINYINT", "VARBINARY", "VARCHAR",
 })  # fmt: skip
-"""Words that are no names unless they stand in back ticks."""
+"""Words that are names only in back ticks."""
 
 
 def quoted_expression(text: str) -> str:

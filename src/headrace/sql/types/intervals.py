@@ -34,7 +34,7 @@ def interval_constant(text: str, units: str, span: Span | None = None) -> Consta
             return Constant(_millis(text, first, last), _type(first, last), span=span)
     except (ValueError, InvalidOperation):
         pass
-    raise SpannedError(f"INTERVAL '{text}' {units} is no interval", span)
+    raise SpannedError(f"INTERVAL '{text}' {units} is not an interval", span)
 
 
 def _type(first: str, last: str) -> t.DataType:

@@ -121,7 +121,7 @@ def decimal_result(operator: str, left: t.DecimalType, right: t.DecimalType) -> 
 
 
 def arithmetic_type(operator: str, left: DataType, right: DataType) -> DataType | None:
-    """The type of a calculation with two numbers; None if they are no numbers."""
+    """The type of a calculation with two numbers; None if they are not numbers."""
     nullable = left.is_nullable or right.is_nullable
     if isinstance(left, t.NullType):
         return right.with_nullable(True)  # type: ignore[no-any-return]

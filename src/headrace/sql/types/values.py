@@ -122,7 +122,7 @@ def to_internal(type_: DataType, zone: ZoneInfo | None = None) -> Converter:
             return convert(value)
         except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise TypeMismatchError(
-                f"{value!r} ({type(value).__name__}) is no {type_.sql_text()}"
+                f"{value!r} ({type(value).__name__}) is not of type {type_.sql_text()}"
             ) from error
 
     return checked

@@ -57,8 +57,8 @@ class ArrowFunction(BatchFunction):
         result = self._eval(*arrays)
         if not hasattr(result, "to_pylist"):
             raise FunctionTypeError(
-                f"function {self._binding.name} is to give a pyarrow.Array, "
-                f"not {type(result).__name__}"
+                f"function {self._binding.name} must return a pyarrow.Array, not "
+                f"{type(result).__name__}"
             )
         values: list[Any] = result.to_pylist()
         return values
@@ -89,8 +89,8 @@ class PandasFunction(ArrowFunction):
             return list(zip(*columns, strict=True))
         if not isinstance(result, pd.Series):
             raise FunctionTypeError(
-                f"function {self._binding.name} is to give a pandas.Series, "
-                f"not {type(result).__name__}"
+                f"function {self._binding.name} must return a pandas.Series, not "
+                f"{type(result).__name__}"
             )
         kind = arrow_type_of(self._result)
         values: list[Any] = pa.Array.from_pandas(result, type=kind, safe=False).to_pylist()

@@ -130,7 +130,7 @@ def _type(declared: Any) -> DataType:
         return declared
     if isinstance(declared, str):
         return parse_type(declared)
-    raise FunctionTypeError(f"a type is a DataType or its name, not {declared!r}")
+    raise FunctionTypeError(f"a type must be a DataType or its name, not {declared!r}")
 
 
 def parse_type(text: str) -> DataType:

@@ -72,7 +72,7 @@ def test_old_jobs_are_forgotten_and_damaged_files_ignored(registry: JobRegistry)
 
 
 def test_a_job_that_does_not_answer_has_ended() -> None:
-    with pytest.raises(UnknownJobError, match="has ended meanwhile"):
+    with pytest.raises(UnknownJobError, match="has ended in the meantime"):
         call(an_entry("gggg"), "describe")
 
 

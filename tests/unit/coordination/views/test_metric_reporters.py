@@ -58,5 +58,5 @@ def test_what_cannot_be_started_does_not_stop_the_job(caplog: pytest.LogCaptureF
     }
     assert start(settings, Master()) == []
     assert "prom cannot be started" in caplog.text
-    assert "jmx (org.example.JMXReporterFactory) is not known" in caplog.text
+    assert "jmx (org.example.JMXReporterFactory) is not supported" in caplog.text
     first.done.set_result(None)

@@ -163,9 +163,9 @@ def test_a_commit_may_be_repeated_wherever_it_was_broken_off(place: str) -> None
 
 
 def test_errors_while_building(place: str) -> None:
-    with pytest.raises(ConfigurationError, match="no file system is known for teapot://"):
+    with pytest.raises(ConfigurationError, match="there is no file system for teapot://"):
         FileSink.for_row_format("teapot://a/b", Encoder.simple_string_encoder())
-    with pytest.raises(ConfigurationError, match="no file system is known for teapot://"):
+    with pytest.raises(ConfigurationError, match="there is no file system for teapot://"):
         FileSource.for_record_stream_format(StreamFormat.text_line_format(), "teapot://a/b")
     builder = FileSink.for_row_format(place, Encoder.simple_string_encoder())
     with pytest.raises(GraphError, match="cannot be merged"):

@@ -113,7 +113,7 @@ def test_frames_of_a_channel_come_in_the_order_in_which_they_were_sent() -> None
 
 
 def test_a_missing_frame_is_noticed() -> None:
-    with pytest.raises(EOFError, match="1 frames arrived without the ones before them"):
+    with pytest.raises(EOFError, match="1 frames arrived without their predecessors"):
         list(in_channel_order([frame(0, 0), frame(0, 2)]))
 
 

@@ -107,7 +107,9 @@ def test_only_registered_states_are_there(side: str) -> None:
     with broadcast_harness(Anything(), LIMITS, NAMES) as h:
         give = getattr(h, side)
         give(lambda ctx: ctx.get_broadcast_state(NAMES).items())
-        with pytest.raises(StateError, match=r"'other' is no .*: 'limits', 'names'. Give its desc"):
+        with pytest.raises(
+            StateError, match=r"'other' is not .*: 'limits', 'names'. Pass its desc"
+        ):
             give(lambda ctx: ctx.get_broadcast_state(MapStateDescriptor("other")))
         with pytest.raises(FunctionTypeError, match="takes a MapStateDescriptor"):
             give(lambda ctx: ctx.get_broadcast_state(ListStateDescriptor("limits")))
@@ -115,7 +117,7 @@ def test_only_registered_states_are_there(side: str) -> None:
 
 def test_without_a_key_there_are_no_timers_and_no_keyed_state() -> None:
     with broadcast_harness(Anything(), LIMITS) as h:
-        with pytest.raises(StateError, match="timers are only there on a keyed stream"):
+        with pytest.raises(StateError, match="timers are only available on a keyed stream"):
             h.process(lambda ctx: ctx.timer_service().register_event_time_timer(1))
         with pytest.raises(StateError, match="has no keyed state"):
             h.broadcast(lambda ctx: ctx.apply_to_keyed_state(LIMITS, print))

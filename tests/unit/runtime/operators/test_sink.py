@@ -232,8 +232,8 @@ def test_a_commit_is_tried_again_after_growing_pauses() -> None:
     assert target.calls == [0.5, 1.0, (1, ["a"], False)]
     services: Any = made.context.services
     assert services.printed_to_stderr == [
-        "Sink: it: commit of checkpoint 1 is tried again in 0.5 s: server away",
-        "Sink: it: commit of checkpoint 1 is tried again in 1 s: still",
+        "Sink: it: commit of checkpoint 1 will be tried again in 0.5 s: server away",
+        "Sink: it: commit of checkpoint 1 will be tried again in 1 s: still",
     ]
 
 

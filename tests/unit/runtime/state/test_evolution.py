@@ -239,5 +239,5 @@ class TestSerializers:
         assert now.get_list_state(ListStateDescriptor("s", Pair())).get() == [(1, 2)]
 
     def test_broadcast_state_takes_none(self):
-        with pytest.raises(FunctionTypeError, match="takes no TypeSerializer"):
+        with pytest.raises(FunctionTypeError, match="does not accept a TypeSerializer"):
             OperatorStateBackend("op").get_broadcast_state(MapStateDescriptor("s", Pair()))

@@ -384,7 +384,7 @@ class TestRefusals:
 
     def test_two_declarations_in_one_run(self, subtask):
         subtask.state(ValueStateDescriptor("s", Types.LONG()))
-        with pytest.raises(StateError, match=r"declared twice.*another name") as info:
+        with pytest.raises(StateError, match=r"declared twice.*rename one") as info:
             subtask.state(ListStateDescriptor("s"))
         assert not isinstance(info.value, StateMigrationError)
 
@@ -405,7 +405,7 @@ class TestRefusals:
         subtask.backend.snapshot("full", 1)
         subtask.backend.notify_checkpoint_complete(1)
         changes = subtask.backend.snapshot("changes", 2)
-        with pytest.raises(StateError, match="checkpoint 2 come on top of checkpoint 1"):
+        with pytest.raises(StateError, match="checkpoint 2 build on checkpoint 1"):
             subtask.restored(changes)
 
     def test_the_same_key_group_twice(self, subtask):

@@ -175,7 +175,7 @@ class LineChunks(SplitRecords):
         return lines
 
     def _line_by_line(self, chunk: bytes) -> list[Any]:
-        """The lines of a chunk of which some are no text; those have their error with them."""
+        """The lines of a chunk some of which are not text; those have their error with them."""
         self._damaged = True
         lines: list[Any] = []
         start = 0

@@ -16,7 +16,7 @@ __all__ = [
     "upsert_statement",
 ]
 
-# What may contain a question mark that is no placeholder comes before the question mark itself.
+# What may contain a question mark that is not a placeholder comes before the question mark itself.
 _TOKEN = re.compile(
     r"""
       '(?:[^']|'')*'            # text

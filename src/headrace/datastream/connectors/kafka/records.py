@@ -70,7 +70,7 @@ class KafkaRecordDeserializationSchema:
 
 
 class ValueOnlySchema(KafkaRecordDeserializationSchema):
-    """The value of each message, by a schema; a None that the schema returns is no record."""
+    """The value of each message, by a schema; None from the schema is not a record."""
 
     def __init__(self, schema: DeserializationSchema) -> None:
         if not isinstance(schema, DeserializationSchema):

@@ -121,6 +121,6 @@ class WindowBase(ContextOperator):
 def none_in_window() -> StateError:
     """The error for a record that is None in a window that keeps its records."""
     return StateError(
-        "a record that is None reached a window that keeps its records: leave such records out "
+        "a record that is None reached a window that keeps its records: remove such records "
         "before the window, with filter(lambda record: record is not None)"
     )

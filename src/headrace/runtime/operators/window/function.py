@@ -113,4 +113,4 @@ def evaluator(function: Any, context: WindowContext) -> Evaluate:
         return function.apply
     if isinstance(function, AllWindowFunction):
         return lambda key, window, content: function.apply(window, content)
-    raise FunctionTypeError(f"{type(function).__name__} is no window function")
+    raise FunctionTypeError(f"{type(function).__name__} is not a window function")

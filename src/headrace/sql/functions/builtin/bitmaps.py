@@ -92,7 +92,7 @@ def from_bytes(data: bytes) -> Bitmap:
     try:
         return frozenset(_numbers(bytes(data)))
     except (struct.error, ValueError) as error:
-        raise HeadraceError(f"these bytes are no bitmap: {error}") from error
+        raise HeadraceError(f"these bytes are not a bitmap: {error}") from error
 
 
 def _numbers(data: bytes) -> Iterator[int]:

@@ -112,7 +112,7 @@ def only_value(counts: Mapping[Any, int]) -> Any:
     """The value of which there is one and no other; None if there is none."""
     if sum(counts.values()) > 1:
         raise ValueError(
-            "SubQuery returned more than one row. A subquery as a value gives one: use an "
+            "SubQuery returned more than one row. A subquery as a value must return one: use an "
             "aggregate, such as MAX"
         )
     return next(iter(counts), None)

@@ -40,7 +40,7 @@ def is_json(text: str | None, kind: str = "VALUE") -> bool:
 
 
 class _PathError(Exception):
-    """A strict path found nothing, or the text is no JSON: ON ERROR decides."""
+    """A strict path found nothing, or the text is not JSON: ON ERROR decides."""
 
 
 def _at(text: str, path: str) -> Any:
@@ -48,7 +48,7 @@ def _at(text: str, path: str) -> Any:
     try:
         found = parsed.find(_loads(text))
     except ValueError as error:
-        raise _PathError(f"{text!r} is no JSON") from error
+        raise _PathError(f"{text!r} is not JSON") from error
     if found is MISSING and parsed.strict:
         raise _PathError(f"there is nothing at {path!r}")
     return found
@@ -57,7 +57,7 @@ def _at(text: str, path: str) -> Any:
 def _instead(behavior: str, default: Any, what: str) -> Any:
     """What ON EMPTY or ON ERROR gives."""
     if behavior == "ERROR":
-        raise HeadraceError(f"{what}, and ERROR is to be raised then")
+        raise HeadraceError(f"{what}, and ERROR says to raise an error")
     return {"DEFAULT": default, "EMPTY ARRAY": "[]", "EMPTY OBJECT": "{}"}.get(behavior)
 
 
@@ -84,7 +84,7 @@ def json_value(
     try:
         value = _at(text, path)
         if isinstance(value, dict | list) and parse_path(path).strict:
-            raise _PathError(f"{path!r} is no scalar")
+            raise _PathError(f"{path!r} is not a scalar")
     except _PathError as problem:
         instead: str | None = _instead(on_error, error, str(problem))
         return instead
@@ -179,7 +179,7 @@ def json_raw(text: str) -> str:
     try:
         return _dumps(_loads(text))
     except ValueError as error:
-        raise HeadraceError(f"JSON() takes valid JSON, but {text!r} is none") from error
+        raise HeadraceError(f"JSON() takes valid JSON, but {text!r} is not") from error
 
 
 def json_quote(text: str) -> str:

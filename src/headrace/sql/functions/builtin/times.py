@@ -23,7 +23,7 @@ def moment(micros: int) -> datetime.datetime:
         return _EPOCH + datetime.timedelta(microseconds=micros)
     except OverflowError:
         raise HeadraceError(
-            f"{micros} microseconds since 1970 are outside of the years 1 to 9999"
+            f"{micros} microseconds since 1970 are outside the years 1 to 9999"
         ) from None
 
 
@@ -193,7 +193,7 @@ _TIME = re.compile(r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?")
 
 
 def parse_timestamp(text: str) -> int | None:
-    """`2020-01-31 10:20:30.123`, the time may be missing; None if the text is no timestamp."""
+    """`2020-01-31 10:20:30.123`, the time may be missing; None if the text is not a timestamp."""
     found = _TIMESTAMP.fullmatch(text.strip())
     if found is None:
         return None
@@ -206,13 +206,13 @@ def parse_timestamp(text: str) -> int | None:
 
 
 def parse_date(text: str) -> int | None:
-    """`2020-01-31`; None if the text is no date."""
+    """`2020-01-31`; None if the text is not a date."""
     micros = parse_timestamp(text)
     return None if micros is None else micros // DAY
 
 
 def parse_time(text: str) -> int | None:
-    """`10:20:30.123`; None if the text is no time."""
+    """`10:20:30.123`; None if the text is not a time."""
     found = _TIME.fullmatch(text.strip())
     if found is None:
         return None
@@ -321,7 +321,7 @@ def extract(unit: str, micros: int) -> int:
         return -(-at.year // 100)
     if unit == "MILLENNIUM":
         return -(-at.year // 1000)
-    raise HeadraceError(f"{unit} is no part of a timestamp")
+    raise HeadraceError(f"{unit} is not a part of a timestamp")
 
 
 def day_of(year: int, month: int, day: int) -> int:

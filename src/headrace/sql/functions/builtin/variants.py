@@ -72,7 +72,7 @@ def _fraction(text: str) -> _Number:
 
 
 def _refused(word: str) -> Any:
-    raise ValueError(f"{word} is no value of JSON")
+    raise ValueError(f"{word} is not a JSON value")
 
 
 def _text(value: Any) -> str:
