@@ -1,15 +1,22 @@
-"""OVER in batch mode: all rows of a key are there, in any order, with frames of any kind."""
+"""OVER of all rows of a key, in any order: at the end in batch mode, or of those so far."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
-from headrace.sql.operators.base import RowOperator
+from headrace.sql.operators.base import (
+    DELETE,
+    INSERT,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    NetChangeOperator,
+    RowOperator,
+)
 from headrace.sql.operators.ordering import sort_key
-from headrace.sql.operators.specs import SortedOverSpec
+from headrace.sql.operators.specs import AnyOrderOverSpec, SortedOverSpec
 
 _STATE = "rows"
 Rows = list[Any]
@@ -22,10 +29,7 @@ class SortedOverOperator(RowOperator):
     def __init__(self, spec: SortedOverSpec) -> None:
         super().__init__()
         self._spec = spec
-        self._add = spec.code.add.load()
-        self._create = spec.code.create.load()
-        self._value = spec.code.value.load()
-        self._key = sort_key(spec.order)
+        self._frames = Frames(spec)
         self._rows: dict[Any, Rows] = {}
 
     def open(self) -> None:
@@ -58,11 +62,87 @@ class SortedOverOperator(RowOperator):
     def _emit(self) -> None:
         for rows in self._rows.values():
             if self._spec.order:
-                rows.sort(key=self._key)
-            self.emit_rows(self._with_columns(rows))
+                rows.sort(key=self._frames.sort_key)
+            added = self._frames.columns(rows)
+            self.emit_rows([(*row, *new) for row, new in zip(rows, added, strict=True)])
         self._rows = {}
 
-    def _with_columns(self, rows: Rows) -> list[tuple[Any, ...]]:
+
+class AnyOrderOverOperator(NetChangeOperator):
+    """Keeps the rows of each key in their order, and emits how the new columns of them change."""
+
+    def __init__(self, spec: AnyOrderOverSpec) -> None:
+        super().__init__(spec.emission)
+        self._spec = spec
+        self._frames = Frames(spec)
+        self._changes: dict[Any, list[Any]] = {}
+
+    def open(self) -> None:
+        self.open_functions(self._spec.code.functions)
+        self._state = self.value_state(_STATE, self._spec.ttl_ms)
+
+    def take(self, input_index: int, keys: Sequence[Any], rows: Sequence[Any]) -> None:
+        for key, row in zip(keys, rows, strict=True):
+            self._changes.setdefault(key, []).append(row)
+
+    def flush(self) -> None:
+        out: list[tuple[Any, ...]] = []
+        for key, changes in self._changes.items():
+            self.cell.key = key
+            rows, before = self._state.value() or ([], [])
+            old = _by_row(rows, before)
+            for change in changes:
+                self._apply(rows, change)
+            after = self._frames.columns(rows)
+            self._state.update((rows, after) if rows else None)
+            out += _differences(old, rows, after)
+        self.forget_key()
+        self._changes = {}
+        self.emit_rows(out)
+
+    def _apply(self, rows: Rows, change: Any) -> None:
+        row, kind = (change[:-1], change[-1]) if self._spec.changes else (change, INSERT)
+        if not kind & 1:
+            insort_right(rows, row, key=self._frames.sort_key)
+        elif row in rows:
+            rows.remove(row)
+
+
+def _by_row(rows: Rows, added: Column) -> dict[Any, Column]:
+    """The new columns of each row, as often as it is there."""
+    found: dict[Any, Column] = {}
+    for row, new in zip(rows, added, strict=True):
+        found.setdefault(row, []).append(new)
+    return found
+
+
+def _differences(old: dict[Any, Column], rows: Rows, after: Column) -> list[tuple[Any, ...]]:
+    """Rows that are gone, then those that are new or have other columns than before."""
+    out: list[tuple[Any, ...]] = []
+    for row, new in zip(rows, after, strict=True):
+        known = old.get(row)
+        if not known:
+            out.append((*row, *new, INSERT))
+            continue
+        last = known.pop(0)
+        if last != new:
+            out += [(*row, *last, UPDATE_BEFORE), (*row, *new, UPDATE_AFTER)]
+    gone = [(*row, *last, DELETE) for row, left in old.items() for last in left]
+    return gone + out
+
+
+class Frames:
+    """Computes the columns that OVER adds, of all rows of a key in their order."""
+
+    def __init__(self, spec: SortedOverSpec) -> None:
+        self._spec = spec
+        self._add = spec.code.add.load()
+        self._create = spec.code.create.load()
+        self._value = spec.code.value.load()
+        self.sort_key = sort_key(spec.order)
+
+    def columns(self, rows: Rows) -> list[tuple[Any, ...]]:
+        """The new columns of each row."""
         spec = self._spec
         peers = self._peers(rows)
         aggregates = iter(zip(*self._aggregated(rows, peers), strict=True))
@@ -73,13 +153,13 @@ class SortedOverOperator(RowOperator):
             else:
                 name, column, constants = function
                 columns.append(_NUMBERING[name](rows, peers, column, constants))
-        return [(*row, *new) for row, new in zip(rows, zip(*columns, strict=True), strict=True)]
+        return list(zip(*columns, strict=True))
 
     def _peers(self, rows: Rows) -> list[tuple[int, int]]:
         """For each row the first of the rows that are equal in order, and the one behind them."""
         if not self._spec.order:
             return [(0, len(rows))] * len(rows)
-        keys = [self._key(r) for r in rows]
+        keys = [self.sort_key(r) for r in rows]
         found: list[tuple[int, int]] = []
         start = 0
         for end in range(1, len(rows) + 1):

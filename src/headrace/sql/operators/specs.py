@@ -301,6 +301,24 @@ class SortedOverSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class AnyOrderOverSpec(SortedOverSpec):
+    """The same on a stream, of the rows that are there: results change when rows come between.
+
+    Attributes:
+        changes: Whether rows end with their kind.
+        emission: When results come out.
+        ttl_ms: How long rows of a key are kept after the last change; 0 is for ever.
+    """
+
+    changes: bool = False
+    emission: Emission = Emission.NET_CHANGE
+    ttl_ms: int = 0
+
+    kind: ClassVar[str] = "OverAggregate"
+    operator: ClassVar[str] = f"{_PACKAGE}.sorted_over:AnyOrderOverOperator"
+
+
+@dataclass(frozen=True)
 class RankSpec(OperatorSpec):
     """The first rows of each key in an order."""
 

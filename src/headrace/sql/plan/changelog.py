@@ -37,6 +37,8 @@ def is_append_only(node: n.Node, marked: bool = True) -> bool:
         return False
     if isinstance(node, MultiJoin) and JoinKind.LEFT in node.kinds:
         return False
+    if isinstance(node, n.OverAggregate) and node.any_order:
+        return False
     if isinstance(node, n.Rank):
         return node.window is not None
     if isinstance(node, n.Limit):

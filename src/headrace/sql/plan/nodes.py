@@ -266,7 +266,8 @@ class OverAggregate(OneInput):
     """Adds columns that are computed of the rows around each row.
 
     `start` is how many rows, or milliseconds, before the current one the frame begins; None is at
-    the first row. `end` is how many behind it the frame ends; None is at the last row.
+    the first row. `end` is how many behind it the frame ends; None is at the last row. With
+    `any_order` rows do not come in the order, so that results change on a stream.
     """
 
     partition: tuple[int, ...]
@@ -275,6 +276,7 @@ class OverAggregate(OneInput):
     start: int | None
     calls: tuple[AggregateCall, ...]
     end: int | None = 0
+    any_order: bool = False
 
 
 @dataclass(frozen=True, eq=False)

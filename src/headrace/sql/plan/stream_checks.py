@@ -55,7 +55,6 @@ def check_stream(plan: n.Node) -> None:
 _NEEDS_INSERTS = (
     n.WindowAggregate,
     n.RowWindowAggregate,
-    n.OverAggregate,
     n.WindowTable,
     n.Deduplicate,
     IntervalJoin,
@@ -91,18 +90,17 @@ def _is_lost(node: n.Node, column: int) -> bool:
 
 
 def _check_over(plan: n.OverAggregate) -> None:
-    if len(plan.order) != 1 or not _by_time(plan, plan.order):
-        advice = ""
-        if all(c.function.name == "ROW_NUMBER" for c in plan.calls):
-            advice = "; for the first rows of each group add WHERE with a limit on the row number"
+    if not plan.any_order:
+        _check_inserts(plan)
+    elif plan.start is not None:
         raise _refused(
             plan,
             "OVER windows' ordering in stream mode must be defined on a time attribute in "
-            f"ascending order{advice}",
+            "ascending order where the frame does not begin with UNBOUNDED PRECEDING",
         )
 
 
-def _by_time(plan: n.OverAggregate | n.Sort, keys: tuple[SortKey, ...]) -> bool:
+def _by_time(plan: n.Sort, keys: tuple[SortKey, ...]) -> bool:
     return all(time_of(plan.input, k.index) is not None and not k.descending for k in keys)
 
 

@@ -190,6 +190,7 @@ def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
             f"orderBy=[{_order(node.order, names)}]",
             f"frame=[{frame} {start} PRECEDING{_frame_end(node.end)}]",
             f"select=[{_calls(node.calls, names)}]",
+            *(["anyOrder"] if node.any_order else []),
         ]
     if isinstance(node, Match):
         return [

@@ -7,6 +7,7 @@ from functools import partial
 
 from headrace.sql.plan.nodes import Node, rewrite_nodes
 from headrace.sql.room import with_room
+from headrace.sql.rules.any_order_over import any_order_over
 from headrace.sql.rules.interval_joins import interval_joins
 from headrace.sql.rules.join_filters import join_filters
 from headrace.sql.rules.join_inputs import join_inputs
@@ -36,6 +37,7 @@ PASSES: tuple[tuple[Rule, ...], ...] = (
     # An aggregate may be of the best rows of windows, these of a join, and that of aggregates: each
     # node gets all before those above it.
     (window_aggregate, rank_filter, window_joins, interval_joins),
+    (any_order_over,),
     (split_distinct,),
     (merge_projections,),
     (rank_number,),

@@ -32,7 +32,16 @@ __all__ = ["OPERATORS", "local_rank_spec"]
 
 def _over_aggregate(node: n.OverAggregate, settings: PlanSettings) -> Operator:
     if settings.batch:
-        return _sorted_over(node, settings)
+        return Operator("OverAggregate", _sorted_over(node, settings))
+    if node.any_order:
+        known = vars(_sorted_over(node, settings))
+        any_order = specs.AnyOrderOverSpec(
+            **known,
+            changes=takes_changes(node.input, settings),
+            emission=settings.emission,
+            ttl_ms=settings.state_ttl_ms,
+        )
+        return Operator(any_order.kind, any_order)
     check_supported(node.calls, SUPPORTED_OVER)
     (key,) = node.order
     spec = specs.OverSpec(
@@ -46,7 +55,7 @@ def _over_aggregate(node: n.OverAggregate, settings: PlanSettings) -> Operator:
     return Operator("OverAggregate", spec)
 
 
-def _sorted_over(node: n.OverAggregate, settings: PlanSettings) -> Operator:
+def _sorted_over(node: n.OverAggregate, settings: PlanSettings) -> specs.SortedOverSpec:
     numbered = [c.function.name in NUMBERING for c in node.calls]
     aggregates = [c for c, place in zip(node.calls, numbered, strict=True) if not place]
     check_supported(aggregates)
@@ -61,8 +70,7 @@ def _sorted_over(node: n.OverAggregate, settings: PlanSettings) -> Operator:
         None if x is None else x if node.rows else x * unit for x in (node.start, node.end)
     )
     code = aggregate_code(aggregates, False, settings.zone)
-    spec = specs.SortedOverSpec(code, sort_order(node.order), node.rows, start, end, functions)
-    return Operator("OverAggregate", spec)
+    return specs.SortedOverSpec(code, sort_order(node.order), node.rows, start, end, functions)
 
 
 def _match(node: Match, settings: PlanSettings) -> Operator:

@@ -1,4 +1,4 @@
-"""Subqueries give what SQLite computes of all rows, however a stream of them is cut and run.
+"""Subqueries and OVER give what SQLite computes of all rows, however a stream is cut and run.
 
 Hypothesis draws the rows, how they are cut into epochs and divided between subtasks, and where the
 job fails and goes on from its state.
@@ -24,7 +24,21 @@ CREATE TABLE t (id INT, item STRING, price INT, qty INT)
 WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv', 'csv.null-literal' = 'null')
 """
 ITEMS = "(SELECT item, COUNT(*) AS n, MAX(price) AS top FROM t GROUP BY item)"
+OVER = [
+    "SELECT id, SUM(price) OVER (PARTITION BY item ORDER BY price) AS s FROM t",
+    "SELECT id, SUM(qty) OVER (ORDER BY id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) "
+    "AS s, COUNT(*) OVER (ORDER BY price) AS n FROM t",
+    "SELECT id, MIN(price) OVER (PARTITION BY item ORDER BY qty DESC) AS s FROM t",
+    "SELECT id, ROW_NUMBER() OVER (PARTITION BY item ORDER BY price, id) AS n FROM t",
+    "SELECT id, RANK() OVER (ORDER BY price) AS r, DENSE_RANK() OVER (ORDER BY price) AS d FROM t",
+    "SELECT id, LAG(price) OVER (PARTITION BY item ORDER BY id) AS p FROM t",
+    f"SELECT item, SUM(n) OVER (ORDER BY top, item) AS s FROM {ITEMS} AS i",
+    f"SELECT n, COUNT(*) OVER (ORDER BY n) AS c FROM {ITEMS} AS i",
+    "SELECT s, COUNT(*) AS n FROM (SELECT SUM(price) OVER (PARTITION BY item ORDER BY qty) AS s "
+    "FROM t) AS o GROUP BY s",
+]
 QUERIES = [
+    *OVER,
     "SELECT id FROM t WHERE qty IN (SELECT price FROM t)",
     "SELECT id FROM t WHERE qty NOT IN (SELECT price FROM t WHERE price > 3)",
     "SELECT id FROM t WHERE qty NOT IN (SELECT price FROM t)",
