@@ -119,15 +119,32 @@ def _format_piece(letters: str, at: datetime.datetime) -> str:
     return f"{number:0{width}d}"
 
 
+_HOUR = 3_600_000_000
+_STEPS = {
+    **dict.fromkeys("yuMLdEeD", DAY),
+    **dict.fromkeys("aHhkK", _HOUR),
+    "m": 60_000_000,
+    "s": 1_000_000,
+}
+"""How long the text of a letter stays the same, in microseconds."""
+
+
 @lru_cache(256)
-def _compiled_format(pattern: str) -> tuple[tuple[str, str], ...]:
-    return tuple(_pieces(pattern))
+def _step_of(pattern: str) -> int:
+    """How long a pattern gives one text: timestamps of a stream are mostly close together."""
+    letters = (let[0] for let, _ in _pieces(pattern) if let)
+    return min((_STEPS.get(letter, 1) for letter in letters), default=DAY)
+
+
+@lru_cache(1024)
+def _formatted(micros: int, pattern: str) -> str:
+    at = moment(micros)
+    return "".join(lit or _format_piece(let, at) for let, lit in _pieces(pattern))
 
 
 def format_moment(micros: int, pattern: str) -> str:
     """A timestamp as a pattern wants it."""
-    at = moment(micros)
-    return "".join(lit or _format_piece(let, at) for let, lit in _compiled_format(pattern))
+    return _formatted(micros - micros % _step_of(pattern), pattern)
 
 
 _GROUPS = {"y": "Y", "u": "Y", "M": "M", "d": "D", "H": "H", "m": "m", "s": "s", "S": "f"}
