@@ -578,7 +578,7 @@ SELECT * FROM orders MATCH_RECOGNIZE (ORDER BY et MEASURES A.id AS a PATTERN (A{
 -- says: A variable is repeated a whole number of times
 WITH s AS (SELECT k, et FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY et DESC) AS n FROM shuffled) WHERE n = 1) SELECT o.id FROM orders AS o JOIN s ON o.item = s.k AND o.et BETWEEN s.et AND s.et + INTERVAL '1' SECOND;
 -- at: JOIN s ON o.item = s.k AND o.et BETWEEN s.et AND s.et + INTERVAL '1'
--- says: StreamPhysicalIntervalJoin doesn't support consuming update and delete changes which is produced by node Project
+-- says: StreamPhysicalIntervalJoin doesn't support consuming update and delete changes which is produced by node Deduplicate
 WITH j AS (SELECT a.id, a.item, a.et FROM orders AS a JOIN shuffled AS s ON a.item = s.k) SELECT window_start, COUNT(*) FROM TABLE(TUMBLE(TABLE j, DESCRIPTOR(et), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end;
 -- at: TUMBLE(TABLE j, DESCRIPTOR(et), INTERVAL '1'
 -- says: The window function requires the timecol is a time attribute type, but is TIMESTAMP(3): behind a join that does not bound the time of both sides it is no longer one

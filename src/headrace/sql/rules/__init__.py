@@ -14,6 +14,7 @@ from headrace.sql.rules.join_inputs import join_inputs
 from headrace.sql.rules.join_keys import join_keys
 from headrace.sql.rules.lookup_joins import lookup_joins
 from headrace.sql.rules.merge_projections import merge_projections
+from headrace.sql.rules.prune_columns import prune_columns
 from headrace.sql.rules.push_watermark import push_watermark
 from headrace.sql.rules.rank_filter import rank_filter
 from headrace.sql.rules.rank_number import rank_number
@@ -39,6 +40,7 @@ PASSES: tuple[tuple[Rule, ...], ...] = (
     (window_aggregate, rank_filter, window_joins, interval_joins),
     (any_order_over,),
     (split_distinct,),
+    (prune_columns,),
     (merge_projections,),
     (rank_number,),
     (split_batched,),
