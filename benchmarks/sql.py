@@ -51,6 +51,13 @@ class FlinkSession:
         self._process.stdin.flush()
         return float(json.loads(self._answer("{"))["seconds"])
 
+    def state_bytes(self, statement: str) -> int:
+        """How large the state of an INSERT is when it has read all; its tables have no end."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"STATE {statement}\n")
+        self._process.stdin.flush()
+        return int(json.loads(self._answer("{"))["bytes"])
+
     def _answer(self, start: str) -> str:
         assert self._process.stdout is not None
         for line in self._process.stdout:

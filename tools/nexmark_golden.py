@@ -1,0 +1,77 @@
+"""Runs the queries of Nexmark on a real Flink over a few events, and stores what they give.
+
+    HADOOP_CLASSPATH=<hadoop jars, by :> PATH=<pyflink environment>/bin:$PATH \\
+        python tools/nexmark_golden.py <Flink's Parquet jar>
+
+Needs the `apache-flink` package in the Python that runs it. Of each query tests/sql/nexmark.json
+gets the number of rows that are left after all changes, the first of them, and a digest of all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.nexmark import queries
+from benchmarks.nexmark.generator import Events, write_tables
+from tools.flink_golden import plain
+
+EVENTS = Events(count=4_000, per_second=80, files=1)
+"""So far apart that no two have the same time, and so few that Flink takes seconds."""
+
+TARGET = Path(__file__).parents[1] / "tests" / "sql" / "nexmark.json"
+
+
+def summary(rows: Iterable[list[Any]]) -> dict[str, Any]:
+    """What is kept of rows, whose order does not matter."""
+    lines = sorted(json.dumps(row, ensure_ascii=False) for row in rows)
+    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    return {"rows": len(lines), "first": [json.loads(x) for x in lines[:3]], "sha256": digest}
+
+
+def materialized(changes: Iterable[Any]) -> list[list[Any]]:
+    """The rows that are left after Flink's changes."""
+    left: Counter[str] = Counter()
+    for row in changes:
+        taken_back = row.get_row_kind().value in (1, 3)
+        left[json.dumps([plain(v) for v in row])] += -1 if taken_back else 1
+    return [json.loads(text) for text in left.elements()]
+
+
+def main() -> int:
+    from pyflink.table import EnvironmentSettings, TableEnvironment
+
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    jars = f"file://{Path(sys.argv[1]).absolute()}"
+    for key, value in {
+        "parallelism.default": "1",
+        "table.local-time-zone": "UTC",
+        "pipeline.jars": jars,
+        "pipeline.classpaths": jars,
+    }.items():
+        t_env.get_config().set(key, value)
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        write_tables(folder, EVENTS)
+        for statement in queries.tables(folder):
+            t_env.execute_sql(statement)
+        for name, query in queries.QUERIES.items():
+            try:
+                found[name] = summary(materialized(t_env.execute_sql(query).collect()))
+            except Exception as error:
+                found[name] = {"error": str(error)[:500]}
+            print(name, found[name], flush=True)
+    TARGET.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
