@@ -75,6 +75,28 @@ def test_every_operator_forgets(tmp_path: Path, name: str) -> None:
     assert len(changes(tmp_path, query, "1 h")) == len(changes(tmp_path, query, "0 ms"))
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT l.v, r.v AS w FROM t AS l JOIN t AS r ON l.k = r.k WHERE l.v < r.v",
+        "SELECT l.v, r.v AS w FROM t AS l LEFT JOIN t AS r ON l.k = r.k AND l.v < r.v",
+        "SELECT l.v, r.v AS w FROM t AS l LEFT JOIN t AS r ON l.k = r.k AND l.v < r.v "
+        "LEFT JOIN t AS o ON l.k = o.k AND FALSE",
+    ],
+)
+def test_each_row_of_a_join_is_forgotten_by_itself(tmp_path: Path, query: str) -> None:
+    """Others of its key that come every ten seconds do not keep it."""
+    (tmp_path / "rows.csv").write_text(
+        "".join(f"a,{v},2020-01-01 00:00:0{v}\n" for v in range(4)), encoding="utf-8"
+    )
+    options = {"table.exec.state.ttl": "15 s", "table.optimizer.multi-join.enabled": "true"}
+    session = LocalSession(options=options)
+    session.execute(TABLE.format(tmp_path / "rows.csv"))
+    rows = session.query(query, epoch_records=1, epoch_ms=10_000).rows
+    pairs = sorted(tuple(row) for _, row in rows if row[1] is not None)
+    assert pairs == [(0, 1), (1, 2), (2, 3)]
+
+
 def test_a_hint_is_for_one_aggregate(tmp_path: Path) -> None:
     query = "SELECT /*+ STATE_TTL('t' = '15 s') */ k, COUNT(*) FROM t GROUP BY k"
     assert changes(tmp_path, query, "0 ms")[-1] == (0, "a", 1)

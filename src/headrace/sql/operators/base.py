@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from headrace.datastream.state import ValueStateDescriptor
+from headrace.datastream.state import MapStateDescriptor, StateDescriptor, ValueStateDescriptor
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.runtime.failure import NO_RECORD
 from headrace.runtime.operator import Operator
@@ -31,9 +31,15 @@ class RowOperator(Operator):
 
     def value_state(self, name: str, ttl_ms: int = 0, namespaced: bool = False) -> Any:
         """A value for each key, kept for a while after it was last written."""
+        return self._state_of(ValueStateDescriptor(name), ttl_ms, namespaced)
+
+    def map_state(self, name: str, ttl_ms: int = 0) -> Any:
+        """A map for each key, whose entries are kept for a while after they were last written."""
+        return self._state_of(MapStateDescriptor(name), ttl_ms, False)
+
+    def _state_of(self, descriptor: StateDescriptor, ttl_ms: int, namespaced: bool) -> Any:
         backend = self.context.backend
         assert backend is not None, f"{self.context.name} has no key"
-        descriptor = ValueStateDescriptor(name)
         if ttl_ms:
             from headrace.datastream.state_ttl import StateTtlConfig
 

@@ -13,6 +13,7 @@ from headrace.sql.operators.base import (
     RowOperator,
 )
 from headrace.sql.operators.counts import Counts, add, as_changes
+from headrace.sql.operators.join_rows import JoinRows
 from headrace.sql.operators.specs import JoinSpec
 
 Row = tuple[Any, ...]
@@ -81,12 +82,12 @@ class JoinOperator(NetChangeOperator):
 
     def open(self) -> None:
         named = tuple(zip(("left", "right"), self._sides, strict=True))
-        self._states = [self.value_state(name, side.ttl_ms) for name, side in named]
-        self._partners: list[Any] = [None, None]
+        self._rows = [JoinRows(self, name, side.ttl_ms) for name, side in named]
+        self._partners: list[JoinRows | None] = [None, None]
         if self._spec.condition is not None:
             self._condition = PairCondition(self._spec.condition, self)
             self._partners = [
-                self.value_state(f"{name}-partners", side.ttl_ms) if lonely else None
+                JoinRows(self, f"{name}-partners", side.ttl_ms) if lonely else None
                 for (name, side), lonely in zip(named, self._lonely, strict=True)
             ]
 
@@ -125,12 +126,12 @@ class JoinOperator(NetChangeOperator):
         for key, changes in self._changes.items():
             if changes[0] or changes[1]:
                 self.cell.key = key
-                left, right = self._states
-                sides = unpacked(left.value()), unpacked(right.value())
+                left, right = self._rows
+                sides = left.load(), right.load()
                 join(sides, changes, result)
-                for state, rows, changed in zip(self._states, sides, changes, strict=True):
+                for kept, rows, changed in zip(self._rows, sides, changes, strict=True):
                     if changed:
-                        state.update(packed(rows))
+                        kept.store(rows, changed)
         self.forget_key()
         self._changes.clear()
         self.emit_rows(as_changes(result, self._spec.changelog))
@@ -165,7 +166,7 @@ class JoinOperator(NetChangeOperator):
         """Pairs have to fulfil a condition as well."""
         assert self._condition is not None
         (left, right), (left_changes, right_changes) = sides, changes
-        known = tuple(_Partners(state) for state in self._partners)
+        known = tuple(_Partners(kept) for kept in self._partners)
         old = [(a, b) for a in left for b in right_changes] if right_changes else []
         rights = {**right, **right_changes} if left_changes else {}
         new = [(a, b) for a in left_changes for b in rights]
@@ -196,24 +197,25 @@ class JoinOperator(NetChangeOperator):
 
 
 class _Partners:
-    """How many partners each row of one side and key has; without a state nobody wants to know."""
+    """How many partners each row of one side and key has; if none is kept nobody wants to know."""
 
-    def __init__(self, state: Any) -> None:
-        self._state = state
-        self._counts: Counts = {} if state is None else state.value() or {}
+    def __init__(self, kept: JoinRows | None) -> None:
+        self._kept = kept
+        self._counts: Counts = {} if kept is None else kept.load()
         self._before: Counts = {}
 
     def met(self, row: Row, change: int) -> None:
         """Partners of a row come or go."""
-        if self._state is not None:
+        if self._kept is not None:
             self._before.setdefault(row, self._counts.get(row, 0))
             add(self._counts, row, change)
 
     def alone(self, rows: Counts, changes: Counts) -> Iterator[tuple[Row, int]]:
         """How much more often rows have no partner, now that both sides are as they are."""
-        if self._state is None:
+        if self._kept is None:
             return
-        for row in {**self._before, **changes}:
+        touched = {**self._before, **changes}
+        for row in touched:
             there = rows.get(row, 0)
             partners = self._counts.get(row, 0)
             now = 0 if partners else there
@@ -222,7 +224,7 @@ class _Partners:
                 self._counts.pop(row, None)
             if now != was:
                 yield row, now - was
-        self._state.update(self._counts or None)
+        self._kept.store(self._counts, touched)
 
 
 def _alone(rows: Counts, changes: Counts, had: bool, has: bool) -> Iterator[tuple[Row, int]]:
@@ -251,18 +253,3 @@ def change_rows(rows: Counts, changes: Counts) -> None:
     """Makes the rows of a side what they are after some changes."""
     for row, change in changes.items():
         add(rows, row, change)
-
-
-def packed(rows: Counts) -> Counts | Row | None:
-    """What is stored of the rows of a side: a single row, which is all there is of a unique key."""
-    if len(rows) == 1:
-        ((row, times),) = rows.items()
-        return row if times == 1 else rows
-    return rows or None
-
-
-def unpacked(stored: Counts | Row | None) -> Counts:
-    """The rows of a side, of what is stored of them."""
-    if stored is None:
-        return {}
-    return {stored: 1} if isinstance(stored, tuple) else stored

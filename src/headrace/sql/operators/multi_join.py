@@ -13,9 +13,8 @@ from headrace.sql.operators.join import (
     change_rows,
     matches_nothing,
     multiply,
-    packed,
-    unpacked,
 )
+from headrace.sql.operators.join_rows import JoinRows
 from headrace.sql.operators.specs import MultiJoinSpec
 
 
@@ -36,8 +35,8 @@ class MultiJoinOperator(NetChangeOperator):
         self._conditions: list[PairCondition | None] = []
 
     def open(self) -> None:
-        self._states = [
-            self.value_state(f"input-{i}", side.ttl_ms) for i, side in enumerate(self._spec.sides)
+        self._rows = [
+            JoinRows(self, f"input-{i}", side.ttl_ms) for i, side in enumerate(self._spec.sides)
         ]
         # Those of a relation are at its place; the first one is joined with nothing before it.
         self._conditions = [
@@ -65,7 +64,7 @@ class MultiJoinOperator(NetChangeOperator):
                 continue
             changes = self._changes.get(key)
             if changes is None:
-                changes = self._changes[key] = tuple({} for _ in self._states)
+                changes = self._changes[key] = tuple({} for _ in self._rows)
             add(changes[input_index], row, change)
 
     # Output.
@@ -78,11 +77,11 @@ class MultiJoinOperator(NetChangeOperator):
         self._without_key.clear()
         for key, changes in self._changes.items():
             self.cell.key = key
-            relations = [unpacked(state.value()) for state in self._states]
+            relations = [kept.load() for kept in self._rows]
             for place, changed in enumerate(changes):
                 if changed:
                     self._join(place, relations, changed, result)
-                    self._states[place].update(packed(relations[place]))
+                    self._rows[place].store(relations[place], changed)
         self.forget_key()
         self._changes.clear()
         self.emit_rows(as_changes(result, self._spec.changelog))
