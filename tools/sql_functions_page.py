@@ -64,19 +64,8 @@ SYNTAX = frozenset(
         "withoutcolumns",
     ]
 )
-# Parts of functions that have a name of their own only inside.
-INTERNAL = ("_OF", "_LTZ_OF", "_TIME", "_OPERATOR", "_CODE", "_ARRAY", "_LTZ", "_BOTH")
-INSIDE = frozenset({"TRIM_LEADING", "TRIM_TRAILING", "REINTERPRET", "GET", "ITEM", "SUM0", "$SUM0"})
-WRITTEN = frozenset(
-    {
-        "ARRAY",
-        "BITMAP_TO_ARRAY",
-        "CURRENT_TIME",
-        "JSON_ARRAY",
-        "TO_TIMESTAMP_LTZ",
-        "UNIX_TIMESTAMP",
-    }
-)
+# Hidden functions with a syntax that is written like a call.
+WRITTEN = frozenset({"ARRAY", "CAST", "MAP", "TRY_CAST"})
 
 MODULES = (
     "numbers",
@@ -110,13 +99,8 @@ NOTES = {
 def functions_of(module: str) -> list[Function]:
     """The functions that a module declares."""
     imported = __import__(f"headrace.sql.functions.{module}", fromlist=["FUNCTIONS"])
-    found = [f for f in imported.FUNCTIONS if not internal(f.name)]
-    return sorted(found, key=lambda f: f.name)
-
-
-def internal(name: str) -> bool:
-    """Whether users never write a name."""
-    return name in INSIDE or (name not in WRITTEN and name.endswith(INTERNAL))
+    found = {f.name: f for f in imported.FUNCTIONS if not f.hidden or f.name in WRITTEN}
+    return [found[name] for name in sorted(found)]
 
 
 def shown(function: Function) -> str:
