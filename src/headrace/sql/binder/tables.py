@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from headrace.common.errors import SqlError
 from headrace.sql import types as t
+from headrace.sql.binder.changelog_functions import bind_from_changelog, bind_to_changelog
 from headrace.sql.binder.context import suggestion
 from headrace.sql.binder.correlate import bind_correlate
 from headrace.sql.binder.expressions import ExpressionBinder
@@ -33,7 +34,11 @@ _ARGUMENTS = {
     "HOP": ("DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET"),
     "CUMULATE": ("DATA", "TIMECOL", "STEP", "SIZE", "OFFSET"),
     "SESSION": ("DATA", "TIMECOL", "GAP"),
+    "TO_CHANGELOG": ("INPUT", "OP", "OP_MAPPING"),
+    "FROM_CHANGELOG": ("INPUT", "OP", "OP_MAPPING"),
 }
+_OPTIONAL = frozenset({"OFFSET", "OP", "OP_MAPPING"})
+_CHANGELOGS = {"TO_CHANGELOG": bind_to_changelog, "FROM_CHANGELOG": bind_from_changelog}
 
 
 class TableBinder:
@@ -150,7 +155,7 @@ class TableBinder:
 
             return bind_leading_call(self.context, call)
         given = self._arguments(name, call)
-        data = given["DATA"]
+        data = given["INPUT" if name in _CHANGELOGS else "DATA"]
         if isinstance(data, exp.Subquery):
             data = TableArgument(this=data)
         if not isinstance(data, TableArgument):
@@ -158,6 +163,14 @@ class TableBinder:
                 f"{name} takes a table first: TABLE t, or (SELECT ...)", span_of(call)
             )
         plan = self._table_argument(data)
+        if name in _CHANGELOGS:
+            if data.args.get("partition"):
+                raise self.context.error(
+                    f"Only tables with set semantics may be partitioned: {name} looks at each row "
+                    "by itself",
+                    span_of(call),
+                )
+            return _CHANGELOGS[name](self.context, plan, given, call)
         return self._window(name, given, data, plan, call)
 
     def _arguments(self, name: str, call: Any) -> dict[str, Any]:
@@ -176,7 +189,7 @@ class TableBinder:
             if key not in declared:
                 raise self.context.error(f"{name} has no argument {key}", span_of(call))
             given[key] = value
-        missing = [d for d in declared if d not in given and d != "OFFSET"]
+        missing = [d for d in declared if d not in given and d not in _OPTIONAL]
         if missing:
             raise self.context.error(f"{name} needs {', '.join(missing)}", span_of(call))
         return given

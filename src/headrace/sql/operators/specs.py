@@ -631,6 +631,28 @@ class WindowJoinSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class ToChangelogSpec(OperatorSpec):
+    """Changes as rows with a code; `changes` says whether rows end with their kind."""
+
+    codes: tuple[str | None, ...]
+    changes: bool
+
+    kind: ClassVar[str] = "ToChangelog"
+    operator: ClassVar[str] = f"{_PACKAGE}.changelog_codes:ToChangelogOperator"
+
+
+@dataclass(frozen=True)
+class FromChangelogSpec(OperatorSpec):
+    """Rows with a code in the column `op` as changes; `kinds` are those of the codes."""
+
+    op: int
+    kinds: tuple[tuple[str, int], ...]
+
+    kind: ClassVar[str] = "FromChangelog"
+    operator: ClassVar[str] = f"{_PACKAGE}.changelog_codes:FromChangelogOperator"
+
+
+@dataclass(frozen=True)
 class ExpandSpec(OperatorSpec):
     """Each row once for every grouping set."""
 

@@ -29,7 +29,7 @@ def is_append_only(node: n.Node, marked: bool = True) -> bool:
         return bool(getattr(node.source, "append_only", True))
     if isinstance(node, n.Aggregate | n.SetOperation):
         return False
-    if isinstance(node, IntervalJoin | WindowJoin):
+    if isinstance(node, IntervalJoin | WindowJoin | n.ToChangelog):
         return True
     if isinstance(node, TemporalJoin):
         return is_append_only(node.left)

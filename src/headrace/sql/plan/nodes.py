@@ -17,6 +17,7 @@ __all__ = [
     "Deduplicate",
     "Expand",
     "Filter",
+    "FromChangelog",
     "Limit",
     "Node",
     "OneInput",
@@ -28,6 +29,7 @@ __all__ = [
     "SetOperation",
     "Sink",
     "Sort",
+    "ToChangelog",
     "TwoInputs",
     "Union",
     "Values",
@@ -299,6 +301,26 @@ class ChangelogNormalize(OneInput):
     makes_changes: ClassVar[bool] = True
 
     keys: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ToChangelog(OneInput):
+    """Changes as rows that only come: the code of the change, then the columns.
+
+    `codes` are those of the kinds of rows, by their number; changes without a code are dropped.
+    """
+
+    codes: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class FromChangelog(OneInput):
+    """Rows that only come as changes, whose kind is that of the code in a column."""
+
+    makes_changes: ClassVar[bool] = True
+
+    op: int
+    kinds: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, eq=False)

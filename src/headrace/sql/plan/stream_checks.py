@@ -56,6 +56,7 @@ _NEEDS_INSERTS = (
     n.WindowAggregate,
     n.RowWindowAggregate,
     n.WindowTable,
+    n.FromChangelog,
     n.Deduplicate,
     IntervalJoin,
     WindowJoin,

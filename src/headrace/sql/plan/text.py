@@ -214,6 +214,11 @@ def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
         return [f"keep=[{keep}]", f"key=[{_names(names, node.keys)}]", f"order=[{time}]"]
     if isinstance(node, n.ChangelogNormalize):
         return [f"key=[{_names(names, node.keys)}]"]
+    if isinstance(node, n.ToChangelog):
+        return [f"codes=[{', '.join(c for c in node.codes if c is not None)}]"]
+    if isinstance(node, n.FromChangelog):
+        codes = ", ".join(code for code, _ in node.kinds)
+        return [f"op=[{names[node.op]}]", f"codes=[{codes}]"]
     if isinstance(node, n.Sort):
         return [f"orderBy=[{_order(node.keys, names)}]"]
     if isinstance(node, n.Limit):

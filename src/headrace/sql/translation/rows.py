@@ -115,7 +115,19 @@ def _upsert_materialize(node: UpsertMaterialize, settings: PlanSettings) -> Oper
     return Operator(spec.kind, spec)
 
 
+def _to_changelog(node: n.ToChangelog, settings: PlanSettings) -> Operator:
+    spec = specs.ToChangelogSpec(node.codes, takes_changes(node.input, settings))
+    return Operator(spec.kind, spec)
+
+
+def _from_changelog(node: n.FromChangelog, settings: PlanSettings) -> Operator:
+    spec = specs.FromChangelogSpec(node.op, node.kinds)
+    return Operator(spec.kind, spec)
+
+
 OPERATORS: Table = {
+    n.ToChangelog: _to_changelog,
+    n.FromChangelog: _from_changelog,
     ConstraintEnforcer: _constraint_enforcer,
     UpsertMaterialize: _upsert_materialize,
     Calc: _calc,

@@ -1,0 +1,130 @@
+"""Binds TO_CHANGELOG and FROM_CHANGELOG."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+
+from headrace.common.types import RowKind
+from headrace.sql import types as t
+from headrace.sql.binder.context import BindingContext
+from headrace.sql.parser import syntax as x
+from headrace.sql.parser.from_ast import expression_node, span_of
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Field, Schema
+
+__all__ = ["bind_from_changelog", "bind_to_changelog"]
+
+_KINDS = [kind.name for kind in RowKind]
+
+
+def bind_to_changelog(
+    context: BindingContext, plan: n.Node, given: dict[str, Any], call: Any
+) -> n.Node:
+    """Each change becomes a row whose first column is the code of its kind."""
+    op = _op_column(context, given)
+    codes: dict[str, str] = dict(zip(_KINDS, _KINDS, strict=True))
+    if "OP_MAPPING" in given:
+        codes = {}
+        for names, code, span in _mapping(context, given["OP_MAPPING"]):
+            for kind in _names(names):
+                _check_kind(context, kind, span)
+                if kind in codes:
+                    raise context.error(
+                        "Invalid target mapping for argument 'op_mapping'. Duplicate change "
+                        f"operation: '{kind}'.",
+                        span,
+                    )
+                codes[kind] = code
+    fields = (Field(op, t.VarCharType()), *(Field(f.name, f.type) for f in plan.schema))
+    by_number = tuple(codes.get(kind) for kind in _KINDS)
+    return n.ToChangelog(Schema(fields), plan, by_number, origin=context.excerpt(span_of(call)))
+
+
+def bind_from_changelog(
+    context: BindingContext, plan: n.Node, given: dict[str, Any], call: Any
+) -> n.Node:
+    """Each row becomes a change of the kind that its code stands for."""
+    span = span_of(call)
+    if context.batch:
+        raise context.error("FROM_CHANGELOG makes changes, which only streams have", span)
+    op = _op_column(context, given)
+    if op not in plan.schema.names:
+        raise context.error(f"The op column '{op}' does not exist in the input schema.", span)
+    index = plan.schema.names.index(op)
+    type_ = plan.schema[index].type
+    if not isinstance(type_, t.CharType | t.VarCharType):
+        raise context.error(
+            f"The op column '{op}' must be of STRING type, but was '{type_.sql_text()}'.", span
+        )
+    kinds = [(kind, number) for number, kind in enumerate(_KINDS)]
+    if "OP_MAPPING" in given:
+        kinds = _given_kinds(context, given["OP_MAPPING"])
+    fields = tuple(Field(f.name, f.type) for i, f in enumerate(plan.schema) if i != index)
+    origin = context.excerpt(span)
+    return n.FromChangelog(Schema(fields), plan, index, tuple(kinds), origin=origin)
+
+
+def _given_kinds(context: BindingContext, mapping: Any) -> list[tuple[str, int]]:
+    kinds: dict[str, list[str]] = {}
+    for codes, kind, span in _mapping(context, mapping):
+        _check_kind(context, kind, span)
+        if kind in kinds:
+            raise context.error(
+                "Invalid target mapping for argument 'op_mapping'. Duplicate change operation: "
+                f"'{kind}'. Use comma-separated keys to map multiple codes to the same operation "
+                "(e.g., MAP['c, r', 'INSERT']).",
+                span,
+            )
+        kinds[kind] = _names(codes)
+    if "UPDATE_AFTER" in kinds and "UPDATE_BEFORE" not in kinds:
+        raise context.error(
+            "The 'op_mapping' must include UPDATE_BEFORE for retract mode. Upsert mode (without "
+            "UPDATE_BEFORE) is not supported in this version.",
+            span_of(mapping),
+        )
+    return [(code, _KINDS.index(kind)) for kind, codes in kinds.items() for code in codes]
+
+
+def _names(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]
+
+
+def _check_kind(context: BindingContext, kind: str, span: x.Span | None) -> None:
+    if kind not in _KINDS:
+        raise context.error(
+            "Invalid target mapping for argument 'op_mapping'. Unknown change operation: "
+            f"'{kind}'. Valid values are: [{', '.join(_KINDS)}].",
+            span,
+        )
+
+
+def _op_column(context: BindingContext, given: dict[str, Any]) -> str:
+    """The name of the column with codes."""
+    descriptor = given.get("OP")
+    if descriptor is None:
+        return "op"
+    is_descriptor = isinstance(descriptor, exp.Anonymous) and descriptor.name.upper() == (
+        "DESCRIPTOR"
+    )
+    columns = [expression_node(e) for e in descriptor.expressions] if is_descriptor else []
+    if len(columns) != 1 or not isinstance(columns[0], x.Name):
+        raise context.error(
+            "The descriptor for argument 'op' must contain exactly one column name.",
+            span_of(descriptor),
+        )
+    return columns[0].parts[-1]
+
+
+def _mapping(context: BindingContext, tree: Any) -> list[tuple[str, str, x.Span | None]]:
+    """The keys and values of a map, with the places of the keys or values."""
+    node = expression_node(tree)
+    parts = node.args if isinstance(node, x.Apply) and node.function == "MAP" else ()
+    texts = [p.value for p in parts if isinstance(p, x.Constant) and isinstance(p.value, str)]
+    if not parts or len(texts) != len(parts):
+        raise context.error(
+            "The 'op_mapping' argument must be a constant MAP literal.", span_of(tree)
+        )
+    spans = [p.span for p in parts]
+    return list(zip(texts[::2], texts[1::2], spans[::2], strict=True))
