@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.common.errors import HeadraceError
 from headrace.coordination.carrier import EpochRun
+from headrace.coordination.slots import processes
 from headrace.coordination.slots.zygote import SlotZygote
 from headrace.runtime.slot.protocol import SlotLaunch
 from headrace.spark.tasks import LevelTask
@@ -17,7 +18,7 @@ _LOOK_S = 0.2
 Pairs = list[tuple[int, bytes]]
 
 
-class ProcessCarrier:
+class ProcessCarrier(processes.ProcessCarrier):
     """Starts slots on this machine, and carries frames between them."""
 
     def __init__(self) -> None:
@@ -36,16 +37,12 @@ class ProcessCarrier:
     def go_on(self) -> None:
         self._go.set()
 
-    def control_address(self) -> None:
-        return None
-
-    def start_slots(self, launches: list[SlotLaunch]) -> None:
+    def start_slots(self, launches: list[SlotLaunch]) -> dict[int, int]:
         self._cancelled.clear()
         self.held.set()
         self._go.wait()
         self.held.clear()
-        for launch in launches:
-            self._zygote.fork(launch)
+        return {launch.slot: self._zygote.fork(launch) for launch in launches}
 
     def run_epoch(self, run: EpochRun) -> None:
         waiting: dict[int, Pairs] = {}

@@ -54,7 +54,6 @@ class Running:
 
     def _epoch(self) -> None:
         self._runner.run_epoch()
-        self._runner.wait_for_work()
 
     @property
     def rows(self) -> list[Any]:

@@ -47,7 +47,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "coordination": FOUNDATION | {"datastream.connectors.base", "graph", "runtime"},
     "spark": FOUNDATION | {"coordination", "datastream", "graph", "runtime", "state_processor"},
     "state_processor": FOUNDATION | {"coordination", "datastream", "graph", "runtime"},
-    "testing": FOUNDATION | {"datastream", "graph", "runtime"},
+    "testing": FOUNDATION | {"coordination", "datastream", "graph", "runtime"},
     "queryablestate": FOUNDATION | {"coordination", "datastream"},
     "compat": FOUNDATION | {"cluster", "datastream"},
     "cluster": FOUNDATION
@@ -60,7 +60,6 @@ ALLOWED: dict[str, frozenset[str]] = {
 ALLOWED_LATE: dict[str, frozenset[str]] = {
     "datastream": frozenset({"coordination", "runtime", "spark"}),
     "state_processor": frozenset({"spark"}),
-    "testing": frozenset({"coordination", "spark"}),
 }
 
 HEAVY = frozenset({"numpy", "pandas", "pyarrow", "pyspark"})

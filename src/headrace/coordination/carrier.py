@@ -1,13 +1,92 @@
-"""What the coordinator needs of the system that carries the data."""
+"""What a job needs of the system that carries it: slots for its subtasks, and data between them.
+
+The job master knows nothing of Spark, nor of processes. It asks a carrier for the slots of each
+attempt, tells them what to do, and hears from them as a listener.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from headrace.runtime.epoch import SubtaskKey
-from headrace.runtime.slot.protocol import SlotLaunch
+from headrace.coordination.slots.heartbeats import HeartbeatSettings
+from headrace.graph.ids import SlotId
+from headrace.graph.physical_graph import PhysicalGraph
+from headrace.runtime.epoch import EpochPlan, SubtaskKey
+
+if TYPE_CHECKING:
+    from headrace.runtime.slot import messages as m
+
+
+@dataclass(frozen=True)
+class SlotEnvironment:
+    """What all slots of a job start with."""
+
+    python_path: tuple[str, ...] = ()
+    preload: tuple[str, ...] = ()
+    first_python_path: tuple[str, ...] = ()
+    working_directory: str | None = None
+    modules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SlotsWanted:
+    """The slots of one attempt: their number is in the physical graph."""
+
+    incarnation: int
+    physical: PhysicalGraph
+    environment: SlotEnvironment = field(default_factory=SlotEnvironment)
+    heartbeats: HeartbeatSettings = field(default_factory=HeartbeatSettings)
+
+
+class SlotListener(Protocol):
+    """Hears of the slots of one attempt, on any thread."""
+
+    def on_message(self, message: Any) -> None:
+        """A slot said something."""
+
+    def on_lost(self, slot: SlotId, why: str) -> None:
+        """A slot is gone, or counts as gone, and says nothing any more."""
+
+    def on_error(self, error: Exception) -> None:
+        """What a slot said could not be understood here."""
+
+    def on_tick(self) -> None:
+        """Some time has passed, while slots may be busy."""
+
+
+class Slots(Protocol):
+    """The slots of one attempt, from their start to their end."""
+
+    @property
+    def hellos(self) -> Mapping[SlotId, m.Hello]:
+        """The slots that have called, and where they are."""
+
+    def start(self) -> None:
+        """Start all slots. Returns when they have called; raises if one cannot be started."""
+
+    def send(self, slot: SlotId, message: Any) -> None:
+        """Tell a slot something; one that is gone is reported to the listener, not here."""
+
+    def broadcast(self, message: Any) -> None:
+        """Tell all slots."""
+
+    def run_epoch(self, plan: EpochPlan) -> None:
+        """Carry an epoch to its end. Raises if a part of it could not be run."""
+
+    def cancel(self) -> None:
+        """End what is running, from any thread."""
+
+    def close(self) -> None:
+        """Let the slots go."""
+
+
+class Carrier(Protocol):
+    """Has slots for a job, attempt after attempt."""
+
+    def slots(self, wanted: SlotsWanted, listener: SlotListener) -> Slots:
+        """The slots of an attempt; they are not started yet."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +102,7 @@ class PartitionRun:
 
 @dataclass(frozen=True)
 class EpochRun:
-    """One epoch as the carrier sees it: levels of partitions, data between them."""
+    """One epoch of slots that are processes: levels of partitions, data between them."""
 
     epoch: int
     incarnation: int
@@ -31,19 +110,3 @@ class EpochRun:
     levels: tuple[tuple[PartitionRun, ...], ...]
     splits: Mapping[SubtaskKey, Sequence[Any]] = field(default_factory=dict)
     """What sources were given to read; the carrier itself reads those that it can."""
-
-
-class Carrier(Protocol):
-    """Starts slots on the cluster's hosts, and carries frames from level to level."""
-
-    def start_slots(self, launches: list[SlotLaunch]) -> None:
-        """Start a process for each launch, spread over the hosts. Returns when they are started."""
-
-    def run_epoch(self, run: EpochRun) -> None:
-        """Run an epoch to its end. Raises if a part of it could not be run."""
-
-    def cancel(self) -> None:
-        """End what is running, from another thread."""
-
-    def control_address(self) -> tuple[str, int] | None:
-        """Where the control server should listen for slots to reach it; None for a local socket."""

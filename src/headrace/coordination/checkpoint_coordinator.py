@@ -15,6 +15,7 @@ from headrace.common.crash_points import crash_point
 from headrace.common.errors import CheckpointError, CheckpointFailureReason
 from headrace.coordination.checkpoint_failures import ToleratedFailures
 from headrace.coordination.checkpoint_history import checkpoint_entry
+from headrace.coordination.checkpoint_schedule import CheckpointSchedule
 from headrace.coordination.checkpoint_store import (
     METADATA,
     CheckpointStore,
@@ -151,8 +152,9 @@ class CheckpointCoordinator:
         self._pending: dict[CheckpointId, _Pending] = {}
         self._ending = 0
         self._orders: list[SavepointOrder] = []
-        self._last_start: int | None = None
-        self._last_end: int | None = None
+        self._schedule = CheckpointSchedule(
+            settings.interval_ms, settings.min_pause_ms, settings.limit, clock
+        )
         self._failures = ToleratedFailures(settings.tolerable_failures)
         self.history: list[dict[str, Any]] = []
         self.totals = {"COMPLETED": 0, "FAILED": 0}
@@ -171,33 +173,16 @@ class CheckpointCoordinator:
         """
         with self._lock:
             expiry = [p.expires_at for p in self._pending.values()]
-            start = self._next_start()
+            start = self._schedule.next_start(len(self._pending), bool(self._orders))
         due = min((*expiry, *([] if start is None else [start])), default=None)
         return None if due is None else now_ms + due - self._clock()
-
-    def _next_start(self) -> int | None:
-        """When the next checkpoint may start; None if none is wanted or enough are under way."""
-        if len(self._pending) >= self._settings.limit:
-            return None
-        now = self._clock()
-        if self._orders:
-            return now
-        if self._settings.interval_ms is None:
-            return None
-        if self._last_start is None:
-            self._last_start = now
-        due = self._last_start + self._settings.interval_ms
-        if self._last_end is not None:
-            due = max(due, self._last_end + self._settings.min_pause_ms)
-        return due
 
     def begin(
         self, now_ms: int, enumerators: dict[VertexId, Any]
     ) -> tuple[CheckpointRequest, SavepointOrder | None] | None:
         """Start a checkpoint if one is due: the request for the epoch's plan."""
         with self._lock:
-            due = self._next_start()
-            if due is None or due > self._clock():
+            if not self._schedule.is_due(len(self._pending), bool(self._orders)):
                 return None
             order = self._orders.pop(0) if self._orders else None
             checkpoint = self._next_checkpoint()
@@ -205,7 +190,7 @@ class CheckpointCoordinator:
                 directory = self.store.savepoint_directory(order.directory, self._job_id)
             else:
                 directory = self.store.directory_of(checkpoint)
-                self._last_start = self._clock()
+                self._schedule.started()
             pending = _Pending(checkpoint, directory, now_ms, self._expiry(), enumerators, order)
             if not pending.savepoint:
                 pending.base = self._base()
@@ -330,7 +315,7 @@ class CheckpointCoordinator:
         subsumed: list[_Pending] = []
         with self._lock:
             self._failures.succeeded()
-            self._last_end = self._clock()
+            self._schedule.completed()
             full_size = sum(i.size for i in completed.increments)
             self._remember(pending, "COMPLETED", full_size, now_ms)
             if pending.binding:

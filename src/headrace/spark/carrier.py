@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 
 from headrace.common.errors import HeadraceError
 from headrace.coordination.carrier import EpochRun, PartitionRun
+from headrace.coordination.slots.processes import ProcessCarrier
 from headrace.coordination.slots.zygote import zygote_for
 from headrace.runtime.slot.protocol import SlotLaunch
 from headrace.spark.feeds import fed_partitions, payloads_of, spark_failure
@@ -23,7 +24,7 @@ from headrace.spark.shipping import ship
 from headrace.spark.tasks import LevelTask, partition_number, start_slots
 
 
-class SparkCarrier:
+class SparkCarrier(ProcessCarrier):
     """Carries the epochs of one job.
 
     Args:
@@ -48,14 +49,15 @@ class SparkCarrier:
     def _setting(self, key: str) -> str | None:
         return self._context.getConf().get(key)
 
-    def start_slots(self, launches: list[SlotLaunch]) -> None:
+    def start_slots(self, launches: list[SlotLaunch]) -> dict[int, int]:
         if is_this_process(self._context.master or ""):
             # Driver and executor are one: a Spark job would only find this machine.
             java = getattr(self._context._gateway, "proc", None)
             with zygote_for(launches[0]) as zygote:
-                for launch in launches:
-                    zygote.fork(replace(launch, executor_pid=java and java.pid))
-            return
+                return {
+                    launch.slot: zygote.fork(replace(launch, executor_pid=java and java.pid))
+                    for launch in launches
+                }
         wait_for_executors(self._context, len(launches))
         self._name_jobs("start slots")
         count = len(launches)
@@ -67,6 +69,7 @@ class SparkCarrier:
         self._run(started)
         self._locations = locations_of(started)
         started.unpersist()
+        return {}
 
     def _for_cluster(self, launch: SlotLaunch) -> SlotLaunch:
         address = launch.control_address

@@ -18,8 +18,8 @@ from headrace.common.time import to_millis
 from headrace.coordination.access.interrupts import end_quietly, note_job
 from headrace.coordination.access.job_control import publish
 from headrace.coordination.access.program_jobs import EarlierRun, EndedJob, next_job
+from headrace.coordination.carrier import SlotEnvironment
 from headrace.coordination.checkpoint_coordinator import CheckpointSettings
-from headrace.coordination.job.attempt import SlotEnvironment
 from headrace.coordination.job.master import JobMaster
 from headrace.coordination.job.options import EpochSummary, JobMasterOptions, python_path
 from headrace.coordination.job.outputs import Collector

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headrace.runtime.batch import Batch
@@ -92,6 +93,8 @@ class RecordingServices(SubtaskServices):
         self.printed: list[str] = []
         self.printed_to_stderr: list[str] = []
         self.collected: dict[str, list[Any]] = {}
+        self.wake: Callable[[], None] = lambda: None
+        """Called when a source has data again, on whichever thread it notices."""
 
     def print_lines(self, lines: list[str], to_stderr: bool = False) -> None:
         """Keep lines."""
@@ -102,4 +105,5 @@ class RecordingServices(SubtaskServices):
         self.collected.setdefault(collect_id, []).extend(values)
 
     def data_available(self) -> None:
-        """Nobody sleeps here, so nobody needs to be woken."""
+        """Wake whoever waits for a source."""
+        self.wake()

@@ -1,51 +1,40 @@
-"""A whole job in this process: the subtasks of a cluster, with a loop in the place of Spark."""
+"""A whole job in this process, step by step: the job master of a cluster, and slots in here."""
 
 from __future__ import annotations
 
-import pickle
-import random
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import count, cycle
 from typing import Any
 
-from headrace.common.errors import HeadraceError, JobExecutionError
+from headrace.common.errors import HeadraceError, JobCancelledError
 from headrace.common.job_id import JobID
-from headrace.graph.ids import CheckpointId, EpochId, SlotId
+from headrace.coordination.access.program_jobs import EarlierRun
+from headrace.coordination.checkpoint_coordinator import CheckpointSettings
+from headrace.coordination.checkpoint_store import CompletedCheckpoint
+from headrace.coordination.job.master import JobMaster
+from headrace.coordination.job.options import EpochSummary, JobMasterOptions
+from headrace.coordination.job.restart_policy import RestartPolicy
 from headrace.graph.job_graph import JobGraph
-from headrace.graph.physical_graph import build_physical_graph
-from headrace.runtime.epoch import EpochPlan, EpochReport, SubtaskKey
-from headrace.runtime.exchange.wire import destination
-from headrace.runtime.failure import report_failure
-from headrace.runtime.operator import TaskInfo
-from headrace.runtime.slot.deployment import JobDeployment, JobSettings, VertexDeployment, pack_job
+from headrace.runtime.epoch import EpochReport, SubtaskKey
 from headrace.runtime.subtask import Subtask
 from headrace.runtime.subtask_figures import MetricSettings
-from headrace.testing.clock import ManualClock
+from headrace.testing.clock import GivenTime, ManualClock, SimulatedTime
+from headrace.testing.local_carrier import LocalCarrier
+from headrace.testing.memory_storage import SCHEME, MemoryStorage
 from headrace.testing.recording import RecordingServices
-from headrace.testing.snapshots import SubtaskSnapshot, restore_subtask, snapshot_subtask
 
 __all__ = ["MiniRunner"]
 
 EpochRecords = int | Iterable[int] | Callable[[int], int]
 _READ_MS = 60_000
 _DEFAULT_RECORDS = 1_000
-
-
-@dataclass(frozen=True)
-class JobSnapshot:
-    """The state of a whole job between two epochs."""
-
-    subtasks: dict[SubtaskKey, SubtaskSnapshot]
-    enumerators: dict[Any, Any]
+_NEVER_MS = 10**15
+_ALL = 10**6
 
 
 class MiniRunner:
     """Runs a job graph epoch by epoch.
-
-    Records pass from subtask to subtask as the bytes that Spark would carry, so what cannot be
-    pickled fails here too.
 
     Args:
         job_graph: What to run: `env.get_job_graph()`.
@@ -73,31 +62,27 @@ class MiniRunner:
         metrics: MetricSettings | None = None,
     ) -> None:
         self.job_graph = job_graph
-        self.services = RecordingServices()
-        self.reports: dict[SubtaskKey, EpochReport] = {}
         self.epochs = 0
         self.records_per_epoch: list[int] = []
-        self._physical = build_physical_graph(job_graph)
-        self._id = JobID()
-        settings = JobSettings(
-            self._id.to_hex_string(),
-            job_graph.job_name,
+        self._budget = _GivenBudget(epoch_records)
+        self._clock = ManualClock() if clock is None else clock
+        self._epoch_ms = epoch_ms
+        self._carrier = LocalCarrier(self._clock, shuffle_seed)
+        self._restarts = _WhenAsked()
+        self._options = JobMasterOptions(
             job_parameters=job_parameters or {},
             cached_files=cached_files or {},
             metrics=metrics or MetricSettings(),
+            restarts=self._restarts,
+            run=EarlierRun(JobID().to_hex_string()),
         )
-        self._deployment: JobDeployment = pickle.loads(
-            pack_job(job_graph, self._physical, settings)
-        )
-        self._budget = _budgets(epoch_records)
-        self._clock = ManualClock() if clock is None else clock
-        self._epoch_ms = epoch_ms
-        self._random = None if shuffle_seed is None else random.Random(shuffle_seed)
-        self._subtasks: dict[SubtaskKey, Subtask] = {}
-        self._sources: Any = None
-        self._alignment: Any = None
-        self._incarnation = 1
-        self._checkpointing = False
+        self._master: JobMaster | None = None
+        self._steps: Iterator[None] = iter(())
+
+    @property
+    def services(self) -> RecordingServices:
+        """What was printed and collected."""
+        return self._carrier.services
 
     @property
     def clock(self) -> Callable[[], int]:
@@ -105,58 +90,55 @@ class MiniRunner:
         return self._clock
 
     @property
+    def reports(self) -> Mapping[SubtaskKey, EpochReport]:
+        """The last report of each subtask, since the job last went on from a snapshot."""
+        attempt = None if self._master is None else self._master.attempt
+        return {} if attempt is None else attempt.reports
+
+    @property
     def finished(self) -> bool:
         """Whether all subtasks have come to their end."""
-        return bool(self.reports) and all(r.finished for r in self.reports.values())
+        reports = self.reports
+        return bool(reports) and all(r.finished for r in reports.values())
+
+    @property
+    def subtasks(self) -> Mapping[SubtaskKey, Subtask]:
+        """All subtasks, by vertex and number."""
+        return self._carrier.subtasks
 
     def subtask(self, name: str, index: int = 0) -> Subtask:
-        """The subtask of the chain that has an operator of this name."""
-        for (_, number), subtask in self._subtasks.items():
+        """The subtask of the vertex that has an operator of this name."""
+        for (_, number), subtask in self.subtasks.items():
             if number == index and any(o.name == name for o in subtask.vertex.operators):
                 return subtask
-        raise HeadraceError(f"no chain has an operator {name!r} with subtask {index}")
+        raise HeadraceError(f"no vertex has an operator {name!r} with subtask {index}")
 
-    def open(self) -> None:
-        """Build the subtasks and open their functions."""
-        self._deploy(None)
+    def open(self, *, checkpointing: bool = False) -> None:
+        """Build the subtasks and open their functions.
+
+        Args:
+            checkpointing: Whether sinks commit with snapshots, and not with each epoch.
+        """
+        clock = self._clock
+        self._master = JobMaster(
+            self.job_graph,
+            self._carrier,
+            self._options_with(checkpointing),
+            on_epoch=self._on_epoch,
+            budget=self._budget,
+            clock=SimulatedTime(clock) if isinstance(clock, ManualClock) else GivenTime(clock),
+        )
+        self._steps = self._master.steps()
+        self._step()
 
     def run_epoch(self) -> None:
-        """Run one epoch: every subtask once, level after level."""
-        self.epochs += 1
-        budget = next(self._budget)
-        plan = EpochPlan(
-            EpochId(self.epochs),
-            1,
-            budget,
-            _READ_MS,
-            self._sources.discover(self._clock()),
-            self._sources.finished_vertices,
-            commit=CheckpointId(self.epochs),
-            max_watermarks=self._alignment.limits(self._clock()),
-        )
-        inputs: list[list[list[bytes]]] = [[[] for _ in level] for level in self._physical.levels]
+        """Wait until there is something to do, and run one epoch: every subtask once."""
+        self._step()
 
-        def send(frame: bytes) -> None:
-            level, partition = destination(frame)
-            inputs[level][partition].append(frame)
-
-        read = 0
-        for level, partitions in enumerate(self._physical.levels):
-            for number, partition in enumerate(partitions):
-                frames = inputs[level][number]
-                if self._random is not None:
-                    self._random.shuffle(frames)
-                subtask = self._subtasks[partition.vertex, partition.subtask]
-                report = self._guarded(subtask, subtask.run_epoch, plan, frames, send)
-                self.reports[partition.vertex, partition.subtask] = report
-                read += report.records_read if report.source else 0
-        self.records_per_epoch.append(read)
-        for subtask in self._subtasks.values():
-            self._guarded(subtask, subtask.commit, CheckpointId(self.epochs))
-        self._alignment.observe(self.reports.values())
-        self._sources.observe(self.reports.values())
-        if isinstance(self._clock, ManualClock):
-            self._clock.advance(self._epoch_ms)
+    def wait_ms(self) -> int | None:
+        """How long the next epoch has to wait; None if only a source can tell."""
+        left_s = self._running.time_left_s()
+        return None if left_s is None else round(left_s * 1000)
 
     def run(self, max_epochs: int | None = None, restore_after: Collection[int] = ()) -> None:
         """Open, run to the end or for `max_epochs`, and close.
@@ -165,130 +147,116 @@ class MiniRunner:
             max_epochs: End the job after so many epochs.
             restore_after: Numbers of epochs after which the job fails and goes on from its state.
         """
-        self._checkpointing = bool(restore_after)
+        self.open(checkpointing=bool(restore_after))
+        while not self.finished and (max_epochs is None or self.epochs < max_epochs):
+            self.run_epoch()
+            if self.epochs in restore_after and not self.finished:
+                self.snapshot_and_restore()
+        self.close()
+
+    def snapshot(self) -> CompletedCheckpoint:
+        """A checkpoint between two epochs, of which the subtasks have not heard yet."""
+        self._carrier.deaf = True
         try:
-            self.open()
-            while not self.finished and (max_epochs is None or self.epochs < max_epochs):
-                self.run_epoch()
-                if not self.finished:
-                    self.wait_for_work()
-                    if self.epochs in restore_after:
-                        self.snapshot_and_restore()
-        except BaseException:
-            self.close(quietly=True)
-            raise
-        self.close()
+            return self._running.checkpoint_now()
+        finally:
+            self._carrier.deaf = False
 
-    def wait_for_work(self) -> None:
-        """Let time pass until a subtask or a source has something to do."""
-        now = self._clock()
-        times = [r.wake_up_at for r in self.reports.values() if not r.finished]
-        times += [self._sources.next_discovery(now), self._alignment.resume_at()]
-        due = min((t for t in times if t is not None), default=None)
-        if isinstance(self._clock, ManualClock):
-            if due is not None and due > now:
-                self._clock.advance_to(due)
-        elif due is None or due > now:
-            time.sleep(0.01 if due is None else min((due - now) / 1000, 0.01))
-
-    def snapshot(self) -> JobSnapshot:
-        """The state of the job, between two epochs."""
-        return JobSnapshot(
-            {key: snapshot_subtask(s) for key, s in self._subtasks.items()},
-            self._sources.snapshot(),
-        )
-
-    def restore(self, snapshot: JobSnapshot) -> None:
-        """Go on with fresh subtasks and function objects that have the state of a snapshot."""
-        self.close()
-        self._incarnation += 1
-        self.reports = {}
-        self._deploy(snapshot)
+    def restore(self, snapshot: CompletedCheckpoint) -> None:
+        """Fail, and go on with fresh subtasks and function objects from a snapshot."""
+        master = self._running
+        store = master.checkpoints.store
+        while store.latest is not None and store.latest is not snapshot:
+            store.drop(store.latest)
+        assert master.attempt is not None
+        self._restarts.allowed = True
+        master.attempt.fail(f"it was made to go back to snapshot {snapshot.checkpoint}")
+        self._step()
 
     def snapshot_and_restore(self) -> None:
         """Fail and recover between two epochs."""
         self.restore(self.snapshot())
 
     def close(self, quietly: bool = False) -> None:
-        """Close all functions; with `quietly` what they raise is dropped."""
-        subtasks, self._subtasks = self._subtasks, {}
-        first: JobExecutionError | None = None
-        for subtask in subtasks.values():
-            try:
-                self._guarded(subtask, subtask.close)
-            except JobExecutionError as error:
-                first = first or error
-        if self._sources is not None:
-            self._sources.close()
-            self._sources = None
-        if first is not None and not quietly:
-            raise first
+        """End the job and close all functions; with `quietly` what they raise is dropped."""
+        if self._master is None:
+            return
+        if not self.finished:
+            self._master.cancel()
+        for _ in self._steps:
+            pass
+        error = self._error()
+        if error is not None and not quietly and not isinstance(error, JobCancelledError):
+            raise error
 
     def accumulators(self) -> dict[str, Any]:
         """Values of accumulators, merged over subtasks."""
-        merged: dict[str, Any] = {}
-        for report in self.reports.values():
-            for name, accumulator in report.accumulators.items():
-                if name in merged:
-                    merged[name].merge(accumulator)
-                else:
-                    merged[name] = accumulator.clone()
-        return {name: accumulator.get_local_value() for name, accumulator in merged.items()}
+        return self._running.accumulators()
 
-    def _deploy(self, snapshot: JobSnapshot | None) -> None:
-        from headrace.coordination.job.source_coordinator import SourceCoordinator
-        from headrace.coordination.job.watermark_alignment import WatermarkAligner
+    @property
+    def _running(self) -> JobMaster:
+        if self._master is None:
+            raise HeadraceError("the job is not open")
+        return self._master
 
-        self._alignment = WatermarkAligner(self.job_graph)
-        self._sources = SourceCoordinator(self.job_graph)
-        if snapshot is not None:
-            self._sources.restore(snapshot.enumerators)
-        for slot in range(self._physical.slots):
-            for partition, deployment in self._deployment.subtasks_of(SlotId(slot)):
-                subtask = self._build(int(partition.subtask), deployment)
-                if snapshot is not None:
-                    same_vertex = [
-                        snapshot.subtasks[partition.vertex, i]
-                        for i in range(deployment.vertex.parallelism)
-                    ]
-                    restore_subtask(subtask, same_vertex)
-                self._subtasks[partition.vertex, partition.subtask] = subtask
-                self._guarded(subtask, subtask.open)
-
-    def _build(self, index: int, deployment: VertexDeployment) -> Subtask:
-        settings, vertex = self._deployment.settings, deployment.vertex
-        task = TaskInfo(
-            job_id=settings.job_id,
-            job_name=settings.job_name,
-            vertex_name=vertex.name,
-            subtask=index,
-            parallelism=vertex.parallelism,
-            max_parallelism=vertex.max_parallelism,
-            attempt=self._incarnation - 1,
-            incarnation=self._incarnation,
-            checkpointing=self._checkpointing,
-            job_parameters=settings.job_parameters,
-            cached_files=settings.cached_files,
+    def _options_with(self, checkpointing: bool) -> JobMasterOptions:
+        checkpoints = CheckpointSettings(
+            interval_ms=_NEVER_MS if checkpointing else None,
+            retained=_ALL,
+            directory=f"{SCHEME}://{self._options.run.job_id}",
         )
-        metrics = self._deployment.settings.metrics
-        return Subtask(deployment, task, self.services, self._clock, metrics=metrics)
+        return replace(self._options, checkpoints=checkpoints)
 
-    def _guarded(self, subtask: Subtask, call: Callable[..., Any], *arguments: Any) -> Any:
-        try:
-            return call(*arguments)
-        except Exception as error:
-            failure = report_failure(
-                error,
-                vertex_name=subtask.vertex.name,
-                subtask=subtask.task.subtask,
-                parallelism=subtask.task.parallelism,
-            )
-            raise failure.to_error(
-                self._id.to_hex_string(), self.job_graph.job_name
-            ) from failure.cause()
+    def _step(self) -> None:
+        """Go on to the next moment between two epochs."""
+        for _ in self._steps:
+            return
+        error = self._error()
+        if error is not None:
+            raise error
+
+    def _error(self) -> BaseException | None:
+        """Why the job failed, if it did; it has ended."""
+        MemoryStorage().delete_directory(f"{SCHEME}://{self._options.run.job_id}")
+        error = self._running.result_future().exception()
+        cause = None if error is None else error.__cause__
+        # What somebody did to this process, and not to the job.
+        return cause if isinstance(cause, KeyboardInterrupt) else error
+
+    def _on_epoch(self, summary: EpochSummary) -> None:
+        self.epochs = summary.epoch
+        self.records_per_epoch.append(sum(r.records_read for r in summary.reports if r.source))
+        if isinstance(self._clock, ManualClock):
+            self._clock.advance(self._epoch_ms)
 
 
-def _budgets(epoch_records: EpochRecords) -> Iterator[int]:
+class _GivenBudget:
+    """Reads as much in each epoch as somebody said."""
+
+    max_read_ms = _READ_MS
+
+    def __init__(self, epoch_records: EpochRecords) -> None:
+        self._next = _numbers(epoch_records)
+        self.max_records = next(self._next)
+
+    def observe(self, work_s: float, most_read: int) -> None:
+        """An epoch is over."""
+        self.max_records = next(self._next)
+
+
+def _numbers(epoch_records: EpochRecords) -> Iterator[int]:
     if callable(epoch_records):
         return map(epoch_records, count(1))
     return cycle([epoch_records] if isinstance(epoch_records, int) else epoch_records)
+
+
+class _WhenAsked(RestartPolicy):
+    """Starts a job again only if its failure was wanted."""
+
+    def __init__(self) -> None:
+        self.allowed = False
+
+    def delay_s(self, now_s: float) -> float | None:
+        """No time at all."""
+        allowed, self.allowed = self.allowed, False
+        return 0.0 if allowed else None

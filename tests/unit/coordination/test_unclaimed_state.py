@@ -98,7 +98,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> CompletedCheckpoint:
     runner.open()
     runner.run_epoch()
     operators = []
-    for (vertex_id, _), subtask in runner._subtasks.items():
+    for (vertex_id, _), subtask in runner.subtasks.items():
         file = f"{vertex_id}-0.snapshot"
         snapshot = take_snapshot(subtask, CheckpointId(1)).serialized()
         write_snapshot(Storages().of(str(directory)), str(directory / file), snapshot)

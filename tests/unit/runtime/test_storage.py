@@ -21,6 +21,7 @@ from headrace.runtime.storage import (
     resolve,
     shared,
 )
+from headrace.testing import memory_storage
 from headrace.testing.faulty_storage import Fault, FaultPlan, FaultyStorage
 from tests.s3_server import BUCKET, running_s3_server
 
@@ -33,7 +34,7 @@ def s3_settings() -> Iterator[dict[str, str]]:
         yield server.settings
 
 
-@pytest.fixture(params=["local", "file", "memory", "s3", "faulty"])
+@pytest.fixture(params=["local", "file", "memory", "s3", "faulty", "in-process"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Storage, str]:
     """A storage, and a directory in it."""
     settings = request.getfixturevalue("s3_settings") if request.param == "s3" else {}
@@ -43,6 +44,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Storage, str]
         "memory": f"memory://{uuid4()}",
         "s3": f"s3://{BUCKET}/{uuid4()}",
         "faulty": f"faulty://{tmp_path}",
+        "in-process": f"{memory_storage.SCHEME}://{uuid4()}",
     }[request.param]
     storages = Storages.from_configuration(Configuration.from_dict(settings))
     return storages.of(directory), directory

@@ -163,7 +163,7 @@ def test_the_runner_can_be_driven_by_hand() -> None:
     while not runner.finished:
         runner.run_epoch()
     assert runner.subtask("keyed", 1).task.subtask == 1
-    with pytest.raises(HeadraceError, match="no chain"):
+    with pytest.raises(HeadraceError, match="no vertex"):
         runner.subtask("other")
     runner.close()
     lines = sorted(int(line.split("> ")[1]) for line in runner.services.printed)

@@ -6,34 +6,24 @@ new ones.
 
 from __future__ import annotations
 
-import os
-import secrets
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from headrace.common.errors import HeadraceError
-from headrace.common.scratch import ScratchDirectory
-from headrace.coordination.carrier import Carrier, EpochRun, PartitionRun
-from headrace.coordination.slots.control import ControlServer
-from headrace.coordination.slots.heartbeats import Heartbeats, HeartbeatSettings
+from headrace.coordination.carrier import Carrier, SlotsWanted
+from headrace.coordination.job.clock import JobClock
 from headrace.coordination.slots.observations import Observations
 from headrace.coordination.slots.state_queries import StateQueries
 from headrace.graph.ids import CheckpointId, SlotId
-from headrace.graph.physical_graph import PhysicalGraph
 from headrace.runtime.epoch import CheckpointRequest, EpochPlan, EpochReport, SubtaskKey
 from headrace.runtime.failure import FailureReport
 from headrace.runtime.slot import messages as m
-from headrace.runtime.slot.protocol import SlotLaunch
 from headrace.runtime.snapshot_files import SnapshotRef
 
-_SLOT_START_S = 120.0
-_SLOT_LOOK_S = 1.0
 _REPORT_WAIT_S = 60.0
+"""Reports overtake the end of an epoch; what is missing then was lost with its slot."""
 _CLOSE_WAIT_S = 10.0
 """What a slot needs beyond its own time limit to say that it has ended."""
 
@@ -53,41 +43,32 @@ class AttemptCancelledError(HeadraceError):
     """The attempt was told to end."""
 
 
-@dataclass(frozen=True)
-class SlotEnvironment:
-    """What all slots of a job start with."""
-
-    python_path: tuple[str, ...] = ()
-    preload: tuple[str, ...] = ()
-    first_python_path: tuple[str, ...] = ()
-    working_directory: str | None = None
-    modules: tuple[str, ...] = ()
-
-
 class JobAttempt:
-    """Slots of one incarnation. Methods are called by the job master's thread; `cancel` by any."""
+    """Slots of one incarnation. Methods are called by the job master's thread; `cancel` by any.
+
+    It is the listener of its slots, whose messages come on other threads, or on the master's own if
+    the carrier has no others.
+    """
 
     def __init__(
         self,
-        incarnation: int,
-        physical: PhysicalGraph,
+        wanted: SlotsWanted,
         carrier: Carrier,
-        environment: SlotEnvironment,
         on_output: Callable[[m.Printed | m.Collected], None],
         on_snapshot: Callable[[m.Snapshotted], None],
         on_committed: Callable[[CheckpointId], None] = lambda checkpoint: None,
-        heartbeats: HeartbeatSettings | None = None,
         cancellation: m.Close | None = None,
         on_tick: Callable[[], None] = lambda: None,
+        clock: JobClock | None = None,
     ) -> None:
-        self.incarnation = incarnation
-        self._physical = physical
-        self._carrier = carrier
-        self._environment = environment
+        self.incarnation = wanted.incarnation
+        self._physical = wanted.physical
         self._on_output = on_output
         self._on_snapshot = on_snapshot
         self._on_committed = on_committed
+        self.on_tick = on_tick
         self._close = cancellation or m.Close()
+        self._clock = clock or JobClock()
         self._committed: dict[SlotId, CheckpointId] = {}
         self._committed_last = 0
         self._changed = threading.Condition()
@@ -99,36 +80,24 @@ class JobAttempt:
         self._ready: set[SlotId] = set()
         self._closed: dict[SlotId, m.Closed] = {}
         self.reports: dict[SubtaskKey, EpochReport] = {}
-        self._token = secrets.token_hex(16)
-        self._scratch = ScratchDirectory("slots")
-        self._directory = str(self._scratch.path)
-        address = carrier.control_address() or os.path.join(self._directory, "control")
-        self._server = ControlServer(
-            address, self._token, incarnation, self._on_message, self._on_lost, self._on_error
-        )
-        self._heartbeats = Heartbeats(
-            heartbeats or HeartbeatSettings(),
-            lambda: self._server.broadcast(m.Ping()),
-            self._on_silent,
-            on_tick,
-        )
-        self.queries = StateQueries(physical, self._server.send)
-        self.observations = Observations(physical, self._server.send)
+        self._slots = carrier.slots(wanted, self)
+        self.queries = StateQueries(wanted.physical, self._slots.send)
+        self.observations = Observations(wanted.physical, self._slots.send)
 
     @property
     def slot_pids(self) -> list[int]:
         """The processes of the slots."""
-        return [hello.pid for hello in self._server.hellos.values()]
+        return [hello.pid for hello in self._slots.hellos.values()]
 
     @property
-    def slots(self) -> dict[SlotId, m.Hello]:
+    def slots(self) -> Mapping[SlotId, m.Hello]:
         """The slots that have called, and where they are."""
-        return dict(self._server.hellos)
+        return dict(self._slots.hellos)
 
     def slot_of(self, vertex: str, subtask: int) -> m.Hello | None:
         """Where a subtask lives."""
         slot = self.queries.slot_of(vertex, subtask)
-        return None if slot is None else self._server.hellos.get(slot)
+        return None if slot is None else self._slots.hellos.get(slot)
 
     @property
     def failed_task(self) -> str | None:
@@ -141,62 +110,30 @@ class JobAttempt:
     @property
     def failed_location(self) -> str | None:
         """The process in which the attempt failed, as `host:process id`, if it was a slot's."""
-        if self._failed_slot is None:
-            return None
-        hello = self._server.hellos[self._failed_slot]
-        return f"{hello.host}:{hello.pid}"
+        hello = None if self._failed_slot is None else self._slots.hellos.get(self._failed_slot)
+        return f"{hello.host}:{hello.pid}" if hello is not None else None
 
     # Life.
 
     def deploy(self, job: bytes, restore: dict[str, list[list[SnapshotRef]]]) -> None:
         """Start the slots and have them build, restore and open their subtasks."""
-        slots = self._physical.slots
-        launches = [
-            SlotLaunch(
-                slot,
-                self.incarnation,
-                self._server.address,
-                self._token,
-                self._directory,
-                self._environment.python_path,
-                self._environment.preload,
-                first_python_path=self._environment.first_python_path,
-                working_directory=self._environment.working_directory,
-                modules=self._environment.modules,
-            )
-            for slot in range(slots)
-        ]
-        self._check()
-        self._carrier.start_slots(launches)
-        self._wait_for_hellos(slots)
-        self._server.broadcast(m.Deploy(job, restore))
-        self._heartbeats.start()
-        self._wait(lambda: len(self._ready) == slots, None, "open their functions")
+        self.check()
+        try:
+            self._slots.start()
+        except HeadraceError as error:
+            self.check()
+            raise AttemptFailedError(str(error)) from error
+        self.check()
+        self._slots.broadcast(m.Deploy(job, restore))
+        self._wait(lambda: len(self._ready) == self._physical.slots, None, "open their functions")
 
     def run_epoch(self, plan: EpochPlan) -> tuple[EpochReport, ...]:
         """Run an epoch to its end."""
         with self._changed:
             self._woken = False
-        self._server.broadcast(m.BeginEpoch(plan))
-        hellos = self._server.hellos
-        levels = tuple(
-            tuple(
-                PartitionRun(
-                    p.vertex,
-                    p.subtask,
-                    hellos[p.slot].data_address,
-                    hellos[p.slot].tcp_address,
-                    p.slot,
-                )
-                for p in partitions
-            )
-            for partitions in self._physical.levels
-        )
-        self._check()
-        self._carrier.run_epoch(
-            EpochRun(plan.epoch, self.incarnation, self._token, levels, plan.splits)
-        )
-        expected = sum(map(len, levels))
+        self.check()
+        self._slots.run_epoch(plan)
+        expected = sum(map(len, self._physical.levels))
         self._wait(
             lambda: (
                 len(self.reports) == expected
@@ -209,7 +146,7 @@ class JobAttempt:
 
     def take_snapshots(self, request: CheckpointRequest) -> None:
         """Have all subtasks take a snapshot, between two epochs."""
-        self._server.broadcast(m.TakeSnapshot(request))
+        self._slots.broadcast(m.TakeSnapshot(request))
 
     def checkpoint_ended(self, checkpoint: CheckpointId, completed: bool) -> None:
         """Tell the slots at once what became of a checkpoint: sinks commit it if it is complete.
@@ -217,13 +154,13 @@ class JobAttempt:
         Called by any thread.
         """
         ended = (checkpoint,)
-        self._server.broadcast(
+        self._slots.broadcast(
             m.CheckpointsEnded(completed=ended) if completed else m.CheckpointsEnded(aborted=ended)
         )
 
     def commit(self, number: CheckpointId) -> None:
         """Have sinks commit an epoch that succeeded, of a job without checkpoints."""
-        self._server.broadcast(m.Commit(number))
+        self._slots.broadcast(m.Commit(number))
 
     def wait_for_commit(self, checkpoint: CheckpointId) -> None:
         """Wait until a completed checkpoint is committed in all slots."""
@@ -232,10 +169,12 @@ class JobAttempt:
     def wait_until(self, condition: Callable[[], bool], timeout_s: float | None) -> bool:
         """Wait for something that a message of a slot brings about; whether it came in time."""
         with self._changed:
-            done = self._changed.wait_for(
-                lambda: condition() or self._failure is not None or self._cancelled, timeout_s
+            done = self._clock.wait(
+                self._changed,
+                lambda: condition() or self._failure is not None or self._cancelled,
+                timeout_s,
             )
-        self._check()
+        self.check()
         return done
 
     @property
@@ -261,9 +200,11 @@ class JobAttempt:
                 self._rescheduled = False
             timeout_s = time_left_s()
             with self._changed:
-                self._changed.wait_for(lambda: self._disturbed or self._rescheduled, timeout_s)
+                self._clock.wait(
+                    self._changed, lambda: self._disturbed or self._rescheduled, timeout_s
+                )
                 again = self._rescheduled and not self._disturbed
-        self._check()
+        self.check()
 
     @property
     def _disturbed(self) -> bool:
@@ -273,10 +214,12 @@ class JobAttempt:
         """Sleep until something is done or the time is over; raises if the attempt fails."""
         done.add_done_callback(lambda _: self._notify())
         with self._changed:
-            self._changed.wait_for(
-                lambda: done.done() or self._failure or self._cancelled, timeout_s
+            self._clock.wait(
+                self._changed,
+                lambda: done.done() or self._failure is not None or self._cancelled,
+                timeout_s,
             )
-        self._check()
+        self.check()
 
     def _notify(self) -> None:
         with self._changed:
@@ -304,31 +247,30 @@ class JobAttempt:
         self._end_what_runs()
 
     def _end_what_runs(self) -> None:
-        """The Spark job, and user code that may sleep in a slot."""
-        self._carrier.cancel()
-        self._server.broadcast(self._close)
+        """What the carrier runs, and user code that may sleep in a slot."""
+        self._slots.cancel()
+        self._slots.broadcast(self._close)
 
     def close(self) -> list[m.Closed]:
         """Close the functions and let the slots go; their last words."""
         self.queries.close()
-        self._server.broadcast(self._close)
+        self._slots.broadcast(self._close)
         timeout_s = self._close.timeout_s
         with self._changed:
-            expected = set(self._server.hellos)
-            self._changed.wait_for(
+            expected = set(self._slots.hellos)
+            self._clock.wait(
+                self._changed,
                 lambda: expected <= set(self._closed),
                 None if timeout_s is None else timeout_s + _CLOSE_WAIT_S,
             )
         # Not before: a slot that is silent, or whose host is gone, is not waited for.
-        self._heartbeats.stop()
-        self._server.close()
-        self._scratch.remove()
+        self._slots.close()
         return list(self._closed.values())
 
-    # Messages of slots, on the threads of their connections.
+    # What the carrier tells of the slots.
 
-    def _on_message(self, message: Any) -> None:
-        self._heartbeats.heard(message.slot)
+    def on_message(self, message: Any) -> None:
+        """A slot said something."""
         if isinstance(message, m.Printed | m.Collected):
             self._on_output(message)
             return
@@ -379,70 +321,26 @@ class JobAttempt:
             self._committed_last = max(self._committed_last, now)
             self._changed.notify_all()
 
-    def _on_lost(self, slot: SlotId) -> None:
-        hello = self._server.hellos[slot]
+    def on_lost(self, slot: SlotId, why: str) -> None:
+        """A slot is gone."""
         with self._changed:
             self._closed.setdefault(slot, m.Closed(slot))
-        self.fail(
-            f"slot {slot} (process {hello.pid} on {hello.host}) ended unexpectedly: it was "
-            "killed, ran out of memory, or its executor is gone; see the cluster's logs",
-            slot,
-        )
+        self.fail(why, slot)
 
-    def _on_error(self, error: Exception) -> None:
+    def on_error(self, error: Exception) -> None:
+        """A slot's message was too much for this process."""
         self.fail(f"the driver could not handle a slot's message: {type(error).__name__}: {error}")
-
-    def _on_silent(self, slot: SlotId, silence_s: float) -> None:
-        hello = self._server.hellos[slot]
-        with self._changed:
-            self._closed.setdefault(slot, m.Closed(slot))
-        self.fail(
-            f"slot {slot} (process {hello.pid} on {hello.host}) has not answered for "
-            f"{silence_s:.0f} s: it hangs or its host cannot be reached (heartbeat.timeout)",
-            slot,
-        )
 
     # Waiting and failing.
 
     def _wait(self, condition: Callable[[], bool], timeout_s: float | None, what: str) -> None:
         if not self.wait_until(condition, timeout_s):
             raise AttemptFailedError(
-                f"the slots of the job did not {what} within {timeout_s:.0f} s{self._slot_logs()}"
+                f"the slots of the job did not {what} within {timeout_s:.0f} s"
             )
 
-    def _wait_for_hellos(self, slots: int) -> None:
-        """Wait until all slots have called; one that wrote an error instead will not any more."""
-        deadline = time.monotonic() + _SLOT_START_S
-        while len(self._server.hellos) < slots:
-            with self._changed:
-                self._changed.wait_for(
-                    lambda: (
-                        len(self._server.hellos) == slots
-                        or self._failure is not None
-                        or self._cancelled
-                    ),
-                    _SLOT_LOOK_S,
-                )
-            self._check()
-            missing = [s for s in range(slots) if s not in self._server.hellos]
-            dead = [s for s in missing if "Error" in self._slot_log(s)]
-            if dead or (missing and time.monotonic() > deadline):
-                raise AttemptFailedError(
-                    f"slot {(dead or missing)[0]} did not start{self._slot_logs()}"
-                )
-
-    def _slot_log(self, slot: int) -> str:
-        """What a slot wrote before it could reach us."""
-        log = Path(self._directory, f"slot-{slot}.log")
-        return log.read_text(errors="replace") if log.exists() else ""
-
-    def _slot_logs(self) -> str:
-        """The last lines that slots wrote before they could reach us."""
-        logs = map(self._slot_log, range(self._physical.slots))
-        lines = [line.strip() for log in logs for line in log.splitlines()[-5:]]
-        return ": " + " | ".join(lines) if lines else ""
-
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raise if the attempt has failed or was cancelled."""
         if self._failure is not None:
             raise AttemptFailedError(self._failure)
         if self._cancelled:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -25,32 +26,32 @@ from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
 from headrace.common.scratch import ScratchDirectory
-from headrace.coordination.carrier import Carrier
+from headrace.coordination.carrier import Carrier, SlotsWanted
 from headrace.coordination.checkpoint_coordinator import CheckpointCoordinator, SavepointOrder
 from headrace.coordination.checkpoint_store import CheckpointStore, CompletedCheckpoint
 from headrace.coordination.commit_record import CommitRecord
 from headrace.coordination.global_commits import GlobalCommits
+from headrace.coordination.job.accumulators import merged
 from headrace.coordination.job.attempt import AttemptFailedError, JobAttempt
+from headrace.coordination.job.clock import JobClock
 from headrace.coordination.job.epoch_pacer import EpochPacer
+from headrace.coordination.job.epoch_planner import Budget, EpochPlanner, seconds_until
 from headrace.coordination.job.errors import job_error
 from headrace.coordination.job.failover import Failover
 from headrace.coordination.job.figures import EpochTimes, JobFigures
 from headrace.coordination.job.history import JobHistory
 from headrace.coordination.job.options import EpochSummary, JobMasterOptions
 from headrace.coordination.job.outputs import CollectedOutput, Collector, Terminal
-from headrace.coordination.job.source_coordinator import SourceCoordinator
-from headrace.coordination.job.watermark_alignment import WatermarkAligner
 from headrace.coordination.restore_points import RestorePoints
 from headrace.coordination.slots.logs import SlotLogs
 from headrace.coordination.slots.state_queries import QueriedState
 from headrace.graph.execution_graph import ExecutionGraph, ExecutionState
-from headrace.graph.ids import CheckpointId, EpochId, SubtaskIndex
+from headrace.graph.ids import CheckpointId, SubtaskIndex
 from headrace.graph.job_graph import JobGraph
 from headrace.graph.physical_graph import build_physical_graph
-from headrace.runtime.epoch import EpochPlan, EpochReport
+from headrace.runtime.epoch import EpochPlan
 from headrace.runtime.slot import messages as m
 from headrace.runtime.slot.deployment import JobSettings, deployment_of, library_modules
-from headrace.runtime.slot.protocol import now_ms, steady_ms
 from headrace.runtime.snapshot_files import SnapshotRef
 from headrace.runtime.snapshots.local_copies import LocalCopies
 from headrace.runtime.storage import join, shared
@@ -61,7 +62,10 @@ _LOOK_S = 1.0
 
 
 class JobMaster:
-    """Runs a job on a thread of its own. This is also the `JobHandle` behind a `JobClient`."""
+    """Runs a job, on a thread of its own or step by step in the hands of its caller.
+
+    This is also the `JobHandle` behind a `JobClient`.
+    """
 
     def __init__(
         self,
@@ -71,6 +75,8 @@ class JobMaster:
         terminal: Terminal | None = None,
         collectors: dict[str, Collector] | None = None,
         on_epoch: Callable[[EpochSummary], None] | None = None,
+        budget: Budget | None = None,
+        clock: JobClock | None = None,
     ) -> None:
         self.job_graph = job_graph
         self.physical = build_physical_graph(job_graph)
@@ -85,6 +91,7 @@ class JobMaster:
             remember=options.checkpoints.retained > 1 or options.restore_path is not None,
         )
         self._on_epoch = on_epoch
+        self._clock = clock or JobClock()
         self.history = JobHistory()
         self._result: Future[JobExecutionResult] = Future()
         self._cancelling = threading.Event()
@@ -94,11 +101,10 @@ class JobMaster:
         self._started = time.monotonic()
         self._epoch = 0
         self._temporary: ScratchDirectory | None = None
-        self._pacer = EpochPacer(
+        self._budget = budget or EpochPacer(
             self._target_s(), options.epoch_max_records, exchanges=len(self.physical.levels) > 1
         )
-        self._sources = SourceCoordinator(job_graph)
-        self._alignment = WatermarkAligner(job_graph)
+        self._planner = self._new_planner()
         self.checkpoints = self._checkpoint_coordinator()
         self._restore_points = RestorePoints(self.checkpoints.store)
         self._failover = Failover(
@@ -126,6 +132,9 @@ class JobMaster:
         target_s = self._options.epoch_target_s
         return target_s if interval_ms is None else min(target_s, interval_ms / 1000)
 
+    def _new_planner(self) -> EpochPlanner:
+        return EpochPlanner(self.job_graph, self.physical, self._budget, self._clock)
+
     def _checkpoint_coordinator(self) -> CheckpointCoordinator:
         settings = self._options.checkpoints
         if settings.directory is None:
@@ -135,7 +144,9 @@ class JobMaster:
         directory = shared(directory)
         job = self._id.to_hex_string()
         store = CheckpointStore(join(directory, job), settings.retained, settings.storages)
-        return CheckpointCoordinator(self.job_graph, job, settings, store, self._on_checkpoint_end)
+        return CheckpointCoordinator(
+            self.job_graph, job, settings, store, self._on_checkpoint_end, self._clock.steady_ms
+        )
 
     # JobHandle.
 
@@ -239,7 +250,7 @@ class JobMaster:
         if self._result.done() or self.attempt is None:
             return self._accumulators
         reported = [r.accumulators for r in self.attempt.reports.values() if r.accumulators]
-        return _merged([*self._earlier, *reported])
+        return merged([*self._earlier, *reported])
 
     def query_state(self, name: str, key: Any) -> Future[QueriedState]:
         """The state of a key, by its queryable name, as it is between two epochs."""
@@ -255,14 +266,23 @@ class JobMaster:
     def start(self) -> None:
         """Run the job on a thread of its own."""
         name = f"headrace-job-{self._id.to_hex_string()[:8]}"
-        threading.Thread(target=self._run, daemon=True, name=name).start()
+        threading.Thread(target=self.run, daemon=True, name=name).start()
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Run the job to its end on this thread."""
+        deque(self.steps(), maxlen=0)
+
+    def steps(self) -> Iterator[None]:
+        """Run the job on this thread, stopping when an attempt has its slots and after each epoch.
+
+        What the next step waits for, it waits for when it is asked for. Nothing is raised: the
+        result of the job has its error.
+        """
         error: JobExecutionError | None = None
         try:
             restore = self._first_restore()
             while True:
-                error = self._run_attempt(restore)
+                error = yield from self._run_attempt(restore)
                 if error is None and self._rescaling is None:
                     break
                 if error is None:
@@ -303,20 +323,25 @@ class JobMaster:
         self.execution = ExecutionGraph(graph)
         self._deployment = self._deployment.rebuilt(graph, self.physical)
 
-    def _run_attempt(self, restore: CompletedCheckpoint | None) -> JobExecutionError | None:
+    def _run_attempt(
+        self, restore: CompletedCheckpoint | None
+    ) -> Generator[None, None, JobExecutionError | None]:
         """Run the job from a checkpoint on; the error that ended it, if one did."""
         self._incarnation += 1
         attempt = JobAttempt(
-            self._incarnation,
-            self.physical,
+            SlotsWanted(
+                self._incarnation,
+                self.physical,
+                replace(self._options.slots, modules=library_modules(self.job_graph)),
+                self._options.heartbeats,
+            ),
             self._carrier,
-            replace(self._options.slots, modules=library_modules(self.job_graph)),
             partial(self._on_output, self._incarnation),
             self._on_snapshot,
             self._on_committed,
-            heartbeats=self._options.heartbeats,
             cancellation=self._options.cancellation,
             on_tick=self._expire,
+            clock=self._clock,
         )
         self.attempt = attempt
         self._collected.attempt_started(self._incarnation)
@@ -335,7 +360,9 @@ class JobMaster:
                 self._global_commits.restored(restore.checkpoint)
             # Restored from its last checkpoint a job has nothing left to do: sinks have committed.
             if restore is None or not restore.final:
-                self._run_epochs(attempt)
+                yield
+                attempt.check()
+                yield from self._run_epochs(attempt)
                 self._global_commits.commit(attempt.committed)
         except BaseException as raised:
             error = self._as_error(attempt.reason_of(raised))
@@ -350,9 +377,9 @@ class JobMaster:
             self._collected.attempt_failed(self._epoch)
         self.figures.attempt_ended()
         closed = attempt.close()
-        self._sources.close()
+        self._planner.close()
         accumulators = [*self._earlier, *(a for c in closed for a in c.accumulators)]
-        self._accumulators = _merged(accumulators)
+        self._accumulators = merged(accumulators)
         if error is None and self._rescaling is not None:
             self._earlier = accumulators
         late = next((c.failure for c in closed if c.failure is not None), None)
@@ -375,8 +402,7 @@ class JobMaster:
     def _deploy(self, attempt: JobAttempt, restore: CompletedCheckpoint | None) -> None:
         self.execution.move_all(ExecutionState.SCHEDULED, ExecutionState.DEPLOYING)
         if attempt.incarnation > 1:
-            self._sources = SourceCoordinator(self.job_graph)
-            self._alignment = WatermarkAligner(self.job_graph)
+            self._planner = self._new_planner()
         files: dict[str, list[list[SnapshotRef]]] = {}
         if restore is not None:
             files = restore.files_for(self.job_graph, self._options.allow_unmatched_state)
@@ -385,13 +411,13 @@ class JobMaster:
                 for v in self.job_graph.vertices
                 if v.operators[0].operator_id in restore.sources
             }
-            self._sources.restore(
+            self._planner.restore(
                 {v: s.enumerator for v, s in by_vertex.items()},
                 {v: s.splits for v, s in by_vertex.items()},
             )
             self.restored = {
                 "id": restore.checkpoint,
-                "restore_timestamp": now_ms(),
+                "restore_timestamp": self._clock.now_ms(),
                 "is_savepoint": restore.savepoint,
                 "external_path": restore.directory,
             }
@@ -414,7 +440,7 @@ class JobMaster:
         self.execution.move_all(ExecutionState.RUNNING)
         self.figures.attempt_started(self.restarts + 1, self.physical)
 
-    def _run_epochs(self, attempt: JobAttempt) -> None:
+    def _run_epochs(self, attempt: JobAttempt) -> Iterator[None]:
         while True:
             self._epoch += 1
             started = time.monotonic()
@@ -422,12 +448,8 @@ class JobMaster:
             plan, order = self._plan(attempt)
             planned = time.monotonic()
             reports = attempt.run_epoch(plan)
-            self._alignment.observe(reports)
-            self._sources.observe(reports)
             ran = time.monotonic()
-            self._pacer.observe(
-                self._work_s(attempt), max(r.records_read for r in reports if r.source)
-            )
+            self._planner.observe(reports)
             finished = all(r.finished for r in reports)
             self._collected.epoch_ended(self._epoch, final=not self._options.checkpoints.enabled)
             if plan.commit is not None and any(r.committables for r in reports):
@@ -439,6 +461,7 @@ class JobMaster:
             times = EpochTimes(started, planned, ran, time.monotonic())
             self.figures.epoch_ended(plan, times, reports)
             self._tell(EpochSummary(self._epoch, ran - started, reports, self.job_graph))
+            yield
             if order is not None and order.ends_attempt and self._ended_by(order, attempt):
                 assert plan.checkpoint is not None
                 attempt.wait_for_commit(plan.checkpoint.checkpoint)
@@ -446,13 +469,13 @@ class JobMaster:
             if finished:
                 self._take_final_checkpoint(attempt)
                 return
-            self._wait_for_work(attempt, reports)
+            self._wait_for_work(attempt)
 
     def _ended_by(self, order: SavepointOrder, attempt: JobAttempt) -> bool:
         """Wait for the snapshot that ends the attempt; one that failed lets the job go on."""
         while not order.done.done():
-            now = now_ms()
-            attempt.wait_for(order.done, _seconds_until(self.checkpoints.next_due(now), now))
+            now = self._clock.now_ms()
+            attempt.wait_for(order.done, seconds_until(self.checkpoints.next_due(now), now))
             self._expire()
         failed = order.done.exception() is not None
         if failed and order.drain:
@@ -473,29 +496,41 @@ class JobMaster:
             if latest is not None and latest.final:
                 attempt.wait_for_commit(latest.checkpoint)
                 return
-            request = checkpoints.begin_final(now_ms(), self._sources.snapshot())
+            request = checkpoints.begin_final(self._clock.now_ms(), self._planner.enumerators())
             self._collected.planned(request.checkpoint, self._epoch)
             attempt.take_snapshots(request)
 
+    def checkpoint_now(self) -> CompletedCheckpoint:
+        """Take a checkpoint between two steps, and wait for it: for who drives the job by steps."""
+        attempt, checkpoints = self.attempt, self.checkpoints
+        assert attempt is not None
+        order = SavepointOrder(None)
+        checkpoints.order(order)
+        begun = checkpoints.begin(self._clock.now_ms(), self._planner.enumerators())
+        assert begun is not None
+        self._collected.planned(begun[0].checkpoint, self._epoch)
+        attempt.take_snapshots(begun[0])
+        attempt.wait_for(order.done, None)
+        order.done.result()
+        latest = checkpoints.store.latest
+        assert latest is not None
+        return latest
+
     def _plan(self, attempt: JobAttempt) -> tuple[EpochPlan, SavepointOrder | None]:
         self._expire()
-        splits = self._sources.discover(steady_ms())
-        begun = self.checkpoints.begin(now_ms(), self._sources.snapshot())
+        splits = self._planner.discover()
+        begun = self.checkpoints.begin(self._clock.now_ms(), self._planner.enumerators())
         request, order = begun if begun is not None else (None, None)
         if request is not None:
             self._collected.planned(request.checkpoint, self._epoch)
         uncovered = request is None and not self._options.checkpoints.enabled
-        plan = EpochPlan(
-            EpochId(self._epoch),
+        plan = self._planner.plan(
+            self._epoch,
             attempt.incarnation,
-            self._pacer.max_records,
-            self._pacer.max_read_ms,
             splits,
-            self._sources.finished_vertices,
             request,
             self.checkpoints.begin_commit() if uncovered else None,
             drain=order is not None and order.drain,
-            max_watermarks=self._alignment.limits(steady_ms()),
         )
         return plan, order
 
@@ -508,30 +543,16 @@ class JobMaster:
         if self._on_epoch is not None:
             self._on_epoch(summary)
 
-    def _work_s(self, attempt: JobAttempt) -> float:
-        """How long subtasks worked in the last epoch.
-
-        Levels wait for each other, the subtasks of one level do not.
-        """
-        slowest = (
-            max(attempt.reports[p.vertex, p.subtask].busy_ms for p in partitions)
-            for partitions in self.physical.levels
-        )
-        return sum(slowest) / 1000
-
-    def _wait_for_work(self, attempt: JobAttempt, reports: tuple[EpochReport, ...]) -> None:
+    def _wait_for_work(self, attempt: JobAttempt) -> None:
         """Sleep until there is something to do; no Spark job runs meanwhile."""
         self._collected.wait_while_full(self._cancelling)
-        attempt.wait(lambda: self._time_left_s(reports))
+        attempt.wait(self.time_left_s)
 
-    def _time_left_s(self, reports: tuple[EpochReport, ...]) -> float | None:
-        """How long nothing is due."""
-        now, steady = now_ms(), steady_ms()
-        left = [_seconds_until(r.wake_up_at, now) for r in reports if not r.finished]
-        left.append(_seconds_until(self.checkpoints.next_due(now), now))
-        left.append(_seconds_until(self._sources.next_discovery(steady), steady))
-        left.append(_seconds_until(self._alignment.resume_at(), steady))
-        return min((s for s in left if s is not None), default=None)
+    def time_left_s(self) -> float | None:
+        """How long nothing is due, between two epochs; None if only a source can tell."""
+        reports = () if self.attempt is None else tuple(self.attempt.reports.values())
+        checkpoint_due = self.checkpoints.next_due(self._clock.now_ms())
+        return self._planner.time_left_s(reports, checkpoint_due)
 
     def _finish(self, error: JobExecutionError | None) -> None:
         status = JobStatus.FINISHED if error is None else JobStatus.FAILED
@@ -577,7 +598,7 @@ class JobMaster:
             self._collected.put(incarnation, message)
 
     def _on_snapshot(self, part: m.Snapshotted) -> None:
-        error = self.checkpoints.on_snapshot(part, now_ms())
+        error = self.checkpoints.on_snapshot(part, self._clock.now_ms())
         if error is not None and self.attempt is not None:
             self.attempt.fail(str(error))
 
@@ -611,22 +632,5 @@ class JobMaster:
         return job_error(raised, self._id.to_hex_string(), self.job_graph.job_name)
 
 
-def _seconds_until(due_ms: int | None, now_ms: int) -> float | None:
-    """How long to wait: whoever waits must not look at a clock again that may be set meanwhile."""
-    return None if due_ms is None else max(due_ms - now_ms, 0) / 1000
-
-
 def _scale(job_graph: JobGraph | None) -> list[tuple[str, int]]:
     return [(v.id, v.parallelism) for v in job_graph.vertices] if job_graph else []
-
-
-def _merged(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Values of accumulators, merged over subtasks."""
-    merged: dict[str, Any] = {}
-    for part in parts:
-        for name, accumulator in part.items():
-            if name in merged:
-                merged[name].merge(accumulator)
-            else:
-                merged[name] = accumulator.clone()
-    return {name: accumulator.get_local_value() for name, accumulator in merged.items()}

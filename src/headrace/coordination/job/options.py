@@ -7,8 +7,8 @@ import sys
 from dataclasses import dataclass, field
 
 from headrace.coordination.access.program_jobs import EarlierRun
+from headrace.coordination.carrier import SlotEnvironment
 from headrace.coordination.checkpoint_coordinator import CheckpointSettings
-from headrace.coordination.job.attempt import SlotEnvironment
 from headrace.coordination.job.restart_policy import NoRestart, RestartPolicy
 from headrace.coordination.slots.heartbeats import HeartbeatSettings
 from headrace.graph.job_graph import JobGraph

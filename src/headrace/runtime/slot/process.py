@@ -1,7 +1,7 @@
 """A slot: the process in which user functions live.
 
 It is started by a Spark task on an executor's host (`python -m headrace.runtime.slot.process`,
-launch data as JSON on standard input), connects to the coordinator for control, and serves Spark's
+launch data as JSON on standard input), connects to the job master for control, and serves Spark's
 tasks over a unix socket: each connection carries one subtask's input of one epoch in, and its
 output out. It ends when it is told to, when the control connection is lost, or when its executor is
 gone.
@@ -23,7 +23,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from multiprocessing.connection import Client, Connection
 from typing import Any, cast
 
@@ -32,17 +31,16 @@ import cloudpickle
 from headrace.graph.ids import SlotId, VertexId
 from headrace.runtime.epoch import EpochPlan, SubtaskKey
 from headrace.runtime.exchange.wire import MessageSocket, PeerGoneError
-from headrace.runtime.failure import FailureReport, report_failure
-from headrace.runtime.operator import SubtaskServices, TaskInfo
+from headrace.runtime.failure import report_failure
+from headrace.runtime.operator import SubtaskServices
 from headrace.runtime.slot import messages as m
-from headrace.runtime.slot.deployment import JobDeployment, install_main_classes
-from headrace.runtime.slot.observation import RecordTaps, StackSampler
-from headrace.runtime.slot.protocol import FAILED, REFUSED, SlotLaunch, TaskRequest, now_ms
-from headrace.runtime.slot.queryable import answer_query
+from headrace.runtime.slot.deployment import install_main_classes
+from headrace.runtime.slot.observation import StackSampler
+from headrace.runtime.slot.protocol import FAILED, REFUSED, SlotLaunch, TaskRequest
 from headrace.runtime.slot.task_listener import TaskListener
 from headrace.runtime.slot.thread_dump import thread_dump
+from headrace.runtime.slot.worker import SlotWorker
 from headrace.runtime.snapshots.slots import SlotSnapshots
-from headrace.runtime.state.factory import StateBackends
 from headrace.runtime.subtask import Subtask
 
 _PLAN_WAIT_S = 60.0
@@ -178,9 +176,7 @@ class Slot:
         self._services = _Services(self._id, self._control)
         self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._plans = _Plans()
-        self._subtasks: dict[SubtaskKey, Subtask] = {}
         self._begun: set[tuple[int, SubtaskKey]] = set()
-        self._broken = False
         self._closing = False
         self._busy = False
         self._served = threading.Event()
@@ -190,9 +186,14 @@ class Slot:
             launch.token,
             lambda channel, request: self._inbox.put((channel, request)),
         )
-        self._snapshots = SlotSnapshots(self._id, self._control.send, self._control.send_by)
-        self._taps = RecordTaps(self._id, self._control.send)
-        self._current: SubtaskKey | None = None
+        self._worker = SlotWorker(
+            self._id,
+            launch.incarnation,
+            self._control.send,
+            self._services,
+            SlotSnapshots(self._id, self._control.send, self._control.send_by),
+            on_job=lambda job: install_main_classes(job.main_classes),
+        )
 
     def run(self) -> None:
         """Live until the coordinator says otherwise."""
@@ -215,15 +216,14 @@ class Slot:
         try:
             self._serve()
         except KeyboardInterrupt:
-            self._broken = True
+            self._worker.broken = True
         self._busy = False
         self._served.set()
-        failure = self._close_subtasks()
+        closed = self._worker.close()
         for stream in streams:
             stream.finish()
-        accumulators = [s.accumulators for s in self._subtasks.values() if s.accumulators]
         with contextlib.suppress(OSError):
-            self._control.send(m.Closed(self._id, accumulators, failure))
+            self._control.send(closed)
 
     # Threads.
 
@@ -256,12 +256,12 @@ class Slot:
     def _sampler(self) -> StackSampler:
         main = threading.main_thread().ident
         assert main is not None
-        return StackSampler(self._id, self._control.send, lambda: self._current, main)
+        return StackSampler(self._id, self._control.send, lambda: self._worker.current, main)
 
     def _dump_threads(self, message: m.DumpThreads) -> None:
         """Tell at once, also while user code runs and does not return."""
-        key = self._current
-        subtask = self._subtasks.get(key) if key is not None else None
+        key = self._worker.current
+        subtask = self._worker.subtasks.get(key) if key is not None else None
         working_for = f"{subtask.vertex.name} [{subtask.task.subtask}]" if subtask else None
         dumped = m.ThreadsDumped(self._id, message.request, thread_dump(), working_for)
         self._control.send(dumped)
@@ -309,102 +309,11 @@ class Slot:
             if isinstance(message, m.Close):
                 return
             self._busy = True
-            if isinstance(message, m.Deploy):
-                self._deploy(message)
-            elif isinstance(message, m.CheckpointsEnded):
-                self._checkpoints_ended(message)
-            elif isinstance(message, m.Commit):
-                if self._each(partial(Subtask.commit, number=message.number)):
-                    self._control.send(m.Committed(self._id, message.number))
-            elif isinstance(message, m.TakeSnapshot):
-                self._each(partial(self._snapshots.take, request=message.request))
-            elif isinstance(message, m.QueryState):
-                subtask = self._subtasks.get((message.vertex, message.subtask))
-                operators = subtask.operators.values() if subtask else ()
-                self._control.send(answer_query(self._id, message, operators))
-            elif isinstance(message, m.PeekRecords):
-                self._taps.start(message, self._subtasks)
-            elif isinstance(message, m.StopPeeking):
-                self._taps.stop(message.request)
-            else:
+            if isinstance(message, tuple):
                 self._serve_task(*message)
+            else:
+                self._worker.handle(message)
             self._busy = False
-
-    def _deploy(self, message: m.Deploy) -> None:
-        task_name, subtask_index, parallelism = "", None, None
-        try:
-            job: JobDeployment = pickle.loads(message.job)
-            install_main_classes(job.main_classes)
-            self._snapshots.use(job.settings.storages, job.settings.local_copies())
-            state_backends = StateBackends(job.settings.state_backend)
-            for partition, deployment in job.subtasks_of(self._id):
-                vertex = deployment.vertex
-                task_name, parallelism = vertex.name, vertex.parallelism
-                subtask_index = int(partition.subtask)
-                task = TaskInfo(
-                    job_id=job.settings.job_id,
-                    job_name=job.settings.job_name,
-                    vertex_name=vertex.name,
-                    subtask=subtask_index,
-                    parallelism=vertex.parallelism,
-                    max_parallelism=vertex.max_parallelism,
-                    attempt=job.settings.attempt,
-                    incarnation=self._launch.incarnation,
-                    checkpointing=job.settings.checkpointing,
-                    job_parameters=job.settings.job_parameters,
-                    cached_files=job.settings.cached_files,
-                )
-                subtask = Subtask(
-                    deployment,
-                    task,
-                    self._services,
-                    now_ms,
-                    job.settings.track_changes,
-                    state_backends,
-                    job.settings.metrics,
-                )
-                self._subtasks[partition.vertex, subtask_index] = subtask
-                self._snapshots.restore(subtask, message.restore)
-                subtask.open()
-        except (Exception, SystemExit) as error:
-            self._broken = True
-            failure = report_failure(
-                error, vertex_name=task_name, subtask=subtask_index, parallelism=parallelism
-            )
-            self._control.send(m.Failed(self._id, failure))
-            return
-        self._control.send(m.Ready(self._id))
-
-    def _checkpoints_ended(self, message: m.CheckpointsEnded) -> None:
-        for checkpoint in message.aborted:
-            self._snapshots.ended(checkpoint, completed=False)
-            self._each(partial(Subtask.checkpoint_ended, checkpoint=checkpoint, completed=False))
-        for checkpoint in message.completed:
-            told = partial(Subtask.checkpoint_ended, checkpoint=checkpoint, completed=True)
-            self._snapshots.ended(checkpoint, completed=True)
-            if self._each(told):
-                self._control.send(m.Committed(self._id, checkpoint))
-
-    def _each(self, call: Callable[[Subtask], None]) -> bool:
-        """Call something for each subtask between epochs; whether all went well."""
-        for subtask in self._subtasks.values():
-            if self._broken:
-                return False
-            try:
-                call(subtask)
-            except (Exception, SystemExit) as error:
-                self._fail(error, subtask)
-        return not self._broken
-
-    def _fail(self, error: BaseException, subtask: Subtask) -> None:
-        self._broken = True
-        failure = report_failure(
-            error,
-            vertex_name=subtask.vertex.name,
-            subtask=subtask.task.subtask,
-            parallelism=subtask.task.parallelism,
-        )
-        self._control.send(m.Failed(self._id, failure))
 
     def _serve_task(self, channel: MessageSocket, request: TaskRequest) -> None:
         try:
@@ -418,7 +327,7 @@ class Slot:
             channel.send_end()
         except PeerGoneError:
             # The task is gone in the middle: this slot's state is of no epoch any more.
-            self._broken = True
+            self._worker.broken = True
         finally:
             channel.close()
 
@@ -428,9 +337,9 @@ class Slot:
         """Serve one request; what is left to answer."""
         key = (VertexId(request.vertex), request.subtask)
         plan = self._plans.wait_for(request.epoch)
-        subtask = self._subtasks.get(key)
+        subtask = self._worker.subtasks.get(key)
         attempt = (request.epoch, key)
-        if self._broken or plan is None or subtask is None or attempt in self._begun:
+        if self._worker.broken or plan is None or subtask is None or attempt in self._begun:
             why = f"epoch {request.epoch} of {key} has already begun or is not planned here"
             return REFUSED, why.encode()
         if request.incarnation != self._launch.incarnation:
@@ -449,32 +358,7 @@ class Slot:
             if not subtask.fed:
                 next(frames, None)
             send = channel.send
-        self._current = (subtask.vertex.id, subtask.task.subtask)
-        try:
-            report = subtask.run_epoch(plan, frames, send, partial(self._snapshots.take, subtask))
-        except PeerGoneError:
-            raise
-        except (Exception, SystemExit) as error:
-            self._fail(error, subtask)
-            return (FAILED,)
-        finally:
-            self._current = None
-        self._control.send(m.Reported(self._id, report))
-        return pending
-
-    def _close_subtasks(self) -> FailureReport | None:
-        failure = None
-        for subtask in self._subtasks.values():
-            try:
-                subtask.close()
-            except (Exception, SystemExit) as error:
-                failure = failure or report_failure(
-                    error,
-                    vertex_name=subtask.vertex.name,
-                    subtask=subtask.task.subtask,
-                    parallelism=subtask.task.parallelism,
-                )
-        return failure
+        return pending if self._worker.run_epoch(subtask, plan, frames, send) else (FAILED,)
 
 
 @contextlib.contextmanager
@@ -498,6 +382,19 @@ def main() -> None:
 
 def run(launch: SlotLaunch) -> None:
     """Be the slot of a launch until the end of the process."""
+    try:
+        _prepare(launch)
+        slot = Slot(launch)
+    except Exception as error:
+        # Nobody reads the log of a slot that has not called: say it before it is too late.
+        failure = report_failure(error, vertex_name="", subtask=None, parallelism=None)
+        _Control(launch).send(m.Failed(SlotId(launch.slot), failure))
+        raise
+    slot.run()
+    _leave(launch, 0)
+
+
+def _prepare(launch: SlotLaunch) -> None:
     for path in launch.python_path:
         if path not in sys.path:
             sys.path.append(path)
@@ -510,8 +407,6 @@ def run(launch: SlotLaunch) -> None:
     # Records are many, and seldom in cycles: with Python's own threshold the collector would take
     # most of the time of a program whose records are rows or tuples.
     gc.set_threshold(_GC_THRESHOLD, 20, 50)
-    Slot(launch).run()
-    _leave(launch, 0)
 
 
 def _leave(launch: SlotLaunch, code: int) -> None:

@@ -44,6 +44,7 @@ class SlotSnapshots:
         slot: The slot.
         report: Sends a message to the coordinator.
         in_child: Called in a forked child with what it sends messages by instead.
+        at_once: Whether a snapshot is in storage when `take` returns: no thread, no fork.
     """
 
     def __init__(
@@ -51,10 +52,12 @@ class SlotSnapshots:
         slot: SlotId,
         report: Callable[[Any], None],
         in_child: Callable[[Callable[[Any], None]], None] = lambda send: None,
+        at_once: bool = False,
     ) -> None:
         self._slot = slot
         self._report = report
         self._in_child = in_child
+        self._at_once = at_once
         self._storages = Storages()
         self._copies: LocalCopies | None = None
         # Subtasks whose entries are so large that even few of them take long.
@@ -94,6 +97,9 @@ class SlotSnapshots:
         )
         if self._copies is not None and not request.savepoint:
             self._copies.began(request.checkpoint, snapshot.base, path)
+        if self._at_once:
+            self._finish(self._write_encoded(storage, path, snapshot, request.compress), message)
+            return
         if snapshot.few and key not in self._slow:
             started = time.thread_time()
             write = self._write_encoded(storage, path, snapshot, request.compress)

@@ -110,6 +110,9 @@ def test_a_slot_ends_with_its_coordinator_and_the_zygote_goes_on(
 def test_a_slot_that_cannot_start_says_why(zygote: SlotZygote, coordinator: Coordinator) -> None:
     launch = coordinator.launch(0, preload=("no_such_module_anywhere",))
     wait_until_gone(zygote.fork(launch))
+    failed = coordinator.messages.get(timeout=LIMIT_S)
+    assert isinstance(failed, m.Failed)
+    assert "no_such_module_anywhere" in failed.failure.message
     assert "ModuleNotFoundError" in Path(launch.log_path).read_text()
     assert zygote.alive
 

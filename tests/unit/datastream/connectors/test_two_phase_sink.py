@@ -196,8 +196,8 @@ def test_a_write_ahead_sink_sends_no_checkpoint_twice() -> None:
     runner.restore(snapshot)
     runner.run_epoch()
     runner.close()
-    # The snapshot is an empty checkpoint; what came before was sent with the first epoch.
-    assert [s for s in SEEN if isinstance(s, tuple)] == [(1, [1]), (2, [2])]
+    # The snapshot, number 2, is an empty checkpoint; what came before was sent with number 1.
+    assert [s for s in SEEN if isinstance(s, tuple)] == [(1, [1]), (3, [2])]
 
 
 def test_records_in_the_checkpoint_are_sent_after_a_restore() -> None:

@@ -20,6 +20,7 @@ from headrace.runtime.slot.deployment import deployment_of
 from headrace.runtime.snapshots.subtasks import restore_subtask
 from headrace.runtime.subtask import Subtask
 from headrace.testing.runner import MiniRunner
+from headrace.testing.snapshots import snapshot_subtask
 
 NAMES = ("a", "b")
 RECORDS = 5
@@ -64,7 +65,7 @@ def test_operator_state_of_several_vertices_comes_together_in_one() -> None:
     before = MiniRunner(program(chained=False), epoch_records=RECORDS)
     before.open()
     before.run_epoch()
-    snapshots = list(before.snapshot().subtasks.values())
+    snapshots = [snapshot_subtask(s) for s in before.subtasks.values()]
     before.close(quietly=True)
     assert len(snapshots) > 2
     subtask = fresh_subtask(program(chained=True))

@@ -120,10 +120,8 @@ class Job:
 
     def next_due(self) -> int | None:
         """When the job would run its next epoch."""
-        reports = self.runner.reports.values()
-        times = [r.wake_up_at for r in reports if not r.finished]
-        times.append(self.runner._alignment.resume_at())
-        return min((t for t in times if t is not None), default=None)
+        wait_ms = self.runner.wait_ms()
+        return None if wait_ms is None else self.clock() + wait_ms
 
     def run(self, max_epochs: int = 1_000, until: int | None = None) -> None:
         """Run as the coordinator does: only when there is something to do."""
@@ -134,8 +132,6 @@ class Job:
                 return
             if due is not None and until is not None and due > until:
                 return
-            if due is not None and due > self.clock():
-                self.clock.advance_to(due)
             max_epochs -= 1
         assert self.runner.finished, "the job spins"
 

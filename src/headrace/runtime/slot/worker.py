@@ -1,0 +1,195 @@
+"""What a slot does, whichever process it is in: it builds its subtasks and lets them work.
+
+Everything happens on the thread that calls. What the job master should know is sent to it.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from headrace.graph.ids import SlotId
+from headrace.runtime.epoch import EpochPlan, SubtaskKey
+from headrace.runtime.exchange.wire import PeerGoneError
+from headrace.runtime.failure import FailureReport, report_failure
+from headrace.runtime.operator import SubtaskServices, TaskInfo
+from headrace.runtime.slot import messages as m
+from headrace.runtime.slot.deployment import JobDeployment
+from headrace.runtime.slot.observation import RecordTaps
+from headrace.runtime.slot.protocol import now_ms
+from headrace.runtime.slot.queryable import answer_query
+from headrace.runtime.snapshots.slots import SlotSnapshots
+from headrace.runtime.state.factory import StateBackends
+from headrace.runtime.subtask import Subtask
+
+
+class SlotWorker:
+    """The subtasks of one slot.
+
+    Args:
+        slot: The slot.
+        incarnation: The attempt at the job that it belongs to.
+        send: Sends a message to the job master.
+        services: What subtasks ask of their surroundings.
+        snapshots: Takes and restores snapshots.
+        clock: Processing time.
+        on_job: Called with the job before its functions are unpickled.
+    """
+
+    def __init__(
+        self,
+        slot: SlotId,
+        incarnation: int,
+        send: Callable[[Any], None],
+        services: SubtaskServices,
+        snapshots: SlotSnapshots,
+        clock: Callable[[], int] = now_ms,
+        on_job: Callable[[JobDeployment], None] = lambda job: None,
+    ) -> None:
+        self._id = slot
+        self._incarnation = incarnation
+        self._send = send
+        self._services = services
+        self._snapshots = snapshots
+        self._clock = clock
+        self._on_job = on_job
+        self._taps = RecordTaps(slot, send)
+        self.subtasks: dict[SubtaskKey, Subtask] = {}
+        self.broken = False
+        """Whether something failed: the state is of no epoch any more."""
+        self.current: SubtaskKey | None = None
+        """The subtask that works just now."""
+
+    def handle(self, message: Any) -> None:
+        """Do what the job master says between two epochs."""
+        if isinstance(message, m.Deploy):
+            self._deploy(message)
+        elif isinstance(message, m.CheckpointsEnded):
+            self._checkpoints_ended(message)
+        elif isinstance(message, m.Commit):
+            if self._each(partial(Subtask.commit, number=message.number)):
+                self._send(m.Committed(self._id, message.number))
+        elif isinstance(message, m.TakeSnapshot):
+            self._each(partial(self._snapshots.take, request=message.request))
+        elif isinstance(message, m.QueryState):
+            subtask = self.subtasks.get((message.vertex, message.subtask))
+            operators = subtask.operators.values() if subtask else ()
+            self._send(answer_query(self._id, message, operators))
+        elif isinstance(message, m.PeekRecords):
+            self._taps.start(message, self.subtasks)
+        elif isinstance(message, m.StopPeeking):
+            self._taps.stop(message.request)
+
+    def run_epoch(
+        self,
+        subtask: Subtask,
+        plan: EpochPlan,
+        frames: Iterable[bytes],
+        send: Callable[[bytes], None],
+    ) -> bool:
+        """Let a subtask take part in an epoch; whether it could. The job master is told."""
+        self.current = (subtask.vertex.id, subtask.task.subtask)
+        try:
+            report = subtask.run_epoch(plan, frames, send, partial(self._snapshots.take, subtask))
+        except PeerGoneError:
+            raise
+        except (Exception, SystemExit) as error:
+            self._fail(error, subtask)
+            return False
+        finally:
+            self.current = None
+        self._send(m.Reported(self._id, report))
+        return True
+
+    def close(self) -> m.Closed:
+        """Close all functions, also when one of them fails: the last word to the job master."""
+        failure = None
+        for subtask in self.subtasks.values():
+            try:
+                subtask.close()
+            except (Exception, SystemExit) as error:
+                failure = failure or _failure_of(error, subtask)
+        accumulators = [s.accumulators for s in self.subtasks.values() if s.accumulators]
+        return m.Closed(self._id, accumulators, failure)
+
+    def _deploy(self, message: m.Deploy) -> None:
+        vertex = task = None
+        try:
+            job: JobDeployment = pickle.loads(message.job)
+            self._on_job(job)
+            self._snapshots.use(job.settings.storages, job.settings.local_copies())
+            state_backends = StateBackends(job.settings.state_backend)
+            for partition, deployment in job.subtasks_of(self._id):
+                vertex = deployment.vertex
+                task = TaskInfo(
+                    job_id=job.settings.job_id,
+                    job_name=job.settings.job_name,
+                    vertex_name=vertex.name,
+                    subtask=int(partition.subtask),
+                    parallelism=vertex.parallelism,
+                    max_parallelism=vertex.max_parallelism,
+                    attempt=job.settings.attempt,
+                    incarnation=self._incarnation,
+                    checkpointing=job.settings.checkpointing,
+                    job_parameters=job.settings.job_parameters,
+                    cached_files=job.settings.cached_files,
+                )
+                subtask = Subtask(
+                    deployment,
+                    task,
+                    self._services,
+                    self._clock,
+                    job.settings.track_changes,
+                    state_backends,
+                    job.settings.metrics,
+                )
+                self.subtasks[partition.vertex, task.subtask] = subtask
+                self._snapshots.restore(subtask, message.restore)
+                subtask.open()
+        except (Exception, SystemExit) as error:
+            self.broken = True
+            failure = report_failure(
+                error,
+                vertex_name=vertex.name if vertex else "",
+                subtask=task.subtask if task else None,
+                parallelism=task.parallelism if task else None,
+            )
+            self._send(m.Failed(self._id, failure))
+            return
+        self._send(m.Ready(self._id))
+
+    def _checkpoints_ended(self, message: m.CheckpointsEnded) -> None:
+        for checkpoint in message.aborted:
+            self._snapshots.ended(checkpoint, completed=False)
+            self._each(partial(Subtask.checkpoint_ended, checkpoint=checkpoint, completed=False))
+        for checkpoint in message.completed:
+            told = partial(Subtask.checkpoint_ended, checkpoint=checkpoint, completed=True)
+            self._snapshots.ended(checkpoint, completed=True)
+            if self._each(told):
+                self._send(m.Committed(self._id, checkpoint))
+
+    def _each(self, call: Callable[[Subtask], None]) -> bool:
+        """Call something for each subtask between epochs; whether all went well."""
+        for subtask in self.subtasks.values():
+            if self.broken:
+                return False
+            try:
+                call(subtask)
+            except (Exception, SystemExit) as error:
+                self._fail(error, subtask)
+        return not self.broken
+
+    def _fail(self, error: BaseException, subtask: Subtask) -> None:
+        self.broken = True
+        self._send(m.Failed(self._id, _failure_of(error, subtask)))
+
+
+def _failure_of(error: BaseException, subtask: Subtask) -> FailureReport:
+    return report_failure(
+        error,
+        vertex_name=subtask.vertex.name,
+        subtask=subtask.task.subtask,
+        parallelism=subtask.task.parallelism,
+    )
