@@ -12,7 +12,7 @@ __all__ = ["InputFormat"]
 class InputFormat(ABC):
     """Reads bounded data.
 
-    The coordinator asks for the splits once. For each split, one subtask then calls `open`,
+    The job master asks for the splits once. For each split, one subtask then calls `open`,
     `next_record` until `reached_end`, and `close`. Splits and the format itself must be picklable.
     """
 

@@ -1,7 +1,7 @@
 """Where checkpoints are written.
 
 A storage object is a bundle of settings; `apply_to` writes them into a `Configuration`, from which
-the coordinator reads them.
+the job master reads them.
 """
 
 from __future__ import annotations

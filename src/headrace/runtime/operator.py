@@ -67,7 +67,7 @@ class SubtaskServices:
         raise NotImplementedError
 
     def data_available(self) -> None:
-        """Wake the coordinator: a reader has new data."""
+        """Wake the job master: a reader has new data."""
         raise NotImplementedError
 
 

@@ -31,7 +31,7 @@ _RAISED = re.compile(r"^ {0,2}[A-Za-z_][\w.]*(?:: .*)?$", re.MULTILINE)
 
 
 class Feed(ABC):
-    """Something that Spark can read in parts. It lives with the coordinator."""
+    """Something that Spark can read in parts. It lives with the job master."""
 
     @abstractmethod
     def payloads(self, parts: Sequence[Any]) -> Any:

@@ -27,7 +27,7 @@ class RefusedBySlotError(RuntimeError):
 def start_slot(launch: SlotLaunch) -> None:
     """Start a slot on this host.
 
-    It is nobody's child: only the executor's end or the coordinator ends it.
+    It is nobody's child: only the executor's end or the job master ends it.
     """
     launch = _on_this_host(launch)
     read_end, write_end = os.pipe()

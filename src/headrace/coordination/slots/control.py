@@ -1,4 +1,4 @@
-"""The coordinator's end of the control connections."""
+"""The job master's end of the control connections."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The user's modules, requirements and archives, made ready for the slots.
 
-Everything is prepared on the machine of the coordinator, and local slots find it there by its path.
+Everything is prepared on the machine of the job master, and local slots find it there by its path.
 On a cluster `headrace.spark` gives the files to Spark, which brings them to every executor.
 """
 

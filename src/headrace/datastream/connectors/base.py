@@ -1,6 +1,6 @@
 """What a connector is made of.
 
-A source is an *enumerator*, which lives with the coordinator, finds splits and gives them to
+A source is an *enumerator*, which lives with the job master, finds splits and gives them to
 subtasks, and *readers*, one in each subtask, which read their splits from a position and remember
 how far they came. A sink is *writers*, one in each subtask, and, where nothing may be seen before
 it counts, *committers* beside them. All of it works on batches of records.
@@ -179,7 +179,7 @@ class SourceReader(ABC):
 
 
 class SplitEnumerator(ABC):
-    """Finds splits and says which subtask reads them. Lives with the coordinator."""
+    """Finds splits and says which subtask reads them. Lives with the job master."""
 
     @abstractmethod
     def discover(self, now_ms: int) -> dict[int, list[Any]]:
@@ -276,7 +276,7 @@ class Source(ABC):
 
     @abstractmethod
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
-        """Called with the coordinator, once in a job."""
+        """Called with the job master, once in a job."""
 
     @abstractmethod
     def create_reader(self, context: ReaderContext) -> SourceReader:
@@ -434,7 +434,7 @@ class Committer(ABC):
 class GlobalCommitter(ABC):
     """Commits in one place what the committers of all subtasks have made ready.
 
-    It lives with the coordinator, where the Spark session is.
+    It lives with the job master, where the Spark session is.
     """
 
     @abstractmethod
@@ -470,5 +470,5 @@ class Sink(ABC):
         return None
 
     def create_global_committer(self, job_id: str) -> GlobalCommitter | None:
-        """Called with the coordinator, once in a job; None if the subtasks commit everything."""
+        """Called with the job master, once in a job; None if the subtasks commit everything."""
         return None

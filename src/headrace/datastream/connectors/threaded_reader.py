@@ -1,7 +1,7 @@
 """Readers whose records come from a thread of their own: a source function, a socket.
 
 The thread puts records into a bounded buffer and waits when it is full; the subtask polls the
-buffer and never waits. The coordinator is woken when the buffer gets its first record after a poll
+buffer and never waits. The job master is woken when the buffer gets its first record after a poll
 that found
 nothing.
 """
@@ -100,7 +100,7 @@ class RecordBuffer:
         self.announce()
 
     def announce(self) -> None:
-        """Wake the coordinator, unless it was woken since a poll last found nothing."""
+        """Wake the job master, unless it was woken since a poll last found nothing."""
         if not self._awake:
             self._awake = True
             with self._changed:
@@ -247,7 +247,7 @@ class ThreadedReader(SourceReader):
         except BaseException as error:
             self._error = error
         self._done = True
-        # Also when the coordinator was woken for records: it must come once more for the end.
+        # Also when the job master was woken for records: it must come once more for the end.
         with contextlib.suppress(OSError):
             self.buffer.announce()
 

@@ -1,6 +1,6 @@
 """Accumulators: small values that every subtask adds to and that the job's result holds merged.
 
-Each subtask has its own copy; the coordinator merges them when the job ends, and earlier for
+Each subtask has its own copy; the job master merges them when the job ends, and earlier for
 display.
 """
 

@@ -71,7 +71,7 @@ class SourceOperator(Operator):
             self._reader.close()
 
     def add_splits(self, splits: Sequence[Any], no_more: bool) -> None:
-        """Take over splits from the coordinator."""
+        """Take over splits from the job master."""
         if splits:
             try:
                 self._reader.add_splits(splits)

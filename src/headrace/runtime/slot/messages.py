@@ -1,4 +1,4 @@
-"""What slot and coordinator say to each other over the control connection."""
+"""What slot and job master say to each other over the control connection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.runtime.snapshots.writer import Seal
 Stack = tuple[str, ...]
 """Names of functions from the outermost to the one that runs."""
 
-# From the coordinator to a slot.
+# From the job master to a slot.
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class StopPeeking:
     request: int
 
 
-# From a slot to the coordinator.
+# From a slot to the job master.
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ class _Control:
         return pickle.loads(self._connection.recv_bytes())
 
     def own_host(self) -> str | None:
-        """The address of this host by which the coordinator's network reaches it."""
+        """The address of this host by which the job master's network reaches it."""
         with socket.socket(fileno=os.dup(self._connection.fileno())) as shared:
             name = shared.getsockname()
         return name[0] if isinstance(name, tuple) else None
@@ -196,7 +196,7 @@ class Slot:
         )
 
     def run(self) -> None:
-        """Live until the coordinator says otherwise."""
+        """Live until the job master says otherwise."""
         streams = [_ForwardedStream(self._services, False), _ForwardedStream(self._services, True)]
         sys.stdout, sys.stderr = cast("Any", streams)
         self._control.send(
@@ -244,10 +244,10 @@ class Slot:
                 else:
                     self._inbox.put(message)
         except (EOFError, OSError):
-            # The coordinator is gone, and with it the job.
+            # The job master is gone, and with it the job.
             _leave(self._launch, 0)
         except Exception as error:
-            # Nothing that the coordinator says would be heard any more.
+            # Nothing that the job master says would be heard any more.
             failure = report_failure(error, vertex_name="", subtask=None, parallelism=None)
             with contextlib.suppress(Exception):
                 self._control.send(m.Failed(self._id, failure))

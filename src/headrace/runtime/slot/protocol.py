@@ -12,7 +12,7 @@ import time
 from dataclasses import asdict, dataclass, field, replace
 
 FAILED = b"F"
-"""Answer of a slot whose user code failed: the coordinator knows why, the task just ends."""
+"""Answer of a slot whose user code failed: the job master knows why, the task just ends."""
 
 REFUSED = b"R"
 """Answer to a task that may not run; the reason is the next message."""

@@ -42,7 +42,7 @@ class SlotSnapshots:
 
     Args:
         slot: The slot.
-        report: Sends a message to the coordinator.
+        report: Sends a message to the job master.
         in_child: Called in a forked child with what it sends messages by instead.
         at_once: Whether a snapshot is in storage when `take` returns: no thread, no fork.
     """

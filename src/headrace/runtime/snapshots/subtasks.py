@@ -81,7 +81,7 @@ class SubtaskSnapshot:
         return [*self.keyed.values(), *self.timers.values()]
 
     def take_splits(self) -> list[Any] | None:
-        """The source's splits with their positions, for the coordinator; None without a source."""
+        """The source's splits with their positions, for the job master; None without a source."""
         for snapshot in self.operators.values():
             if "splits" in snapshot:
                 splits: list[Any] = snapshot.pop("splits")
