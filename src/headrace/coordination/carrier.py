@@ -34,7 +34,7 @@ class SlotEnvironment:
 class SlotsWanted:
     """The slots of one attempt: their number is in the physical graph."""
 
-    incarnation: int
+    attempt: int
     physical: PhysicalGraph
     environment: SlotEnvironment = field(default_factory=SlotEnvironment)
     heartbeats: HeartbeatSettings = field(default_factory=HeartbeatSettings)
@@ -105,7 +105,7 @@ class EpochRun:
     """One epoch of slots that are processes: levels of partitions, data between them."""
 
     epoch: int
-    incarnation: int
+    attempt: int
     token: str
     levels: tuple[tuple[PartitionRun, ...], ...]
     splits: Mapping[SubtaskKey, Sequence[Any]] = field(default_factory=dict)

@@ -39,7 +39,7 @@ class EpochPlan:
     """
 
     epoch: EpochId
-    incarnation: int
+    attempt: int
     max_records: int
     max_read_ms: int
     splits: dict[SubtaskKey, list[Any]] = field(default_factory=dict)

@@ -81,7 +81,7 @@ class LevelTask:
 
     def __init__(self, run: EpochRun, level: int, fed: frozenset[int] = frozenset()) -> None:
         self._epoch = run.epoch
-        self._incarnation = run.incarnation
+        self._attempt = run.attempt
         self._token = run.token
         self._level = level
         self._partitions = run.levels[level]
@@ -94,7 +94,7 @@ class LevelTask:
     ) -> Iterator[tuple[int, bytes]]:
         partition = self._partitions[index]
         request = TaskRequest(
-            self._incarnation, self._epoch, partition.vertex, partition.subtask
+            self._attempt, self._epoch, partition.vertex, partition.subtask
         ).signed(self._token)
         channel = connect(partition.data_address, partition.tcp_address)
         try:

@@ -80,13 +80,13 @@ class LocalSlots:
     def start(self) -> None:
         """Make the slots."""
         tell = self._listener.on_message
-        incarnation = self._wanted.incarnation
+        attempt = self._wanted.attempt
         for slot in map(SlotId, range(self._wanted.physical.slots)):
             snapshots = SlotSnapshots(slot, tell, at_once=True)
             self._workers[slot] = SlotWorker(
-                slot, incarnation, tell, self._carrier.services, snapshots, self._carrier.clock
+                slot, attempt, tell, self._carrier.services, snapshots, self._carrier.clock
             )
-            self.hellos[slot] = m.Hello(slot, incarnation, os.getpid(), "localhost", "", None)
+            self.hellos[slot] = m.Hello(slot, attempt, os.getpid(), "localhost", "", None)
         self._carrier.services.wake = lambda: tell(m.DataAvailable(SlotId(0)))
 
     def send(self, slot: SlotId, message: Any) -> None:

@@ -44,7 +44,7 @@ class AttemptCancelledError(HeadraceError):
 
 
 class JobAttempt:
-    """Slots of one incarnation. Methods are called by the job master's thread; `cancel` by any.
+    """The slots of one attempt. Methods are called by the job master's thread; `cancel` by any.
 
     It is the listener of its slots, whose messages come on other threads, or on the master's own if
     the carrier has no others.
@@ -61,7 +61,7 @@ class JobAttempt:
         on_tick: Callable[[], None] = lambda: None,
         clock: JobClock | None = None,
     ) -> None:
-        self.incarnation = wanted.incarnation
+        self.number = wanted.attempt
         self._physical = wanted.physical
         self._on_output = on_output
         self._on_snapshot = on_snapshot

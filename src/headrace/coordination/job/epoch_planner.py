@@ -58,7 +58,7 @@ class EpochPlanner:
     def plan(
         self,
         epoch: int,
-        incarnation: int,
+        attempt: int,
         splits: dict[SubtaskKey, list[Any]],
         checkpoint: CheckpointRequest | None,
         commit: CheckpointId | None,
@@ -67,7 +67,7 @@ class EpochPlanner:
         """The next epoch."""
         return EpochPlan(
             EpochId(epoch),
-            incarnation,
+            attempt,
             self._budget.max_records,
             self._budget.max_read_ms,
             splits,

@@ -120,7 +120,7 @@ class JobMaster:
         self._global_commits = GlobalCommits(job_graph, self._id.to_hex_string())
         self._commits = CommitRecord(options.commit_marker, self._id.to_hex_string())
         self.attempt: JobAttempt | None = None
-        self._incarnation = 0
+        self._attempts = 0
         self._rescaling: SavepointOrder | None = None
         self.last_epoch: EpochSummary | None = None
         self.figures = JobFigures()
@@ -327,16 +327,16 @@ class JobMaster:
         self, restore: CompletedCheckpoint | None
     ) -> Generator[None, None, JobExecutionError | None]:
         """Run the job from a checkpoint on; the error that ended it, if one did."""
-        self._incarnation += 1
+        self._attempts += 1
         attempt = JobAttempt(
             SlotsWanted(
-                self._incarnation,
+                self._attempts,
                 self.physical,
                 replace(self._options.slots, modules=library_modules(self.job_graph)),
                 self._options.heartbeats,
             ),
             self._carrier,
-            partial(self._on_output, self._incarnation),
+            partial(self._on_output, self._attempts),
             self._on_snapshot,
             self._on_committed,
             cancellation=self._options.cancellation,
@@ -344,7 +344,7 @@ class JobMaster:
             clock=self._clock,
         )
         self.attempt = attempt
-        self._collected.attempt_started(self._incarnation)
+        self._collected.attempt_started(self._attempts)
         if self._cancelling.is_set():
             attempt.cancel()
         error: JobExecutionError | None = None
@@ -401,7 +401,7 @@ class JobMaster:
 
     def _deploy(self, attempt: JobAttempt, restore: CompletedCheckpoint | None) -> None:
         self.execution.move_all(ExecutionState.SCHEDULED, ExecutionState.DEPLOYING)
-        if attempt.incarnation > 1:
+        if attempt.number > 1:
             self._planner = self._new_planner()
         files: dict[str, list[list[SnapshotRef]]] = {}
         if restore is not None:
@@ -526,7 +526,7 @@ class JobMaster:
         uncovered = request is None and not self._options.checkpoints.enabled
         plan = self._planner.plan(
             self._epoch,
-            attempt.incarnation,
+            attempt.number,
             splits,
             request,
             self.checkpoints.begin_commit() if uncovered else None,
@@ -590,12 +590,12 @@ class JobMaster:
 
     # Messages of slots, on other threads.
 
-    def _on_output(self, incarnation: int, message: m.Printed | m.Collected) -> None:
+    def _on_output(self, attempt: int, message: m.Printed | m.Collected) -> None:
         if isinstance(message, m.Printed):
             self._terminal.write(message.text, message.to_stderr)
             self._slot_logs.write(message.slot, message.text)
         else:
-            self._collected.put(incarnation, message)
+            self._collected.put(attempt, message)
 
     def _on_snapshot(self, part: m.Snapshotted) -> None:
         error = self.checkpoints.on_snapshot(part, self._clock.now_ms())

@@ -221,22 +221,22 @@ class CollectedOutput:
         self._collectors = collectors
         self._epoch_of: dict[CheckpointId, int] = {}
         self._lock = threading.Lock()
-        self._incarnation: int | None = None
+        self._attempt: int | None = None
         for collector in collectors.values():
             collector.remember = remember
 
-    def attempt_started(self, incarnation: int) -> None:
+    def attempt_started(self, attempt: int) -> None:
         """From now on records are those of another attempt."""
         with self._lock:
-            self._incarnation = incarnation
+            self._attempt = attempt
 
-    def put(self, incarnation: int, message: Collected) -> None:
+    def put(self, attempt: int, message: Collected) -> None:
         """A slot sent records of the epoch that runs.
 
         One of an attempt that has failed may still do so until it notices: they do not count.
         """
         with self._lock:
-            if incarnation == self._incarnation:
+            if attempt == self._attempt:
                 self._collectors[message.collect_id].put(message.payload)
 
     def planned(self, checkpoint: CheckpointId, epoch: int) -> None:
@@ -262,7 +262,7 @@ class CollectedOutput:
     def attempt_failed(self, epoch: int) -> None:
         """The job goes back to its last checkpoint."""
         with self._lock:
-            self._incarnation = None
+            self._attempt = None
             for collector in self._collectors.values():
                 collector.rewind(epoch)
 

@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 class ControlServer:
-    """Accepts slots of one incarnation of a job and passes their messages on.
+    """Accepts slots of one attempt at a job and passes their messages on.
 
     `on_message` is called on the connection's thread, in the order in which a slot sent; `on_lost`
     when a connection breaks before the slot said goodbye. What `on_message` raises is trouble of
@@ -33,7 +33,7 @@ class ControlServer:
         self,
         address: str | tuple[str, int],
         token: str,
-        incarnation: int,
+        attempt: int,
         on_message: Callable[[Any], None],
         on_lost: Callable[[SlotId], None],
         on_error: Callable[[Exception], None],
@@ -41,7 +41,7 @@ class ControlServer:
         self._listener = Listener(address, backlog=64)
         self._token = token.encode()
         self.address: Any = self._listener.address
-        self._incarnation = incarnation
+        self._attempt = attempt
         self._on_message = on_message
         self._on_lost = on_lost
         self._on_error = on_error
@@ -101,7 +101,7 @@ class ControlServer:
             return
         while (message := self._received(connection)) is not None:
             if isinstance(message, m.Hello):
-                if message.incarnation != self._incarnation or message.slot in self.hellos:
+                if message.attempt != self._attempt or message.slot in self.hellos:
                     # Spark ran a start task twice, or an old slot came back: not one of ours.
                     connection.close()
                     return

@@ -72,7 +72,7 @@ class SlotProcesses:
         self._server = ControlServer(
             address,
             self._token,
-            wanted.incarnation,
+            wanted.attempt,
             self._on_message,
             self._on_lost,
             listener.on_error,
@@ -93,7 +93,7 @@ class SlotProcesses:
         launches = [
             SlotLaunch(
                 slot,
-                self._wanted.incarnation,
+                self._wanted.attempt,
                 self._server.address,
                 self._token,
                 self._directory,
@@ -131,7 +131,7 @@ class SlotProcesses:
             for partitions in self._wanted.physical.levels
         )
         self._carrier.run_epoch(
-            EpochRun(plan.epoch, self._wanted.incarnation, self._token, levels, plan.splits)
+            EpochRun(plan.epoch, self._wanted.attempt, self._token, levels, plan.splits)
         )
 
     def cancel(self) -> None:

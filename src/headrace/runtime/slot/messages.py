@@ -128,7 +128,7 @@ class Hello:
     """The first message: who and where."""
 
     slot: SlotId
-    incarnation: int
+    attempt: int
     pid: int
     host: str
     data_address: str

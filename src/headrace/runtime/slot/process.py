@@ -181,14 +181,14 @@ class Slot:
         self._busy = False
         self._served = threading.Event()
         self._listener = TaskListener(
-            os.path.join(launch.socket_dir, f"{launch.incarnation}-{launch.slot}.sock"),
+            os.path.join(launch.socket_dir, f"{launch.attempt}-{launch.slot}.sock"),
             self._control.own_host(),
             launch.token,
             lambda channel, request: self._inbox.put((channel, request)),
         )
         self._worker = SlotWorker(
             self._id,
-            launch.incarnation,
+            launch.attempt,
             self._control.send,
             self._services,
             SlotSnapshots(self._id, self._control.send, self._control.send_by),
@@ -202,7 +202,7 @@ class Slot:
         self._control.send(
             m.Hello(
                 self._id,
-                self._launch.incarnation,
+                self._launch.attempt,
                 os.getpid(),
                 socket.gethostname(),
                 self._listener.path,
@@ -338,13 +338,13 @@ class Slot:
         key = (VertexId(request.vertex), request.subtask)
         plan = self._plans.wait_for(request.epoch)
         subtask = self._worker.subtasks.get(key)
-        attempt = (request.epoch, key)
-        if self._worker.broken or plan is None or subtask is None or attempt in self._begun:
+        begun = (request.epoch, key)
+        if self._worker.broken or plan is None or subtask is None or begun in self._begun:
             why = f"epoch {request.epoch} of {key} has already begun or is not planned here"
             return REFUSED, why.encode()
-        if request.incarnation != self._launch.incarnation:
-            return REFUSED, b"another incarnation of the job"
-        self._begun = {b for b in self._begun if b[0] == request.epoch} | {attempt}
+        if request.attempt != self._launch.attempt:
+            return REFUSED, b"another attempt at the job"
+        self._begun = {b for b in self._begun if b[0] == request.epoch} | {begun}
         return self._run_epoch(channel, frames, subtask, plan)
 
     def _run_epoch(

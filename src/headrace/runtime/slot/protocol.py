@@ -23,7 +23,7 @@ class SlotLaunch:
     """What a slot must know to start. It has secrets: it travels as JSON on standard input."""
 
     slot: int
-    incarnation: int
+    attempt: int
     control_address: str | tuple[str, int]
     token: str
     socket_dir: str
@@ -65,7 +65,7 @@ class TaskRequest:
     epoch has begun.
     """
 
-    incarnation: int
+    attempt: int
     epoch: int
     vertex: str
     subtask: int
@@ -80,7 +80,7 @@ class TaskRequest:
         return hmac.compare_digest(self.signature, self._signature(token))
 
     def _signature(self, token: str) -> str:
-        about = json.dumps([self.incarnation, self.epoch, self.vertex, self.subtask])
+        about = json.dumps([self.attempt, self.epoch, self.vertex, self.subtask])
         return hmac.digest(token.encode(), about.encode(), "sha256").hex()
 
     def to_json(self) -> bytes:

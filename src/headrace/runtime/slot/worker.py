@@ -30,7 +30,7 @@ class SlotWorker:
 
     Args:
         slot: The slot.
-        incarnation: The attempt at the job that it belongs to.
+        attempt: The number of the attempt at the job that it belongs to.
         send: Sends a message to the job master.
         services: What subtasks ask of their surroundings.
         snapshots: Takes and restores snapshots.
@@ -41,7 +41,7 @@ class SlotWorker:
     def __init__(
         self,
         slot: SlotId,
-        incarnation: int,
+        attempt: int,
         send: Callable[[Any], None],
         services: SubtaskServices,
         snapshots: SlotSnapshots,
@@ -49,7 +49,7 @@ class SlotWorker:
         on_job: Callable[[JobDeployment], None] = lambda job: None,
     ) -> None:
         self._id = slot
-        self._incarnation = incarnation
+        self._attempt = attempt
         self._send = send
         self._services = services
         self._snapshots = snapshots
@@ -131,7 +131,7 @@ class SlotWorker:
                     parallelism=vertex.parallelism,
                     max_parallelism=vertex.max_parallelism,
                     attempt=job.settings.attempt,
-                    incarnation=self._incarnation,
+                    incarnation=self._attempt,
                     checkpointing=job.settings.checkpointing,
                     job_parameters=job.settings.job_parameters,
                     cached_files=job.settings.cached_files,

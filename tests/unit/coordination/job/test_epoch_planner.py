@@ -67,7 +67,7 @@ def test_a_plan_has_the_budget_the_splits_and_what_was_decided() -> None:
     splits = job.planner.discover()
     request = CheckpointRequest(CheckpointId(4), "somewhere")
     plan = job.planner.plan(3, 2, splits, request, None, drain=True)
-    assert (plan.epoch, plan.incarnation) == (3, 2)
+    assert (plan.epoch, plan.attempt) == (3, 2)
     assert (plan.max_records, plan.max_read_ms) == (7, 50)
     assert len(plan.splits) == 2
     assert plan.no_more_splits == {key[0] for key in plan.splits}

@@ -166,8 +166,8 @@ def test_records_of_an_attempt_that_has_failed_do_not_count() -> None:
     collector = Collector()
     output = CollectedOutput({"id": collector}, remember=False)
 
-    def send(incarnation: int, value: str) -> None:
-        output.put(incarnation, Collected(SlotId(0), "id", pickle.dumps([value]), 1))
+    def send(attempt: int, value: str) -> None:
+        output.put(attempt, Collected(SlotId(0), "id", pickle.dumps([value]), 1))
 
     output.attempt_started(1)
     send(1, "lost")

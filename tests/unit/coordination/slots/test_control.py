@@ -60,9 +60,9 @@ def master(tmp_path: Path) -> Any:
     master.server.close()
 
 
-def connect(master: Master, slot: int, incarnation: int = 1) -> Any:
+def connect(master: Master, slot: int, attempt: int = 1) -> Any:
     connection = Client(master.server.address, authkey=b"token")
-    connection.send_bytes(pickle.dumps(m.Hello(SlotId(slot), incarnation, 1, "host", "/socket")))
+    connection.send_bytes(pickle.dumps(m.Hello(SlotId(slot), attempt, 1, "host", "/socket")))
     return connection
 
 
@@ -108,7 +108,7 @@ def test_a_slot_that_said_goodbye_is_not_missed(master: Master) -> None:
 def test_a_second_slot_of_one_number_and_old_ones_are_refused(master: Master) -> None:
     first = connect(master, 0)
     assert master.wait_for(lambda: master.messages)
-    for again in (connect(master, 0), connect(master, 5, incarnation=7)):
+    for again in (connect(master, 0), connect(master, 5, attempt=7)):
         with pytest.raises((EOFError, OSError)):
             again.recv_bytes()
     assert len(master.messages) == 1
