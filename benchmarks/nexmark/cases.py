@@ -34,6 +34,9 @@ def nexmark(settings: Settings) -> Iterator[Result]:
     """All queries of Nexmark against Flink SQL."""
     with _both_sides(settings) as (t_env, flink, rows):
         for name, query in queries.QUERIES.items():
+            if name in queries.LEFT_OUT:
+                print(f"  {name} is left out: {queries.LEFT_OUT[name]}", flush=True)
+                continue
             read = sum(rows[table] for table in queries.READS.get(name, ("bid",)))
             both = (f"INSERT INTO {name} {query}", read)
             yield from compared(t_env, flink, f"Nexmark {name}", both, None, settings, 1.0)
