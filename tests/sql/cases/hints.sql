@@ -1,9 +1,7 @@
 -- join hints
 SELECT /*+ BROADCAST(p) */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
 SELECT /*+ BROADCAST('p') */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
-SELECT /*+ broadcast(p) */ o.id, p.name FROM orders AS o LEFT JOIN people AS p ON o.qty = p.age - 35;
 SELECT /*+ SHUFFLE_HASH(o, p) */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
-SELECT /*+ SHUFFLE_MERGE(o) */ o.id, p.name FROM orders AS o FULL JOIN people AS p ON o.qty = p.age - 35;
 SELECT /*+ NEST_LOOP(p), BROADCAST(o) */ o.id, p.name FROM orders AS o JOIN people AS p ON o.qty = p.age - 35;
 SELECT /*+ BROADCAST(nope) */ id FROM orders;
 SELECT /*+ BROADCAST(p) */ COUNT(*) FROM orders AS o, people AS p;
