@@ -60,6 +60,12 @@ def test_stars_do_not_show_values_of_subqueries() -> None:
             "not found",
         ),
         (
+            "SELECT item FROM orders AS o GROUP BY item HAVING EXISTS (SELECT 1 FROM people AS p "
+            "WHERE p.age = o.price)",
+            "o.price",
+            "'o.price' is not being grouped",
+        ),
+        (
             "SELECT item FROM orders GROUP BY item HAVING id IN (SELECT age FROM people)",
             "id",
             "not being grouped",
@@ -86,3 +92,23 @@ def test_changes_of_a_row_keep_their_order_behind_a_single_subtask() -> None:
     options = {"table.exec.mini-batch.enabled": "false"}
     result = with_tables(parallelism=3, options=options).query(query, shuffle_seed=3)
     assert len(result.materialized()) == 9
+
+
+@pytest.mark.parametrize(
+    ("condition", "ids"),
+    [
+        ("price = ALL (SELECT price FROM orders WHERE id = 3)", "price = 12"),
+        ("price = ALL (SELECT price FROM orders)", "FALSE"),
+        ("price <> ANY (SELECT price FROM orders)", "TRUE"),
+        ("price <> ANY (SELECT price FROM orders WHERE id = 3)", "price <> 12"),
+        ("price >= ALL (SELECT price FROM orders)", "price = 12"),
+        ("price > ALL (SELECT age FROM people WHERE age > 1000)", "TRUE"),
+        ("price > ANY (SELECT age FROM people WHERE age > 1000)", "FALSE"),
+        ("price > ALL (SELECT qty FROM orders)", "FALSE"),
+    ],
+)
+def test_any_and_all(condition: str, ids: str) -> None:
+    session = with_tables()
+    found = session.query(f"SELECT id FROM orders WHERE {condition}").materialized()
+    expected = session.query(f"SELECT id FROM orders WHERE {ids}").materialized()
+    assert sorted(found) == sorted(expected)

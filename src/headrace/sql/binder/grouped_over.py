@@ -39,6 +39,9 @@ class GroupedScope(Scope):
     below: Scope = field(kw_only=True)
     places: dict[Expression, int] = field(kw_only=True)
 
+    def has_table(self, name: str) -> bool:
+        return self.below.has_table(name)
+
     def _resolve(self, parts: tuple[str, ...], span: x.Span | None) -> Expression:
         if parts[0] in self.schema.names:
             return super()._resolve(parts, span)

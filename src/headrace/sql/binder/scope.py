@@ -65,6 +65,10 @@ class Scope:
     def _names(self) -> list[str]:
         return [r.name for r in self.relations if r.name]
 
+    def has_table(self, name: str) -> bool:
+        """Whether a table has this name."""
+        return self._relation((name,)) is not None
+
     def _relation(self, table: tuple[str, ...]) -> Relation | None:
         for relation in self.relations:
             if relation.name == table[-1] and len(table) == 1:
@@ -82,8 +86,9 @@ class Scope:
         except SqlError as error:
             try:
                 return further_in(self.context.outer.resolve(parts, span))
-            except SqlError:
-                raise error from None
+            except SqlError as further:
+                outside = not self.has_table(parts[0]) and self.context.outer.has_table(parts[0])
+                raise (further if outside else error) from None
 
     def _resolve(self, parts: tuple[str, ...], span: Span | None) -> Expression:
         for length in range(1, len(parts)):

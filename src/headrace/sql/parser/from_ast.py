@@ -262,6 +262,12 @@ def _quantified(node: Any) -> x.Node:
         return x.Subquery("in", inner, value, span=span)
     if (kind, comparison) == ("all", "NOT_EQUALS"):
         return x.Apply("NOT", (x.Subquery("in", inner, value, span=span),), span=span)
+    if comparison in ("EQUALS", "NOT_EQUALS"):
+        # All are equal if none is less and none is greater.
+        ends = ("GREATER_THAN_OR_EQUAL", "LESS_THAN_OR_EQUAL")
+        parts = tuple(x.Subquery("all", inner, value, end, span=span) for end in ends)
+        same = x.Apply("AND", parts, span=span)
+        return same if kind == "all" else x.Apply("NOT", (same,), span=span)
     if not comparison.startswith(("LESS", "GREATER")) or not isinstance(inner, exp.Query):
         raise SqlError(f"{kind.upper()} takes a comparison with a subquery here")
     return x.Subquery(kind, inner, value, comparison, span=span)
