@@ -187,7 +187,7 @@ def test_a_job_goes_on_after_a_savepoint() -> None:
 def test_an_ended_job_takes_no_savepoint() -> None:
     job = Job(sums(Sum()))
     job.finish()
-    with pytest.raises(CheckpointError, match="FINISHED already"):
+    with pytest.raises(CheckpointError, match="already FINISHED"):
         job.master.trigger_savepoint("in-process://savepoints")
 
 
