@@ -8,7 +8,7 @@ from headrace.sql.parsing import parse_statement
 from headrace.sql.session.explain import explain_statement
 from tests.sql.sessions import with_tables
 
-KEEPS = "keeps all rows of its left and its right input for ever"
+KEEPS = "keeps all rows of its left and its right input forever"
 
 
 def advice(query: str, batch: bool = False, **options: str) -> list[str]:
@@ -26,7 +26,7 @@ def test_a_join_keeps_its_rows_for_ever_unless_it_is_told_not_to() -> None:
     (line,) = advice(query.format(""))
     assert line.startswith("advice[1]: [WARNING] The join of [orders] and [rates] " + KEEPS)
     (line,) = advice(query.format("/*+ STATE_TTL('o' = '1 d') */"))
-    assert "keeps all rows of its right input for ever" in line
+    assert "keeps all rows of its right input forever" in line
     assert "'table.exec.state.ttl'" in line
     assert advice(query.format(""), table_exec_state_ttl="1 d") == ["No available advice..."]
     assert advice(query.format(""), batch=True) == ["No available advice..."]
