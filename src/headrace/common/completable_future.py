@@ -68,7 +68,7 @@ class CompletableFuture(Generic[T]):
         """Waits for the result and returns it, or raises the error.
 
         Args:
-            timeout: How many seconds to wait before `TimeoutError`; for ever by default.
+            timeout: How many seconds to wait before `TimeoutError`; forever by default.
         """
         value = self._future.result(timeout)
         return value if self._convert is None else self._convert(value)

@@ -295,7 +295,7 @@ class StateDescriptor(ABC):  # noqa: B024 - a base, never used itself
         self._queryable_name = _checked_name("queryable state", queryable_state_name)
 
     def is_queryable(self) -> bool:
-        """Returns whether the state can be read from outside of the job."""
+        """Returns whether the state can be read from outside the job."""
         return self._queryable_name is not None
 
     def get_queryable_state_name(self) -> str:

@@ -290,7 +290,7 @@ def _check_bounds(minimum: float, maximum: float) -> None:
 
 @dataclass(frozen=True, init=False)
 class RowGenerator(GeneratorFunction[Row]):
-    """A `Row` with a generator for each of its fields; rows inside of it are generators, too.
+    """A `Row` with a generator for each of its fields; rows inside it are generators, too.
 
     Example:
         >>> rows = RowGenerator(id=SequenceGenerator(), dice=RandomGenerator.int_generator(1, 6))

@@ -43,7 +43,7 @@ class SocketTextSource(Source):
         port: Its port.
         delimiter: What separates records; a `\r` before a `\n` is dropped. The last piece need not
             have one.
-        max_retry: How often to connect again after the server closed the connection; -1 for ever.
+        max_retry: How often to connect again after the server closed the connection; -1 forever.
 
     Example:
         >>> source = SocketTextSource("localhost", 9999)

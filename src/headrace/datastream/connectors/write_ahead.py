@@ -22,7 +22,7 @@ IN = TypeVar("IN")
 
 
 class CheckpointCommitter(ABC):
-    """Remembers, outside of the job, which checkpoints of a sink have been sent.
+    """Remembers, outside the job, which checkpoints of a sink have been sent.
 
     Best kept where the records go, so that both are lost together or not at all. Picklable.
     """
@@ -32,7 +32,7 @@ class CheckpointCommitter(ABC):
         self.operator_id = ""
 
     def set_job_id(self, job_id: str) -> None:
-        """Called before `create_resource`; the id that the sink was given, the same for ever."""
+        """Called before `create_resource`; the id that the sink was given, the same forever."""
         self.job_id = job_id
 
     def set_operator_id(self, operator_id: str) -> None:

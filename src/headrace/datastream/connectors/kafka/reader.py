@@ -3,7 +3,7 @@
 What the client has fetched is taken by the subtask's own thread, in batches and without waiting.
 When there is nothing, a thread waits for the next message and wakes the job master. Only one of
 the two uses the client at a time: the order of a partition is kept, and a call of one does not wait
-for ever inside the client while the other reads.
+forever inside the client while the other reads.
 """
 
 from __future__ import annotations
