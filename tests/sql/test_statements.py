@@ -53,7 +53,7 @@ def test_a_script_has_several_statements_and_a_statement_set_is_one() -> None:
     ("text", "message", "position"),
     [
         ("selec 1", "Expecting a statement", (1, 1)),
-        ("CREATE TABLE t (a INTT)", "INTT is no type", (1, 19)),
+        ("CREATE TABLE t (a INTT)", "INTT is not a type", (1, 19)),
         ("INSERT t SELECT 1", "Expecting INTO", (1, 8)),
         ("SELECT\n  foo FROM (VALUES (1)) AS t(fob)", "did you mean 'fob'?", (2, 3)),
         ("SELECT uper('a')", "did you mean UPPER?", (1, 8)),
@@ -134,7 +134,7 @@ def test_the_state_of_an_aggregate_has_a_hint_for_how_long_it_is_kept() -> None:
         assert isinstance(plan, n.Project)
         assert isinstance(plan.input, n.Aggregate)
         assert plan.input.state_ttl_ms == 3_600_000
-    with pytest.raises(SqlError, match=r"cannot match .* 'other'"):
+    with pytest.raises(SqlError, match=r"(?s)cannot match .*other"):
         session.plan(query.format("other", "1 h"))
     with pytest.raises(SqlError, match="soon"):
         session.plan(query.format("s", "soon"))
