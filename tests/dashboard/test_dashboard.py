@@ -188,7 +188,9 @@ def test_an_executor_shows_logs_and_threads(visit: Visit, job: str) -> None:
     slot = page.get_by_text(re.compile("slot 0.*MainThread"))
     soon(slot.first).to_be_visible()
     slot.first.click()
-    soon(page.get_by_label(re.compile("^Stack of .*MainThread")).first).to_contain_text("slot.py")
+    soon(page.get_by_label(re.compile("^Stack of .*MainThread")).first).to_contain_text(
+        "process.py"
+    )
 
 
 ROUTES = (

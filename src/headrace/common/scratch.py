@@ -15,6 +15,8 @@ from pathlib import Path
 __all__ = ["ScratchDirectory"]
 
 _LOCK = "lock"
+_LONGEST_FOR_SOCKETS = 60
+"""A socket's whole path has 104 bytes at most on some systems; names of ours take the rest."""
 _swept: set[tuple[str, str]] = set()
 
 
@@ -24,10 +26,14 @@ class ScratchDirectory:
     Args:
         kind: What it is for; a part of its name.
         base: Where it is made, by default the folder for temporary files.
+        sockets: Whether Unix sockets will be in it. Their paths must be short, so that with a long
+            `TMPDIR` it is made in `/tmp`.
     """
 
-    def __init__(self, kind: str, base: str | None = None) -> None:
+    def __init__(self, kind: str, base: str | None = None, *, sockets: bool = False) -> None:
         base = base or tempfile.gettempdir()
+        if sockets and len(os.fsencode(base)) > _LONGEST_FOR_SOCKETS:
+            base = "/tmp"
         prefix = f"headrace-{kind}-"
         if (base, prefix) not in _swept:
             _swept.add((base, prefix))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
+
+from headrace.common.scratch import ScratchDirectory
 
 PROGRAM = """
 import sys
@@ -86,3 +89,14 @@ def test_temporary_files_of_killed_drivers_are_removed_by_the_next(tmp_path: Pat
         assert done.returncode == -signal.SIGKILL
     kinds = sorted(path.name.rpartition("-")[0] for path in temporary.iterdir())
     assert kinds == ["headrace-cache", "headrace-files", "headrace-spark", "headrace-work"]
+
+
+def test_sockets_find_a_short_path_where_that_of_temporary_files_is_long(tmp_path: Path) -> None:
+    base = tmp_path / ("long" * 20)
+    base.mkdir()
+    made = ScratchDirectory("test", str(base), sockets=True)
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+            listener.bind(str(made.path / "12345-1234.sock"))
+    finally:
+        made.remove()

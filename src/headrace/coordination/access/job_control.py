@@ -119,7 +119,7 @@ class JobControl:
     def __init__(self, master: JobMaster, registry: JobRegistry | None = None) -> None:
         self._master = master
         self._registry = registry or JobRegistry()
-        self._private = ScratchDirectory("control")
+        self._private = ScratchDirectory("control", sockets=True)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(self._private.path / "socket"))
         os.chmod(self._listener.getsockname(), 0o600)

@@ -64,7 +64,7 @@ class SlotProcesses:
         self._wanted = wanted
         self._listener = listener
         self._token = secrets.token_hex(16)
-        self._scratch = ScratchDirectory("slots")
+        self._scratch = ScratchDirectory("slots", sockets=True)
         self._directory = str(self._scratch.path)
         self._called = threading.Condition()
         self._cancelled = False
