@@ -113,7 +113,7 @@ def test_no_record_is_lost_or_read_twice(tmp_path: Path) -> None:
         client.rescale(1).result()
         rows = list(results)
         assert client.get_job_status().result() is JobStatus.FINISHED
-        with pytest.raises(CheckpointError, match="FINISHED already"):
+        with pytest.raises(CheckpointError, match="already FINISHED"):
             client.rescale(2).result()
 
     assert list(dict.fromkeys(watching.seen)) == [2, 3, 1]

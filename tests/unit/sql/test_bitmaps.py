@@ -34,5 +34,5 @@ def test_known_bytes() -> None:
 
 def test_other_bytes_are_refused() -> None:
     for data in (b"", b"abc", to_bytes(build([1, 2]))[:-1]):
-        with pytest.raises(HeadraceError, match="no bitmap"):
+        with pytest.raises(HeadraceError, match="not a bitmap"):
             from_bytes(data)

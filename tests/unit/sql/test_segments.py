@@ -219,7 +219,7 @@ def test_windows_are_ranked_before_there_are_rows(session: Session) -> None:
     found = only(session, best)
     assert isinstance(found.local, LocalRanking)
     assert [name for name, _ in found.scan.columns] == ["id", "k", "s", "ts"]
-    assert found.columns == (0, 1, 3, 6, 7)
+    assert found.columns == (0, 1, 2, 3, 4)
     assert selected(found)["watermark"] == "watermark"
 
 
