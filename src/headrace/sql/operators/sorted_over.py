@@ -143,6 +143,8 @@ class Frames:
 
     def columns(self, rows: Rows) -> list[tuple[Any, ...]]:
         """The new columns of each row."""
+        if not rows:
+            return []
         spec = self._spec
         peers = self._peers(rows)
         aggregates = iter(zip(*self._aggregated(rows, peers), strict=True))
