@@ -31,9 +31,10 @@ locations: list[Any] = []
 class WatchedCarrier(SparkCarrier):
     """Remembers where slots are."""
 
-    def start_slots(self, launches: list[Any]) -> None:
-        super().start_slots(launches)
+    def start_slots(self, launches: list[Any]) -> dict[int, int]:
+        started = super().start_slots(launches)
         locations[:] = self._locations
+        return started
 
 
 class Count(KeyedProcessFunction[Any, Any, Any]):
