@@ -7,6 +7,8 @@ BIN    := $(VENV)/bin
 
 # Spark and its Python workers talk over loopback only, whatever the host's name resolves to.
 export SPARK_LOCAL_IP ?= 127.0.0.1
+# A job starts many Python processes; without cached bytecode each would compile all of headrace.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Tests run in as many processes as there are cores; WORKERS=0 runs them in one, for a debugger.
 WORKERS ?= auto

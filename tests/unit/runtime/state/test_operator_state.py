@@ -210,7 +210,9 @@ def test_state_that_nobody_asks_for_stays() -> None:
 def test_restored_state_must_be_asked_for_as_it_was_saved() -> None:
     saved = stored(with_list(1))
     (backend,) = restored(saved, 1)
-    with pytest.raises(StateMigrationError, match=r"'listed' of operator 'op' was saved by a function"):
+    with pytest.raises(
+        StateMigrationError, match=r"'listed' of operator 'op' was saved by a function"
+    ):
         backend.get_union_list_state(LISTED)
     with pytest.raises(StateMigrationError, match="choose a new state name"):
         backend.get_list_state(ListStateDescriptor("listed", Types.STRING()))
