@@ -48,9 +48,8 @@ class ExpressionBinder:
     def bind(self, node: x.Node) -> Expression:
         """The bound form of a node."""
         if isinstance(node, x.Name):
-            index = getattr(node, "index", None)
-            if index is not None:
-                return self.scope.schema.column(index)
+            if isinstance(node, x.PositionedName):
+                return self.scope.schema.column(node.index)
             return self.scope.resolve(node.parts, node.span)
         if isinstance(node, x.Constant):
             return Literal(node.type, node.value)

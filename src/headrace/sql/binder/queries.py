@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -41,6 +41,10 @@ class QueryBinder:
     def __init__(self, context: BindingContext, known: dict[str, n.Node] | None = None) -> None:
         self.context = context
         self.known = dict(known or {})
+
+    def inside(self, outer: Scope) -> QueryBinder:
+        """The binder of a query that knows the names of the one around it."""
+        return QueryBinder(replace(self.context, outer=outer), self.known)
 
     def bind(self, tree: Any) -> n.Node:
         """The plan of a query."""
@@ -236,7 +240,7 @@ class QueryBinder:
                     raise self.context.error("SELECT * needs a FROM clause", node.span)
                 schema = scope.schema
                 for index in scope.columns_of(node.table, node.span):
-                    items.append(x.Alias(PositionedName((), index=index), schema[index].name))
+                    items.append(x.Alias(x.PositionedName((), index=index), schema[index].name))
             else:
                 items.append(node)
         return items
@@ -346,10 +350,3 @@ class QueryBinder:
             union = union_of([left, right])
             return union if everything else distinct(union)
         return n.SetOperation(left.schema, left, right, kind, everything)
-
-
-@dataclass(frozen=True)
-class PositionedName(x.Name):
-    """A column by its position, which a star or a subquery stands for."""
-
-    index: int = field(kw_only=True)

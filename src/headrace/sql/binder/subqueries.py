@@ -17,7 +17,14 @@ from headrace.sql.binder.scope import Scope
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.conditions import all_of
-from headrace.sql.plan.correlation import Separated, empty_row, further_in, outward, separated
+from headrace.sql.plan.correlation import (
+    InseparableError,
+    Separated,
+    empty_row,
+    further_in,
+    outward,
+    separated,
+)
 from headrace.sql.plan.expressions import (
     AggregateCall,
     Call,
@@ -116,20 +123,18 @@ class SubqueryBinder:
         return replaced(node, change)
 
     def _value(self, node: x.Node) -> x.Node | None:
-        from headrace.sql.binder.queries import PositionedName
-
         if not isinstance(node, x.Subquery):
             return None
         known = next((name for found, name in self._known if found == node), None)
         if known is not None:
             return known
-        value = getattr(self, f"_{node.kind}_value")(node, self._bound(node))
+        value = _VALUES[node.kind](self, node, self._bound(node))
         width = len(self.scope.schema)
         columns = self.plan.schema.columns()[:width]
         names = self.plan.schema.names[:width]
         self.plan = n.Project.of(self.plan, [*columns, value], [*names, f"$value{width}"])
         self.scope.add_hidden(Schema((self.plan.schema[width],)))
-        name = PositionedName((), index=width)
+        name = x.PositionedName((), index=width)
         self._known.append((node, name))
         return name
 
@@ -262,10 +267,7 @@ class SubqueryBinder:
 
     def _bound(self, node: x.Subquery) -> n.Node:
         """The plan of a subquery, which knows the names of the outer query."""
-        from headrace.sql.binder.queries import QueryBinder
-
-        context = replace(self.context, outer=self.scope)
-        return QueryBinder(context, self.queries.known).bind(node.query)
+        return self.queries.inside(self.scope).bind(node.query)
 
     def _pairs(self, node: x.Subquery, plan: n.Node) -> list[tuple[Expression, Expression]]:
         """Values of the outer row, as the subquery sees them, and what they are compared with."""
@@ -299,8 +301,8 @@ class SubqueryBinder:
     def _separated(self, plan: n.Node, node: x.Subquery) -> Separated:
         try:
             return separated(plan, self.plan)
-        except NotImplementedError as error:
-            name = type(error.args[0]).__name__
+        except InseparableError as error:
+            name = type(error.node).__name__
             raise self.context.error(
                 f"a subquery cannot compare with the outer query below {name}", node.span
             ) from None
@@ -310,6 +312,15 @@ class SubqueryBinder:
         conditions = [self._own(shifted(c, lambda i: i + width)) for c in found.conditions]
         self.plan = Join.of(self.plan, found.plan, kind, all_of(conditions))
 
+
+_VALUES: dict[str, Callable[[SubqueryBinder, x.Subquery, n.Node], Expression]] = {
+    "all": SubqueryBinder._all_value,
+    "any": SubqueryBinder._any_value,
+    "exists": SubqueryBinder._exists_value,
+    "in": SubqueryBinder._in_value,
+    "scalar": SubqueryBinder._scalar_value,
+}
+"""What each kind of subquery is as a value."""
 
 _TRUE = Literal(t.BooleanType(False), True)
 _FALSE = Literal(t.BooleanType(False), False)

@@ -30,6 +30,13 @@ class Name(Node):
 
 
 @dataclass(frozen=True)
+class PositionedName(Name):
+    """A column by its position, which a star or a subquery stands for."""
+
+    index: int = field(kw_only=True)
+
+
+@dataclass(frozen=True)
 class Constant(Node):
     """A literal: its internal value and type."""
 

@@ -30,7 +30,23 @@ from headrace.sql.plan.expressions import (
 )
 from headrace.sql.plan.joins import Join, JoinKind
 
-__all__ = ["OuterColumn", "Separated", "empty_row", "further_in", "outward", "separated"]
+__all__ = [
+    "InseparableError",
+    "OuterColumn",
+    "Separated",
+    "empty_row",
+    "further_in",
+    "outward",
+    "separated",
+]
+
+
+class InseparableError(Exception):
+    """A node speaks of the outer row in a way that cannot be separated from it."""
+
+    def __init__(self, node: n.Node) -> None:
+        super().__init__(type(node).__name__)
+        self.node = node
 
 
 @dataclass(frozen=True)
@@ -69,7 +85,8 @@ def _is_correlated(node: n.Node) -> bool:
 def separated(node: n.Node, outer: n.Node) -> Separated:
     """The plan of a subquery without the outer row, which is one of `outer`.
 
-    Raises NotImplementedError, with the node, where a plan cannot be computed for all outer rows.
+    Raises:
+        InseparableError: If a part of the plan cannot be computed for all outer rows.
     """
     found = _pulled(node)
     if found is not None:
@@ -364,7 +381,7 @@ def _dependent(node: n.Node, domain: _Domain) -> n.Node:
         schema = Schema((*node.schema, *domain.plan.schema))
         return replace(node.with_inputs(inputs), schema=schema)
     if not isinstance(node, n.OneInput):
-        raise NotImplementedError(node)
+        raise InseparableError(node)
     below = _dependent(node.input, domain)
     inner = len(node.input.schema)
     schema = Schema((*node.schema, *domain.plan.schema))
@@ -392,7 +409,7 @@ def _dependent(node: n.Node, domain: _Domain) -> n.Node:
         made = replace(node, schema=Schema((*below.schema, *added)), input=below, **parts)
         places = [*range(inner), *range(len(below.schema), len(made.schema))]
         return _ordered(made, [*places, *domain.columns(inner)])
-    raise NotImplementedError(node)
+    raise InseparableError(node)
 
 
 def _dependent_aggregate(node: n.Aggregate, below: n.Node, domain: _Domain) -> n.Node:
@@ -401,7 +418,7 @@ def _dependent_aggregate(node: n.Aggregate, below: n.Node, domain: _Domain) -> n
         return grouped
     empty = empty_row(node)
     if empty is None:
-        raise NotImplementedError(node)
+        raise InseparableError(node)
     # Without any row the aggregate has one all the same, for each combination of outer values.
     count, width = len(domain.places), len(node.schema)
     pairs = [
@@ -424,7 +441,7 @@ def _dependent_aggregate(node: n.Aggregate, below: n.Node, domain: _Domain) -> n
 
 def _dependent_join(node: Join, domain: _Domain) -> n.Node:
     if node.kind in (JoinKind.RIGHT, JoinKind.FULL):
-        raise NotImplementedError(node)
+        raise InseparableError(node)
     left = _dependent(node.left, domain)
     width, behind, count = len(node.left.schema), len(left.schema), len(domain.places)
     conditions = []

@@ -13,7 +13,6 @@ from headrace.sql.binder.expressions import ExpressionBinder, column_index
 from headrace.sql.binder.group_windows import GroupWindow as BoundGroupWindow
 from headrace.sql.binder.group_windows import group_window_of
 from headrace.sql.binder.over import bind_over, contains_over
-from headrace.sql.binder.queries import PositionedName
 from headrace.sql.binder.scope import Scope
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n
@@ -64,7 +63,7 @@ class TableBinding:
         return [node]
 
     def _named(self, index: int) -> x.Node:
-        return x.Alias(PositionedName((), index=index), self.plan.schema[index].name)
+        return x.Alias(x.PositionedName((), index=index), self.plan.schema[index].name)
 
     def _positions(self, nodes: Sequence[x.Node]) -> list[int]:
         found: list[int] = []
