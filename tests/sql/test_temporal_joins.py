@@ -11,7 +11,7 @@ from headrace.common.errors import SqlError
 from headrace.common.typeinfo import Types
 from headrace.common.types import RowKind, row_of
 from headrace.sql.operators.base import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from headrace.sql.operators.specs import JoinSide, LatestJoinSpec, TemporalJoinSpec
+from headrace.sql.operators.joins.specs import JoinSide, LatestJoinSpec, TemporalJoinSpec
 from headrace.table import ChangelogMode, Schema, StreamTableEnvironment, Table
 from headrace.table.expressions import col
 from headrace.testing import run_in_process, two_input_harness

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from headrace.sql.codegen.calc import calc_code
 from headrace.sql.lookups.tables import LookupLimits
-from headrace.sql.operators import specs
+from headrace.sql.operators.joins.specs import KeptLookupJoinSpec, LookupJoinSpec
 from headrace.sql.physical.keep_lookups import lasting_columns
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan.conditions import conjuncts
@@ -26,7 +26,7 @@ def _lookup_join(node: LookupJoin, settings: PlanSettings) -> Operator:
         calc = calc_code(node.conditions, node.projections, True, zone)
     if node.condition is not None:
         condition = calc_code(conjuncts(node.condition), None, True, zone)
-    spec = specs.LookupJoinSpec(
+    spec = LookupJoinSpec(
         node.table.source.lookup(node.columns, limits, settings.configuration),
         packed(node.keys, zone),
         calc,
@@ -38,7 +38,7 @@ def _lookup_join(node: LookupJoin, settings: PlanSettings) -> Operator:
     if node.kept_by is not None:
         parts = {f.name: getattr(spec, f.name) for f in fields(spec)}
         compared = lasting_columns(node.input.schema)
-        spec = specs.KeptLookupJoinSpec(**parts, compared=compared, ttl_ms=settings.state_ttl_ms)
+        spec = KeptLookupJoinSpec(**parts, compared=compared, ttl_ms=settings.state_ttl_ms)
     return Operator("LookupJoin", spec)
 
 

@@ -5,6 +5,15 @@ from __future__ import annotations
 from headrace.sql.codegen.calc import calc_code
 from headrace.sql.codegen.code import GeneratedCode
 from headrace.sql.operators import specs
+from headrace.sql.operators.joins.specs import (
+    IntervalJoinSpec,
+    JoinSide,
+    JoinSpec,
+    LatestJoinSpec,
+    MultiJoinSpec,
+    TemporalJoinSpec,
+    WindowJoinSpec,
+)
 from headrace.sql.physical.nodes import Calc, Exchange, HashableRows
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
@@ -31,7 +40,7 @@ def _condition(condition: Expression | None, settings: PlanSettings) -> Generate
 
 
 def _join(node: Join, settings: PlanSettings) -> Operator:
-    spec = specs.JoinSpec(
+    spec = JoinSpec(
         _side(node.left, node.kind.keeps_left, node.ttls_ms[0], settings),
         _side(node.right, node.kind.keeps_right, node.ttls_ms[1], settings),
         node.null_safe,
@@ -46,7 +55,7 @@ def _join(node: Join, settings: PlanSettings) -> Operator:
 def _multi_join(node: MultiJoin, settings: PlanSettings) -> Operator:
     outer = (False, *(kind.keeps_left for kind in node.kinds))
     sides = zip(node.relations, outer, node.ttls_ms, strict=True)
-    spec = specs.MultiJoinSpec(
+    spec = MultiJoinSpec(
         tuple(_side(*side, settings) for side in sides),
         tuple(_condition(c, settings) for c in node.conditions),
         node.null_safe,
@@ -61,12 +70,12 @@ def _temporal_join(node: TemporalJoin, settings: PlanSettings) -> Operator:
     right = _side(node.right, False, node.ttls_ms[1], settings)
     condition = _condition(node.condition, settings)
     if not node.event_time:
-        latest = specs.LatestJoinSpec(left, right, node.null_safe, condition)
+        latest = LatestJoinSpec(left, right, node.null_safe, condition)
         return Operator(latest.kind, latest)
     assert node.version_time is not None
     times = node.as_of, node.version_time
     filtered = _is_filtered(node.right)
-    spec = specs.TemporalJoinSpec(left, right, times, filtered, node.null_safe, condition)
+    spec = TemporalJoinSpec(left, right, times, filtered, node.null_safe, condition)
     return Operator(spec.kind, spec)
 
 
@@ -91,9 +100,9 @@ def _interval_join(node: IntervalJoin, settings: PlanSettings) -> Operator:
     if further:
         condition = calc_code(further, None, zone=settings.zone)
     bounds = node.bounds
-    spec = specs.IntervalJoinSpec(
-        specs.JoinSide(len(node.left.schema), False, node.kind.keeps_left),
-        specs.JoinSide(len(node.right.schema), False, node.kind.keeps_right),
+    spec = IntervalJoinSpec(
+        JoinSide(len(node.left.schema), False, node.kind.keeps_left),
+        JoinSide(len(node.right.schema), False, node.kind.keeps_right),
         (bounds.left_time, bounds.right_time) if bounds.event_time else None,
         bounds.lower_ms,
         bounds.upper_ms,
@@ -108,9 +117,9 @@ def _window_join(node: WindowJoin, settings: PlanSettings) -> Operator:
         return _join(node, settings)
     left, right = node.windows
     pairs = not node.kind.left_only
-    spec = specs.WindowJoinSpec(
-        specs.JoinSide(len(node.left.schema), False, pairs and node.kind.keeps_left),
-        specs.JoinSide(len(node.right.schema), False, node.kind.keeps_right),
+    spec = WindowJoinSpec(
+        JoinSide(len(node.left.schema), False, pairs and node.kind.keeps_left),
+        JoinSide(len(node.right.schema), False, node.kind.keeps_right),
         (left.time, right.time),
         settings.zone if left.zoned else None,
         node.null_safe,
@@ -120,8 +129,8 @@ def _window_join(node: WindowJoin, settings: PlanSettings) -> Operator:
     return Operator(spec.kind, spec)
 
 
-def _side(node: n.Node, outer: bool, ttl_ms: int | None, settings: PlanSettings) -> specs.JoinSide:
-    return specs.JoinSide(len(node.schema), takes_changes(node, settings), outer, ttl_ms or 0)
+def _side(node: n.Node, outer: bool, ttl_ms: int | None, settings: PlanSettings) -> JoinSide:
+    return JoinSide(len(node.schema), takes_changes(node, settings), outer, ttl_ms or 0)
 
 
 def _set_operation(node: n.SetOperation, settings: PlanSettings) -> Operator:

@@ -10,8 +10,8 @@ from typing import Any
 
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.sql.operators.base import RowOperator
-from headrace.sql.operators.join import PairCondition, Row, matches_nothing
-from headrace.sql.operators.specs import IntervalJoinSpec
+from headrace.sql.operators.joins.regular import PairCondition, Row, matches_nothing
+from headrace.sql.operators.joins.specs import IntervalJoinSpec
 
 Entry = list[Any]
 """A row that is kept: its time, the row itself, and whether it has had a partner."""

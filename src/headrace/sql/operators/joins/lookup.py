@@ -8,8 +8,8 @@ from typing import Any
 from headrace.runtime.batch import Batch
 from headrace.sql.lookups.tables import Found, Key, Row
 from headrace.sql.operators.base import OpenedCode, RowOperator
+from headrace.sql.operators.joins.specs import KeptLookupJoinSpec, LookupJoinSpec
 from headrace.sql.operators.partners import with_partners
-from headrace.sql.operators.specs import KeptLookupJoinSpec, LookupJoinSpec
 
 
 class LookupJoinOperator(RowOperator):

@@ -7,9 +7,9 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import RowOperator, zone_of
-from headrace.sql.operators.join import PairCondition, Row, matches_nothing
+from headrace.sql.operators.joins.regular import PairCondition, Row, matches_nothing
+from headrace.sql.operators.joins.specs import WindowJoinSpec
 from headrace.sql.operators.slices import over_at
-from headrace.sql.operators.specs import WindowJoinSpec
 from headrace.sql.operators.window_aggregate import by_pane
 
 Rows = dict[Any, list[Row]]

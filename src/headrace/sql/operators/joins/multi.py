@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.sql.operators.base import NetChangeOperator
-from headrace.sql.operators.counts import Counts, add, as_changes
-from headrace.sql.operators.join import (
+from headrace.sql.operators.joins.counts import Counts, add, as_changes
+from headrace.sql.operators.joins.regular import (
     PairCondition,
     Row,
     change_rows,
     matches_nothing,
     multiply,
 )
-from headrace.sql.operators.join_rows import JoinRows
-from headrace.sql.operators.specs import MultiJoinSpec
+from headrace.sql.operators.joins.rows import JoinRows
+from headrace.sql.operators.joins.specs import MultiJoinSpec
 
 
 class MultiJoinOperator(NetChangeOperator):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from headrace.sql.operators.base import RowOperator
-from headrace.sql.operators.counts import Counts
+from headrace.sql.operators.joins.counts import Counts
 
 __all__ = ["JoinRows"]
 

@@ -12,9 +12,9 @@ from headrace.sql.operators.base import (
     OpenedCode,
     RowOperator,
 )
-from headrace.sql.operators.counts import Counts, add, as_changes
-from headrace.sql.operators.join_rows import JoinRows
-from headrace.sql.operators.specs import JoinSpec
+from headrace.sql.operators.joins.counts import Counts, add, as_changes
+from headrace.sql.operators.joins.rows import JoinRows
+from headrace.sql.operators.joins.specs import JoinSpec
 
 Row = tuple[Any, ...]
 Sides = tuple[Counts, Counts]

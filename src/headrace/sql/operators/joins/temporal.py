@@ -9,8 +9,8 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import DELETE, UPDATE_BEFORE, RowOperator
-from headrace.sql.operators.join import PairCondition, Row, matches_nothing
-from headrace.sql.operators.specs import LatestJoinSpec, TemporalJoinSpec
+from headrace.sql.operators.joins.regular import PairCondition, Row, matches_nothing
+from headrace.sql.operators.joins.specs import LatestJoinSpec, TemporalJoinSpec
 
 Version = tuple[int, Row | None]
 """From when on a row is valid; None stands for a deleted row."""
