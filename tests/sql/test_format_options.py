@@ -198,3 +198,24 @@ def test_files_are_compressed_as_asked(
 
         with file.open("rb") as stream:
             assert fastavro.reader(stream).metadata["avro.codec"] == options["avro.codec"]
+
+
+NESTED = "r ROW<a INT, b STRING>, d DOUBLE, s STRING"
+
+
+def test_rules_for_fields_of_json_hold_in_nested_rows_too() -> None:
+    message = '{"r": {"a": "x", "b": "y"}, "d": 1, "s": "z"}'
+    assert read("json", NESTED, message, ignore_parse_errors="true") == [((None, "y"), 1.0, "z")]
+    with pytest.raises(HeadraceError, match="Could not find field with name 'b'"):
+        read("json", NESTED, '{"r": {"a": 1}, "d": 1, "s": "z"}', fail_on_missing_field="true")
+    row = "ROW(CAST(NULL AS INT), 'y'), CAST(NULL AS DOUBLE), 'z'"
+    shorter = '{"r":{"b":"y"},"s":"z"}'
+    assert written("json", NESTED, row, encode__ignore_null_fields="true") == shorter
+
+
+def test_values_of_json_are_converted_as_flink_converts_them() -> None:
+    assert read("json", "s STRING", '{"s": {"ä": [1.5]}}') == [('{"ä":[1.5]}',)]
+    assert read("json", "s STRING, d DECIMAL(3, 2)", '{"s": 1.10, "d": 1.10}')[0][0] == "1.10"
+    with pytest.raises(HeadraceError, match="True is not a number"):
+        read("json", "d DOUBLE", '{"d": true}')
+    assert read("json", "d DOUBLE", '{"d": 1}', "null", '{"d": 2}') == [(1.0,), (2.0,)]

@@ -39,10 +39,11 @@ ALLOWED: dict[str, frozenset[str]] = {
     "common": frozenset({"util"}),
     "metrics": frozenset({"common"}),
     "util": frozenset({"common"}),
+    "formats": frozenset({"common"}),
     "graph": FOUNDATION,
-    "datastream": FOUNDATION | {"graph"},
+    "datastream": FOUNDATION | {"formats", "graph"},
     "runtime": FOUNDATION | {"graph"} | DATASTREAM_INTERFACES,
-    "sql": FOUNDATION | {"datastream", "graph", "runtime"},
+    "sql": FOUNDATION | {"datastream", "formats", "graph", "runtime"},
     "table": FOUNDATION | {"datastream", "graph", "sql"},
     "coordination": FOUNDATION | {"datastream.connectors.base", "graph", "runtime"},
     "spark": FOUNDATION | {"coordination", "datastream", "graph", "runtime", "state_processor"},
@@ -63,7 +64,7 @@ ALLOWED_LATE: dict[str, frozenset[str]] = {
 }
 
 HEAVY = frozenset({"numpy", "pandas", "pyarrow", "pyspark"})
-LIGHT_LAYERS = ("common", "metrics", "util", "graph", "datastream", "runtime")
+LIGHT_LAYERS = ("common", "metrics", "util", "formats", "graph", "datastream", "runtime")
 
 
 @dataclass(frozen=True)

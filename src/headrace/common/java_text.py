@@ -63,7 +63,11 @@ def _whole_row_text(row: Any) -> str:
 
 def double_text(value: float) -> str:
     """A 64-bit number as `Double.toString` writes it: 1.0, 1.0E10, NaN, Infinity."""
-    return _number_text(float(value), repr)
+    value = float(value)
+    # Here Python writes the same; this is most numbers, and several times as quick.
+    if 1e-3 <= value < 1e7 or -1e7 < value <= -1e-3:
+        return repr(value)
+    return _number_text(value, repr)
 
 
 def float_text(value: float) -> str:

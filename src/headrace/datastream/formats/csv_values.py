@@ -31,11 +31,12 @@ from headrace.common.typeinfo import (
 )
 from headrace.common.types import Row, row_of
 from headrace.datastream.formats.instants import instant_of, utc_time_of
-from headrace.datastream.formats.json_values import INT_BITS
 
 __all__ = ["CsvDialect", "field_reader", "field_writer", "is_text"]
 
 Convert = Callable[[Any], Any]
+
+INT_BITS = {BasicType.BYTE: 8, BasicType.SHORT: 16, BasicType.INT: 32, BasicType.LONG: 64}
 
 _ARRAYS = (BasicArrayTypeInfo, ObjectArrayTypeInfo, ListTypeInfo, PrimitiveArrayTypeInfo)
 

@@ -2,28 +2,77 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from decimal import Decimal
+import datetime
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from headrace.common.errors import FunctionTypeError, HeadraceError, shorten_repr
+from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError, shorten_repr
 from headrace.common.serialization import DeserializationSchema, SerializationSchema
+from headrace.common.time import Instant
 from headrace.common.typeinfo import TypeInformation
-from headrace.datastream.formats.json_values import (
-    FieldRules,
-    has_decimals,
-    reader_of,
-    type_of_json_schema,
-    unmark_decimals,
-    writer_of,
-)
+from headrace.datastream.formats.instants import instant_of, utc_time_of
+from headrace.datastream.formats.json_schema import type_of_json_schema
+from headrace.formats import json
+from headrace.formats.shapes import Kind, Shape, shape_of
+from headrace.formats.streams import STREAM_VALUES
 
 __all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
 
-_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
-_UNREADABLE = (ValueError, TypeError, ArithmeticError, KeyError)
+# Times are in UTC, and say so.
+
+
+def _utc(text: str) -> str:
+    if not text.endswith("Z"):
+        raise ValueError(f"{text!r} is not in UTC: it must end with Z")
+    return text[:-1]
+
+
+def _timestamp(text: str) -> datetime.datetime:
+    if "T" not in text:
+        raise ValueError(f"{text!r} is not a timestamp such as 2024-02-29T13:05:09.123Z")
+    return datetime.datetime.fromisoformat(_utc(text))
+
+
+def _timestamp_text(value: datetime.datetime) -> str:
+    text = datetime.datetime.isoformat(value, timespec="microseconds")
+    return text.rstrip("0").rstrip(".") + "Z"
+
+
+def _time_text(value: datetime.time) -> str:
+    return datetime.time.isoformat(value, timespec="seconds") + "Z"
+
+
+def _instant_text(value: Instant) -> str:
+    return _timestamp_text(utc_time_of(value).replace(tzinfo=None))
+
+
+_READ: dict[Kind, Callable[[str], Any]] = {
+    Kind.DATE: datetime.date.fromisoformat,
+    Kind.TIME: lambda text: datetime.time.fromisoformat(_utc(text)),
+    Kind.TIMESTAMP: _timestamp,
+    Kind.INSTANT: lambda text: instant_of(_timestamp(text)),
+}
+_WRITE: dict[Kind, Callable[[Any], str]] = {
+    Kind.DATE: datetime.date.isoformat,
+    Kind.TIME: _time_text,
+    Kind.TIMESTAMP: _timestamp_text,
+    Kind.INSTANT: _instant_text,
+}
+
+
+def _read_time(shape: Shape) -> Callable[[str], Any]:
+    return _READ[shape.kind]
+
+
+def _write_time(shape: Shape) -> Callable[[Any], str]:
+    return _WRITE[shape.kind]
+
+
+def _style(fail_on_missing_field: bool = False, ignore_errors: bool = False) -> json.JsonStyle:
+    return json.JsonStyle(
+        STREAM_VALUES, _read_time, _write_time, fail_on_missing_field, ignore_errors
+    )
 
 
 class JsonRowDeserializationSchema(DeserializationSchema):
@@ -42,23 +91,22 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         Row(id=1, name='Ada')
     """
 
-    def __init__(self, type_info: TypeInformation, rules: FieldRules) -> None:
-        self._type_info = type_info
-        self._rules = rules
-        self._read = reader_of(type_info, rules)
-        # Decimals keep their digits, at a price that others need not pay.
-        self._parse_float = Decimal if has_decimals(type_info) else float
+    def __init__(
+        self, type_info: TypeInformation, fail_on_missing_field: bool, ignore_errors: bool
+    ) -> None:
+        self._arguments = (type_info, fail_on_missing_field, ignore_errors)
+        self._ignore_errors = ignore_errors
+        shape = shape_of(type_info)
+        self._load = json.loader(shape)
+        self._read = json.reader(shape, _style(fail_on_missing_field, ignore_errors))
 
     @staticmethod
     def builder() -> JsonRowDeserializationSchema.Builder:
         """A builder."""
         return JsonRowDeserializationSchema.Builder()
 
-    def __getstate__(self) -> tuple[TypeInformation, FieldRules]:
-        return self._type_info, self._rules
-
-    def __setstate__(self, state: tuple[TypeInformation, FieldRules]) -> None:
-        self.__init__(*state)  # type: ignore[misc]
+    def __reduce__(self) -> tuple[Any, ...]:
+        return JsonRowDeserializationSchema, self._arguments
 
     def deserialize(self, message: bytes) -> Any:
         """The row in one message; None for `null`, and for what is unreadable if that is ignored.
@@ -67,29 +115,29 @@ class JsonRowDeserializationSchema(DeserializationSchema):
             HeadraceError: The message is not what the type describes.
         """
         try:
-            return self._read(json.loads(message, parse_float=self._parse_float))
-        except _UNREADABLE as error:
-            if self._rules.ignore_errors:
+            return self._read(self._load(message))
+        except json.UNREADABLE as error:
+            if self._ignore_errors:
                 return None
             raise HeadraceError(
-                f"a message is not JSON that matches the declared type: {_reason(error)}; it is "
+                "a message is not JSON that matches the declared type: "
+                f"{type(error).__name__}: {error}; it is "
                 f"{shorten_repr(bytes(message))}; ignore_parse_errors() skips such messages"
             ) from error
 
     def deserialize_many(self, messages: Sequence[bytes]) -> list[Any]:
         """The rows of many messages; those to be skipped are left out."""
         try:
-            # One call for all of them; whatever is wrong is found by looking at each.
-            values = json.loads(b"[" + b",".join(messages) + b"]", parse_float=self._parse_float)
-            if len(values) == len(messages):
-                return [row for row in map(self._read, values) if row is not None]
-        except _UNREADABLE:
-            pass
+            documents = json.load_all(self._load, messages)
+            if documents is not None:
+                return [row for row in map(self._read, documents) if row is not None]
+        except json.UNREADABLE:
+            pass  # whose message it was is found by looking at each
         return super().deserialize_many(messages)
 
     def get_produced_type(self) -> TypeInformation:
         """The declared type."""
-        return self._type_info
+        return self._arguments[0]
 
     class Builder:
         """Builds a `JsonRowDeserializationSchema`."""
@@ -125,8 +173,14 @@ class JsonRowDeserializationSchema(DeserializationSchema):
             """The schema."""
             if self._type_info is None:
                 raise FunctionTypeError("type_info() or json_schema() is needed before build()")
-            rules = FieldRules(self._fail_on_missing_field, self._ignore_parse_errors)
-            return JsonRowDeserializationSchema(self._type_info, rules)
+            if self._fail_on_missing_field and self._ignore_parse_errors:
+                raise GraphError(
+                    "fail_on_missing_field() and ignore_parse_errors() exclude each other: choose "
+                    "one"
+                )
+            return JsonRowDeserializationSchema(
+                self._type_info, self._fail_on_missing_field, self._ignore_parse_errors
+            )
 
 
 class JsonRowSerializationSchema(SerializationSchema):
@@ -144,29 +198,24 @@ class JsonRowSerializationSchema(SerializationSchema):
 
     def __init__(self, type_info: TypeInformation) -> None:
         self._type_info = type_info
-        self._write = writer_of(type_info)
-        self._decimals = has_decimals(type_info)
+        self._write = json.writer(shape_of(type_info), _style())
 
     @staticmethod
     def builder() -> JsonRowSerializationSchema.Builder:
         """A builder."""
         return JsonRowSerializationSchema.Builder()
 
-    def __getstate__(self) -> TypeInformation:
-        return self._type_info
-
-    def __setstate__(self, state: TypeInformation) -> None:
-        self.__init__(state)  # type: ignore[misc]
+    def __reduce__(self) -> tuple[Any, ...]:
+        return JsonRowSerializationSchema, (self._type_info,)
 
     def serialize(self, element: Any) -> bytes:
         """The bytes of one row."""
         try:
-            text = _encode(self._write(element))
-            return (unmark_decimals(text) if self._decimals else text).encode()
+            return self._write(element).encode()
         except (TypeError, ValueError, AttributeError) as error:
             raise HeadraceError(
-                f"a record cannot be written as JSON of the declared type: {_reason(error)}; it is "
-                f"{shorten_repr(element)}"
+                "a record cannot be written as JSON of the declared type: "
+                f"{type(error).__name__}: {error}; it is {shorten_repr(element)}"
             ) from error
 
     class Builder:
@@ -194,8 +243,3 @@ def _checked_type(type_info: Any) -> TypeInformation:
             f"{type_info!r}"
         )
     return type_info
-
-
-def _reason(error: Exception) -> str:
-    text = error.args[0] if isinstance(error, KeyError) and error.args else error
-    return f"{text}" if isinstance(error, KeyError) else f"{type(error).__name__}: {text}"

@@ -1,0 +1,309 @@
+"""JSON: one document for a value, as Flink's JSON formats write and read it.
+
+JSON's own values pass as they are. What differs between streams and tables, above all the texts of
+times, is in a `JsonStyle`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from json.encoder import encode_basestring as quoted
+from typing import Any
+
+from headrace.common.errors import HeadraceError
+from headrace.common.java_text import double_text, float_text
+from headrace.formats.shapes import TEMPORAL, Convert, Kind, Shape, Values, or_none, whole_number
+
+__all__ = ["UNREADABLE", "JsonStyle", "load_all", "loader", "reader", "writer"]
+
+UNREADABLE = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError)
+"""What a message or a value that does not fit raises."""
+
+
+@dataclass(frozen=True)
+class JsonStyle:
+    """How values are read and written.
+
+    Attributes:
+        values: How values look in Python.
+        read_time: Makes, of the shape of a date, time or timestamp, what reads its text.
+        write_time: Makes, of such a shape, what writes its text.
+        fail_on_missing_field: Whether an object must have all declared fields.
+        ignore_errors: Whether a field whose value does not fit is None.
+        decimal_text: Writes a decimal.
+        skip_null_fields: Whether objects have no fields that are None.
+        null_keys: What becomes of None among the keys of a map: `FAIL`, `DROP` or `LITERAL`.
+        null_key: The key in place of None.
+    """
+
+    values: Values
+    read_time: Callable[[Shape], Callable[[str], Any]]
+    write_time: Callable[[Shape], Callable[[Any], str]]
+    fail_on_missing_field: bool = False
+    ignore_errors: bool = False
+    decimal_text: Callable[[Decimal], str] = str
+    skip_null_fields: bool = False
+    null_keys: str = "FAIL"
+    null_key: str = "null"
+
+
+# Documents.
+
+
+def loader(shape: Shape) -> Callable[[str | bytes], Any]:
+    """What parses a document. Decimals keep their digits, at a price that others need not pay."""
+    if not shape.contains(Kind.DECIMAL):
+        return json.loads
+    return lambda message: json.loads(message, parse_float=Decimal)
+
+
+def load_all(load: Callable[[str | bytes], Any], messages: Sequence[Any]) -> list[Any] | None:
+    """The documents of many messages in one call; None if one of them has to be looked at alone."""
+    try:
+        if isinstance(messages[0], str):
+            documents = load("[" + ",\n".join(messages) + "]")
+        else:
+            documents = load(b"[" + b",\n".join(messages) + b"]")
+    except UNREADABLE:
+        return None
+    return documents if len(documents) == len(messages) else None
+
+
+# Reading.
+
+
+def reader(shape: Shape, style: JsonStyle) -> Convert:
+    """A function from what a `loader` gives to a value of the shape; null is None."""
+    return or_none(_reader(shape, style))
+
+
+def _reader(shape: Shape, style: JsonStyle) -> Convert:
+    if shape.kind in TEMPORAL:
+        read_time = style.read_time(shape)
+        return lambda v: read_time(_text(v))
+    if shape.kind in _READERS:
+        return _READERS[shape.kind](shape, style)
+    raise style.values.refusal(f"JSON has no values of the type {shape}")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Decimal):
+        return str(value)
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=float)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise TypeError(f"{value!r} is not a number")
+    return value
+
+
+def _boolean(value: Any) -> bool:
+    return value if isinstance(value, bool) else _text(value).strip().lower() == "true"
+
+
+def _decimal_reader(shape: Shape, style: JsonStyle) -> Convert:
+    fit = style.values.decimal(shape)
+    return lambda v: fit(Decimal(_text(v).strip()))
+
+
+def _float_reader(shape: Shape, style: JsonStyle) -> Convert:
+    single = style.values.single
+    return lambda v: single(float(_number(v)))
+
+
+def _array_reader(shape: Shape, style: JsonStyle) -> Convert:
+    read, array = reader(shape.parts[0], style), style.values.array
+
+    def read_array(value: Any) -> Any:
+        return array([read(item) for item in _of(list, value)])
+
+    return read_array
+
+
+def _map_reader(shape: Shape, style: JsonStyle) -> Convert:
+    key, item = _reader(shape.parts[0], style), reader(shape.parts[1], style)
+    return lambda v: {key(k): item(i) for k, i in _of(dict, v).items()}
+
+
+def _multiset_reader(shape: Shape, style: JsonStyle) -> Convert:
+    key = _reader(shape.parts[0], style)
+    return lambda v: {key(k): int(_number(n)) for k, n in _of(dict, v).items()}
+
+
+def _of(kind: type, value: Any) -> Any:
+    if not isinstance(value, kind):
+        what = "object" if kind is dict else "array"
+        raise TypeError(f"{value!r} is not a JSON {what}")
+    return value
+
+
+def _field_readers(shape: Shape, style: JsonStyle) -> list[Convert]:
+    readers = [_reader(part, style) for part in shape.parts]
+    return list(map(_lenient, readers)) if style.ignore_errors else readers
+
+
+def _lenient(read: Convert) -> Convert:
+    def read_or_none(value: Any) -> Any:
+        try:
+            return read(value)
+        except UNREADABLE:
+            return None
+
+    return read_or_none
+
+
+def _row_reader(shape: Shape, style: JsonStyle) -> Convert:
+    names = shape.names
+    fields = list(zip(names, _field_readers(shape, style), strict=True))
+    row = style.values.row(names)
+
+    def read_row(value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise TypeError(f"{value!r} is not a JSON object")
+        get = value.get
+        return row([None if (v := get(name)) is None else read(v) for name, read in fields])
+
+    def read_whole_row(value: Any) -> Any:
+        for name in names:
+            if name not in _of(dict, value):
+                raise ValueError(f"Could not find field with name '{name}'")
+        return read_row(value)
+
+    return read_whole_row if style.fail_on_missing_field else read_row
+
+
+def _tuple_reader(shape: Shape, style: JsonStyle) -> Convert:
+    readers = list(map(or_none, _field_readers(shape, style)))
+
+    def read_tuple(value: Any) -> tuple[Any, ...]:
+        return tuple([read(v) for read, v in zip(readers, _of(list, value), strict=True)])
+
+    return read_tuple
+
+
+_READERS: dict[Kind, Callable[[Shape, JsonStyle], Convert]] = {
+    Kind.BOOLEAN: lambda shape, style: _boolean,
+    Kind.INTEGER: lambda shape, style: whole_number(shape.bits),
+    Kind.BIG_INTEGER: lambda shape, style: lambda v: int(_number(v)),
+    Kind.FLOAT: _float_reader,
+    Kind.DOUBLE: lambda shape, style: lambda v: float(_number(v)),
+    Kind.DECIMAL: _decimal_reader,
+    Kind.TEXT: lambda shape, style: _text,
+    Kind.BYTES: lambda shape, style: lambda v: base64.b64decode(_text(v)),
+    Kind.ARRAY: _array_reader,
+    Kind.MAP: _map_reader,
+    Kind.MULTISET: _multiset_reader,
+    Kind.ROW: _row_reader,
+    Kind.TUPLE: _tuple_reader,
+    Kind.ANY: lambda shape, style: lambda v: v,
+}
+
+
+# Writing.
+
+
+def writer(shape: Shape, style: JsonStyle) -> Callable[[Any], str]:
+    """A function from a value of the shape, or None, to its JSON."""
+    return _null_or(_writer(shape, style))
+
+
+def _null_or(write: Callable[[Any], str]) -> Callable[[Any], str]:
+    return lambda value: "null" if value is None else write(value)
+
+
+def _writer(shape: Shape, style: JsonStyle) -> Callable[[Any], str]:
+    if shape.kind in TEMPORAL:
+        write_time = style.write_time(shape)
+        return lambda v: f'"{write_time(v)}"'
+    if shape.kind in _WRITERS:
+        return _WRITERS[shape.kind](shape, style)
+    raise style.values.refusal(f"JSON has no values of the type {shape}")
+
+
+def _number_writer(text: Callable[[float], str]) -> Callable[[Any], str]:
+    # JSON has no numbers that are not finite; Flink writes their names.
+    return lambda v: text(v) if math.isfinite(v) else quoted(text(v))
+
+
+def _array_writer(shape: Shape, style: JsonStyle) -> Callable[[Any], str]:
+    element = writer(shape.parts[0], style)
+    return lambda v: f"[{','.join(map(element, v))}]"
+
+
+def _tuple_writer(shape: Shape, style: JsonStyle) -> Callable[[Any], str]:
+    writers = [writer(part, style) for part in shape.parts]
+    return lambda v: f"[{','.join([w(x) for w, x in zip(writers, v, strict=True)])}]"
+
+
+def _row_writer(shape: Shape, style: JsonStyle) -> Callable[[Any], str]:
+    writers = [_writer(part, style) for part in shape.parts]
+    fields = style.values.fields(shape.names)
+    heads = [f"{quoted(name)}:" for name in shape.names]
+    template = "{" + ",".join(head.replace("%", "%%") + "%s" for head in heads) + "}"
+
+    def write(row: Any) -> str:
+        pairs = zip(writers, fields(row), strict=False)
+        return template % tuple(["null" if v is None else w(v) for w, v in pairs])
+
+    def write_present(row: Any) -> str:
+        found = zip(heads, writers, fields(row), strict=False)
+        return "{" + ",".join([head + w(v) for head, w, v in found if v is not None]) + "}"
+
+    return write_present if style.skip_null_fields else write
+
+
+def _map_writer(shape: Shape, style: JsonStyle) -> Callable[[Any], str]:
+    item = writer(shape.parts[1], style)
+
+    def write(entries: dict[Any, Any]) -> str:
+        if None in entries:
+            entries = _without_null_key(entries, style)
+        return "{" + ",".join([f"{quoted(str(k))}:{item(x)}" for k, x in entries.items()]) + "}"
+
+    return write
+
+
+def _without_null_key(entries: dict[Any, Any], style: JsonStyle) -> dict[Any, Any]:
+    if style.null_keys == "FAIL":
+        raise HeadraceError(
+            "JSON format doesn't support to serialize map data with null keys. You can drop null "
+            "key entries or encode null in literals by specifying map-null-key.mode option."
+        )
+    kept = {k: v for k, v in entries.items() if k is not None}
+    return kept if style.null_keys == "DROP" else {**kept, style.null_key: entries[None]}
+
+
+def _multiset_writer(shape: Shape, style: JsonStyle) -> Callable[[Any], str]:
+    return lambda v: "{" + ",".join([f"{quoted(str(k))}:{n}" for k, n in v.items()]) + "}"
+
+
+_any_text = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+
+_WRITERS: dict[Kind, Callable[[Shape, JsonStyle], Callable[[Any], str]]] = {
+    Kind.BOOLEAN: lambda shape, style: lambda v: "true" if v else "false",
+    Kind.INTEGER: lambda shape, style: int.__repr__,
+    Kind.BIG_INTEGER: lambda shape, style: int.__repr__,
+    Kind.FLOAT: lambda shape, style: _number_writer(float_text),
+    Kind.DOUBLE: lambda shape, style: _number_writer(double_text),
+    Kind.DECIMAL: lambda shape, style: style.decimal_text,
+    Kind.TEXT: lambda shape, style: quoted,
+    Kind.BYTES: lambda shape, style: lambda v: f'"{base64.b64encode(bytes(v)).decode()}"',
+    Kind.DURATION: lambda shape, style: int.__repr__,
+    Kind.MONTHS: lambda shape, style: int.__repr__,
+    Kind.VARIANT: lambda shape, style: str,
+    Kind.ARRAY: _array_writer,
+    Kind.MAP: _map_writer,
+    Kind.MULTISET: _multiset_writer,
+    Kind.ROW: _row_writer,
+    Kind.TUPLE: _tuple_writer,
+    Kind.ANY: lambda shape, style: _any_text,
+    Kind.OPAQUE: lambda shape, style: lambda v: quoted(str(v)),
+}
