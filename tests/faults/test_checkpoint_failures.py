@@ -38,7 +38,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 def statuses(job: CountingJob) -> list[str]:
-    return [entry["status"] for entry in job.master.checkpoints.history]
+    return [entry.status for entry in job.master.checkpoints.history]
 
 
 def test_checkpoints_that_take_too_long_make_the_job_go_back(start: Start, tmp_path: Path) -> None:
@@ -64,8 +64,8 @@ def test_failures_that_are_tolerated_and_those_that_are_not(start: Start, tmp_pa
     (tmp_path / "unwritable").touch()
     job.wait_for(lambda: "FAILED" in statuses(job), "a failed checkpoint")
     job.wait_for_rows(1)
-    failed = [e for e in job.master.checkpoints.history if e["status"] == "FAILED"]
-    assert "cannot be written" in failed[-1]["failure_message"]
+    failed = [e for e in job.master.checkpoints.history if e.status == "FAILED"]
+    assert "cannot be written" in (failed[-1].failure_message or "")
     assert job.master.restarts == 0
 
     # An exception in snapshot_state fails the task, tolerance or not, as in Flink.
@@ -155,10 +155,10 @@ def fill(directory: Path, leave: int) -> Path:
 def failure_with(job: CountingJob, disk: Path, words: str) -> str:
     """Let checkpoints find ever a little more room, until one fails in the way that is wanted."""
     for leave in range(3 * PAGES_OF_A_CHECKPOINT):
-        seen = job.master.checkpoints.history[-1]["id"]
+        seen = job.master.checkpoints.history[-1].id
         filler = fill(disk, leave % PAGES_OF_A_CHECKPOINT)
         job.wait_for(
-            lambda n=seen: job.master.checkpoints.history[-1]["id"] > n + 1, "two checkpoints"
+            lambda n=seen: job.master.checkpoints.history[-1].id > n + 1, "two checkpoints"
         )
         filler.unlink()
         reasons = [e["failure_message"] for e in job.master.checkpoints.history if e["id"] > seen]

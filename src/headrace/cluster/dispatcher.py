@@ -16,12 +16,13 @@ import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from headrace.cluster import attachment, told_process
 from headrace.cluster.attachment import OtherProcess
+from headrace.cluster.bodies import AllocatedSlot, JobState, ProgramStatus
 from headrace.cluster.configured import LOCAL
 from headrace.cluster.empty_job import empty_parts
 from headrace.cluster.log_files import LocalLog
@@ -32,8 +33,9 @@ from headrace.common.rolling_log import DEFAULT_LIMIT, LogLimit, remove_log
 from headrace.coordination.access.control_client import JobSilentError, OnProgress, call, cancel
 from headrace.coordination.access.job_registry import JobEntry, JobRegistry
 from headrace.coordination.access.program_jobs import archived, program_environment
+from headrace.coordination.bodies.flink_json import from_json, to_json
+from headrace.coordination.bodies.jobs import PARTS, JobOverview, JobParts, Slot
 from headrace.coordination.slots.logs import log_files, slot_log_directory
-from headrace.coordination.views.job_overview import NO_TASKS
 
 __all__ = ["Dispatcher", "Submission", "outcome_of_program"]
 
@@ -41,7 +43,6 @@ _log = logging.getLogger(__name__)
 
 _TAIL = 4_000
 _STARTING = "INITIALIZING"
-_CODE = "exit-code"
 _ENDED_KEPT = 100
 _ANSWER_S = 3.0
 _ASKED_AT_ONCE = 16
@@ -91,7 +92,7 @@ class _Job:
     program: _Program
     submitted_ms: int
     cancelled: bool = False
-    ended: dict[str, Any] | None = None
+    ended: JobParts | None = None
 
 
 class Dispatcher:
@@ -179,10 +180,11 @@ class Dispatcher:
 
     def _add_ended(self, program: _Program) -> None:
         for path in program.directory.glob("ended*.json"):
-            ended = json.loads(path.read_text())
-            overview = ended["overview"]
-            job = _Job(overview["jid"], overview["name"], program, overview["start-time"])
-            self._jobs.setdefault(job.id, job).ended = ended
+            ended = archived(path)
+            if ended is not None:
+                overview = ended.overview
+                job = _Job(overview.jid, overview.name, program, overview.start_time)
+                self._jobs.setdefault(job.id, job).ended = ended
 
     def _start(self, program: _Program, submission: Submission, file: Path, *, again: bool) -> None:
         settings = {**self._defaults, **submission.settings}
@@ -235,10 +237,10 @@ class Dispatcher:
             return
         # The first one last: with its file the program counts as ended.
         for job in sorted(self._jobs_of(program), key=lambda job: job.id == program.id):
-            job.ended = self._ended(job) or self._without_a_word(job, code)
-            job.ended[_CODE] = code
-            _write(program.ended_file(job.id), job.ended)
-            _log.info("job %s is %s", job.id, job.ended["overview"]["state"])
+            ended = self._ended(job) or self._without_a_word(job, code)
+            job.ended = replace(ended, exit_code=code)
+            _write(program.ended_file(job.id), to_json(job.ended))
+            _log.info("job %s is %s", job.id, ended.overview.state)
         program.ended = True
         if not self._jobs_of(program):
             shutil.rmtree(program.directory, ignore_errors=True)
@@ -268,17 +270,15 @@ class Dispatcher:
     def _archive_file(self, job: _Job) -> Path:
         return self._archive / f"{job.id}.json"
 
-    def _without_a_word(self, job: _Job, code: int | None) -> dict[str, Any]:
+    def _without_a_word(self, job: _Job, code: int | None) -> JobParts:
         """What can be told of a program that ended without a job."""
         status = JobStatus.CANCELED if job.cancelled else JobStatus.FAILED
         overview = self._overview_of_process(job, status.name)
-        now = int(time.time() * 1000)
-        overview |= {"end-time": now, "duration": now - job.submitted_ms}
+        overview = replace(overview, end_time=job.submitted_ms + overview.duration)
         log = self.log_file(job.id)
         said = b"".join(log.read(max(log.size() - _TAIL, 0), _TAIL)).decode(errors="replace")
         how = "" if code is None else f" with code {code}"
-        text = f"the program ended{how} before its job did:\n{said}"
-        return empty_parts(overview, text, now)
+        return empty_parts(overview, f"the program ended{how} before its job did:\n{said}")
 
     def _forget_old(self) -> None:
         with self._lock:
@@ -307,14 +307,14 @@ class Dispatcher:
 
     # Looking.
 
-    def overview(self) -> list[dict[str, Any]]:
+    def overview(self) -> list[JobOverview]:
         """All jobs, the newest first."""
         self._discover()
         with self._lock:
             jobs = sorted(self._jobs.values(), key=lambda j: j.submitted_ms, reverse=True)
         # At once: one that does not answer holds up nobody else.
         with ThreadPoolExecutor(_ASKED_AT_ONCE) as asking:
-            return list(asking.map(lambda job: self._ask(job, "overview"), jobs))
+            return list(asking.map(self._overview, jobs))
 
     def all_ended(self) -> bool:
         """Whether programs were submitted and all of them have ended."""
@@ -323,20 +323,17 @@ class Dispatcher:
         return bool(programs) and all(program.ended for program in programs)
 
     def details(self, job_id: str, part: str) -> Any:
-        """A part of what can be told about a job; see `job_details`."""
+        """A part of what can be told about a job; see `JobParts`."""
         return self._ask(self._job(job_id), part)
 
-    def program(self, job_id: str) -> dict[str, Any]:
+    def program(self, job_id: str) -> ProgramStatus:
         """The program of a job: whether it has ended, and how, and all of its jobs in order."""
         program = self._job(job_id).program
         over = program.ended
         jobs = sorted(self._jobs_of(program), key=lambda job: job.submitted_ms)
         state = outcome_of_program([j.ended for j in jobs if j.ended]) if over else "RUNNING"
-        return {
-            "id": program.id,
-            "status": state,
-            "jobs": [{"id": j.id, "status": self._ask(j, "overview")["state"]} for j in jobs],
-        }
+        shown = (JobState(job.id, self._overview(job).state) for job in jobs)
+        return ProgramStatus(program.id, state, tuple(shown))
 
     def log_file(self, job_id: str) -> LocalLog:
         """What the program and the functions of a job wrote."""
@@ -351,59 +348,58 @@ class Dispatcher:
         """Refuse a job that there is not."""
         self._job(job_id)
 
-    def slots(self) -> list[dict[str, Any]]:
+    def slots(self) -> list[AllocatedSlot]:
         """The slots of all jobs."""
         with self._lock:
             running = [job for job in self._jobs.values() if job.ended is None]
         found = []
         for job in running:
             with contextlib.suppress(JobSilentError):
-                slots = self._ask(job, "slots")
-                about = {"jobId": job.id, "jobName": self._ask(job, "overview")["name"]}
-                found += [{**slot, **about} for slot in slots]
+                slots: tuple[Slot, ...] = self._ask(job, "slots")
+                name = self._overview(job).name
+                found += [AllocatedSlot(**vars(s), job_id=job.id, job_name=name) for s in slots]
         return found
+
+    def _overview(self, job: _Job) -> JobOverview:
+        overview: JobOverview = self._ask(job, "overview")
+        return overview
 
     def _ask(self, job: _Job, part: str) -> Any:
         entry = self._running_entry(job)
         if entry is not None:
             try:
-                return call(entry, "details", silence_s=_ANSWER_S, part=part)
+                answer = call(entry, "details", silence_s=_ANSWER_S, part=part)
+                return from_json(PARTS[part], answer)
             except JobSilentError:
                 if part != "overview":
                     raise
                 return self._overview_of_process(job, entry.state)
             except UnknownJobError:
                 pass
-        ended = self._ended(job)
-        if ended is not None and part in ended:
-            return ended[part]
-        state = ended["overview"]["state"] if ended else _STARTING
-        return empty_parts(self._overview_of_process(job, state))[part]
+        known = self._ended(job) or empty_parts(self._overview_of_process(job, _STARTING))
+        return getattr(known, part)
 
     def _running_entry(self, job: _Job) -> JobEntry | None:
         entry = self._registry.get(job.id) if job.ended is None else None
         return entry if entry is not None and entry.running else None
 
-    def _ended(self, job: _Job) -> dict[str, Any] | None:
+    def _ended(self, job: _Job) -> JobParts | None:
         """How a job ended; the process of its program may go on."""
         if job.ended is None:
             job.ended = archived(self._archive_file(job))
         return job.ended
 
-    def _overview_of_process(self, job: _Job, state: str) -> dict[str, Any]:
-        return {
-            "jid": job.id,
-            "name": job.name,
-            "state": state,
-            "start-time": job.submitted_ms,
-            "end-time": -1,
-            "duration": int(time.time() * 1000) - job.submitted_ms,
-            "last-modification": job.submitted_ms,
-            "tasks": NO_TASKS,
-            "pending-operators": 0,
-            "parallelism": 0,
-            "restarts": 0,
-        }
+    def _overview_of_process(self, job: _Job, state: str) -> JobOverview:
+        running_ms = int(time.time() * 1000) - job.submitted_ms
+        return JobOverview(
+            job.id,
+            job.name,
+            state,
+            job.submitted_ms,
+            -1,
+            running_ms,
+            last_modification=job.submitted_ms,
+        )
 
     # Acting.
 
@@ -427,7 +423,7 @@ class Dispatcher:
             job.cancelled = True
             process.kill()
             return None
-        state = ended["overview"]["state"] if ended else _STARTING
+        state = ended.overview.state if ended else _STARTING
         raise CheckpointError(f"job {job.id} is {state}")
 
     def _job(self, job_id: str) -> _Job:
@@ -450,14 +446,14 @@ class Dispatcher:
                 process.wait()
 
 
-def outcome_of_program(ended: list[dict[str, Any]]) -> str:
+def outcome_of_program(ended: list[JobParts]) -> str:
     """How a program ended, of which all jobs have: as its last job did.
 
     A program that goes on after a failed job has dealt with that, and it may fail by itself.
     """
-    last = max(ended, key=lambda job: job["overview"]["start-time"])
-    state: str = last["overview"]["state"]
-    failed = state == JobStatus.FINISHED.name and last.get(_CODE)
+    last = max(ended, key=lambda job: job.overview.start_time)
+    state = last.overview.state
+    failed = state == JobStatus.FINISHED.name and last.exit_code
     return JobStatus.FAILED.name if failed else state
 
 

@@ -8,6 +8,7 @@ import base64
 import os
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import cloudpickle
@@ -16,6 +17,8 @@ from headrace.cluster.configured import add_target, chosen_job_manager
 from headrace.cluster.rest_client import RestJobs
 from headrace.coordination.access.control_client import OnProgress, call, cancel, find_job
 from headrace.coordination.access.job_registry import JobEntry, JobRegistry
+from headrace.coordination.bodies.flink_json import from_json
+from headrace.coordination.bodies.jobs import Diagnosis, ListedJob
 
 __all__ = ["Jobs", "LocalJobs", "Progress", "add_job", "add_job_manager", "jobs_of"]
 
@@ -23,8 +26,8 @@ __all__ = ["Jobs", "LocalJobs", "Progress", "add_job", "add_job_manager", "jobs_
 class Jobs(Protocol):
     """What can be done with jobs. A job is an id, the beginning of one, or a name."""
 
-    def overview(self) -> list[dict[str, Any]]:
-        """All jobs, the newest first, each as in Flink's `/jobs/overview`."""
+    def overview(self) -> Sequence[ListedJob]:
+        """All jobs, the newest first."""
 
     def savepoint(self, job: str, directory: str | None, on_progress: OnProgress) -> str:
         """Take a savepoint; its path."""
@@ -41,15 +44,15 @@ class Jobs(Protocol):
     def query(self, job: str, name: str, key: Any) -> dict[str, Any]:
         """Read the state of a key, a literal: its `kind`, and as `text`."""
 
-    def diagnosis(self, job: str) -> dict[str, Any]:
+    def diagnosis(self, job: str) -> Diagnosis:
         """What limits a running job now."""
 
 
 class LocalJobs:
     """Jobs of this user on this host, through their control sockets."""
 
-    def overview(self) -> list[dict[str, Any]]:
-        return [_overview(entry) for entry in JobRegistry().entries()]
+    def overview(self) -> list[ListedJob]:
+        return [_listed(entry) for entry in JobRegistry().entries()]
 
     def savepoint(self, job: str, directory: str | None, on_progress: OnProgress) -> str:
         path: str = call(find_job(job), "savepoint", on_progress, directory=_absolute(directory))
@@ -75,9 +78,8 @@ class LocalJobs:
         answer: dict[str, Any] = call(find_job(job), "query", name=name, key=packed)
         return answer
 
-    def diagnosis(self, job: str) -> dict[str, Any]:
-        answer: dict[str, Any] = call(find_job(job), "details", part="diagnosis")
-        return answer
+    def diagnosis(self, job: str) -> Diagnosis:
+        return from_json(Diagnosis, call(find_job(job), "details", part="diagnosis"))
 
 
 def jobs_of(options: argparse.Namespace) -> Jobs:
@@ -154,16 +156,16 @@ def _absolute(directory: str | None) -> str | None:
     return os.path.abspath(directory)
 
 
-def _overview(entry: JobEntry) -> dict[str, Any]:
+def _listed(entry: JobEntry) -> ListedJob:
     ended = entry.ended_ms if entry.ended_ms is not None else -1
     until = ended if ended >= 0 else int(time.time() * 1000)
-    shown = {
-        "jid": entry.job_id,
-        "name": entry.name,
-        "state": entry.state,
-        "start-time": entry.started_ms,
-        "end-time": ended,
-        "duration": until - entry.started_ms,
-        "pid": entry.pid,
-    }
-    return shown | ({"error": entry.error} if entry.error else {})
+    return ListedJob(
+        entry.job_id,
+        entry.name,
+        entry.state,
+        entry.started_ms,
+        ended,
+        until - entry.started_ms,
+        pid=entry.pid,
+        error=entry.error or None,
+    )

@@ -16,8 +16,11 @@ from email.message import Message
 from pathlib import Path
 from typing import Any
 
+from headrace.cluster.bodies import OperationStatus
 from headrace.common.errors import ConfigurationError, HeadraceError, StateError, UnknownJobError
 from headrace.coordination.access.control_client import OnProgress
+from headrace.coordination.bodies.flink_json import from_json
+from headrace.coordination.bodies.jobs import Diagnosis, JobOverview
 
 __all__ = ["RestClient", "RestJobs", "packed"]
 
@@ -135,9 +138,8 @@ class RestJobs:
     def __init__(self, address: str) -> None:
         self._client = RestClient(address)
 
-    def overview(self) -> list[dict[str, Any]]:
-        jobs: list[dict[str, Any]] = self._client.request("GET", "/jobs/overview")["jobs"]
-        return jobs
+    def overview(self) -> list[JobOverview]:
+        return from_json(list[JobOverview], self._client.request("GET", "/jobs/overview")["jobs"])
 
     def savepoint(self, job: str, directory: str | None, on_progress: OnProgress) -> str:
         body = {"target-directory": directory, "cancel-job": False}
@@ -167,23 +169,22 @@ class RestJobs:
             raise StateError(str(error)) from None
         return {"kind": answer["kind"], "text": answer["value"]}
 
-    def diagnosis(self, job: str) -> dict[str, Any]:
-        answer: dict[str, Any] = self._client.request("GET", f"/jobs/{job}/diagnosis")
-        return answer
+    def diagnosis(self, job: str) -> Diagnosis:
+        return from_json(Diagnosis, self._client.request("GET", f"/jobs/{job}/diagnosis"))
 
     def _id(self, wanted: str) -> str:
         jobs = self.overview()
-        found = [j for j in jobs if j["jid"].startswith(wanted.lower()) and len(wanted) >= 4]
-        found += [j for j in jobs if j["name"] == wanted and j not in found]
-        running = [j for j in found if j["end-time"] < 0] or found
+        found = [j for j in jobs if j.jid.startswith(wanted.lower()) and len(wanted) >= 4]
+        found += [j for j in jobs if j.name == wanted and j not in found]
+        running = [j for j in found if j.end_time < 0] or found
         if len(running) != 1:
-            listed = ", ".join(f"{j['jid']} ({j['name']})" for j in running)
+            listed = ", ".join(f"{j.jid} ({j.name})" for j in running)
             text = f"{wanted!r} matches several jobs: {listed}" if running else f"no job {wanted!r}"
             raise UnknownJobError(f"{text} at {self._client.url}")
-        if running[0]["end-time"] >= 0:
-            raise UnknownJobError(f"job {running[0]['jid']} is {running[0]['state']}")
-        job_id: str = running[0]["jid"]
-        return job_id
+        (job,) = running
+        if job.end_time >= 0:
+            raise UnknownJobError(f"job {job.jid} is {job.state}")
+        return job.jid
 
     def _triggered(
         self, method: str, job: str, what: str, query: str, body: Any, on_progress: OnProgress
@@ -192,14 +193,14 @@ class RestJobs:
         asked = "savepoints" if what == "stop" else what
         while True:
             answer = self._client.request("GET", f"/jobs/{job}/{asked}/{trigger}")
-            if answer["status"]["id"] == "COMPLETED":
+            outcome = from_json(OperationStatus, answer).operation
+            if outcome is not None:
                 break
             on_progress({})
             time.sleep(_POLL_S)
-        outcome = answer["operation"] or {}
-        if "failure-cause" in outcome:
-            raise HeadraceError(outcome["failure-cause"]["stack-trace"])
-        return outcome.get("location")
+        if outcome.failure_cause is not None:
+            raise HeadraceError(outcome.failure_cause.stack_trace)
+        return outcome.location
 
 
 def packed(program: Path, more: list[Path]) -> tuple[str, bytes]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from headrace.cluster.bodies import JobState, ProgramStatus
 from headrace.cluster.configured import chosen_job_manager
 from headrace.cluster.dispatcher import outcome_of_program
 from headrace.cluster.errors import UsageError
@@ -22,6 +23,8 @@ from headrace.cluster.program_options import settings_of
 from headrace.cluster.rest_client import RestClient, packed
 from headrace.common import options as declared
 from headrace.common.errors import HeadraceError
+from headrace.coordination.access.program_jobs import archived
+from headrace.coordination.bodies.flink_json import from_json
 
 __all__ = ["end_of_application", "job_manager_of", "submit"]
 
@@ -34,6 +37,8 @@ _NOT_SENT: tuple[declared.Option[Any], ...] = (
 )
 """What travels in another way, or is the JobManager's to say."""
 _ENDED = ("FINISHED", "CANCELED", "FAILED")
+
+EndOfProgram = tuple[ProgramStatus, LocalLog]
 
 
 def job_manager_of(options: argparse.Namespace) -> str | None:
@@ -56,7 +61,7 @@ def job_manager_of(options: argparse.Namespace) -> str | None:
 def submit(
     options: argparse.Namespace,
     address: str,
-    ended: Callable[[str], dict[str, Any] | None] = lambda job: None,
+    ended: Callable[[str], EndOfProgram | None] = lambda job: None,
 ) -> int:
     """Upload the program and run it; wait for its end unless it is detached.
 
@@ -128,41 +133,42 @@ def _shipped(options: argparse.Namespace, settings: dict[str, str]) -> list[Path
     return more
 
 
-def end_of_application(directory: Path, job: str) -> dict[str, Any] | None:
-    """What a JobManager that ended with its job left behind about it."""
+def end_of_application(directory: Path, job: str) -> EndOfProgram | None:
+    """What a JobManager that ended with its job left behind about it: its end, and its log."""
     program = directory / "jobs" / job
     # That of the first job is the last to be written.
     if not (program / "ended.json").exists():
         return None
-    ended = [json.loads(path.read_text()) for path in program.glob("ended*.json")]
-    jobs = [{"id": e["overview"]["jid"], "status": e["overview"]["state"]} for e in ended]
+    ended = [parts for path in program.glob("ended*.json") if (parts := archived(path))]
+    jobs = tuple(JobState(e.overview.jid, e.overview.state) for e in ended)
     log = LocalLog("job.log", program / "job.log")
-    return {"status": outcome_of_program(ended), "jobs": jobs, "log": log}
+    return ProgramStatus(job, outcome_of_program(ended), jobs), log
 
 
-def _follow(client: RestClient, job: str, ended: Callable[[str], dict[str, Any] | None]) -> int:
+def _follow(client: RestClient, job: str, ended: Callable[[str], EndOfProgram | None]) -> int:
     """Show what a program writes until its last job has ended; an interrupt leaves it alone."""
     shown = 0
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     try:
         while True:
             try:
-                program = client.request("GET", f"/jobs/{job}/program")
+                answer = client.request("GET", f"/jobs/{job}/program")
+                program = from_json(ProgramStatus, answer)
                 shown, more = client.log(job, shown)
             except HeadraceError:
                 left = ended(job)
                 if left is None:
                     raise
-                log: LocalLog = left["log"]
-                program, more = left, b"".join(log.read(shown, log.size()))
+                program, log = left
+                more = b"".join(log.read(shown, log.size()))
             sys.stdout.write(decoder.decode(more))
             sys.stdout.flush()
-            if program["status"] in _ENDED:
+            if program.status in _ENDED:
                 break
             time.sleep(_POLL_S)
     except KeyboardInterrupt:
         print(f"job {job} continues; `headrace cancel -m ...` ends it", file=sys.stderr)
         return ExitCode.INTERRUPTED
-    for each in program["jobs"]:
-        print(f"job {each['id']} is {each['status']}", file=sys.stderr)
-    return ExitCode.OK if program["status"] == "FINISHED" else ExitCode.FAILED
+    for each in program.jobs:
+        print(f"job {each.id} is {each.status}", file=sys.stderr)
+    return ExitCode.OK if program.status == "FINISHED" else ExitCode.FAILED

@@ -13,6 +13,7 @@ from typing import Any
 
 from headrace.common.crash_points import crash_point
 from headrace.common.errors import CheckpointError, CheckpointFailureReason
+from headrace.coordination.bodies.checkpoints import Checkpoint
 from headrace.coordination.checkpoint_failures import ToleratedFailures
 from headrace.coordination.checkpoint_history import checkpoint_entry
 from headrace.coordination.checkpoint_schedule import CheckpointSchedule
@@ -156,7 +157,7 @@ class CheckpointCoordinator:
             settings.interval_ms, settings.min_pause_ms, settings.limit, clock
         )
         self._failures = ToleratedFailures(settings.tolerable_failures)
-        self.history: list[dict[str, Any]] = []
+        self.history: list[Checkpoint] = []
         self.totals = {"COMPLETED": 0, "FAILED": 0}
 
     # When.
@@ -479,7 +480,7 @@ class CheckpointCoordinator:
         self.totals[status] += 1
         del self.history[:-_HISTORY]
 
-    def entries(self) -> list[dict[str, Any]]:
+    def entries(self) -> list[Checkpoint]:
         """The last checkpoints, oldest first, with those that are under way."""
         now_ms = int(time.time() * 1000)
         with self._lock:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from starlette.applications import Starlette
 
@@ -15,27 +14,12 @@ from headrace.cluster.programs import Programs
 from headrace.cluster.rest.app import create_app
 from headrace.cluster.rest.endpoints import Cluster
 from headrace.cluster.rest.guard import GuardSettings
-from headrace.coordination.views.job_overview import NO_TASKS
+from headrace.coordination.bodies.flink_json import to_json
+from headrace.coordination.bodies.jobs import JobOverview
 from headrace.spark.executor_report import ExecutorReport
 
 ENDED = "0123456789abcdef" * 2
 LIMIT = 10_000
-
-
-def overview(job: str, state: str) -> dict[str, Any]:
-    return {
-        "jid": job,
-        "name": "ended",
-        "state": state,
-        "start-time": 1000,
-        "end-time": 2000,
-        "duration": 1000,
-        "last-modification": 2000,
-        "tasks": NO_TASKS,
-        "pending-operators": 0,
-        "parallelism": 1,
-        "restarts": 0,
-    }
 
 
 def rest_app(
@@ -56,8 +40,9 @@ def rest_app(
     }
     about = {"submission": submission, "file": "job.py", "submitted_ms": 1000}
     (job / "submission.json").write_text(json.dumps(about))
-    ended = empty_parts(overview(ENDED, "FAILED"), "it broke", 2000)
-    (job / "ended.json").write_text(json.dumps(ended))
+    overview = JobOverview(ENDED, "ended", "FAILED", 1000, 2000, 1000, last_modification=2000)
+    ended = empty_parts(overview, "it broke")
+    (job / "ended.json").write_text(json.dumps(to_json(ended)))
     (job / "job.log").write_text("what it said\n")
     (directory / "job-manager.log").write_text("started\n")
     programs = Programs(directory / "programs", LIMIT)

@@ -151,7 +151,7 @@ class Followed(Recorded):
 
     def request(self, method: str, path: str) -> dict[str, Any]:
         state = "FINISHED" if len(self.parts) == 1 else "RUNNING"
-        return {"status": state, "jobs": [{"id": "f" * 32, "status": state}]}
+        return {"id": "f" * 32, "status": state, "jobs": [{"id": "f" * 32, "status": state}]}
 
     def log(self, job: str, offset: int) -> tuple[int, bytes]:
         part = self.parts.pop(0)

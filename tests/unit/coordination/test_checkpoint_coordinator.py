@@ -169,7 +169,7 @@ def test_one_that_takes_too_long_is_given_up_and_counted(make: Any) -> None:
     checkpoints.answer(request, 610)
     assert checkpoints.completed == []
     assert not Path(request.directory).exists()
-    assert checkpoints.coordinator.history[-1]["status"] == "FAILED"
+    assert checkpoints.coordinator.history[-1].status == "FAILED"
 
 
 def test_metadata_that_cannot_be_written_fails_the_checkpoint(make: Any) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from headrace.cluster.exit_codes import ExitCode
 from headrace.cluster.jobs import Jobs, add_job_manager, jobs_of
 from headrace.common.errors import UnknownJobError
+from headrace.coordination.bodies.flink_json import to_json
+from headrace.coordination.bodies.jobs import ListedJob
 
 NAME = "list"
 USAGE = "[options]"
@@ -45,41 +47,40 @@ def run(options: argparse.Namespace) -> int:
     """Print the jobs."""
     known = jobs_of(options)
     jobs = known.overview()
-    ended = [job for job in jobs if job["state"] in _ENDED]
-    running = [job for job in jobs if job["state"] not in _ENDED]
+    ended = [job for job in jobs if job.state in _ENDED]
+    running = [job for job in jobs if job.state not in _ENDED]
     if options.running or options.scheduled:
-        shown = [j for j in running if (j["state"] in _WAITING) == options.scheduled]
+        shown = [j for j in running if (j.state in _WAITING) == options.scheduled]
     else:
         shown = running + (ended if options.all else ended[:_ENDED_SHOWN])
     if options.why:
         shown = [_explained(known, job) for job in shown]
     if options.json:
-        print(json.dumps({"jobs": shown}, indent=2))
+        print(json.dumps({"jobs": to_json(shown)}, indent=2))
     elif not shown:
         print("no jobs")
     else:
         print(f"{'job id':32}  {'state':10}  {'started':19}  {'running for':>11}  name")
         for job in shown:
             print(_line(job))
-            if "diagnosis" in job:
-                said = job["diagnosis"]
-                print(f"  {said['sentence']} {said['advice']}".rstrip())
+            if job.diagnosis is not None:
+                print(f"  {job.diagnosis.sentence} {job.diagnosis.advice}".rstrip())
     return ExitCode.OK
 
 
-def _explained(known: Jobs, job: dict[str, Any]) -> dict[str, Any]:
-    if job["state"] != "RUNNING":
+def _explained(known: Jobs, job: ListedJob) -> ListedJob:
+    if job.state != "RUNNING":
         return job
     with contextlib.suppress(UnknownJobError):
-        return {**job, "diagnosis": known.diagnosis(job["jid"])}
+        return replace(job, diagnosis=known.diagnosis(job.jid))
     return job
 
 
-def _line(job: dict[str, Any]) -> str:
-    started = datetime.fromtimestamp(job["start-time"] / 1000)
+def _line(job: ListedJob) -> str:
+    started = datetime.fromtimestamp(job.start_time / 1000)
     return (
-        f"{job['jid']:32}  {job['state']:10}  {started:%Y-%m-%d %H:%M:%S}  "
-        f"{_duration(job['duration']):>11}  {job['name']}"
+        f"{job.jid:32}  {job.state:10}  {started:%Y-%m-%d %H:%M:%S}  "
+        f"{_duration(job.duration):>11}  {job.name}"
     )
 
 

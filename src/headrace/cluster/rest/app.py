@@ -6,7 +6,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount
 
 from headrace.cluster.programs import UnknownProgramError
@@ -21,6 +21,7 @@ from headrace.cluster.rest import (
     task_managers,
     vertices,
 )
+from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.dashboard import dashboard_routes
 from headrace.cluster.rest.endpoints import Cluster, Endpoint
 from headrace.cluster.rest.guard import Guard, GuardSettings
@@ -63,14 +64,14 @@ def all_endpoints(cluster: Cluster) -> list[Endpoint]:
 async def _refused(request: Request, error: Exception) -> Response:
     code = 500
     if isinstance(error, HTTPException):
-        return JSONResponse({"errors": [str(error.detail)]}, error.status_code, error.headers)
+        return Answer({"errors": [str(error.detail)]}, error.status_code, error.headers)
     if isinstance(error, _UNKNOWN):
         code = 404
     elif isinstance(error, ConfigurationError):
         code = 400
     elif isinstance(error, HeadraceError):
         code = 409
-    return JSONResponse({"errors": [str(error)]}, code)
+    return Answer({"errors": [str(error)]}, code)
 
 
 def create_app(cluster: Cluster, guard: GuardSettings) -> Starlette:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
+from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.endpoints import Cluster, Endpoint
 from headrace.cluster.rest.reading import job_of
+from headrace.coordination.bodies.checkpoints import CheckpointDetails
 
 __all__ = ["endpoints"]
 
@@ -19,29 +19,31 @@ class _Checkpoints:
         self._jobs = cluster.dispatcher
 
     def all(self, request: Request) -> Response:
-        return JSONResponse(self._jobs.details(job_of(request), "checkpoints"))
+        return Answer(self._jobs.details(job_of(request), "checkpoints"))
 
     def config(self, request: Request) -> Response:
-        found = self._jobs.details(job_of(request), "checkpoint-config")
-        if not found:
+        found = self._jobs.details(job_of(request), "checkpoint_config")
+        if found is None:
             raise HTTPException(404, "the job takes no checkpoints")
-        return JSONResponse(found)
+        return Answer(found)
 
     def details(self, request: Request) -> Response:
-        return JSONResponse(self._one(request)["checkpoint"])
+        return Answer(self._one(request).checkpoint)
 
     def subtasks(self, request: Request) -> Response:
-        found = self._one(request)["vertices"].get(request.path_params["vertex"])
+        found = self._one(request).vertices.get(request.path_params["vertex"])
         if found is None:
             raise HTTPException(404, f"the job has no vertex {request.path_params['vertex']!r}")
-        return JSONResponse(found)
+        return Answer(found)
 
-    def _one(self, request: Request) -> Any:
+    def _one(self, request: Request) -> CheckpointDetails:
         number = request.path_params["checkpoint"]
-        found = self._jobs.details(job_of(request), "checkpoint-details").get(number)
-        if found is None:
+        known: dict[str, CheckpointDetails] = self._jobs.details(
+            job_of(request), "checkpoint_details"
+        )
+        if number not in known:
             raise HTTPException(404, f"nothing is known of checkpoint {number!r}")
-        return found
+        return known[number]
 
 
 def endpoints(cluster: Cluster) -> list[Endpoint]:

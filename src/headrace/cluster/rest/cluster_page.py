@@ -9,10 +9,11 @@ from pathlib import Path
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 import headrace
 from headrace.cluster.log_files import LocalLog
+from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.endpoints import JOB_MANAGER_LOG, TEXT, Cluster, Endpoint
 from headrace.cluster.rest.logs import PART, list_of_logs, part_of_log
 from headrace.cluster.rest.thread_infos import thread_infos
@@ -31,13 +32,13 @@ class _ClusterPage:
     def overview(self, request: Request) -> Response:
         counts = {"jobs-running": 0, **dict.fromkeys(_ENDED.values(), 0)}
         for job in self._cluster.dispatcher.overview():
-            counts[_ENDED.get(job["state"], "jobs-running")] += 1
+            counts[_ENDED.get(job.state, "jobs-running")] += 1
         managers = self._cluster.executors.all()
-        return JSONResponse(
+        return Answer(
             {
                 "taskmanagers": len(managers),
-                "slots-total": sum(m["slotsNumber"] for m in managers),
-                "slots-available": sum(m["freeSlots"] for m in managers),
+                "slots-total": sum(m.slots_number for m in managers),
+                "slots-available": sum(m.free_slots for m in managers),
                 **counts,
                 "flink-version": headrace.__version__,
                 "flink-commit": "headrace",
@@ -45,7 +46,7 @@ class _ClusterPage:
         )
 
     def config(self, request: Request) -> Response:
-        return JSONResponse(
+        return Answer(
             {
                 "refresh-interval": 3000,
                 "timezone-name": time.tzname[0],
@@ -65,10 +66,10 @@ class _ClusterPage:
 
     def settings(self, request: Request) -> Response:
         known = self._cluster.configuration
-        return JSONResponse([{"key": k, "value": v} for k, v in sorted(known.items())])
+        return Answer([{"key": k, "value": v} for k, v in sorted(known.items())])
 
     def environment(self, request: Request) -> Response:
-        return JSONResponse(
+        return Answer(
             {
                 "version": headrace.__version__,
                 "python": platform.python_version(),
@@ -97,11 +98,11 @@ class _ClusterPage:
         return [LocalLog(path.name, path) for path in found]
 
     def threads(self, request: Request) -> Response:
-        return JSONResponse({"threadInfos": thread_infos(thread_dump())})
+        return Answer({"threadInfos": thread_infos(thread_dump())})
 
     def shut_down(self, request: Request) -> Response:
         self._cluster.shut_down()
-        return JSONResponse({})
+        return Answer({})
 
 
 def endpoints(cluster: Cluster) -> list[Endpoint]:

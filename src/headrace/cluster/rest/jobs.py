@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
+from headrace.cluster.bodies import JobState, Stage
+from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.endpoints import ACCEPTED, TEXT, Cluster, Endpoint, Query
 from headrace.cluster.rest.logs import PART, part_of_log
 from headrace.cluster.rest.operations import Operations, failure_cause
 from headrace.cluster.rest.reading import body_of, flag_of, job_of, number_of, text_of
 from headrace.common.errors import JobExecutionError
+from headrace.coordination.bodies.jobs import Epochs, Exceptions, JobOverview
 from headrace.coordination.checkpoint_store import load_checkpoint
 
 __all__ = ["endpoints"]
@@ -42,47 +46,46 @@ class _Jobs:
         self._operations = operations
 
     def all(self, request: Request) -> Response:
-        found = [{"id": j["jid"], "status": j["state"]} for j in self._jobs.overview()]
-        return JSONResponse({"jobs": found})
+        return Answer({"jobs": [JobState(j.jid, j.state) for j in self._jobs.overview()]})
 
     def overview(self, request: Request) -> Response:
-        return JSONResponse({"jobs": self._jobs.overview()})
+        return Answer({"jobs": self._jobs.overview()})
 
     def part(self, name: str) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:
-            return JSONResponse(self._jobs.details(job_of(request), name))
+            return Answer(self._jobs.details(job_of(request), name))
 
         return answer
 
     def status(self, request: Request) -> Response:
-        return JSONResponse({"status": self._jobs.details(job_of(request), "overview")["state"]})
+        return Answer({"status": self._overview(request).state})
 
     def result(self, request: Request) -> Response:
         """How a job ended; that it goes on is an answer, too."""
-        job = self._jobs.details(job_of(request), "overview")
-        outcome = _OUTCOMES.get(job["state"])
+        job = self._overview(request)
+        outcome = _OUTCOMES.get(job.state)
         if outcome is None:
-            return JSONResponse({"status": {"id": "IN_PROGRESS"}})
+            return Answer({"status": Stage("IN_PROGRESS")})
         found = {
-            "id": job["jid"],
+            "id": job.jid,
             "application-status": outcome,
-            "net-runtime": job["duration"],
+            "net-runtime": job.duration,
             "accumulator-results": {},
         }
         if outcome == "FAILED":
-            failure = self._jobs.details(job_of(request), "exceptions")
-            found["failure-cause"] = failure_cause(JobExecutionError(failure["root-exception"]))
-        return JSONResponse({"status": {"id": "COMPLETED"}, "job-execution-result": found})
+            known: Exceptions = self._jobs.details(job_of(request), "exceptions")
+            found["failure-cause"] = failure_cause(JobExecutionError(known.root_exception or ""))
+        return Answer({"status": Stage("COMPLETED"), "job-execution-result": found})
 
     def epochs(self, request: Request) -> Response:
         limit = int(number_of(request, "limit", 120, least=1, most=1000))
         after = number_of(request, "after", 0)
-        found = self._jobs.details(job_of(request), "epochs")
-        epochs = [e for e in found.get("epochs", ()) if e["id"] > after][-limit:]
-        return JSONResponse({"target-ms": 0, "total": 0, **found, "epochs": epochs})
+        known: Epochs = self._jobs.details(job_of(request), "epochs")
+        wanted = [e for e in known.epochs if e.id > after][-limit:]
+        return Answer(replace(known, epochs=tuple(wanted)))
 
     def program(self, request: Request) -> Response:
-        return JSONResponse(self._jobs.program(job_of(request)))
+        return Answer(self._jobs.program(job_of(request)))
 
     def log(self, request: Request) -> Response:
         return part_of_log(request, self._jobs.log_file(job_of(request)))
@@ -92,7 +95,7 @@ class _Jobs:
         if mode != "cancel":
             raise HTTPException(400, f"mode must be cancel, not {mode!r}")
         self._jobs.perform(job_of(request), "cancel")
-        return JSONResponse({}, ACCEPTED)
+        return Answer({}, ACCEPTED)
 
     async def savepoint(self, request: Request) -> Response:
         body, job = await body_of(request), self._known(request)
@@ -131,11 +134,15 @@ class _Jobs:
         return self._started(lambda: load_checkpoint(path).discard(), {})
 
     def operation(self, request: Request) -> Response:
-        return JSONResponse(self._operations.status(request.path_params["trigger"]))
+        return Answer(self._operations.status(request.path_params["trigger"]))
 
     def _started(self, do: Callable[[], Any], body: dict[str, Any]) -> Response:
         trigger = self._operations.start(do, text_of(body, "triggerId"))
-        return JSONResponse({"request-id": trigger}, ACCEPTED)
+        return Answer({"request-id": trigger}, ACCEPTED)
+
+    def _overview(self, request: Request) -> JobOverview:
+        overview: JobOverview = self._jobs.details(job_of(request), "overview")
+        return overview
 
     def _known(self, request: Request) -> str:
         self._jobs.require(job_of(request))

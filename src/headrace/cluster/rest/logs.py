@@ -6,9 +6,10 @@ import itertools
 from collections.abc import Iterable
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from headrace.cluster.log_files import Log
+from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.endpoints import TEXT, Query
 from headrace.cluster.rest.reading import number_of
 
@@ -24,7 +25,7 @@ PART = (
 def list_of_logs(logs: Iterable[Log]) -> Response:
     """As Flink lists them."""
     found = [{"name": log.name, "size": log.size(), "mtime": log.mtime_ms} for log in logs]
-    return JSONResponse({"logs": found})
+    return Answer({"logs": found})
 
 
 def part_of_log(request: Request, log: Log) -> Response:

@@ -10,11 +10,14 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 
+from headrace.cluster.bodies import TaskManager
+from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.endpoints import TEXT, Cluster, Endpoint, Query
 from headrace.cluster.rest.reading import job_of, list_of
 from headrace.cluster.rest.vertices import subtask_at
+from headrace.coordination.bodies.metrics import JobMetrics, SubtaskMetrics
 from headrace.coordination.views.metric_names import aggregated, flat, selected, subtask_metrics
 from headrace.coordination.views.prometheus import CONTENT_TYPE, prometheus_text
 
@@ -28,21 +31,21 @@ class _Metrics:
         self._started = time.monotonic()
 
     def of_job(self, request: Request) -> Response:
-        values = flat(self._tree(job_of(request)).get("job", {}))
-        return JSONResponse(selected(values, list_of(request, "get")))
+        values = flat(self._tree(job_of(request)).job)
+        return Answer(selected(values, list_of(request, "get")))
 
     def of_jobs(self, request: Request) -> Response:
         wanted = list_of(request, "jobs")
-        trees = [t for t in self._trees() if wanted is None or t["id"] in wanted]
-        return self._aggregated(request, [flat(t["job"]) for t in trees])
+        trees = [t for t in self._trees() if wanted is None or t.id in wanted]
+        return self._aggregated(request, [flat(t.job) for t in trees])
 
     def of_vertex(self, request: Request) -> Response:
         values = {
-            f"{subtask['index']}.{name}": value
+            f"{subtask.index}.{name}": value
             for subtask in self._subtasks(request)
             for name, value in subtask_metrics(subtask).items()
         }
-        return JSONResponse(selected(values, list_of(request, "get")))
+        return Answer(selected(values, list_of(request, "get")))
 
     def of_subtasks(self, request: Request) -> Response:
         subtasks = self._subtasks(request)
@@ -51,10 +54,10 @@ class _Metrics:
 
     def of_subtask(self, request: Request) -> Response:
         values = subtask_metrics(subtask_at(self._subtasks(request), request))
-        return JSONResponse(selected(values, list_of(request, "get")))
+        return Answer(selected(values, list_of(request, "get")))
 
     def of_job_manager(self, request: Request) -> Response:
-        return JSONResponse(selected(self._own(), list_of(request, "get")))
+        return Answer(selected(self._own(), list_of(request, "get")))
 
     def of_task_managers(self, request: Request) -> Response:
         managers = self._cluster.executors.all()
@@ -64,7 +67,7 @@ class _Metrics:
         manager = self._cluster.executors.one(request.path_params["manager"])
         if manager is None:
             raise HTTPException(404, f"no task manager {request.path_params['manager']!r}")
-        return JSONResponse(selected(_manager_metrics(manager), list_of(request, "get")))
+        return Answer(selected(_manager_metrics(manager), list_of(request, "get")))
 
     def prometheus(self, request: Request) -> Response:
         text = prometheus_text(self._trees(), self._own())
@@ -72,33 +75,31 @@ class _Metrics:
 
     def _aggregated(self, request: Request, parts: list[dict[str, Any]]) -> Response:
         how = list_of(request, "agg")
-        return JSONResponse(aggregated(parts, list_of(request, "get"), how))
+        return Answer(aggregated(parts, list_of(request, "get"), how))
 
-    def _tree(self, job: str) -> dict[str, Any]:
-        tree: dict[str, Any] = self._jobs.details(job, "metrics")
+    def _tree(self, job: str) -> JobMetrics:
+        tree: JobMetrics = self._jobs.details(job, "metrics")
         return tree
 
-    def _trees(self) -> list[dict[str, Any]]:
-        running = [j["jid"] for j in self._jobs.overview() if j["end-time"] < 0]
-        return [tree for job in running if "job" in (tree := self._tree(job))]
+    def _trees(self) -> list[JobMetrics]:
+        return [self._tree(j.jid) for j in self._jobs.overview() if j.end_time < 0]
 
-    def _subtasks(self, request: Request) -> list[dict[str, Any]]:
+    def _subtasks(self, request: Request) -> tuple[SubtaskMetrics, ...]:
         vertex = request.path_params["vertex"]
-        found = self._tree(job_of(request)).get("vertices", {}).get(vertex)
+        found = self._tree(job_of(request)).vertices.get(vertex)
         if found is None:
             raise HTTPException(404, f"the job has no vertex {vertex!r}")
-        subtasks: list[dict[str, Any]] = found["subtasks"]
-        return subtasks
+        return found.subtasks
 
     def _own(self) -> dict[str, Any]:
         jobs = self._jobs.overview()
         managers = self._cluster.executors.all()
         usage = resource.getrusage(resource.RUSAGE_SELF)
         return {
-            "numRunningJobs": sum(j["state"] == "RUNNING" for j in jobs),
+            "numRunningJobs": sum(j.state == "RUNNING" for j in jobs),
             "numRegisteredTaskManagers": len(managers),
-            "taskSlotsTotal": sum(m["slotsNumber"] for m in managers),
-            "taskSlotsAvailable": sum(m["freeSlots"] for m in managers),
+            "taskSlotsTotal": sum(m.slots_number for m in managers),
+            "taskSlotsAvailable": sum(m.free_slots for m in managers),
             "Status.JVM.CPU.Time": int((usage.ru_utime + usage.ru_stime) * 1e9),
             "Status.JVM.CPU.Load": os.getloadavg()[0],
             "Status.JVM.Memory.Heap.Used": usage.ru_maxrss * 1024,
@@ -107,14 +108,14 @@ class _Metrics:
         }
 
 
-def _manager_metrics(manager: dict[str, Any]) -> dict[str, Any]:
+def _manager_metrics(manager: TaskManager) -> dict[str, Any]:
     return {
-        "Status.Shuffle.Netty.UsedMemory": manager["memoryUsed"],
-        "Status.JVM.Memory.Heap.Max": manager["maxMemory"],
-        "Status.JVM.Memory.Heap.Used": manager["memoryUsed"],
-        "taskSlotsTotal": manager["slotsNumber"],
-        "taskSlotsAvailable": manager["freeSlots"],
-        "activeTasks": manager["active-tasks"],
+        "Status.Shuffle.Netty.UsedMemory": manager.memory_used,
+        "Status.JVM.Memory.Heap.Max": manager.max_memory,
+        "Status.JVM.Memory.Heap.Used": manager.memory_used,
+        "taskSlotsTotal": manager.slots_number,
+        "taskSlotsAvailable": manager.free_slots,
+        "activeTasks": manager.active_tasks,
     }
 
 

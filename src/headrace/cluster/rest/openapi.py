@@ -7,9 +7,10 @@ import re
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 import headrace
+from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.endpoints import JSON, Endpoint
 
 __all__ = ["description_of", "endpoints"]
@@ -141,7 +142,7 @@ def endpoints(
     page = _page(document)
 
     def answer(request: Request) -> Response:
-        return JSONResponse(document)
+        return Answer(document)
 
     def show(request: Request) -> Response:
         policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}

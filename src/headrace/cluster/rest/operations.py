@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.cluster.bodies import FailureCause, OperationOutcome, OperationStatus, Stage
 from headrace.common.errors import HeadraceError
 
 __all__ = ["Operations", "UnknownOperationError", "failure_cause"]
@@ -52,31 +53,23 @@ class Operations:
         threading.Thread(target=run, daemon=True, name="headrace-operation").start()
         return trigger
 
-    def status(self, trigger: str) -> dict[str, Any]:
-        """Flink's answer to who asks: `status`, and `operation` once it is complete."""
+    def status(self, trigger: str) -> OperationStatus:
+        """How far an operation is."""
         operation = self._operations.get(trigger)
         if operation is None:
             raise UnknownOperationError(f"there is no operation {trigger!r}")
         if not operation.done:
-            return {"status": {"id": "IN_PROGRESS"}, "operation": None}
-        outcome: dict[str, Any] = {}
-        if operation.error is not None:
-            outcome["failure-cause"] = failure_cause(operation.error)
-        elif operation.result is not None:
-            outcome["location"] = operation.result
-        return {"status": {"id": "COMPLETED"}, "operation": outcome}
+            return OperationStatus()
+        error = operation.error
+        failed = failure_cause(error) if error is not None else None
+        return OperationStatus(Stage("COMPLETED"), OperationOutcome(operation.result, failed))
 
 
 class UnknownOperationError(HeadraceError):
     """Nobody started it, or too long ago."""
 
 
-def failure_cause(error: BaseException) -> dict[str, Any]:
-    """An error as Flink's clients read one; the Java form of it is left empty."""
+def failure_cause(error: BaseException) -> FailureCause:
+    """An error as Flink's clients read one."""
     name = type(error).__name__
-    return {
-        "class": name,
-        "stack-trace": f"{name}: {error}",
-        "serialized-throwable": "",
-        "timestamp": int(time.time() * 1000),
-    }
+    return FailureCause(name, f"{name}: {error}", int(time.time() * 1000))

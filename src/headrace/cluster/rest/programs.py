@@ -8,9 +8,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from headrace.cluster.dispatcher import Submission
+from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.endpoints import Cluster, Endpoint
 from headrace.cluster.rest.reading import body_of, flag_of, is_plain, text_of
 
@@ -38,7 +39,7 @@ class _Programs:
         self._jobs = cluster.dispatcher
 
     def all(self, request: Request) -> Response:
-        return JSONResponse({"files": [vars(p) for p in self._programs.all()]})
+        return Answer({"files": [vars(p) for p in self._programs.all()]})
 
     async def upload(self, request: Request) -> Response:
         async with request.form(max_files=1, max_fields=10) as form:
@@ -49,16 +50,16 @@ class _Programs:
             program = await run_in_threadpool(
                 self._programs.add, file.filename or "", lambda target: _copy(file, target)
             )
-        return JSONResponse({"filename": program.id, "status": "success"})
+        return Answer({"filename": program.id, "status": "success"})
 
     def delete(self, request: Request) -> Response:
         self._programs.delete(request.path_params["program"])
-        return JSONResponse({})
+        return Answer({})
 
     async def run(self, request: Request) -> Response:
         submission = _submission(request.path_params["program"], await body_of(request))
         job = await run_in_threadpool(self._jobs.submit, submission)
-        return JSONResponse({"jobid": job})
+        return Answer({"jobid": job})
 
 
 def _copy(file: UploadFile, target: Any) -> None:

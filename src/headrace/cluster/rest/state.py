@@ -7,9 +7,10 @@ import pickle
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from headrace.cluster.jobs import literal
+from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.endpoints import Cluster, Endpoint, Query
 from headrace.cluster.rest.reading import is_plain, job_of
 
@@ -38,7 +39,7 @@ class _States:
             name=request.path_params["name"],
             key=base64.b64encode(pickle.dumps(key)).decode(),
         )
-        return JSONResponse({"kind": answer["kind"], "value": answer["text"]})
+        return Answer({"kind": answer["kind"], "value": answer["text"]})
 
 
 def endpoints(cluster: Cluster) -> list[Endpoint]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
+from headrace.cluster.bodies import TaskManager, ThreadInfo
 from headrace.cluster.log_files import JoinedLogs, LocalLog, Log
+from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.endpoints import JOB_MANAGER_LOG, TEXT, Cluster, Endpoint
 from headrace.cluster.rest.logs import PART, list_of_logs, part_of_log
 from headrace.cluster.rest.thread_infos import thread_infos
 from headrace.common.errors import HeadraceError
-from headrace.runtime.slot.thread_dump import ThreadStack
+from headrace.coordination.bodies.flink_json import from_json
+from headrace.runtime.slot.messages import ThreadsDumped
 
 __all__ = ["endpoints"]
 
@@ -27,12 +30,11 @@ class _TaskManagers:
         self._cluster = cluster
 
     def all(self, request: Request) -> Response:
-        managers = self._cluster.executors.all()
-        shown = [{k: v for k, v in m.items() if k != "allocatedSlots"} for m in managers]
-        return JSONResponse({"taskmanagers": shown})
+        shown = [replace(m, allocated_slots=None) for m in self._cluster.executors.all()]
+        return Answer({"taskmanagers": shown})
 
     def one(self, request: Request) -> Response:
-        return JSONResponse(self._one(request))
+        return Answer(self._one(request))
 
     # Logs.
 
@@ -64,46 +66,47 @@ class _TaskManagers:
         logs = self._slot_logs(self._one(request))
         return part_of_log(request, JoinedLogs("stdout", logs))
 
-    def _own_logs(self, manager: dict[str, Any]) -> list[Log]:
+    def _own_logs(self, manager: TaskManager) -> list[Log]:
         """Where the driver is the executor, its log is that of the JobManager."""
-        if manager["id"] == _DRIVER:
+        if manager.id == _DRIVER:
             path = Path(self._cluster.directory) / JOB_MANAGER_LOG
             return [LocalLog(JOB_MANAGER_LOG, path)] if path.is_file() else []
-        return [*self._cluster.executors.own_logs(manager["id"])]
+        return [*self._cluster.executors.own_logs(manager.id)]
 
-    def _slot_logs(self, manager: dict[str, Any]) -> list[Log]:
+    def _slot_logs(self, manager: TaskManager) -> list[Log]:
         dispatcher = self._cluster.dispatcher
         return [
             log
-            for slot in manager["allocatedSlots"]
-            for log in dispatcher.slot_logs(slot["jobId"], slot["index"])
+            for slot in manager.allocated_slots or ()
+            for log in dispatcher.slot_logs(slot.job_id, slot.index)
         ]
 
     # Threads.
 
     def threads(self, request: Request) -> Response:
         """Those of the slots: they are the processes in which user code runs."""
-        slots = self._one(request)["allocatedSlots"]
-        found: list[dict[str, str]] = []
-        for job in sorted({slot["jobId"] for slot in slots}):
-            here = {slot["index"] for slot in slots if slot["jobId"] == job}
+        slots = self._one(request).allocated_slots or ()
+        found: list[ThreadInfo] = []
+        for job in sorted({slot.job_id for slot in slots}):
+            here = {slot.index for slot in slots if slot.job_id == job}
             found += self._threads_of(job, here)
-        return JSONResponse({"threadInfos": found})
+        return Answer({"threadInfos": found})
 
-    def _threads_of(self, job: str, slots: set[int]) -> list[dict[str, str]]:
+    def _threads_of(self, job: str, slots: set[int]) -> list[ThreadInfo]:
         try:
-            dumped = self._cluster.dispatcher.perform(job, "threads")
+            answer = self._cluster.dispatcher.perform(job, "threads")
         except HeadraceError:
             # It ended or restarts while we ask.
             return []
-        found: list[dict[str, str]] = []
-        for slot in (d for d in dumped if d["slot"] in slots):
-            doing = f", {slot['subtask']}" if slot["subtask"] else ""
-            threads = [ThreadStack(t["name"], t["text"]) for t in slot["threads"]]
-            found += thread_infos(threads, f"job {job[:8]}, slot {slot['slot']}{doing}: ")
+        found: list[ThreadInfo] = []
+        for dump in from_json(list[ThreadsDumped], answer):
+            if dump.slot in slots:
+                doing = f", {dump.subtask}" if dump.subtask else ""
+                where = f"job {job[:8]}, slot {dump.slot}{doing}: "
+                found += thread_infos(dump.threads, where)
         return found
 
-    def _one(self, request: Request) -> dict[str, Any]:
+    def _one(self, request: Request) -> TaskManager:
         name = request.path_params["manager"]
         found = self._cluster.executors.one(name)
         if found is None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from headrace.cluster.bodies import ThreadInfo
 from headrace.runtime.slot.thread_dump import ThreadStack
 
 __all__ = ["thread_infos"]
 
 
-def thread_infos(threads: Iterable[ThreadStack], where: str = "") -> list[dict[str, str]]:
+def thread_infos(threads: Iterable[ThreadStack], where: str = "") -> list[ThreadInfo]:
     """The threads of one process, whose names say where they are."""
-    return [
-        {"threadName": f"{where}{thread.name}", "stringifiedThreadInfo": thread.text}
-        for thread in threads
-    ]
+    return [ThreadInfo(f"{where}{thread.name}", thread.text) for thread in threads]

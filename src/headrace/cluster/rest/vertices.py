@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
+from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.endpoints import Cluster, Endpoint, Query
 from headrace.cluster.rest.reading import job_of, number_of
+from headrace.coordination.bodies.vertices import VertexDetails
 
 __all__ = ["endpoints", "subtask_at"]
+
+T = TypeVar("T")
 
 _KINDS = ("full", "on_cpu", "off_cpu")
 
@@ -24,26 +29,29 @@ class _Vertices:
 
     def part(self, name: str) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:
-            return JSONResponse(self._of_vertex(request, name))
+            return Answer(self._of_vertex(request, name))
 
         return answer
 
     def vertex(self, request: Request) -> Response:
-        return JSONResponse(self._placed(request))
+        return Answer(self._placed(request))
 
     def subtask(self, request: Request) -> Response:
-        return JSONResponse(subtask_at(self._placed(request)["subtasks"], request))
+        return Answer(subtask_at(self._placed(request).subtasks, request))
 
-    def _placed(self, request: Request) -> dict[str, Any]:
+    def _placed(self, request: Request) -> VertexDetails:
         """The vertex, with the task managers that have its subtasks: a job knows hosts only."""
-        vertex: dict[str, Any] = self._of_vertex(request, "vertices")
-        managers = self._executors.all()
-        owners = {f"{s['host']}:{s['pid']}": m["id"] for m in managers for s in m["allocatedSlots"]}
-        subtasks = [
-            {**s, "taskmanager-id": owners.get(s["endpoint"], s["taskmanager-id"])}
-            for s in vertex["subtasks"]
-        ]
-        return {**vertex, "subtasks": subtasks}
+        vertex: VertexDetails = self._of_vertex(request, "vertices")
+        owners = {
+            f"{slot.host}:{slot.pid}": manager.id
+            for manager in self._executors.all()
+            for slot in manager.allocated_slots or ()
+        }
+        subtasks = (
+            replace(s, taskmanager_id=owners.get(s.endpoint, s.taskmanager_id))
+            for s in vertex.subtasks
+        )
+        return replace(vertex, subtasks=tuple(subtasks))
 
     def flame_graph(self, request: Request) -> Response:
         kind = request.query_params.get("type", "full").lower()
@@ -58,7 +66,7 @@ class _Vertices:
             subtask=None if subtask < 0 else int(subtask),
             refresh=request.query_params.get("refresh") == "true",
         )
-        return JSONResponse(found)
+        return Answer(found)
 
     def records(self, request: Request) -> Response:
         found = self._jobs.perform(
@@ -69,7 +77,7 @@ class _Vertices:
             limit=int(number_of(request, "limit", 20, least=1, most=200)),
             wait=number_of(request, "wait", 2, most=10),
         )
-        return JSONResponse(found)
+        return Answer(found)
 
     def _of_vertex(self, request: Request, part: str) -> Any:
         vertex = request.path_params["vertex"]
@@ -79,7 +87,7 @@ class _Vertices:
         return found
 
 
-def subtask_at(subtasks: list[Any], request: Request) -> Any:
+def subtask_at(subtasks: Sequence[T], request: Request) -> T:
     """The subtask that the path means."""
     index: str = request.path_params["subtask"]
     if not (index.isascii() and index.isdecimal()) or int(index) >= len(subtasks):
@@ -97,7 +105,7 @@ def endpoints(cluster: Cluster) -> list[Endpoint]:
         Endpoint(f"{top}/backpressure", vertices.part("backpressure"), "Who waits for whom"),
         Endpoint(
             f"{top}/watermarks",
-            vertices.part("vertex-watermarks"),
+            vertices.part("vertex_watermarks"),
             "Watermarks of the subtasks",
             schema=many,
         ),

@@ -29,10 +29,11 @@ from headrace.common.job_status import JobStatus
 from headrace.common.scratch import ScratchDirectory
 from headrace.coordination.access.job_registry import JobEntry, JobRegistry, process_start
 from headrace.coordination.access.program_jobs import archive_file
+from headrace.coordination.bodies.flink_json import to_json
+from headrace.coordination.bodies.observations import FlameGraph, PeekedRecords
 from headrace.coordination.job.master import JobMaster
 from headrace.coordination.slots.observations import Observations
 from headrace.coordination.views.job_details import details_of, part_of
-from headrace.coordination.views.job_overview import overview_of
 from headrace.graph.ids import VertexId
 
 __all__ = ["JobControl", "operations", "publish"]
@@ -62,14 +63,14 @@ def _query(master: JobMaster, request: dict[str, Any]) -> dict[str, str]:
     return {"kind": state.kind, "content": content, "text": repr(state.value)}
 
 
-def _flame_graph(master: JobMaster, request: dict[str, Any]) -> dict[str, Any]:
+def _flame_graph(master: JobMaster, request: dict[str, Any]) -> FlameGraph:
     observations, vertex = _observed(master, request)
     return observations.flame_graph(
         vertex, str(request["type"]), request.get("subtask"), refresh=bool(request.get("refresh"))
     )
 
 
-def _records(master: JobMaster, request: dict[str, Any]) -> dict[str, Any]:
+def _records(master: JobMaster, request: dict[str, Any]) -> PeekedRecords:
     observations, vertex = _observed(master, request)
     limit, wait_s = int(request["limit"]), float(request["wait"])
     return observations.records(master.job_graph, vertex, request.get("operator"), limit, wait_s)
@@ -89,7 +90,6 @@ def _observations(master: JobMaster) -> Observations:
 
 
 operations: dict[str, Operation] = {
-    "describe": lambda master, _: overview_of(master),
     "details": lambda master, request: part_of(master, str(request["part"])),
     "savepoint": _savepoint,
     "stop": _stop,
@@ -176,11 +176,8 @@ class JobControl:
         """Leave behind what can be told about the job, where somebody wants it."""
         archive = archive_file(self._entry.job_id)
         if archive is not None:
-            details = details_of(self._master)
-            details["overview"] |= {"state": status.name}
-            details["job"] |= {"state": status.name}
             new = archive.with_suffix(".new")
-            new.write_text(json.dumps(details))
+            new.write_text(json.dumps(to_json(details_of(self._master, status))))
             new.replace(archive)
 
     def _accept(self) -> None:
@@ -202,7 +199,7 @@ class JobControl:
 
             try:
                 request = json.loads(stream.readline(_LONGEST_REQUEST))
-                tell({"result": self._answer(request, tell)})
+                tell({"result": to_json(self._answer(request, tell))})
             except Exception as error:
                 tell({"error": {"type": type(error).__name__, "message": str(error)}})
 

@@ -26,6 +26,8 @@ from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
 from headrace.coordination.access.job_registry import JobEntry, JobRegistry
+from headrace.coordination.bodies.flink_json import from_json
+from headrace.coordination.bodies.jobs import JobParts
 from headrace.coordination.checkpoint_store import checkpoints_in
 from headrace.runtime.storage import Storages
 
@@ -70,7 +72,7 @@ class EarlierRun:
     program: str | None = None
     checkpoints: str | None = None
     parallelism: int | None = None
-    ended: dict[str, Any] | None = None
+    ended: JobParts | None = None
 
 
 def next_job(storages: Storages) -> EarlierRun:
@@ -109,13 +111,12 @@ def archive_file(job_id: str) -> Path | None:
     return None if directory is None else Path(directory, f"{job_id}.json")
 
 
-def archived(path: Path) -> dict[str, Any] | None:
+def archived(path: Path) -> JobParts | None:
     """What the process of a job that has ended left; None if it has not."""
     try:
-        found: dict[str, Any] = json.loads(path.read_text())
+        return from_json(JobParts, json.loads(path.read_text()))
     except FileNotFoundError:
         return None
-    return found
 
 
 class EndedJob:
@@ -124,19 +125,17 @@ class EndedJob:
     As in Flink, accumulators are not among what is kept of it.
     """
 
-    def __init__(self, details: dict[str, Any]) -> None:
-        overview = details["overview"]
-        self.job_id = JobID(overview["jid"])
-        self._status = JobStatus[overview["state"]]
+    def __init__(self, details: JobParts) -> None:
+        overview = details.overview
+        self.job_id = JobID(overview.jid)
+        self._status = JobStatus[overview.state]
         self._result: Future[JobExecutionResult] = Future()
         if self._status is JobStatus.FINISHED:
-            self._result.set_result(JobExecutionResult(self.job_id, overview["duration"], {}))
+            self._result.set_result(JobExecutionResult(self.job_id, overview.duration, {}))
         else:
             kind = JobCancelledError if self._status is JobStatus.CANCELED else JobExecutionError
-            why = details["exceptions"]["root-exception"] or "the job was cancelled"
-            self._result.set_exception(
-                kind(why, job_id=str(self.job_id), job_name=overview["name"])
-            )
+            why = details.exceptions.root_exception or "the job was cancelled"
+            self._result.set_exception(kind(why, job_id=str(self.job_id), job_name=overview.name))
 
     def status(self) -> JobStatus:
         return self._status

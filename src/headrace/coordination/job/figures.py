@@ -12,11 +12,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from headrace.coordination.bodies.jobs import Epoch, Phase
 from headrace.graph.physical_graph import PhysicalGraph
 from headrace.runtime.batch import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.runtime.epoch import EpochPlan, EpochReport, SubtaskKey
 
-__all__ = ["EpochFigures", "EpochTimes", "JobFigures", "SubtaskRates", "known_watermark"]
+__all__ = ["EpochTimes", "JobFigures", "SubtaskRates", "known_watermark"]
 
 KEPT_EPOCHS = 300
 _WINDOW_S = 10.0
@@ -36,22 +37,6 @@ class EpochTimes:
     planned: float
     ran: float
     ended: float
-
-
-@dataclass(frozen=True)
-class EpochFigures:
-    """One epoch. The phases add up to its duration."""
-
-    epoch: int
-    attempt: int
-    started_ms: int
-    duration_ms: float
-    wait_ms: float
-    records: int
-    more: bool
-    checkpoint: int | None
-    watermark: int | None
-    phases: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
@@ -90,7 +75,7 @@ class JobFigures:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._epochs: deque[EpochFigures] = deque(maxlen=KEPT_EPOCHS)
+        self._epochs: deque[Epoch] = deque(maxlen=KEPT_EPOCHS)
         self._samples: dict[SubtaskKey, deque[SubtaskTotals]] = {}
         self._levels: tuple[tuple[SubtaskKey, ...], ...] = ()
         self._attempt = 0
@@ -143,7 +128,7 @@ class JobFigures:
         with self._lock:
             wait_ms = max(times.started - self._last_end, 0.0) * 1000
             self._epochs.append(
-                EpochFigures(
+                Epoch(
                     int(plan.epoch),
                     self._attempt,
                     int(time.time() * 1000 - duration_ms),
@@ -187,10 +172,10 @@ class JobFigures:
 
     # Asking.
 
-    def epochs(self, limit: int = KEPT_EPOCHS, after: int = 0) -> list[EpochFigures]:
+    def epochs(self, limit: int = KEPT_EPOCHS, after: int = 0) -> list[Epoch]:
         """The last epochs, the newest at the end."""
         with self._lock:
-            found = [e for e in self._epochs if e.epoch > after]
+            found = [e for e in self._epochs if e.id > after]
         return found[-limit:]
 
     def totals(self, key: SubtaskKey) -> SubtaskTotals:
@@ -239,12 +224,12 @@ def lowest_watermark(reports: Sequence[EpochReport]) -> int | None:
     return min(found, default=None)
 
 
-def _phases(times: EpochTimes, work: list[float]) -> tuple[tuple[str, float], ...]:
+def _phases(times: EpochTimes, work: list[float]) -> tuple[Phase, ...]:
     """What took the time. Spark's part is what its job took beyond the work in the slots."""
     run_ms = (times.ran - times.planned) * 1000
     return (
-        ("plan", (times.planned - times.started) * 1000),
-        ("spark", max(run_ms - sum(work), 0.0)),
-        *((f"level {number}", ms) for number, ms in enumerate(work)),
-        ("commit", (times.ended - times.ran) * 1000),
+        Phase("plan", (times.planned - times.started) * 1000),
+        Phase("spark", max(run_ms - sum(work), 0.0)),
+        *(Phase(f"level {number}", ms) for number, ms in enumerate(work)),
+        Phase("commit", (times.ended - times.ran) * 1000),
     )

@@ -26,6 +26,7 @@ from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
 from headrace.common.scratch import ScratchDirectory
+from headrace.coordination.bodies.checkpoints import RestoredCheckpoint
 from headrace.coordination.carrier import Carrier, SlotsWanted
 from headrace.coordination.checkpoint_coordinator import CheckpointCoordinator, SavepointOrder
 from headrace.coordination.checkpoint_store import CheckpointStore, CompletedCheckpoint
@@ -124,7 +125,7 @@ class JobMaster:
         self._rescaling: SavepointOrder | None = None
         self.last_epoch: EpochSummary | None = None
         self.figures = JobFigures()
-        self.restored: dict[str, Any] | None = None
+        self.restored: RestoredCheckpoint | None = None
 
     def _target_s(self) -> float:
         """No epoch should be much longer than the time between checkpoints."""
@@ -415,12 +416,9 @@ class JobMaster:
                 {v: s.enumerator for v, s in by_vertex.items()},
                 {v: s.splits for v, s in by_vertex.items()},
             )
-            self.restored = {
-                "id": restore.checkpoint,
-                "restore_timestamp": self._clock.now_ms(),
-                "is_savepoint": restore.savepoint,
-                "external_path": restore.directory,
-            }
+            self.restored = RestoredCheckpoint(
+                restore.checkpoint, self._clock.now_ms(), restore.savepoint, restore.directory
+            )
             _log.info("job %s continues from checkpoint %s", self._id, restore.checkpoint)
         settings = JobSettings(
             self._id.to_hex_string(),

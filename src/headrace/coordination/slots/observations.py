@@ -5,11 +5,17 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.common.errors import HeadraceError
+from headrace.coordination.bodies.observations import (
+    FlameGraph,
+    FlameNode,
+    PeekedOperator,
+    PeekedRecords,
+)
 from headrace.graph.ids import SlotId, VertexId
 from headrace.graph.job_graph import JobGraph
 from headrace.graph.physical_graph import PhysicalGraph
@@ -70,7 +76,7 @@ class Observations:
 
     def flame_graph(
         self, vertex: VertexId, kind: str, subtask: int | None, *, refresh: bool
-    ) -> dict[str, Any]:
+    ) -> FlameGraph:
         """The last one there is; a new one is taken meanwhile if there is none, or it is old."""
         now = time.monotonic()
         with self._changed:
@@ -86,11 +92,8 @@ class Observations:
             for slot in self._slots[vertex]:
                 self._send(slot, m.SampleStacks(request, vertex, _SECONDS))
         if known is None:
-            return {"endTimestamp": -1, "data": None}
-        return {
-            "endTimestamp": known.ended_ms,
-            "data": flame_graph(known.counts, kind, subtask),
-        }
+            return FlameGraph()
+        return FlameGraph(known.ended_ms, flame_graph(known.counts, kind, subtask))
 
     def stacks_sampled(self, answer: m.StacksSampled) -> None:
         """A slot has sampled."""
@@ -108,7 +111,7 @@ class Observations:
 
     # Threads.
 
-    def threads(self) -> list[dict[str, Any]]:
+    def threads(self) -> list[m.ThreadsDumped]:
         """What the threads of every slot do now; a slot that does not answer is left out."""
         slots = set().union(*self._slots.values())
         dumping = _Dumping(set(slots))
@@ -120,14 +123,7 @@ class Observations:
         with self._changed:
             self._changed.wait_for(lambda: not dumping.missing, _LONGEST_WAIT_S)
             del self._dumps[request]
-        return [
-            {
-                "slot": int(answer.slot),
-                "subtask": answer.subtask,
-                "threads": [{"name": t.name, "text": t.text} for t in answer.threads],
-            }
-            for answer in sorted(dumping.answers, key=lambda a: a.slot)
-        ]
+        return sorted(dumping.answers, key=lambda a: a.slot)
 
     def threads_dumped(self, answer: m.ThreadsDumped) -> None:
         """A slot has told what its threads do."""
@@ -142,7 +138,7 @@ class Observations:
 
     def records(
         self, job_graph: JobGraph, vertex: VertexId, operator: str | None, limit: int, wait_s: float
-    ) -> dict[str, Any]:
+    ) -> PeekedRecords:
         """The next records that leave an operator, by default the last one of its chain."""
         chain = job_graph.vertex(vertex).operators
         known = {o.operator_id: o for o in chain}
@@ -164,14 +160,8 @@ class Observations:
         for slot in self._slots[vertex]:
             self._send(slot, m.StopPeeking(request))
         records = peeking.records[: peeking.limit]
-        return {
-            "operator": {"id": wanted.operator_id, "name": wanted.name},
-            "complete": len(records) == peeking.limit,
-            "records": [
-                {"subtask": r.subtask, "value": r.value, "timestamp": r.timestamp, "key": r.key}
-                for r in records
-            ],
-        }
+        operator_shown = PeekedOperator(wanted.operator_id, wanted.name)
+        return PeekedRecords(operator_shown, len(records) == peeking.limit, tuple(records))
 
     def records_peeked(self, answer: m.RecordsPeeked) -> None:
         """A slot has seen records."""
@@ -184,21 +174,21 @@ class Observations:
 
 def flame_graph(
     counts: dict[tuple[int, bool, m.Stack], int], kind: str, subtask: int | None
-) -> dict[str, Any]:
+) -> FlameNode:
     """Stacks as a tree: each node has the samples in which it was active."""
-    root: dict[str, Any] = {"name": "root", "value": 0, "children": {}}
-    for (index, on_cpu, stack), count in counts.items():
-        if subtask not in (None, index) or (kind != "full" and on_cpu != (kind == "on_cpu")):
-            continue
-        node = root
-        node["value"] += count
-        for name in stack:
-            children: dict[str, Any] = node["children"]
-            node = children.setdefault(name, {"name": name, "value": 0, "children": {}})
-            node["value"] += count
-    return _listed([root])[0]
+    found = [
+        (stack, count)
+        for (index, on_cpu, stack), count in counts.items()
+        if subtask in (None, index) and (kind == "full" or on_cpu == (kind == "on_cpu"))
+    ]
+    return _node("root", found)
 
 
-def _listed(nodes: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    listed = [{**node, "children": _listed(node["children"].values())} for node in nodes]
-    return sorted(listed, key=lambda node: (-node["value"], node["name"]))
+def _node(name: str, stacks: Sequence[tuple[m.Stack, int]]) -> FlameNode:
+    called: dict[str, list[tuple[m.Stack, int]]] = {}
+    for stack, count in stacks:
+        if stack:
+            called.setdefault(stack[0], []).append((stack[1:], count))
+    children = [_node(callee, rest) for callee, rest in called.items()]
+    children.sort(key=lambda node: (-node.value, node.name))
+    return FlameNode(name, sum(count for _, count in stacks), tuple(children))

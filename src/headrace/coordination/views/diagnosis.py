@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+
+from headrace.coordination.bodies.jobs import Diagnosis, Finding, HeldWatermark
 
 __all__ = [
     "CheckpointPicture",
-    "Finding",
-    "HeldWatermark",
     "JobPicture",
     "LongEpoch",
     "SubtaskPicture",
@@ -59,17 +58,6 @@ class VertexPicture:
 
 
 @dataclass(frozen=True)
-class HeldWatermark:
-    """A source, and where known its split, that holds event time back."""
-
-    vertex: str
-    name: str
-    subtask: int
-    split: str | None
-    behind_ms: int | None
-
-
-@dataclass(frozen=True)
 class LongEpoch:
     """An epoch that has been running for long: for whom a slot works, and the line it is at."""
 
@@ -115,22 +103,10 @@ class JobPicture:
     long_epoch: LongEpoch | None = None
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing that is the matter: how bad it is, what it is, and what to do."""
-
-    status: str
-    code: str
-    sentence: str
-    advice: str
-    vertex: str | None = None
-    subtask: int | None = None
-
-
-def diagnose(job: JobPicture) -> dict[str, Any]:
-    """The most important finding, with the others below `findings`."""
+def diagnose(job: JobPicture) -> Diagnosis:
+    """The most important finding, with the others."""
     first, *others = findings_of(job)
-    return {**asdict(first), "findings": [asdict(f) for f in others]}
+    return Diagnosis(**vars(first), findings=tuple(others))
 
 
 def findings_of(job: JobPicture) -> list[Finding]:

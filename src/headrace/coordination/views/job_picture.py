@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import re
 import time
-from typing import Any
 
-from headrace.coordination.job.figures import EpochFigures
+from headrace.coordination.bodies.jobs import Diagnosis, Epoch
 from headrace.coordination.job.master import JobMaster
 from headrace.coordination.views.diagnosis import (
     CheckpointPicture,
-    HeldWatermark,
     JobPicture,
     LongEpoch,
     SubtaskPicture,
@@ -19,7 +17,7 @@ from headrace.coordination.views.diagnosis import (
     diagnose,
 )
 from headrace.coordination.views.vertex_details import report_of, subtasks_of
-from headrace.coordination.views.watermark_details import watermarks_of
+from headrace.coordination.views.watermark_details import held_back_by
 from headrace.graph.execution_graph import ExecutionSubtask
 from headrace.graph.job_graph import JobVertex
 
@@ -32,7 +30,7 @@ _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 
-def diagnosis_of(master: JobMaster) -> dict[str, Any]:
+def diagnosis_of(master: JobMaster) -> Diagnosis:
     """What limits a job now."""
     return diagnose(picture_of(master))
 
@@ -49,7 +47,7 @@ def picture_of(master: JobMaster) -> JobPicture:
         records_per_s=sum(s.records_in for v in vertices if v.source for s in v.subtasks),
         more=sum(e.more for e in epochs) > len(epochs) / 2,
         spark_share=_share_of(epochs, "spark"),
-        held=_held(watermarks_of(master)["held-back-by"]),
+        held=held_back_by(master),
         checkpoints=_checkpoints(master),
         recent_restarts=sum(f.timestamp_ms > recent for f in list(master.history.failures)),
         last_failure=failure.message if failure else "",
@@ -61,12 +59,12 @@ def _long_epoch(master: JobMaster) -> LongEpoch | None:
     seconds = master.figures.epoch_age_s
     if seconds < _LONG_S or master.attempt is None:
         return None
-    dumps = [d for d in master.attempt.observations.threads() if d["threads"]]
+    dumps = [d for d in master.attempt.observations.threads() if d.threads]
     # The slot that works; the others wait for it.
-    dump = next((d for d in dumps if d["subtask"]), dumps[0] if dumps else None)
+    dump = next((d for d in dumps if d.subtask), dumps[0] if dumps else None)
     if dump is None:
         return LongEpoch(seconds, None, "an unknown place: no slot answers")
-    return LongEpoch(seconds, dump["subtask"], place_of(dump["threads"][0]["text"]))
+    return LongEpoch(seconds, dump.subtask, place_of(dump.threads[0].text))
 
 
 def place_of(stack: str) -> str:
@@ -96,21 +94,15 @@ def _subtask(master: JobMaster, subtask: ExecutionSubtask) -> SubtaskPicture:
     )
 
 
-def _share_of(epochs: list[EpochFigures], phase: str) -> float:
-    whole = sum(e.duration_ms for e in epochs)
-    return sum(dict(e.phases)[phase] for e in epochs) / whole if whole else 0.0
-
-
-def _held(by: dict[str, Any] | None) -> HeldWatermark | None:
-    if by is None:
-        return None
-    return HeldWatermark(by["vertex"], by["name"], by["subtask"], by["split"], by["behind-ms"])
+def _share_of(epochs: list[Epoch], phase: str) -> float:
+    whole = sum(e.duration for e in epochs)
+    return sum(p.ms for e in epochs for p in e.phases if p.name == phase) / whole if whole else 0.0
 
 
 def _checkpoints(master: JobMaster) -> CheckpointPicture:
     failed: list[str] = []
     for entry in reversed(list(master.checkpoints.history)):
-        if entry["status"] != "FAILED":
+        if entry.status != "FAILED":
             break
-        failed.append(entry["failure_message"] or "")
+        failed.append(entry.failure_message or "")
     return CheckpointPicture(len(failed), failed[0] if failed else "")

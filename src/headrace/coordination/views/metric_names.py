@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from headrace.coordination.bodies.metrics import SubtaskMetrics
+
 __all__ = ["aggregated", "flat", "selected", "subtask_metrics"]
 
 _INVALID = str.maketrans({" ": "_", ".": "_", ":": "_", ",": "_"})
@@ -27,11 +29,11 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def subtask_metrics(subtask: Mapping[str, Any]) -> dict[str, Any]:
+def subtask_metrics(subtask: SubtaskMetrics) -> dict[str, Any]:
     """The metrics of a subtask: its own, and those of operators below their names."""
-    found = flat(subtask["task"])
-    for operator in subtask["operators"]:
-        found |= flat(operator["values"], f"{operator['name'].translate(_INVALID)}.")
+    found = flat(subtask.task)
+    for operator in subtask.operators:
+        found |= flat(operator.values, f"{operator.name.translate(_INVALID)}.")
     return found
 
 

@@ -1,7 +1,4 @@
-"""All metrics of a job, with Flink's names, as a tree of plain values.
-
-A histogram, a meter or a distribution is a dict of numbers; who shows it decides how.
-"""
+"""All metrics of a job, with Flink's names."""
 
 from __future__ import annotations
 
@@ -9,6 +6,12 @@ import time
 from typing import Any
 
 from headrace.common.job_status import JobStatus
+from headrace.coordination.bodies.metrics import (
+    JobMetrics,
+    OperatorMetrics,
+    SubtaskMetrics,
+    VertexMetrics,
+)
 from headrace.coordination.job.figures import SubtaskRates, known_watermark
 from headrace.coordination.job.master import JobMaster
 from headrace.coordination.views.vertex_details import report_of, subtasks_of
@@ -19,26 +22,25 @@ from headrace.runtime.epoch import EpochReport
 __all__ = ["metrics_of"]
 
 
-def metrics_of(master: JobMaster) -> dict[str, Any]:
+def metrics_of(master: JobMaster) -> JobMetrics:
     """The metrics of a job, its vertices, their subtasks and operators."""
-    return {
-        "id": master.job_id.to_hex_string(),
-        "name": master.job_graph.job_name,
-        "job": {**_job(master), **_latencies(master)},
-        "vertices": {
-            v.id: {
-                "name": v.name,
-                "subtasks": [_subtask(master, v, s) for s in subtasks_of(master, v)],
-            }
+    return JobMetrics(
+        master.job_id.to_hex_string(),
+        master.job_graph.job_name,
+        {**_job(master), **_latencies(master)},
+        {
+            v.id: VertexMetrics(
+                v.name, tuple(_subtask(master, v, s) for s in subtasks_of(master, v))
+            )
             for v in master.job_graph.vertices
         },
-    }
+    )
 
 
 def _job(master: JobMaster) -> dict[str, Any]:
     epochs = master.figures.epochs(limit=1)
     checkpoints = master.checkpoints
-    done = [c for c in list(checkpoints.history) if c["status"] == "COMPLETED"]
+    done = [c for c in list(checkpoints.history) if c.status == "COMPLETED"]
     last = done[-1] if done else None
     restored = master.restored
     since = master.history.since(JobStatus.RUNNING)
@@ -53,18 +55,18 @@ def _job(master: JobMaster) -> dict[str, Any]:
         "runningTime": now - since if running and since is not None else 0,
         "downtime": now - restarting if down and restarting is not None else 0,
         "restartingTime": now - restarting if down and restarting is not None else 0,
-        "lastCheckpointDuration": last["end_to_end_duration"] if last else -1,
-        "lastCheckpointSize": last["checkpointed_size"] if last else -1,
-        "lastCheckpointFullSize": last["state_size"] if last else -1,
-        "lastCheckpointExternalPath": last["external_path"] if last else "n/a",
-        "lastCompletedCheckpointId": last["id"] if last else -1,
-        "lastCheckpointRestoreTimestamp": restored["restore_timestamp"] if restored else -1,
+        "lastCheckpointDuration": last.end_to_end_duration if last else -1,
+        "lastCheckpointSize": last.checkpointed_size if last else -1,
+        "lastCheckpointFullSize": last.state_size if last else -1,
+        "lastCheckpointExternalPath": last.external_path if last else "n/a",
+        "lastCompletedCheckpointId": last.id if last else -1,
+        "lastCheckpointRestoreTimestamp": restored.restore_timestamp if restored else -1,
         "numberOfCompletedCheckpoints": checkpoints.totals["COMPLETED"],
         "numberOfFailedCheckpoints": checkpoints.totals["FAILED"],
         "numberOfInProgressCheckpoints": int(checkpoints.progress() is not None),
         "totalNumberOfCheckpoints": sum(checkpoints.totals.values()),
         "numberOfEpochs": master.figures.epochs_run,
-        "lastEpochDuration": epochs[-1].duration_ms if epochs else -1,
+        "lastEpochDuration": epochs[-1].duration if epochs else -1,
         "lastEpochRecords": epochs[-1].records if epochs else -1,
     }
 
@@ -80,33 +82,30 @@ def _latencies(master: JobMaster) -> dict[str, Any]:
     return found
 
 
-def _subtask(master: JobMaster, vertex: JobVertex, subtask: ExecutionSubtask) -> dict[str, Any]:
+def _subtask(master: JobMaster, vertex: JobVertex, subtask: ExecutionSubtask) -> SubtaskMetrics:
     report = report_of(master, subtask)
-    rates = master.figures.rates((vertex.id, int(subtask.index)))
     attempt = master.attempt
     hello = attempt.slot_of(vertex.id, int(subtask.index)) if attempt else None
-    return {
-        "index": int(subtask.index),
-        "attempt": subtask.attempt,
-        "host": hello.host if hello else "",
-        "task": _task(master, vertex, subtask, report, rates) if report else {},
-        "operators": [
+    host = hello.host if hello else ""
+    if report is None:
+        return SubtaskMetrics(int(subtask.index), subtask.attempt, host)
+    rates = master.figures.rates((vertex.id, int(subtask.index)))
+    operators = (
+        OperatorMetrics(
+            operator.operator_id,
+            operator.name,
             {
-                "id": operator.operator_id,
-                "name": operator.name,
-                "values": {
-                    "numRecordsIn": figures.records_in,
-                    "numRecordsOut": figures.records_out,
-                    "currentInputWatermark": figures.watermark,
-                    "currentOutputWatermark": figures.watermark,
-                    **report.metrics.get(operator.operator_id, {}),
-                },
-            }
-            for operator, figures in zip(vertex.operators, report.operators, strict=False)
-        ]
-        if report
-        else [],
-    }
+                "numRecordsIn": figures.records_in,
+                "numRecordsOut": figures.records_out,
+                "currentInputWatermark": figures.watermark,
+                "currentOutputWatermark": figures.watermark,
+                **report.metrics.get(operator.operator_id, {}),
+            },
+        )
+        for operator, figures in zip(vertex.operators, report.operators, strict=False)
+    )
+    task = _task(master, vertex, subtask, report, rates)
+    return SubtaskMetrics(int(subtask.index), subtask.attempt, host, task, tuple(operators))
 
 
 def _task(

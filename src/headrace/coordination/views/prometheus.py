@@ -7,6 +7,8 @@ import socket
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from headrace.coordination.bodies.metrics import JobMetrics, SubtaskMetrics
+
 __all__ = ["CONTENT_TYPE", "prometheus_text"]
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -62,14 +64,14 @@ class _Page:
         return "".join(blocks)
 
 
-def prometheus_text(jobs: Iterable[Mapping[str, Any]], cluster: Mapping[str, Any]) -> str:
-    """The metrics of jobs (see `metric_values`) and of the JobManager itself."""
+def prometheus_text(jobs: Iterable[JobMetrics], cluster: Mapping[str, Any]) -> str:
+    """The metrics of jobs and of the JobManager itself."""
     page, host = _Page(), socket.gethostname()
     for name, value in cluster.items():
         page.add("jobmanager", name, {"host": host}, value)
     for job in jobs:
-        of_job = {"job_id": job["id"], "job_name": job["name"]}
-        for name, value in job["job"].items():
+        of_job = {"job_id": job.id, "job_name": job.name}
+        for name, value in job.job.items():
             latency = _LATENCY.fullmatch(name)
             if latency is None:
                 page.add("jobmanager_job", name, {"host": host, **of_job}, value)
@@ -77,29 +79,29 @@ def prometheus_text(jobs: Iterable[Mapping[str, Any]], cluster: Mapping[str, Any
                 labels = {**of_job, **latency.groupdict()}
                 scope = "latency_source_id_operator_id_operator_subtask_index_latency"
                 page.add("taskmanager_job", scope, labels, value)
-        for vertex, about in job["vertices"].items():
-            for subtask in about["subtasks"]:
-                _add_subtask(page, of_job, vertex, about["name"], subtask)
+        for vertex, about in job.vertices.items():
+            for subtask in about.subtasks:
+                _add_subtask(page, of_job, vertex, about.name, subtask)
     return page.text()
 
 
 def _add_subtask(
-    page: _Page, of_job: Labels, vertex: str, name: str, subtask: Mapping[str, Any]
+    page: _Page, of_job: Labels, vertex: str, name: str, subtask: SubtaskMetrics
 ) -> None:
     labels = {
-        "host": subtask["host"],
-        "tm_id": subtask["host"],
+        "host": subtask.host,
+        "tm_id": subtask.host,
         **of_job,
         "task_id": vertex,
         "task_name": name,
-        "task_attempt_num": str(subtask["attempt"]),
-        "subtask_index": str(subtask["index"]),
+        "task_attempt_num": str(subtask.attempt),
+        "subtask_index": str(subtask.index),
     }
-    for metric, value in subtask["task"].items():
+    for metric, value in subtask.task.items():
         page.add("taskmanager_job_task", metric, labels, value)
-    for operator in subtask["operators"]:
-        more = {"operator_id": operator["id"], "operator_name": operator["name"]}
-        for metric, value in operator["values"].items():
+    for operator in subtask.operators:
+        more = {"operator_id": operator.id, "operator_name": operator.name}
+        for metric, value in operator.values.items():
             page.add("taskmanager_job_task_operator", metric, {**labels, **more}, value)
 
 

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
+from headrace.coordination.bodies.jobs import (
+    HeldWatermark,
+    SourceWatermark,
+    SplitWatermark,
+    VertexWatermark,
+    Watermarks,
+)
+from headrace.coordination.bodies.vertices import SubtaskWatermark
 from headrace.coordination.job.figures import known_watermark
 from headrace.coordination.job.master import JobMaster
 from headrace.coordination.views.vertex_details import report_of, subtasks_of
@@ -11,53 +19,43 @@ from headrace.graph.job_graph import JobVertex
 from headrace.runtime.batch import MAX_TIMESTAMP
 from headrace.runtime.epoch import EpochReport
 
-__all__ = ["vertex_watermarks", "watermarks_of"]
+__all__ = ["held_back_by", "vertex_watermarks", "watermarks_of"]
 
 
-def vertex_watermarks(master: JobMaster, vertex: JobVertex) -> list[dict[str, str]]:
+def vertex_watermarks(master: JobMaster, vertex: JobVertex) -> tuple[SubtaskWatermark, ...]:
     """As Flink's `/jobs/:id/vertices/:id/watermarks`."""
     found = [(s.index, report_of(master, s)) for s in subtasks_of(master, vertex)]
-    return [
-        {"id": f"{index}.currentInputWatermark", "value": str(report.watermark)}
+    return tuple(
+        SubtaskWatermark(f"{index}.currentInputWatermark", str(report.watermark))
         for index, report in found
         if report is not None
-    ]
+    )
 
 
-def watermarks_of(master: JobMaster) -> dict[str, Any]:
+def watermarks_of(master: JobMaster) -> Watermarks:
     """Watermarks of all subtasks and splits, and the one that the job waits for."""
-    vertices = [_vertex(master, v) for v in master.job_graph.vertices]
-    known = [v["watermark"] for v in vertices if v["watermark"] is not None]
-    return {
-        "watermark": min(known, default=None),
-        "held-back-by": _held_back_by(master),
-        "vertices": vertices,
-    }
+    vertices = tuple(_vertex(master, v) for v in master.job_graph.vertices)
+    return Watermarks(_lowest(vertices), held_back_by(master), vertices)
 
 
-def _vertex(master: JobMaster, vertex: JobVertex) -> dict[str, Any]:
-    subtasks = [_subtask(int(s.index), report_of(master, s)) for s in subtasks_of(master, vertex)]
-    known = [s["watermark"] for s in subtasks if s["watermark"] is not None]
-    return {
-        "id": vertex.id,
-        "name": vertex.name,
-        "watermark": min(known, default=None),
-        "subtasks": subtasks,
-    }
+def _vertex(master: JobMaster, vertex: JobVertex) -> VertexWatermark:
+    found = ((int(s.index), report_of(master, s)) for s in subtasks_of(master, vertex))
+    subtasks = tuple(_subtask(index, report) for index, report in found)
+    return VertexWatermark(vertex.id, vertex.name, _lowest(subtasks), subtasks)
 
 
-def _subtask(index: int, report: EpochReport | None) -> dict[str, Any]:
-    return {
-        "subtask": index,
-        "watermark": known_watermark(report.watermark) if report else None,
-        "splits": [
-            {"id": s.split, "watermark": known_watermark(s.watermark), "idle": s.idle}
-            for s in (report.splits if report else ())
-        ],
-    }
+def _subtask(index: int, report: EpochReport | None) -> SourceWatermark:
+    if report is None:
+        return SourceWatermark(index, None, ())
+    splits = (SplitWatermark(s.split, known_watermark(s.watermark), s.idle) for s in report.splits)
+    return SourceWatermark(index, known_watermark(report.watermark), tuple(splits))
 
 
-def _held_back_by(master: JobMaster) -> dict[str, Any] | None:
+def _lowest(known: Iterable[VertexWatermark | SourceWatermark]) -> int | None:
+    return min((k.watermark for k in known if k.watermark is not None), default=None)
+
+
+def held_back_by(master: JobMaster) -> HeldWatermark | None:
     """The split, or the source without splits of its own, that is furthest behind the others."""
     candidates: list[tuple[int, JobVertex, EpochReport, str | None]] = []
     for vertex in master.job_graph.vertices:
@@ -78,11 +76,11 @@ def _held_back_by(master: JobMaster) -> dict[str, Any] | None:
     watermark = known_watermark(lowest[0])
     if len(candidates) == 1 or lowest[0] == furthest:
         return None
-    return {
-        "vertex": lowest[1].id,
-        "name": lowest[1].name,
-        "subtask": lowest[2].subtask,
-        "split": lowest[3],
-        "watermark": watermark,
-        "behind-ms": None if watermark is None else furthest - watermark,
-    }
+    return HeldWatermark(
+        lowest[1].id,
+        lowest[1].name,
+        lowest[2].subtask,
+        lowest[3],
+        watermark,
+        None if watermark is None else furthest - watermark,
+    )

@@ -26,10 +26,10 @@ master = SimpleNamespace(
 )
 begun = threading.Event()
 
-def slow_details(master):
+def slow_details(master, status):
     begun.set()
     time.sleep(1)
-    return {"overview": {"state": "RUNNING"}, "job": {}}
+    return {"overview": {"state": status.name}}
 
 job_control.details_of = slow_details
 control = job_control.JobControl(master)

@@ -73,7 +73,7 @@ def test_old_jobs_are_forgotten_and_damaged_files_ignored(registry: JobRegistry)
 
 def test_a_job_that_does_not_answer_has_ended() -> None:
     with pytest.raises(UnknownJobError, match="has ended in the meantime"):
-        call(an_entry("gggg"), "describe")
+        call(an_entry("gggg"), "details")
 
 
 def test_the_directory_is_ours_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,12 +69,12 @@ def test_an_epoch_is_split_into_phases(figures: JobFigures, clock: Clock) -> Non
     clock.now += 0.5
     run(figures, clock, 1)
     (epoch,) = figures.epochs()
-    phases = dict(epoch.phases)
+    phases = {phase.name: phase.ms for phase in epoch.phases}
     assert list(phases) == ["plan", "spark", "level 0", "level 1", "commit"]
-    assert sum(phases.values()) == pytest.approx(epoch.duration_ms)
+    assert sum(phases.values()) == pytest.approx(epoch.duration)
     assert phases["spark"] == pytest.approx(200)
     assert (epoch.records, epoch.more, epoch.checkpoint, epoch.watermark) == (100, True, 3, 7)
-    assert epoch.wait_ms == pytest.approx(500)
+    assert epoch.wait_before == pytest.approx(500)
     assert figures.epochs_run == 1
 
 

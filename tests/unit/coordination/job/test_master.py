@@ -86,7 +86,7 @@ def test_a_job_goes_on_from_its_newest_checkpoint() -> None:
     # The checkpoint rode on the third epoch, with which six records had been read.
     assert job.printed == [*ALL[:8], *ALL[6:]]
     assert job.master.restored is not None
-    assert job.master.restored["id"] == 1
+    assert job.master.restored.id == 1
     job.master.result_future().result()
 
 
@@ -115,7 +115,7 @@ def test_the_checkpoint_before_is_used_where_the_newest_cannot_be_read() -> None
     job.master.result_future().result()
     assert job.printed[-1] == 55
     assert job.master.restored is not None
-    assert job.master.restored["id"] == before.checkpoint
+    assert job.master.restored.id == before.checkpoint
     assert "goes back to checkpoint" in (job.master.history.failures[-1].note or "")
 
 
@@ -197,7 +197,7 @@ def test_a_checkpoint_can_be_taken_between_two_steps() -> None:
     taken = job.master.checkpoint_now()
     job.finish()
     assert job.master.restored is not None
-    assert job.master.restored["id"] == taken.checkpoint
+    assert job.master.restored.id == taken.checkpoint
     assert job.printed == [*ALL[:8], *ALL[4:]]
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.coordination.bodies.jobs import HeldWatermark
 from headrace.coordination.views import diagnosis
 from headrace.coordination.views.diagnosis import (
     CheckpointPicture,
-    HeldWatermark,
     JobPicture,
     LongEpoch,
     SubtaskPicture,
@@ -39,21 +39,21 @@ def test_a_hot_key_is_named() -> None:
         (SubtaskPicture(0, 0.2), SubtaskPicture(1, 0.97, 0, 9, "'a'", 0.63)),
     )
     found = diagnose(job(SOURCE, hot))
-    assert found["code"] == "hot-key"
-    assert found["sentence"] == (
+    assert found.code == "hot-key"
+    assert found.sentence == (
         "Subtask 1 of \"count\" is busy 97 %; key 'a' has 63 % of its records."
     )
-    assert "two stages" in found["advice"]
-    assert (found["vertex"], found["subtask"], found["status"]) == ("count", 1, "warning")
+    assert "two stages" in found.advice
+    assert (found.vertex, found.subtask, found.status) == ("count", 1, "warning")
 
 
 def test_a_busy_subtask_is_told_from_a_busy_vertex() -> None:
     skewed = diagnose(job(SOURCE, vertex("count", 0.9, 0.1)))
-    assert skewed["code"] == "busy-subtask"
-    assert skewed["sentence"] == 'Subtask 0 of "count" is busy 90 %, the others 10 % on average.'
+    assert skewed.code == "busy-subtask"
+    assert skewed.sentence == 'Subtask 0 of "count" is busy 90 %, the others 10 % on average.'
     even = diagnose(job(SOURCE, vertex("count", 0.9, 0.8)))
-    assert even["code"] == "busy-vertex"
-    assert even["sentence"] == '"count" limits the job: its subtasks are busy 85 %.'
+    assert even.code == "busy-vertex"
+    assert even.sentence == '"count" limits the job: its subtasks are busy 85 %.'
 
 
 def test_who_waits_for_whom_is_said() -> None:
@@ -64,16 +64,16 @@ def test_who_waits_for_whom_is_said() -> None:
 
 def test_a_job_that_keeps_up_or_has_nothing_to_do_is_fine() -> None:
     keeps_up = diagnose(job(SOURCE, vertex("count", 0.6), more=False))
-    assert keeps_up["code"] == "source-limited"
-    assert keeps_up["status"] == "ok"
-    assert "1,000 records a second" in keeps_up["sentence"]
-    assert diagnose(job(SOURCE, more=False, records_per_s=0.0))["code"] == "idle"
+    assert keeps_up.code == "source-limited"
+    assert keeps_up.status == "ok"
+    assert "1,000 records a second" in keeps_up.sentence
+    assert diagnose(job(SOURCE, more=False, records_per_s=0.0)).code == "idle"
 
 
 def test_spark_may_be_what_takes_the_time() -> None:
     found = diagnose(job(SOURCE, vertex("count", 0.2), spark_share=0.7))
-    assert found["code"] == "overhead"
-    assert "70 %" in found["sentence"]
+    assert found.code == "overhead"
+    assert "70 %" in found.sentence
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,12 @@ def test_spark_may_be_what_takes_the_time() -> None:
     [(None, "has no watermark yet"), (90_000, "is 90 s behind"), (600_000, "is 10 min behind")],
 )
 def test_the_split_that_holds_event_time_back_is_named(behind_ms: int | None, says: str) -> None:
-    held = HeldWatermark("v", "orders", 1, "orders-3", behind_ms)
+    held = HeldWatermark("v", "orders", 1, "orders-3", None, behind_ms)
     found = diagnose(job(SOURCE, more=False, held=held))
-    assert found["code"] == "watermark-held"
-    assert f'split orders-3 of subtask 1 of "orders" {says}' in found["sentence"]
-    near = HeldWatermark("v", "orders", 1, "orders-3", 5_000)
-    assert diagnose(job(SOURCE, more=False, held=near))["code"] == "source-limited"
+    assert found.code == "watermark-held"
+    assert f'split orders-3 of subtask 1 of "orders" {says}' in found.sentence
+    near = HeldWatermark("v", "orders", 1, "orders-3", 0, 5_000)
+    assert diagnose(job(SOURCE, more=False, held=near)).code == "source-limited"
 
 
 def test_failing_checkpoints_and_restarts_come_first() -> None:
@@ -115,7 +115,7 @@ def test_failing_checkpoints_and_restarts_come_first() -> None:
 )
 def test_a_job_that_does_not_run(state: str, code: str, status: str) -> None:
     found = diagnose(job(SOURCE, state=state, last_failure="ValueError: x"))
-    assert (found["code"], found["status"]) == (code, status)
+    assert (found.code, found.status) == (code, status)
 
 
 def test_an_epoch_that_hangs_is_named_with_its_line() -> None:
@@ -125,7 +125,7 @@ def test_an_epoch_that_hangs_is_named_with_its_line() -> None:
     )
     hanging = LongEpoch(42.0, "Map [1]", place_of(stack))
     said = diagnose(job(SOURCE, more=False, records_per_s=0.0, long_epoch=hanging))
-    assert said["code"] == "long-epoch"
-    assert "42 s" in said["sentence"]
-    assert '"Map [1]" is at /home/me/job.py:12 (map)' in said["sentence"]
-    assert "idle" not in [f["code"] for f in said["findings"]]
+    assert said.code == "long-epoch"
+    assert "42 s" in said.sentence
+    assert '"Map [1]" is at /home/me/job.py:12 (map)' in said.sentence
+    assert "idle" not in [f.code for f in said.findings]

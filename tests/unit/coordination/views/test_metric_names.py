@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from headrace.coordination.bodies.metrics import (
+    JobMetrics,
+    OperatorMetrics,
+    SubtaskMetrics,
+    VertexMetrics,
+)
 from headrace.coordination.views.metric_names import aggregated, flat, selected, subtask_metrics
 from headrace.coordination.views.prometheus import prometheus_text
 
 HISTOGRAM = {"count": 2, "min": 1, "max": 3, "mean": 2.0, "stddev": 1.0, "p50": 2, "p99.9": 3}
 HISTOGRAM |= {"p75": 3, "p95": 3, "p98": 3, "p99": 3}
-SUBTASK: dict[str, Any] = {
-    "index": 1,
-    "attempt": 0,
-    "host": "h",
-    "task": {"numRecordsIn": 5, "isBackPressured": False},
-    "operators": [
-        {
-            "id": "abc",
-            "name": "Keyed Map, x",
-            "values": {
+SUBTASK = SubtaskMetrics(
+    1,
+    0,
+    "h",
+    {"numRecordsIn": 5, "isBackPressured": False},
+    (
+        OperatorMetrics(
+            "abc",
+            "Keyed Map, x",
+            {
                 "numRecordsIn": 5,
                 "mine.seen": 3,
                 "rate": {"count": 4, "rate": 0.5},
@@ -26,9 +30,9 @@ SUBTASK: dict[str, Any] = {
                 "sizes": {"count": 1, "sum": 2.0, "min": 2, "max": 2, "mean": 2.0},
                 "text": "x",
             },
-        }
-    ],
-}
+        ),
+    ),
+)
 
 
 def test_names_are_flat() -> None:
@@ -60,12 +64,12 @@ def test_values_are_aggregated() -> None:
 
 def test_prometheus_has_flinks_names_and_labels() -> None:
     latency = "latency.source_id.s1.operator_id.o1.operator_subtask_index.0.latency"
-    job = {
-        "id": "j",
-        "name": 'a "job"',
-        "job": {"numRestarts": 2, latency: HISTOGRAM, "lastCheckpointExternalPath": "n/a"},
-        "vertices": {"v": {"name": "Map", "subtasks": [SUBTASK]}},
-    }
+    job = JobMetrics(
+        "j",
+        'a "job"',
+        {"numRestarts": 2, latency: HISTOGRAM, "lastCheckpointExternalPath": "n/a"},
+        {"v": VertexMetrics("Map", (SUBTASK,))},
+    )
     lines = prometheus_text([job], {"numRunningJobs": 1}).splitlines()
     assert "# TYPE flink_taskmanager_job_task_operator_mine_seen gauge" in lines
     assert "# TYPE flink_taskmanager_job_task_operator_times summary" in lines

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from headrace.common import Configuration
+from headrace.coordination.bodies.metrics import JobMetrics
 from headrace.coordination.views import metric_reporters
 from headrace.coordination.views.metric_reporters import start_reporters
 
-TREE = {"id": "j", "name": "job", "job": {"numRestarts": 1}, "vertices": {}}
+TREE = JobMetrics("j", "job", {"numRestarts": 1})
 
 
 class Master:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from headrace.coordination.bodies.observations import FlameGraph, FlameNode
 from headrace.coordination.slots.observations import Observations, flame_graph
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.graph.ids import SlotId, VertexId
@@ -50,14 +51,14 @@ def test_a_thread_is_sampled_for_the_vertex_it_works_for() -> None:
 def test_stacks_become_a_tree() -> None:
     counts = {(0, True, ("a", "b")): 3, (0, False, ("a", "c")): 2, (1, True, ("a",)): 1}
     tree = flame_graph(counts, "full", None)
-    assert (tree["name"], tree["value"]) == ("root", 6)
-    (a,) = tree["children"]
-    assert (a["name"], a["value"]) == ("a", 6)
-    assert [(c["name"], c["value"]) for c in a["children"]] == [("b", 3), ("c", 2)]
-    assert flame_graph(counts, "on_cpu", None)["value"] == 4
-    assert flame_graph(counts, "off_cpu", None)["value"] == 2
-    assert flame_graph(counts, "full", 1)["value"] == 1
-    assert flame_graph({}, "full", None) == {"name": "root", "value": 0, "children": []}
+    assert (tree.name, tree.value) == ("root", 6)
+    (a,) = tree.children
+    assert (a.name, a.value) == ("a", 6)
+    assert [(c.name, c.value) for c in a.children] == [("b", 3), ("c", 2)]
+    assert flame_graph(counts, "on_cpu", None).value == 4
+    assert flame_graph(counts, "off_cpu", None).value == 2
+    assert flame_graph(counts, "full", 1).value == 1
+    assert flame_graph({}, "full", None) == FlameNode("root", 0, ())
 
 
 @pytest.fixture
@@ -113,10 +114,11 @@ def test_questions_go_to_the_slots_of_the_vertex() -> None:
     observations = Observations(physical, send)
     vertex = graph.vertices[-1]
     asked = observations.flame_graph(vertex.id, "full", None, refresh=False)
-    assert asked == {"endTimestamp": -1, "data": None}
+    assert asked == FlameGraph()
     answered = observations.flame_graph(vertex.id, "full", None, refresh=False)
-    assert answered["data"]["value"] == 5 * vertex.parallelism
+    assert answered.data is not None
+    assert answered.data.value == 5 * vertex.parallelism
     seen = observations.records(graph, vertex.id, None, vertex.parallelism, 60)
-    assert seen["complete"]
-    assert {r["subtask"] for r in seen["records"]} == set(range(vertex.parallelism))
-    assert seen["operator"]["name"] == vertex.operators[-1].name
+    assert seen.complete
+    assert {r.subtask for r in seen.records} == set(range(vertex.parallelism))
+    assert seen.operator.name == vertex.operators[-1].name
