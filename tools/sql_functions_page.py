@@ -50,6 +50,7 @@ SYNTAX = frozenset(
         "json_objectagg_absent_on_null",
         "json_objectagg_null_on_null",
         "lowercase",
+        "ml_predict",
         "over",
         "rangeto",
         "reinterpretcast",
@@ -124,8 +125,9 @@ def page() -> str:
     for module in MODULES:
         names = ", ".join(shown(f) for f in functions_of(module))
         lines += [f"## {TITLES[module]}", "", names + ".", ""]
-    lines += ["## What is not there", "", ABSENT, "", ", ".join(f"`{n}`" for n in missing()) + "."]
-    lines.append("")
+    absent = ", ".join(f"`{n}`" for n in missing())
+    if absent:
+        lines += ["## What is not there", "", ABSENT, "", f"{absent}.", ""]
     return "\n".join(lines)
 
 

@@ -15,6 +15,7 @@ from tests.doc_pages import ROOT, check_page
         "README.md",
         "docs/spark-tables.md",
         "docs/sql-lookups.md",
+        "docs/sql-models.md",
         "docs/sql.md",
         "docs/state-processor.md",
         "docs/tutorial.md",

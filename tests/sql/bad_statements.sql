@@ -504,9 +504,9 @@ CALL sys.compact('orders');
 CREATE MATERIALIZED TABLE x AS SELECT 1;
 -- at: MATERIALIZED
 -- says: CREATE MATERIALIZED is not supported yet
-CREATE MODEL m WITH ('provider' = 'openai');
--- at: MODEL
--- says: CREATE MODEL is not supported yet
+CREATE MODEL m INPUT (a INT) WITH ('provider' = 'openai');
+-- at: m
+-- says: Output column list can not be empty with non-empty input column list.
 ALTER TABLE sink SWAP WITH orders;
 -- at: SWAP
 -- says: this change of a table is not supported

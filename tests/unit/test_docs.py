@@ -23,6 +23,7 @@ RUN = {
     "docs/spark-tables.md",
     "docs/sql-gateway.md",
     "docs/sql-lookups.md",
+    "docs/sql-models.md",
     "docs/sql.md",
     "docs/state-evolution.md",
     "docs/state-processor.md",

@@ -134,6 +134,30 @@ LOOKUP_OUTPUT_MODE = declare(
     "table.exec.async-lookup.output-mode", choice("ORDERED", "ALLOW_UNORDERED"), "ORDERED",
     "Accepted: rows stay in their order in both modes.",
 )  # fmt: skip
+MODEL_CALLS = declare(
+    "table.exec.async-ml-predict.max-concurrent-operations", _POSITIVE, 10,
+    "How many calls of a model run at the same time.",
+)  # fmt: skip
+MODEL_TIMEOUT = declare(
+    "table.exec.async-ml-predict.timeout", DURATION, "3 min",
+    "How long a call of a model may take, including all attempts.",
+)  # fmt: skip
+MODEL_OUTPUT_MODE = declare(
+    "table.exec.async-ml-predict.output-mode", choice("ORDERED", "ALLOW_UNORDERED"), "ORDERED",
+    "Accepted: rows stay in their order in both modes.",
+)  # fmt: skip
+SEARCH_CALLS = declare(
+    "table.exec.async-vector-search.max-concurrent-operations", _POSITIVE, 10,
+    "How many vector searches run at the same time.",
+)  # fmt: skip
+SEARCH_TIMEOUT = declare(
+    "table.exec.async-vector-search.timeout", DURATION, "3 min",
+    "How long a vector search may take.",
+)  # fmt: skip
+SEARCH_OUTPUT_MODE = declare(
+    "table.exec.async-vector-search.output-mode", choice("ORDERED", "ALLOW_UNORDERED"), "ORDERED",
+    "Accepted: rows stay in their order in both modes.",
+)  # fmt: skip
 
 # -- Sinks
 
@@ -161,12 +185,6 @@ UPSERT_MATERIALIZE = declare(
 
 _WITHOUT_MEANING = {
     "rows of a lookup join stay in their order": "table.exec.async-lookup.key-ordered-enabled",
-    "there are no models or vectors": """
-        table.exec.async-ml-predict.max-concurrent-operations
-        table.exec.async-ml-predict.output-mode table.exec.async-ml-predict.timeout
-        table.exec.async-vector-search.max-concurrent-operations
-        table.exec.async-vector-search.output-mode table.exec.async-vector-search.timeout
-    """,
     "there are no asynchronous table functions": """
         table.exec.async-table.max-concurrent-operations table.exec.async-table.max-retries
         table.exec.async-table.retry-delay table.exec.async-table.retry-strategy

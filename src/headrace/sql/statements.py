@@ -113,8 +113,21 @@ class CreateFunction(Statement):
 
 
 @dataclass(frozen=True)
+class CreateModel(Statement):
+    """CREATE MODEL ... INPUT (...) OUTPUT (...) WITH (...)."""
+
+    path: Path
+    inputs: tuple[ColumnDefinition, ...] = ()
+    outputs: tuple[ColumnDefinition, ...] = ()
+    options: dict[str, str] = field(default_factory=dict)
+    comment: str | None = None
+    temporary: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
 class Drop(Statement):
-    """DROP TABLE, VIEW, DATABASE, CATALOG or FUNCTION."""
+    """DROP TABLE, VIEW, DATABASE, CATALOG, FUNCTION or MODEL."""
 
     kind: str
     path: Path
@@ -126,7 +139,7 @@ class Drop(Statement):
 
 @dataclass(frozen=True)
 class Alter(Statement):
-    """ALTER TABLE, VIEW, DATABASE, CATALOG or FUNCTION; `change` says what, `value` to what."""
+    """ALTER TABLE, VIEW, DATABASE, CATALOG, FUNCTION or MODEL: what changes, and to what."""
 
     kind: str
     path: Path
@@ -172,7 +185,7 @@ class Show(Statement):
 
 @dataclass(frozen=True)
 class Describe(Statement):
-    """DESCRIBE a table, catalog, database or function."""
+    """DESCRIBE a table, catalog, database, function or model."""
 
     kind: str
     path: Path

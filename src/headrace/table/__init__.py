@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from headrace.common.types import Row, RowKind
 from headrace.sql.lookups.python_source import LookupTableSource
+from headrace.sql.models.python_model import ModelFunctionContext, PredictFunction
 from headrace.table.changelog_mode import ChangelogMode
 from headrace.table.compiled_plan import CompiledPlan
 from headrace.table.data_view import DataView, ListView, MapView
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.explain_detail import ExplainDetail
 from headrace.table.expression import Expression
+from headrace.table.model import Model
 from headrace.table.model_descriptor import ModelDescriptor
 from headrace.table.module import Module, ModuleEntry
 from headrace.table.plan_reference import PlanReference
@@ -62,11 +64,14 @@ __all__ = [
     "ListView",
     "LookupTableSource",
     "MapView",
+    "Model",
     "ModelDescriptor",
+    "ModelFunctionContext",
     "Module",
     "ModuleEntry",
     "OverWindowedTable",
     "PlanReference",
+    "PredictFunction",
     "ResultKind",
     "Row",
     "RowKind",

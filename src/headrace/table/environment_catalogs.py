@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 
 from headrace.sql.functions.registry import builtin_registry
+from headrace.sql.session.models import check_model, create_model, drop_model
 from headrace.sql.session.session import Session
 from headrace.table.catalog import (
     Catalog,
     CatalogDescriptor,
-    CatalogModel,
-    ObjectPath,
 )
 from headrace.table.model_descriptor import ModelDescriptor
 from headrace.table.module import Module, ModuleEntry
@@ -108,55 +107,51 @@ class CatalogEnvironment:
         """Names of users' functions."""
         return self._session.catalogs.user_functions()
 
-    # Models: they are kept, but there is no function that runs one.
+    # Models.
 
     def create_model(
         self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool = False
     ) -> bool:
         """Make a model known; False if there was one already."""
-        catalog, path = self._model_path(model_path)
-        if ignore_if_exists and catalog.model_exists(path):
-            return False
-        catalog.create_model(path, CatalogModel(model_descriptor._entry()), ignore_if_exists)
-        return True
+        return self._create_model(model_path, model_descriptor, ignore_if_exists, False)
 
     def create_temporary_model(
         self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool = False
     ) -> None:
         """Make a model known until the session ends."""
-        full = self._session.catalogs.full_path(path_of(model_path))
-        held = self._session.catalogs.temporary_models
-        if not (ignore_if_exists and full in held):
-            held[full] = model_descriptor._entry()
+        self._create_model(model_path, model_descriptor, ignore_if_exists, True)
+
+    def _create_model(
+        self, path: str, descriptor: ModelDescriptor, ignore_if_exists: bool, temporary: bool
+    ) -> bool:
+        entry = descriptor.entry()
+        check_model(entry)
+        return create_model(
+            self._session.catalogs,
+            path_of(path),
+            entry,
+            temporary=temporary,
+            if_not_exists=ignore_if_exists,
+        )
 
     def drop_model(self, model_path: str, ignore_if_not_exists: bool = True) -> bool:
         """Forget a model; False if there was none."""
-        catalog, path = self._model_path(model_path)
-        there = catalog.model_exists(path)
-        catalog.drop_model(path, ignore_if_not_exists)
-        return there
+        path = path_of(model_path)
+        return drop_model(self._session.catalogs, path, if_exists=ignore_if_not_exists)
 
     def drop_temporary_model(self, model_path: str) -> bool:
         """Forget a temporary model; False if there was none."""
-        full = self._session.catalogs.full_path(path_of(model_path))
-        return self._session.catalogs.temporary_models.pop(full, None) is not None
+        path = path_of(model_path)
+        return drop_model(self._session.catalogs, path, temporary=True, if_exists=True)
 
     def list_models(self) -> list[str]:
         """Models of the current database."""
-        catalogs = self._session.catalogs
-        store = catalogs.catalog(catalogs.current_catalog)
-        kept = store.list_models(catalogs.current_database)
-        return sorted({*kept, *self.list_temporary_models()})
+        return self._session.catalogs.list_models()
 
     def list_temporary_models(self) -> list[str]:
         """Temporary models of the current database."""
         catalogs = self._session.catalogs
-        here = (catalogs.current_catalog, catalogs.current_database)
-        return sorted(p[2] for p in catalogs.temporary_models if p[:2] == here)
-
-    def _model_path(self, path: str) -> tuple[Catalog, ObjectPath]:
-        catalog, database, name = self._session.catalogs.full_path(path_of(path))
-        return Catalog(self._session.catalogs.catalog(catalog)), ObjectPath(database, name)
+        return sorted(p[2] for p in catalogs.temporary_models if p[:2] == catalogs.namespace)
 
     # Modules.
 

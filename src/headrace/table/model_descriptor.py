@@ -11,7 +11,15 @@ __all__ = ["ModelDescriptor"]
 
 
 class ModelDescriptor:
-    """A provider, columns in and out, options and a comment."""
+    """A provider, columns in and out, options and a comment.
+
+    The provider is a name, or a Python object with a method `predict`, or its class.
+
+    Example:
+        >>> ModelDescriptor.for_provider(Lengths).input_schema(texts).output_schema(
+        ...     lengths
+        ... ).build()
+    """
 
     def __init__(
         self,
@@ -19,14 +27,16 @@ class ModelDescriptor:
         outputs: Schema | None,
         options: dict[str, str],
         comment: str | None,
+        object: Any = None,
     ) -> None:
         self._inputs = inputs
         self._outputs = outputs
+        self._object = object
         self._options = options
         self._comment = comment
 
     @staticmethod
-    def for_provider(provider: str) -> ModelDescriptor.Builder:
+    def for_provider(provider: Any) -> ModelDescriptor.Builder:
         """Begin with a provider."""
         return ModelDescriptor.Builder(provider)
 
@@ -46,8 +56,15 @@ class ModelDescriptor:
         """What the user wrote."""
         return self._comment
 
-    def _entry(self) -> ModelEntry:
-        return ModelEntry(self._inputs, self._outputs, dict(self._options), self._comment)
+    def entry(self) -> ModelEntry:
+        """The model for a catalog."""
+        return ModelEntry(
+            () if self._inputs is None else self._inputs.columns,
+            () if self._outputs is None else self._outputs.columns,
+            dict(self._options),
+            self._comment,
+            self._object,
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ModelDescriptor) and str(self) == str(other)
@@ -63,10 +80,12 @@ class ModelDescriptor:
     class Builder:
         """Collects the parts of a model."""
 
-        def __init__(self, provider: str) -> None:
+        def __init__(self, provider: Any) -> None:
             self._inputs: Schema | None = None
             self._outputs: Schema | None = None
-            self._options = {"provider": provider}
+            named = isinstance(provider, str)
+            self._object = None if named else provider
+            self._options = {"provider": provider if named else "python"}
             self._comment: str | None = None
 
         def input_schema(self, input_schema: Schema) -> ModelDescriptor.Builder:
@@ -93,4 +112,6 @@ class ModelDescriptor:
         def build(self) -> ModelDescriptor:
             """The model."""
             options = dict(self._options)
-            return ModelDescriptor(self._inputs, self._outputs, options, self._comment)
+            return ModelDescriptor(
+                self._inputs, self._outputs, options, self._comment, self._object
+            )

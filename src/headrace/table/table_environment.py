@@ -20,6 +20,7 @@ from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
 from headrace.sql.session.config import SessionConfig
 from headrace.sql.session.explain import explain_statement
+from headrace.sql.session.models import check_model, model_context
 from headrace.sql.session.session import Session
 from headrace.sql.session.statement_executor import StatementExecutor
 from headrace.sql.session.user_functions import drop_function, register_function
@@ -32,6 +33,8 @@ from headrace.table.environment_catalogs import CatalogEnvironment, path_of
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.explain_detail import detail_names
 from headrace.table.expression import Expression
+from headrace.table.model import Model
+from headrace.table.model_descriptor import ModelDescriptor
 from headrace.table.plan_reference import PlanReference
 from headrace.table.schema import Schema
 from headrace.table.statement_set import StatementSet
@@ -119,6 +122,20 @@ class TableEnvironment(CatalogEnvironment):
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
         """The table of a descriptor."""
         return self.from_path(self._path_of(descriptor)[0])
+
+    def from_model(self, path_or_descriptor: str | ModelDescriptor) -> Model:
+        """The model of a name, or of a descriptor."""
+        context = self._session.binding()
+        if isinstance(path_or_descriptor, ModelDescriptor):
+            entry = path_or_descriptor.entry()
+            check_model(entry)
+            return Model(model_context(("*anonymous_model*",), entry, self._session.zone))
+        path = path_of(path_or_descriptor)
+        found = context.find_model(path)
+        if found is None:
+            hint = suggestion(path[-1], context.model_names())
+            raise SqlError(f"Model `{path_or_descriptor}` was not found.{hint}")
+        return Model(found)
 
     def from_elements(
         self, elements: Iterable[Any], schema: Any = None, verify_schema: bool = True

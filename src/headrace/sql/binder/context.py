@@ -15,6 +15,7 @@ from headrace.sql.plan.nodes import Node
 
 if TYPE_CHECKING:
     from headrace.sql.binder.scope import Scope
+    from headrace.sql.models.provider import ModelContext
 
 
 def _no_table(path: tuple[str, ...], options: dict[str, str]) -> Node | None:
@@ -34,6 +35,7 @@ class BindingContext:
         find_table: The plan of a table or view, by its path and the options of a hint; None if
             there is none.
         find_function: A user's function by its path; None if there is none.
+        find_model: A model by its path; None if there is none.
         table_names: Names for suggestions.
         zone: The session's time zone.
         batch: Whether the statement runs in batch mode.
@@ -45,7 +47,9 @@ class BindingContext:
     text: str = ""
     find_table: Callable[[tuple[str, ...], dict[str, str]], Node | None] = _no_table
     find_function: Callable[[tuple[str, ...]], Any] = _no_function
+    find_model: Callable[[tuple[str, ...]], ModelContext | None] = _no_function
     table_names: Callable[[], Iterable[str]] = tuple
+    model_names: Callable[[], Iterable[str]] = tuple
     function_names: Callable[[], Iterable[str]] = tuple
     zone: str = "UTC"
     batch: bool = False

@@ -16,6 +16,7 @@ from headrace.sql.binder.group_windows import duration_of, window_fields
 from headrace.sql.binder.hints import QueryHints
 from headrace.sql.binder.joins import bind_as_of, bind_join, time_travel
 from headrace.sql.binder.lateral import bind_lateral, is_lateral_query
+from headrace.sql.binder.models import bind_evaluate, bind_predict
 from headrace.sql.binder.scope import Scope
 from headrace.sql.binder.subqueries import SubqueryBinder, contains_subquery
 from headrace.sql.parser import syntax as x
@@ -36,9 +37,17 @@ _ARGUMENTS = {
     "SESSION": ("DATA", "TIMECOL", "GAP"),
     "TO_CHANGELOG": ("INPUT", "OP", "OP_MAPPING"),
     "FROM_CHANGELOG": ("INPUT", "OP", "OP_MAPPING"),
+    "ML_PREDICT": ("INPUT", "MODEL", "ARGS", "CONFIG"),
+    "ML_EVALUATE": ("INPUT", "MODEL", "LABEL", "ARGS", "TASK", "CONFIG"),
 }
-_OPTIONAL = frozenset({"OFFSET", "OP", "OP_MAPPING"})
-_CHANGELOGS = {"TO_CHANGELOG": bind_to_changelog, "FROM_CHANGELOG": bind_from_changelog}
+_OPTIONAL = frozenset({"OFFSET", "OP", "OP_MAPPING", "CONFIG"})
+_BY_ROW = {
+    "TO_CHANGELOG": bind_to_changelog,
+    "FROM_CHANGELOG": bind_from_changelog,
+    "ML_PREDICT": bind_predict,
+    "ML_EVALUATE": bind_evaluate,
+}
+"""Functions that look at each row of a table by itself."""
 
 
 class TableBinder:
@@ -73,9 +82,10 @@ class TableBinder:
     def _join(self, plan: n.Node, scope: Scope, join: Any) -> n.Node:
         if is_lateral_query(join.this):
             return bind_lateral(self.queries, plan, scope, join)
-        correlated = bind_correlate(self.context, plan, scope, join)
-        if correlated is not None:
-            return correlated
+        if _table_call(join.this) is None:
+            correlated = bind_correlate(self.context, plan, scope, join)
+            if correlated is not None:
+                return correlated
         right = Scope(self.context)
         other = self._add(right, join.this)
         hints = self._hints.of_join(scope, right)
@@ -115,6 +125,8 @@ class TableBinder:
             plan = bind_match(self.context, self._relation(tree.this)[0], tree)
         elif isinstance(tree.this, exp.Anonymous) and not isinstance(tree, exp.Lateral):
             plan = self._function(tree.this)
+        elif (call := _table_call(tree)) is not None:
+            plan = self._function(call)
         elif isinstance(tree, exp.Lateral | exp.Unnest):
             from headrace.sql.binder.correlate import bind_leading
 
@@ -155,7 +167,7 @@ class TableBinder:
 
             return bind_leading_call(self.context, call)
         given = self._arguments(name, call)
-        data = given["INPUT" if name in _CHANGELOGS else "DATA"]
+        data = given["INPUT" if name in _BY_ROW else "DATA"]
         if isinstance(data, exp.Subquery):
             data = TableArgument(this=data)
         if not isinstance(data, TableArgument):
@@ -163,14 +175,14 @@ class TableBinder:
                 f"{name} takes a table first: TABLE t, or (SELECT ...)", span_of(call)
             )
         plan = self._table_argument(data)
-        if name in _CHANGELOGS:
+        if name in _BY_ROW:
             if data.args.get("partition"):
                 raise self.context.error(
                     f"Only tables with set semantics may be partitioned: {name} looks at each row "
                     "by itself",
                     span_of(call),
                 )
-            return _CHANGELOGS[name](self.context, plan, given, call)
+            return _BY_ROW[name](self.context, plan, given, call)
         return self._window(name, given, data, plan, call)
 
     def _arguments(self, name: str, call: Any) -> dict[str, Any]:
@@ -273,3 +285,11 @@ class TableBinder:
         if index is None:
             raise self.context.error("a column is expected here", node.span)
         return index
+
+
+def _table_call(tree: Any) -> Any:
+    """The call of LATERAL TABLE(f(TABLE t, ...)), which speaks of no other relation; or None."""
+    call = tree.this if isinstance(tree, exp.Lateral) else None
+    if isinstance(call, exp.Anonymous) and call.name.upper() == "TABLE" and call.expressions:
+        call = call.expressions[0]
+    return call if isinstance(call, exp.Anonymous) and call.name.upper() in _ARGUMENTS else None

@@ -89,12 +89,16 @@ class FunctionEntry:
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """A model: its input and output columns, and the options that say who provides it."""
+    """A model: its input and output columns, and the options that say who provides it.
 
-    inputs: Any
-    outputs: Any
+    What a program registered as the model is its `object`.
+    """
+
+    inputs: tuple[ColumnDefinition, ...] = ()
+    outputs: tuple[ColumnDefinition, ...] = ()
     options: dict[str, str] = field(default_factory=dict)
     comment: str | None = None
+    object: Any = None
 
 
 @dataclass(frozen=True)

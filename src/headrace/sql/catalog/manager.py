@@ -243,3 +243,22 @@ class CatalogManager:
         if catalog.database_exists(here[1]):
             names |= set(catalog.list_functions(here[1]))
         return sorted(names)
+
+    # Models.
+
+    def find_model(
+        self, path: Iterable[str], namespace: tuple[str, str] | None = None
+    ) -> ModelEntry | None:
+        """The model of a name."""
+        full = self.full_path(path, namespace)
+        temporary = self.temporary_models.get(full)
+        if temporary is not None:
+            return temporary
+        catalog = self.find_catalog(full[0])
+        return None if catalog is None else catalog.find_model(full[1], full[2])
+
+    def list_models(self, path: tuple[str, ...] = ()) -> list[str]:
+        """Models of a database, temporary ones included."""
+        here = self.database_path(path) if path else self.namespace
+        temporary = {m for c, d, m in self.temporary_models if (c, d) == here}
+        return sorted({*temporary, *self.catalog(here[0]).list_models(here[1])})

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any
 
 from headrace.common.configuration import Configuration
@@ -16,6 +15,7 @@ from headrace.datastream.connectors.spark_query import ParquetFiles, RowNumbers
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.binder.context import suggestion
+from headrace.sql.catalog.declared_options import DeclaredOptions
 from headrace.sql.connectors.watermark_options import WatermarkOptions
 from headrace.sql.lookups.tables import LookupLimits, LookupTable
 from headrace.sql.plan.expressions import Schema
@@ -34,7 +34,7 @@ _FACTORIES: dict[str, str] = {
 
 
 @dataclass
-class TableContext:
+class TableContext(DeclaredOptions):
     """A table as a connector sees it; options that were read are remembered.
 
     Attributes:
@@ -60,69 +60,12 @@ class TableContext:
     object: Any = None
     _used: set[str] = field(default_factory=lambda: {"connector"})
 
-    @property
-    def name(self) -> str:
-        return ".".join(self.path)
-
-    def option(self, key: str, default: str | None = None) -> str | None:
-        self._used.add(key)
-        return self.options.get(key, default)
-
-    def required(self, key: str) -> str:
-        value = self.option(key)
-        if value is None:
-            raise SqlError(
-                "One or more required options are missing. Missing required options are:\n\n"
-                f"{key}\n\nin table {self.name}"
-            )
-        return value
-
-    def integer(self, key: str, default: int | None = None) -> int | None:
-        value = self.option(key)
-        if value is None:
-            return default
-        try:
-            return int(value)
-        except ValueError:
-            raise SqlError(f"option {key!r} of table {self.name} is a number: {value!r}") from None
-
     def parallelism(self, key: str) -> int | None:
         """A number of subtasks, if one is given."""
         value = self.integer(key)
         if value is not None and value < 1:
             raise SqlError(f"option {key!r} of table {self.name} is positive, not {value}")
         return value
-
-    def boolean(self, key: str, default: bool = False) -> bool:
-        value = self.option(key)
-        if value is None:
-            return default
-        if value.lower() not in ("true", "false"):
-            raise SqlError(f"option {key!r} of table {self.name} is true or false: {value!r}")
-        return value.lower() == "true"
-
-    def duration(self, key: str) -> timedelta | None:
-        from headrace.common.option_types import DURATION
-
-        value = self.option(key)
-        return None if value is None else DURATION.parse(key, value)
-
-    def with_prefix(self, prefix: str) -> dict[str, str]:
-        """Options whose keys begin with something, without it."""
-        found = {k: v for k, v in self.options.items() if k.startswith(prefix)}
-        self._used |= found.keys()
-        return {k.removeprefix(prefix): v for k, v in found.items()}
-
-    def check_all_used(self, known: Iterable[str] = ()) -> None:
-        """Refuses options that nobody asked for."""
-        unknown = sorted(set(self.options) - self._used - {"property-version"})
-        if unknown:
-            hint = suggestion(unknown[0], [*self._used, *known])
-            raise SqlError(
-                f"Unsupported options found for '{self.options.get('connector')}'.\n\n"
-                f"Unsupported options:\n\n{chr(10).join(unknown)}{hint}\n\n"
-                f"Supported options:\n\n{chr(10).join(sorted(self._used))}"
-            )
 
 
 class TableSource(ABC):

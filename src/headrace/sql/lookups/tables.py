@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.runtime.operator import Operator
+from headrace.sql.udf.batch_table import CallLimits, parts, together
 
 __all__ = [
     "AskedTable",
@@ -68,18 +69,15 @@ class KeySource(ABC):
 
 
 @dataclass(frozen=True)
-class LookupLimits:
+class LookupLimits(CallLimits):
     """How asynchronous lookups run, and how often those are repeated that found nothing.
 
     Attributes:
-        concurrent: How many calls run at the same time.
-        timeout_ms: How long a call may take.
         attempts: How often a key is looked up at most, until it has a row.
         retry_delay_ms: How long the next attempt waits.
     """
 
     concurrent: int = 100
-    timeout_ms: int = 180_000
     attempts: int = 1
     retry_delay_ms: int = 0
 
@@ -99,24 +97,13 @@ class AskedTable(LookupTable):
         self._source.open(operator)
 
     def find(self, keys: Sequence[Key]) -> Found:
-        size = self._source.keys_per_call
-        parts = [keys[i : i + size] for i in range(0, len(keys), size)]
+        asked = parts(keys, self._source.keys_per_call)
         answers: Iterable[Iterable[Row]]
         if self._runner is not None:
-            answers = self._runner.run(self._together(parts))
+            answers = self._runner.run(together(self._source.rows_of, asked, self._limits))
         else:
-            answers = map(self._source.rows_of, parts)
+            answers = map(self._source.rows_of, asked)
         return by_key((row for rows in answers for row in rows), self._columns)
-
-    async def _together(self, parts: Sequence[Sequence[Key]]) -> list[Iterable[Row]]:
-        gate = asyncio.Semaphore(self._limits.concurrent)
-
-        async def one(part: Sequence[Key]) -> Iterable[Row]:
-            async with gate, asyncio.timeout(self._limits.timeout_ms / 1000):
-                rows: Iterable[Row] = await self._source.rows_of(part)
-                return rows
-
-        return await asyncio.gather(*map(one, parts))
 
     def close(self) -> None:
         self._source.close()

@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from headrace.runtime.batch import Batch
+from headrace.runtime.failure import NO_RECORD
 from headrace.sql.operators.base import OpenedCode, RowOperator
 from headrace.sql.operators.partners import with_partners
 from headrace.sql.operators.specs import CorrelateSpec
+
+Row = tuple[Any, ...]
 
 
 def unnested(kind: str, ordinality: bool) -> Callable[[Any], Iterable[tuple[Any, ...]]]:
@@ -40,7 +43,8 @@ class CorrelateOperator(RowOperator):
         self._spec = spec
         self._code: OpenedCode
         self._condition: OpenedCode | None = None
-        self._function: Callable[..., Iterable[tuple[Any, ...]]]
+        self._function: Callable[..., Iterable[Row]]
+        self._batch: Callable[[list[Row]], list[list[Row]]] | None = None
 
     def open(self) -> None:
         function = self._spec.function
@@ -51,6 +55,7 @@ class CorrelateOperator(RowOperator):
             if hasattr(function, "open"):
                 function.open(self)
                 self._function = function
+                self._batch = getattr(function, "batch", None)
             else:
                 self._function = unnested(function.kind, function.ordinality)
         except Exception as error:
@@ -61,11 +66,11 @@ class CorrelateOperator(RowOperator):
         self.records_in += len(rows)
         spec = self._spec
         pairs: list[tuple[Any, ...]] = []
-        row: Any = None
+        row: Any = NO_RECORD
         try:
-            for number, (row, arguments) in enumerate(zip(rows, self._code.run(rows), strict=True)):
+            for number, (row, partners) in enumerate(zip(rows, self._partners(rows), strict=True)):
                 head = row[:-1] if spec.changelog else row
-                pairs += [(*head, *made, number) for made in self._function(*arguments)]
+                pairs += [(*head, *made, number) for made in partners]
         except Exception as error:
             raise self.failed(error, row, where="table function") from error
         if self._condition is not None:
@@ -75,6 +80,12 @@ class CorrelateOperator(RowOperator):
                 raise self.failed_in(self._condition.run, pairs, error) from error
         width = spec.width if spec.outer else None
         self.emit_rows(with_partners(rows, pairs, width, spec.changelog))
+
+    def _partners(self, rows: list[Row]) -> Iterable[Iterable[Row]]:
+        arguments = self._code.run(rows)
+        if self._batch is not None:
+            return self._batch(arguments)
+        return (self._function(*a) for a in arguments)
 
     def close(self) -> None:
         if hasattr(self, "_code"):

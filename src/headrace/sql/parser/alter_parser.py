@@ -43,7 +43,7 @@ class AlterParser(CreateParser):
             return s.Alter(kind, path, "comment", self.string(), if_exists)
         if self._match_texts(("RESET",)):
             self._match_l_paren()
-            keys = self._parse_csv(self.string)
+            keys = [] if self._check(TokenType.R_PAREN) else self._parse_csv(self.string)
             self._match_r_paren()
             return s.Alter(kind, path, "reset", keys, if_exists)
         if self._match(TokenType.ALIAS):

@@ -1,4 +1,4 @@
-"""Reads CREATE: tables with their columns, views, functions, databases and catalogs."""
+"""Reads CREATE: tables with their columns, views, functions, models, databases and catalogs."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ class CreateParser(StatementPieces):
             return self._create_view(temporary)
         if kind == "FUNCTION":
             return self._create_function(temporary, system)
+        if kind == "MODEL":
+            return self._create_model(temporary)
         if_not_exists = self.if_not_exists()
         if kind == "DATABASE":
             path, comment = self.path(), self.comment()
@@ -36,7 +38,7 @@ class CreateParser(StatementPieces):
             name, comment = self.name(), self.comment()
             options = self.options() if self._match_text_seq("WITH") else {}
             return s.CreateCatalog(name, options, comment, if_not_exists)
-        hint = nearest(kind, ("TABLE", "VIEW", "FUNCTION", "DATABASE", "CATALOG"))
+        hint = nearest(kind, ("TABLE", "VIEW", "FUNCTION", "MODEL", "DATABASE", "CATALOG"))
         self.raise_error(f"CREATE {kind} is not supported yet{hint}", token)
         raise AssertionError
 
@@ -171,3 +173,18 @@ class CreateParser(StatementPieces):
         identifier = self.string()
         language = self.word() if self._match_text_seq("LANGUAGE") else "JAVA"
         return s.CreateFunction(path, identifier, language, temporary, system, if_not_exists)
+
+    def _create_model(self, temporary: bool) -> s.Statement:
+        if_not_exists = self.if_not_exists()
+        path = self.path()
+        inputs = self._model_columns() if self._match_text_seq("INPUT") else ()
+        outputs = self._model_columns() if self._match_text_seq("OUTPUT") else ()
+        comment = self.comment()
+        options = self.options() if self._match_text_seq("WITH") else {}
+        return s.CreateModel(path, inputs, outputs, options, comment, temporary, if_not_exists)
+
+    def _model_columns(self) -> tuple[s.ColumnDefinition, ...]:
+        self._match_l_paren()
+        columns = self._parse_csv(self.column)
+        self._match_r_paren()
+        return tuple(columns)

@@ -19,7 +19,14 @@ from headrace.sql.parser.match_syntax import MatchSyntax
 from headrace.sql.types import DataType
 from headrace.sql.types.data_types import DataTypes
 
-__all__ = ["Flink", "FlinkParser", "NamedArgument", "TableArgument", "TypeNode"]
+__all__ = [
+    "Flink",
+    "FlinkParser",
+    "ModelArgument",
+    "NamedArgument",
+    "TableArgument",
+    "TypeNode",
+]
 
 
 class Form(exp.Anonymous):
@@ -36,6 +43,12 @@ class TableArgument(exp.Expression):
     """`TABLE t` or `(SELECT ...)` as an argument of a function, perhaps with PARTITION BY."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "partition": False}
+
+
+class ModelArgument(exp.Expression):
+    """`MODEL m` as an argument of a function."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
 
 
 class NamedArgument(exp.Expression):
@@ -133,11 +146,18 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
             return self.expression(NamedArgument(this=name, expression=self._parse_lambda()))
         if self._curr.token_type == TokenType.TABLE:
             return self.parse_table_argument()
+        if self._curr.text.upper() == "MODEL" and self._next_is_name():
+            self._advance()
+            return self.expression(ModelArgument(this=self._parse_table_parts()))
         found = super()._parse_lambda(alias)
         partition = self._parse_partition_of_argument() if isinstance(found, exp.Subquery) else None
         if partition is None:
             return found
         return self.expression(TableArgument(this=found, partition=partition))
+
+    def _next_is_name(self) -> bool:
+        following = self._next
+        return bool(following) and following.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
 
     def parse_table_argument(self) -> Any:
         self._advance()

@@ -20,6 +20,7 @@ _SHOW_KINDS = (
     "CREATE TABLE",
     "CREATE VIEW",
     "CREATE CATALOG",
+    "CREATE MODEL",
     "USER FUNCTIONS",
     "FULL MODULES",
     "CATALOGS",
@@ -101,7 +102,7 @@ class StatementParser(AlterParser):
 
     def _statement_describe(self) -> s.Statement:
         kind = "TABLE"
-        if self._match_texts(("CATALOG", "DATABASE", "FUNCTION", "JOB")):
+        if self._match_texts(("CATALOG", "DATABASE", "FUNCTION", "MODEL", "JOB")):
             kind = self._prev.text.upper()
         extended = bool(self._match_texts(("EXTENDED",)))
         return s.Describe(kind, self.path(), extended)

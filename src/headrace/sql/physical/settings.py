@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from headrace.common.configuration import Configuration
 from headrace.sql import types as t
 from headrace.sql.operators.specs import Emission
+from headrace.sql.udf.batch_table import CallLimits
 
 __all__ = ["PlanSettings", "SinkSettings"]
 
@@ -58,6 +59,8 @@ class PlanSettings:
         call_retry_delay_ms: How long it waits before the next try.
         concurrent_lookups: How many asynchronous lookups run at once.
         lookup_timeout_ms: How long one may take.
+        model_calls: How asynchronous calls of models run.
+        search_calls: How asynchronous vector searches run.
         multi_join: Whether joins on one key run in one operator.
         keep_lookups: Whether what was found for rows that may change is kept.
         configuration: That of the job, for what slots read by themselves.
@@ -79,6 +82,8 @@ class PlanSettings:
     call_retry_delay_ms: int = 100
     concurrent_lookups: int = 100
     lookup_timeout_ms: int = 180_000
+    model_calls: CallLimits = field(default_factory=CallLimits)
+    search_calls: CallLimits = field(default_factory=CallLimits)
     multi_join: bool = False
     keep_lookups: bool = False
     configuration: Configuration = field(default_factory=Configuration)

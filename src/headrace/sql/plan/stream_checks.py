@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headrace.common.errors import SqlError
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.batch_tables import MLPredictTableFunction, VectorSearchTableFunction
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expressions import SortKey
 from headrace.sql.plan.joins import (
@@ -61,6 +62,8 @@ _NEEDS_INSERTS = (
     IntervalJoin,
     WindowJoin,
     Match,
+    MLPredictTableFunction,
+    VectorSearchTableFunction,
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from headrace.sql.physical.nodes import PhysicalNode, SparkSegment
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.batch_tables import MLPredictTableFunction, VectorSearchTableFunction
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expression_text import expression_text
 from headrace.sql.plan.expressions import AggregateCall, SortKey
@@ -235,6 +236,8 @@ def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
     if isinstance(node, n.Expand):
         sets = ", ".join("{" + _names(names, sorted(s)) + "}" for s in node.sets)
         return [f"sets=[{sets}]"]
+    if isinstance(node, MLPredictTableFunction | VectorSearchTableFunction):
+        return node.texts(names)
     if isinstance(node, n.Correlate):
         arguments = ", ".join(expression_text(a, names) for a in node.arguments)
         join = "LEFT" if node.outer else "INNER"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,13 +11,19 @@ from headrace.sql import statements as s
 from headrace.sql.catalog import TableEntry
 from headrace.sql.catalog.manager import quoted
 from headrace.sql.session.catalog_statements import alter_catalog, alter_database, change_partitions
+from headrace.sql.session.models import alter_model
 from headrace.sql.session.session import Session
 from headrace.sql.session.table_plan import declared_schema
 from headrace.sql.session.user_functions import alter_function
 
 __all__ = ["alter"]
 
-_OTHERS = {"CATALOG": alter_catalog, "DATABASE": alter_database, "FUNCTION": alter_function}
+_OTHERS: dict[str, Callable[[Session, s.Alter], None]] = {
+    "CATALOG": alter_catalog,
+    "DATABASE": alter_database,
+    "FUNCTION": alter_function,
+    "MODEL": lambda session, statement: alter_model(session.catalogs, statement),
+}
 
 
 def alter(session: Session, statement: s.Alter) -> None:

@@ -22,6 +22,7 @@ from headrace.sql.binder.scope import Scope
 from headrace.sql.catalog import CatalogManager, TableEntry
 from headrace.sql.catalog.manager import quoted
 from headrace.sql.connectors.base import TableSink, find_factory
+from headrace.sql.models.provider import ModelContext
 from headrace.sql.parser.excerpts import located
 from headrace.sql.parser.unsupported import check_supported_syntax
 from headrace.sql.parsing import parse_statement
@@ -35,11 +36,13 @@ from headrace.sql.plan.temporal_checks import check_no_temporal
 from headrace.sql.room import with_room
 from headrace.sql.rules import optimize
 from headrace.sql.session.config import SessionConfig
+from headrace.sql.session.models import model_context
 from headrace.sql.session.modules import ModuleManager
 from headrace.sql.session.result import ChangedRows, StatementResult, changed_rows
 from headrace.sql.session.table_plan import connector_context, positions, scan_plan, sink_schema
 from headrace.sql.translation.translator import StreamTranslator
 from headrace.sql.types import NullType
+from headrace.sql.udf.batch_table import CallLimits
 
 __all__ = ["Session"]
 
@@ -129,6 +132,8 @@ class Session:
             call_retry_delay_ms=millis(o.ASYNC_RETRY_DELAY),
             concurrent_lookups=read(o.LOOKUP_CALLS),
             lookup_timeout_ms=millis(o.LOOKUP_TIMEOUT),
+            model_calls=CallLimits(read(o.MODEL_CALLS), millis(o.MODEL_TIMEOUT)),
+            search_calls=CallLimits(read(o.SEARCH_CALLS), millis(o.SEARCH_TIMEOUT)),
             multi_join=read(o.MULTI_JOIN_ENABLED),
             keep_lookups=read(o.UPDATE_STRATEGY) == "TRY_RESOLVE",
             configuration=self.env.get_configuration(),
@@ -150,11 +155,18 @@ class Session:
         def find_function(path: tuple[str, ...]) -> Any:
             return self.catalogs.find_function(tuple(".".join(path).split(".")), namespace)
 
+        def find_model(path: tuple[str, ...]) -> ModelContext | None:
+            entry = self.catalogs.find_model(path, namespace)
+            full = self.catalogs.full_path(path, namespace)
+            return None if entry is None else model_context(full, entry, self.zone)
+
         return BindingContext(
             text=text,
             find_table=find_table,
             find_function=find_function,
+            find_model=find_model,
             table_names=self.catalogs.list_tables,
+            model_names=self.catalogs.list_models,
             function_names=self.catalogs.user_functions,
             zone=self.zone,
             batch=self.batch,

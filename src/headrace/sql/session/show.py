@@ -23,6 +23,7 @@ from headrace.sql.session.catalog_statements import (
     with_clause,
 )
 from headrace.sql.session.jobs import show_jobs
+from headrace.sql.session.models import described_columns, shown_model
 from headrace.sql.session.result import StatementResult
 from headrace.sql.session.session import Session
 from headrace.sql.session.table_plan import declared_schema
@@ -113,13 +114,16 @@ def _create(session: Session, statement: s.Show) -> StatementResult:
     return StatementResult.of_rows(["result"], [(create_statement(full, shown, temporary),)])
 
 
-def _models(session: Session, statement: s.Show) -> list[str]:
-    path = statement.path or (session.catalogs.current_catalog, session.catalogs.current_database)
-    catalog, database = session.catalogs.database_path(path)
-    temporary = [
-        m for c, d, m in session.catalogs.temporary_models if (c, d) == (catalog, database)
-    ]
-    return sorted({*temporary, *session.catalogs.catalog(catalog).list_models(database)})
+def _show_create_model(session: Session, statement: s.Show) -> StatementResult:
+    full, entry = shown_model(session.catalogs, statement.path)
+    kind = "TEMPORARY " if full in session.catalogs.temporary_models else ""
+    text = f"CREATE {kind}MODEL {quoted(full)}\n"
+    for word, columns in (("INPUT", entry.inputs), ("OUTPUT", entry.outputs)):
+        if columns:
+            text += f"{word} ({', '.join(map(_column_line, columns))})\n"
+    if entry.comment:
+        text += f"COMMENT {text_literal(entry.comment)}\n"
+    return StatementResult.of_rows(["result"], [(text + with_clause(entry.options),)])
 
 
 _SHOWS: dict[str, Callable[[Session, s.Show], StatementResult]] = {
@@ -138,9 +142,10 @@ _SHOWS: dict[str, Callable[[Session, s.Show], StatementResult]] = {
     "CREATE TABLE": _create,
     "CREATE VIEW": _create,
     "CREATE CATALOG": show_create_catalog,
+    "CREATE MODEL": _show_create_model,
     "JOBS": show_jobs,
     "PARTITIONS": _names("partition name", partition_names),
-    "MODELS": _names("model name", _models),
+    "MODELS": _names("model name", lambda x, y: x.catalogs.list_models(y.path)),
     "PROCEDURES": _names("procedure name", lambda x, _: []),
 }
 
@@ -165,11 +170,21 @@ def _describe_function(session: Session, statement: s.Describe) -> StatementResu
     return StatementResult.of_rows(["info name", "info value"], rows)
 
 
+def _describe_model(session: Session, statement: s.Describe) -> StatementResult:
+    rows = described_columns(session.catalogs, statement.path)
+    names = ["name", "type", "null", "is input"]
+    types = [string_type(), string_type(), BooleanType(), BooleanType()]
+    if any(row[4] is not None for row in rows):
+        return StatementResult.of_rows([*names, "comment"], rows, types=[*types, string_type()])
+    return StatementResult.of_rows(names, [row[:4] for row in rows], types=types)
+
+
 _DESCRIPTIONS: dict[str, Callable[[Session, s.Describe], StatementResult]] = {
     "TABLE": _describe_table,
     "CATALOG": describe_catalog,
     "DATABASE": describe_database,
     "FUNCTION": _describe_function,
+    "MODEL": _describe_model,
 }
 
 

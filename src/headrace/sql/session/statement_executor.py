@@ -8,7 +8,7 @@ from typing import Any
 from headrace.common.errors import SqlError
 from headrace.common.secret_settings import without_secrets
 from headrace.sql import statements as s
-from headrace.sql.catalog import TableEntry
+from headrace.sql.catalog import ModelEntry, TableEntry
 from headrace.sql.parser.excerpts import located
 from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
@@ -17,6 +17,7 @@ from headrace.sql.session.catalog_statements import create_database
 from headrace.sql.session.explain import explain_statement
 from headrace.sql.session.jobs import stop_job
 from headrace.sql.session.like import merged
+from headrace.sql.session.models import check_model, create_model, drop_model
 from headrace.sql.session.result import StatementResult
 from headrace.sql.session.session import Session
 from headrace.sql.session.show import show_statement
@@ -165,6 +166,10 @@ class StatementExecutor:
             self.catalogs.drop_catalog(path[0], statement.if_exists)
         elif kind == "FUNCTION":
             drop_function(self.session, statement)
+        elif kind == "MODEL":
+            drop_model(
+                self.catalogs, path, temporary=statement.temporary, if_exists=statement.if_exists
+            )
         else:
             raise SqlError(f"DROP {kind} is not supported")
         return StatementResult.ok()
@@ -173,7 +178,7 @@ class StatementExecutor:
         alter(self.session, statement)
         return StatementResult.ok()
 
-    # Catalogs, databases, functions.
+    # Catalogs, databases, functions, models.
 
     def _create_database(self, statement: s.CreateDatabase, text: str) -> StatementResult:
         create_database(self.session, statement)
@@ -187,6 +192,20 @@ class StatementExecutor:
 
     def _create_function(self, statement: s.CreateFunction, text: str) -> StatementResult:
         create_function(self.session, statement)
+        return StatementResult.ok()
+
+    def _create_model(self, statement: s.CreateModel, text: str) -> StatementResult:
+        entry = ModelEntry(
+            statement.inputs, statement.outputs, statement.options, statement.comment
+        )
+        check_model(entry)
+        create_model(
+            self.catalogs,
+            statement.path,
+            entry,
+            temporary=statement.temporary,
+            if_not_exists=statement.if_not_exists,
+        )
         return StatementResult.ok()
 
     def _use(self, statement: s.Use, text: str) -> StatementResult:
@@ -244,6 +263,7 @@ _RUN: dict[type[s.Statement], Callable[[StatementExecutor, Any, str], StatementR
     s.CreateDatabase: StatementExecutor._create_database,
     s.CreateCatalog: StatementExecutor._create_catalog,
     s.CreateFunction: StatementExecutor._create_function,
+    s.CreateModel: StatementExecutor._create_model,
     s.Use: StatementExecutor._use,
     s.SetOption: StatementExecutor._set_option,
     s.ResetOption: StatementExecutor._reset_option,

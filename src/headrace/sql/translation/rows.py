@@ -13,6 +13,7 @@ from headrace.sql.physical.nodes import (
 )
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.batch_tables import MLPredictTableFunction, VectorSearchTableFunction
 from headrace.sql.plan.conditions import conjuncts
 from headrace.sql.plan.expressions import Call, Column, Expression, Literal
 from headrace.sql.translation.operators import Operator, Table, packed, takes_changes
@@ -80,8 +81,11 @@ def _batched_calls(node: n.BatchedCalls, settings: PlanSettings) -> Operator:
 
 def _correlate(node: n.Correlate, settings: PlanSettings) -> Operator:
     function = node.function
-    if hasattr(function, "bound"):
-        function = function.bound(tuple(a.type for a in node.arguments), None, settings.zone)
+    types = tuple(a.type for a in node.arguments)
+    if getattr(function, "batched", False):
+        function = function.batch_bound(types, node.schema.row_type, settings)
+    elif hasattr(function, "bound"):
+        function = function.bound(types, None, settings.zone)
     condition = None
     if node.condition is not None:
         condition = calc_code(conjuncts(node.condition), None, True, settings.zone)
@@ -93,7 +97,7 @@ def _correlate(node: n.Correlate, settings: PlanSettings) -> Operator:
         takes_changes(node.input, settings),
         condition,
     )
-    return Operator("Correlate", spec)
+    return Operator(type(node).__name__, spec)
 
 
 def _constraint_enforcer(node: ConstraintEnforcer, settings: PlanSettings) -> Operator:
@@ -137,4 +141,6 @@ OPERATORS: Table = {
     n.Expand: _expand,
     n.BatchedCalls: _batched_calls,
     n.Correlate: _correlate,
+    MLPredictTableFunction: _correlate,
+    VectorSearchTableFunction: _correlate,
 }

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.errors import FunctionTypeError, TypeMismatchError
 from headrace.sql.types import DataType, RowType
+from headrace.sql.udf.batch_table import CallLimits, Rows, together
 from headrace.sql.udf.binding import FunctionBinding, OpenedFunction
 
-__all__ = ["ArrowFunction", "AsyncFunction", "BatchFunction", "PandasFunction"]
-
-Rows = list[tuple[Any, ...]]
+__all__ = ["ArrowFunction", "AsyncFunction", "BatchFunction", "PandasFunction", "plain_value"]
 
 
 class BatchFunction(OpenedFunction):
@@ -49,7 +49,7 @@ class ArrowFunction(BatchFunction):
 
         columns = zip(*map(self._give, rows), strict=True)
         return [
-            pa.array([_plain(v) for v in values], arrow_type_of(type_))
+            pa.array([plain_value(v) for v in values], arrow_type_of(type_))
             for values, type_ in zip(columns, self._types, strict=True)
         ]
 
@@ -117,27 +117,17 @@ class AsyncFunction(BatchFunction):
 
     def batch(self, rows: Rows) -> list[Any]:
         """The results of rows of arguments."""
-        return self._taken(self._runner.run(self._all(rows)), rows)
+        return self._taken(self._runner.run(together(self._attempted, rows, self._limits)), rows)
 
-    async def _all(self, rows: Rows) -> list[Any]:
-        gate = asyncio.Semaphore(self._limits.concurrent)
-
-        async def one(row: tuple[Any, ...]) -> Any:
-            async with gate:
-                return await self._attempted(self._give(row))
-
-        return await asyncio.gather(*(one(row) for row in rows))
-
-    async def _attempted(self, args: Sequence[Any]) -> Any:
-        limits = self._limits
-        # The time is for all attempts together, as in Flink.
-        async with asyncio.timeout(limits.timeout_ms / 1000):
-            for _ in range(limits.attempts - 1):
-                try:
-                    return await self._eval(*args)
-                except Exception:
-                    await asyncio.sleep(limits.retry_delay_ms / 1000)
-            return await self._eval(*args)
+    async def _attempted(self, row: tuple[Any, ...]) -> Any:
+        """The result of a row; the time that a call may take is for all attempts, as in Flink."""
+        args, limits = self._give(row), self._limits
+        for _ in range(limits.attempts - 1):
+            try:
+                return await self._eval(*args)
+            except Exception:
+                await asyncio.sleep(limits.retry_delay_ms / 1000)
+        return await self._eval(*args)
 
     def close(self) -> None:
         """Called once in each subtask."""
@@ -146,14 +136,12 @@ class AsyncFunction(BatchFunction):
         super().close()
 
 
-class AsyncLimits:
-    """How many calls wait at a time, how long, and how often they are tried."""
+@dataclass(frozen=True)
+class AsyncLimits(CallLimits):
+    """How calls run, how often they are tried, and how long the next attempt waits."""
 
-    def __init__(self, settings: Any) -> None:
-        self.concurrent = max(settings.concurrent_calls, 1)
-        self.timeout_ms = settings.call_timeout_ms
-        self.attempts = max(settings.call_attempts, 1)
-        self.retry_delay_ms = settings.call_retry_delay_ms
+    attempts: int = 1
+    retry_delay_ms: int = 0
 
 
 def batch_function(
@@ -162,7 +150,13 @@ def batch_function(
     """The function for slots."""
     zone = settings.zone
     if binding.asynchronous:
-        return AsyncFunction(binding, types, result, zone, AsyncLimits(settings))
+        limits = AsyncLimits(
+            max(settings.concurrent_calls, 1),
+            settings.call_timeout_ms,
+            settings.call_attempts,
+            settings.call_retry_delay_ms,
+        )
+        return AsyncFunction(binding, types, result, zone, limits)
     kind = PandasFunction if binding.func_type == "pandas" else ArrowFunction
     return kind(binding, types, result, zone)
 
@@ -177,12 +171,12 @@ def _series(array: Any, type_: DataType) -> Any:
     return array.to_pandas()
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """Rows as dicts, which Arrow takes."""
     if hasattr(value, "get_row_kind"):
-        return {k: _plain(v) for k, v in value.as_dict(True).items()}
+        return {k: plain_value(v) for k, v in value.as_dict(True).items()}
     if isinstance(value, list):
-        return [_plain(v) for v in value]
+        return [plain_value(v) for v in value]
     if isinstance(value, dict):
-        return [(_plain(k), _plain(v)) for k, v in value.items()]
+        return [(plain_value(k), plain_value(v)) for k, v in value.items()]
     return value

@@ -221,7 +221,8 @@ class CatalogModel:
         comment: str | None = None,
     ) -> CatalogModel:
         """A model to give to `Catalog.create_model`."""
-        return CatalogModel(ModelEntry(input_schema, output_schema, dict(options), comment))
+        inputs, outputs = input_schema.columns, output_schema.columns
+        return CatalogModel(ModelEntry(inputs, outputs, dict(options), comment))
 
     def get_comment(self) -> str | None:
         """What the user wrote."""

@@ -1,0 +1,1 @@
+"""Models: who provides them, and what a slot runs of them."""
