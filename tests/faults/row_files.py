@@ -30,7 +30,7 @@ class _RowWriter(SinkWriter):
     def __init__(self, directory: Path, context: WriterContext) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self._directory = directory
-        self._name = f"{context.job_id}-{context.incarnation}-{context.subtask}"
+        self._name = f"{context.job_id}-{context.attempt}-{context.subtask}"
         self._rows: list[Any] = []
 
     def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:

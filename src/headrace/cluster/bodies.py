@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.coordination.bodies.flink_json import OMITTED, called, camel_case
-from headrace.coordination.bodies.jobs import Slot
+from headrace.coordination.bodies.jobs import SlotReport
 
 __all__ = [
     "AllocatedSlot",
@@ -14,12 +14,12 @@ __all__ = [
     "Hardware",
     "JobState",
     "OperationOutcome",
-    "OperationStatus",
     "ProgramStatus",
     "Resource",
     "Stage",
     "TaskManager",
     "ThreadInfo",
+    "TriggerStatus",
 ]
 
 
@@ -69,7 +69,7 @@ class OperationOutcome:
 
 
 @dataclass(frozen=True)
-class OperationStatus:
+class TriggerStatus:
     """Flink's answer to who asks for an operation; the outcome is there once it is complete."""
 
     status: Stage = Stage("IN_PROGRESS")
@@ -94,7 +94,7 @@ class Resource:
 
 @camel_case
 @dataclass(frozen=True)
-class AllocatedSlot(Slot):
+class AllocatedSlot(SlotReport):
     """A slot of a job."""
 
     job_id: str

@@ -34,7 +34,7 @@ from headrace.coordination.access.control_client import JobSilentError, OnProgre
 from headrace.coordination.access.job_registry import JobEntry, JobRegistry
 from headrace.coordination.access.program_jobs import archived, program_environment
 from headrace.coordination.bodies.flink_json import from_json, to_json
-from headrace.coordination.bodies.jobs import PARTS, JobOverview, JobParts, Slot
+from headrace.coordination.bodies.jobs import PARTS, JobOverview, JobParts, SlotReport
 from headrace.coordination.slots.logs import log_files, slot_log_directory
 
 __all__ = ["Dispatcher", "Submission", "outcome_of_program"]
@@ -355,7 +355,7 @@ class Dispatcher:
         found = []
         for job in running:
             with contextlib.suppress(JobSilentError):
-                slots: tuple[Slot, ...] = self._ask(job, "slots")
+                slots: tuple[SlotReport, ...] = self._ask(job, "slots")
                 name = self._overview(job).name
                 found += [AllocatedSlot(**vars(s), job_id=job.id, job_name=name) for s in slots]
         return found

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from types import TracebackType
 
-from headrace.cluster.figures import JobFigures, OperatorRates
+from headrace.cluster.live_figures import LiveFigures, OperatorRates
 from headrace.cluster.terminal_panel import (
     BOLD,
     DIM,
@@ -59,7 +59,7 @@ class LiveView(JobListener):
         self._rates: deque[float] = deque(maxlen=30)
         self._rated_s = 0.0
         self._state = "starting Spark"
-        self.figures = JobFigures()
+        self.figures = LiveFigures()
 
     @classmethod
     def of_all_jobs(cls, *, plain: bool = False) -> LiveView:
@@ -178,15 +178,15 @@ class LiveView(JobListener):
         return "\n".join(f"{name:{width}}  {value}" for name, value in rows.items())
 
 
-def _epochs(figures: JobFigures) -> str:
+def _epochs(figures: LiveFigures) -> str:
     return f"epoch {figures.epochs} ({figures.durations_ms[-1]:.0f} ms)"
 
 
-def _rate(figures: JobFigures) -> str:
+def _rate(figures: LiveFigures) -> str:
     return f"{figures.records_per_s:,.0f} records/s, {figures.records:,} so far"
 
 
-def _event_time(figures: JobFigures) -> str:
+def _event_time(figures: LiveFigures) -> str:
     if figures.at_end:
         return "end of input"
     watermark = figures.watermark

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from headrace.common.errors import ConfigurationError, HeadraceError
 
-__all__ = ["Program", "Programs", "UnknownProgramError"]
+__all__ = ["Programs", "UnknownProgramError", "UploadedProgram"]
 
 _NAME = re.compile(r"[\w][\w. -]*\.(py|zip)")
 _ID = re.compile(r"[0-9a-f]{32}_[\w][\w. -]*\.(py|zip)")
@@ -29,7 +29,7 @@ class UnknownProgramError(HeadraceError):
 
 
 @dataclass(frozen=True)
-class Program:
+class UploadedProgram:
     """A Python file, or a zip with one at its top."""
 
     id: str
@@ -45,13 +45,13 @@ class Programs:
         self._largest = largest
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
 
-    def add(self, name: str, write: Callable[[BinaryIO], None]) -> Program:
+    def add(self, name: str, write: Callable[[BinaryIO], None]) -> UploadedProgram:
         """Keep a program that `write` writes."""
         if not _NAME.fullmatch(name) or len(name.encode(errors="replace")) > _LONGEST_NAME:
             raise ConfigurationError(
                 f"a program must be a .py or .zip file with a plain name, not {name!r}"
             )
-        program = Program(f"{secrets.token_hex(16)}_{name}", name, int(time.time() * 1000))
+        program = UploadedProgram(f"{secrets.token_hex(16)}_{name}", name, int(time.time() * 1000))
         path = self._directory / program.id
         with path.open("wb") as file:
             write(file)
@@ -61,9 +61,11 @@ class Programs:
         (self._directory / f"{program.id}.json").write_text(json.dumps(asdict(program)))
         return program
 
-    def all(self) -> list[Program]:
+    def all(self) -> list[UploadedProgram]:
         """What was uploaded, the newest first."""
-        found = [Program(**json.loads(f.read_text())) for f in self._directory.glob("*.json")]
+        found = [
+            UploadedProgram(**json.loads(f.read_text())) for f in self._directory.glob("*.json")
+        ]
         return sorted(found, key=lambda p: p.uploaded, reverse=True)
 
     def delete(self, program_id: str) -> None:

@@ -16,7 +16,7 @@ from email.message import Message
 from pathlib import Path
 from typing import Any
 
-from headrace.cluster.bodies import OperationStatus
+from headrace.cluster.bodies import TriggerStatus
 from headrace.common.errors import ConfigurationError, HeadraceError, StateError, UnknownJobError
 from headrace.coordination.access.control_client import OnProgress
 from headrace.coordination.bodies.flink_json import from_json
@@ -193,7 +193,7 @@ class RestJobs:
         asked = "savepoints" if what == "stop" else what
         while True:
             answer = self._client.request("GET", f"/jobs/{job}/{asked}/{trigger}")
-            outcome = from_json(OperationStatus, answer).operation
+            outcome = from_json(TriggerStatus, answer).operation
             if outcome is not None:
                 break
             on_progress({})

@@ -575,7 +575,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         return plan_json(self.get_stream_graph())
 
     def explain(self) -> str:
-        """The program as text: levels, chains, partitioning."""
+        """The program as text: levels, vertices, partitioning."""
         return plan_text(self.get_stream_graph())
 
     # Execution.

@@ -11,7 +11,7 @@ _WIDEST = 96
 
 
 def drawing_of(job_graph: JobGraph) -> str:
-    """Chains as boxes from top to bottom.
+    """Vertices as boxes from top to bottom.
 
     An arrow leads from the box above; what comes from further up is written beside it.
     """

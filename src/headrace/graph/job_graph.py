@@ -1,4 +1,4 @@
-"""Chains: operators that share a task pass records by a function call."""
+"""The job graph: vertices, each a chain of operators that pass records by a function call."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ class JobEdge:
 
 @dataclass(frozen=True)
 class JobVertex:
-    """A chain of operators; `operators[0]` is its head, the rest follow in topological order."""
+    """What is scheduled: a chain of operators, at one parallelism.
+
+    `operators[0]` is the head of the chain, the rest follow in topological order.
+    """
 
     id: VertexId
     name: str
@@ -71,7 +74,7 @@ class JobVertex:
 
 @dataclass(frozen=True)
 class JobGraph:
-    """All chains of a job, in topological order."""
+    """All vertices of a job, in topological order."""
 
     job_name: str
     vertices: tuple[JobVertex, ...]
@@ -83,7 +86,7 @@ class JobGraph:
         return next(v for v in self.vertices if v.id == vertex_id)
 
     def rescaled(self, parallelism: int) -> JobGraph:
-        """The same job at another default parallelism; chains may differ, operator ids do not."""
+        """The same job at another default parallelism; vertices may differ, operator ids do not."""
         if self.stream_graph is None:
             raise GraphError(f"job {self.job_name!r} was not built from a program")
         if self.stream_graph.batch:
@@ -95,7 +98,7 @@ class JobGraph:
 
 
 def is_chainable(graph: StreamGraph, edge: StreamEdge) -> bool:
-    """Whether both ends of the edge share a task."""
+    """Whether both ends of the edge share a vertex."""
     source, target = graph.nodes[edge.source], graph.nodes[edge.target]
     return (
         graph.chaining_enabled
@@ -157,7 +160,7 @@ def _vertex(graph: StreamGraph, chain: list[StreamNode], edges: tuple[JobEdge, .
     )
     return JobVertex(
         id=vertex_id,
-        name=_chain_name(chain, chained),
+        name=_vertex_name(chain, chained),
         parallelism=head.parallelism,
         max_parallelism=head.max_parallelism,
         slot_sharing_group=head.slot_sharing_group,
@@ -181,7 +184,7 @@ def _vertex(graph: StreamGraph, chain: list[StreamNode], edges: tuple[JobEdge, .
     )
 
 
-def _chain_name(chain: list[StreamNode], edges: tuple[ChainedEdge, ...]) -> str:
+def _vertex_name(chain: list[StreamNode], edges: tuple[ChainedEdge, ...]) -> str:
     """Flink's form: `a -> b`, and `a -> (b, c -> d)` where a chain forks."""
     by_source: dict[NodeId, list[NodeId]] = {}
     for edge in edges:

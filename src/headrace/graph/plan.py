@@ -1,4 +1,4 @@
-"""A program in writing: Flink's JSON plan, and a text with levels, chains and partitioning."""
+"""A program in writing: Flink's JSON plan, and a text with levels, vertices and partitioning."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def _node_json(node: StreamNode) -> dict[str, Any]:
 
 
 def plan_text(graph: StreamGraph) -> str:
-    """The job as it will run: a level is a Spark stage, a line in it is a chain."""
+    """The job as it will run: a level is a Spark stage, a line in it is a vertex."""
     job_graph = build_job_graph(graph)
     physical = build_physical_graph(job_graph)
     level_of = {p.vertex: level for level, ps in enumerate(physical.levels) for p in ps}
     names = {v.id: f"[{number}]" for number, v in enumerate(job_graph.vertices, 1)}
     operators = sum(len(v.operators) for v in job_graph.vertices)
     lines = [
-        f"Job {graph.job_name!r}: {operators} operators in {len(job_graph.vertices)} chains, "
+        f"Job {graph.job_name!r}: {operators} operators in {len(job_graph.vertices)} vertices, "
         f"{sum(v.parallelism for v in job_graph.vertices)} subtasks in {physical.slots} slots, "
         f"{len(physical.levels)} levels"
     ]

@@ -17,7 +17,7 @@ from headrace.graph.specs import OperatorSpec
 
 
 class Chaining(enum.Enum):
-    """Whether an operator may share a task with the one before it."""
+    """Whether an operator may share a vertex with the one before it."""
 
     ALWAYS = "always"
     HEAD = "head"

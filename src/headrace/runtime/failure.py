@@ -54,7 +54,7 @@ def explained(error: BaseException, function: Any, where: str) -> BaseException:
 
 
 class UserCodeFailure(Exception):
-    """A user function raised; `where` says in which call, the chain fills in operator and uid."""
+    """A user function raised; `where` says in which call, the subtask fills in operator and uid."""
 
     def __init__(self, cause: BaseException, record: str | None, where: str) -> None:
         super().__init__(where)

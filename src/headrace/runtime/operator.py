@@ -27,8 +27,8 @@ class TaskInfo:
     subtask: int
     parallelism: int
     max_parallelism: int
-    attempt: int = 0
-    incarnation: int = 1
+    restarts: int = 0
+    attempt: int = 1
     checkpointing: bool = False
     job_parameters: dict[str, str] = field(default_factory=dict)
     cached_files: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A subtask: the operators of one chain, alive from the start of the job to its end."""
+"""A subtask: one parallel instance of a vertex, alive from the start of the job to its end."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class SubtaskFigures:
                 "<job_name>": self._task.job_name,
                 "<task_name>": self._task.vertex_name,
                 "<subtask_index>": str(self._task.subtask),
-                "<task_attempt_num>": str(self._task.attempt),
+                "<task_attempt_num>": str(self._task.restarts),
                 "<operator_id>": operator_id,
                 "<operator_name>": name,
             },

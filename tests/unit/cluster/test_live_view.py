@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from headrace.cluster.figures import JobFigures
+from headrace.cluster.live_figures import LiveFigures
 from headrace.cluster.live_view import LiveView
 from headrace.cluster.terminal_panel import Panel
 from headrace.common.job_listener import EpochStatistics, OperatorStatistics
@@ -49,7 +49,7 @@ class Screen:
 
 class TestFigures:
     def test_rates_are_those_of_the_last_two_seconds(self) -> None:
-        figures = JobFigures()
+        figures = LiveFigures()
         total = 0
         for second in range(1, 11):
             read = 100 if second <= 5 else 1000
@@ -64,12 +64,12 @@ class TestFigures:
         assert figures.running_s == pytest.approx(9.1)
 
     def test_first_epoch_has_a_mean_rate(self) -> None:
-        figures = JobFigures()
+        figures = LiveFigures()
         figures.add(epoch(1, 100, 100), now_s=5.0)
         assert figures.records_per_s == pytest.approx(1000)
 
     def test_watermark(self) -> None:
-        figures = JobFigures()
+        figures = LiveFigures()
         assert figures.watermark is None
         figures.add(epoch(1, 1, 1), now_s=1.0)
         assert figures.watermark is None

@@ -46,7 +46,7 @@ def test_the_text_shows_levels_chains_and_partitioning() -> None:
     other = stream.get_side_output(late).rebalance().map(same).name("c").slot_sharing_group("x")
     counted.union(other).map(same).name("d").set_parallelism(1)
     assert plan_text(stream_graph(env)).splitlines() == [
-        "Job 'job': 5 operators in 4 chains, 7 subtasks in 4 slots, 3 levels",
+        "Job 'job': 5 operators in 4 vertices, 7 subtasks in 4 slots, 3 levels",
         "Level 0",
         "  [1] Source: Sequence Source -> a  (x2)",
         "      uids: my-a",

@@ -18,7 +18,7 @@ USAGE = "[options] FILE [args ...]"
 SUMMARY = "show how a program would run, without running it"
 EPILOG = """\
 The program runs up to its first execute(): neither Java nor Spark is needed. A level is a stage of
-Spark's, a line in it a chain of operators that share a task.
+Spark's, a line in it a vertex: a chain of operators that share their subtasks.
 
 examples:
   headrace info job.py

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.cluster.bodies import FailureCause, OperationOutcome, OperationStatus, Stage
+from headrace.cluster.bodies import FailureCause, OperationOutcome, Stage, TriggerStatus
 from headrace.common.errors import HeadraceError
 
 __all__ = ["Operations", "UnknownOperationError", "failure_cause"]
@@ -53,16 +53,16 @@ class Operations:
         threading.Thread(target=run, daemon=True, name="headrace-operation").start()
         return trigger
 
-    def status(self, trigger: str) -> OperationStatus:
+    def status(self, trigger: str) -> TriggerStatus:
         """How far an operation is."""
         operation = self._operations.get(trigger)
         if operation is None:
             raise UnknownOperationError(f"there is no operation {trigger!r}")
         if not operation.done:
-            return OperationStatus()
+            return TriggerStatus()
         error = operation.error
         failed = failure_cause(error) if error is not None else None
-        return OperationStatus(Stage("COMPLETED"), OperationOutcome(operation.result, failed))
+        return TriggerStatus(Stage("COMPLETED"), OperationOutcome(operation.result, failed))
 
 
 class UnknownOperationError(HeadraceError):

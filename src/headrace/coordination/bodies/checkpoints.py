@@ -9,7 +9,7 @@ from headrace.coordination.bodies.flink_json import OMITTED, called, snake_case
 
 __all__ = [
     "Checkpoint",
-    "CheckpointConfig",
+    "CheckpointConfiguration",
     "CheckpointCounts",
     "CheckpointDetails",
     "CheckpointSubtask",
@@ -283,7 +283,7 @@ class Externalization:
 
 @snake_case
 @dataclass(frozen=True)
-class CheckpointConfig:
+class CheckpointConfiguration:
     """How checkpoints are taken."""
 
     interval: int | None

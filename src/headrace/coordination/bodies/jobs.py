@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, get_type_hints
 
 from headrace.coordination.bodies.checkpoints import (
-    CheckpointConfig,
+    CheckpointConfiguration,
     CheckpointDetails,
     Checkpoints,
 )
@@ -21,7 +21,7 @@ from headrace.coordination.bodies.vertices import (
 
 __all__ = [
     "PARTS",
-    "Accumulator",
+    "AccumulatorValue",
     "Accumulators",
     "Diagnosis",
     "Epoch",
@@ -29,11 +29,11 @@ __all__ = [
     "ExceptionEntry",
     "ExceptionHistory",
     "Exceptions",
-    "ExecutionConfig",
     "Finding",
     "HeldWatermark",
     "JobConfig",
     "JobDetails",
+    "JobExecutionConfig",
     "JobOverview",
     "JobParts",
     "JobPlan",
@@ -44,7 +44,7 @@ __all__ = [
     "PlanNode",
     "PlanOperator",
     "Setting",
-    "Slot",
+    "SlotReport",
     "SlotSubtask",
     "SourceWatermark",
     "SplitWatermark",
@@ -320,7 +320,7 @@ class Watermarks:
 
 
 @dataclass(frozen=True)
-class ExecutionConfig:
+class JobExecutionConfig:
     """How a job is run, in Flink's few words."""
 
     restart_strategy: str = ""
@@ -344,7 +344,7 @@ class JobConfig:
 
     jid: str
     name: str
-    execution_config: ExecutionConfig = ExecutionConfig()
+    execution_config: JobExecutionConfig = JobExecutionConfig()
     settings: tuple[Setting, ...] = ()
 
 
@@ -358,7 +358,7 @@ class SlotSubtask:
 
 
 @dataclass(frozen=True)
-class Slot:
+class SlotReport:
     """A process in which subtasks live."""
 
     index: int
@@ -368,7 +368,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Accumulator:
+class AccumulatorValue:
     """An accumulator of the user's functions."""
 
     name: str
@@ -381,7 +381,7 @@ class Accumulators:
     """The accumulators of a job."""
 
     job_accumulators: tuple[Any, ...] = ()
-    user_task_accumulators: tuple[Accumulator, ...] = ()
+    user_task_accumulators: tuple[AccumulatorValue, ...] = ()
     serialized_user_task_accumulators: dict[str, Any] = field(default_factory=dict)
 
 
@@ -401,13 +401,13 @@ class JobParts:
     diagnosis: Diagnosis
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     checkpoint_details: dict[str, CheckpointDetails] = field(default_factory=dict)
-    checkpoint_config: CheckpointConfig | None = None
+    checkpoint_config: CheckpointConfiguration | None = None
     epochs: Epochs = Epochs()
     watermarks: Watermarks = Watermarks()
     vertex_watermarks: dict[str, tuple[SubtaskWatermark, ...]] = field(default_factory=dict)
     vertices: dict[str, VertexDetails] = field(default_factory=dict)
     backpressure: dict[str, BackPressure] = field(default_factory=dict)
-    slots: tuple[Slot, ...] = ()
+    slots: tuple[SlotReport, ...] = ()
     accumulators: Accumulators = Accumulators()
     exit_code: int | None = field(default=None, metadata=OMITTED)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from headrace.coordination.bodies.flink_json import OMITTED, called, camel_case
+from headrace.runtime.epoch import HotKey
 
 __all__ = [
+    "Aggregate",
     "AggregatedIo",
-    "Aggregation",
     "BackPressure",
-    "HotKey",
     "Io",
     "IoAggregates",
     "Rates",
@@ -72,14 +72,6 @@ class VertexSummary:
 
 
 @dataclass(frozen=True)
-class HotKey:
-    """The key with the most records of a subtask, and its share of them."""
-
-    key: str
-    share: float
-
-
-@dataclass(frozen=True)
 class SubtaskDetails:
     """A subtask; a job knows hosts only, whoever knows the task managers puts theirs in."""
 
@@ -99,7 +91,7 @@ class SubtaskDetails:
 
 
 @dataclass(frozen=True)
-class Aggregation:
+class Aggregate:
     """A figure over the subtasks of a vertex."""
 
     min: float
@@ -116,13 +108,13 @@ class Aggregation:
 class IoAggregates:
     """Each figure of `Io` over the subtasks of a vertex."""
 
-    read_bytes: Aggregation
-    write_bytes: Aggregation
-    read_records: Aggregation
-    write_records: Aggregation
-    accumulated_backpressured_time: Aggregation
-    accumulated_idle_time: Aggregation
-    accumulated_busy_time: Aggregation
+    read_bytes: Aggregate
+    write_bytes: Aggregate
+    read_records: Aggregate
+    write_records: Aggregate
+    accumulated_backpressured_time: Aggregate
+    accumulated_idle_time: Aggregate
+    accumulated_busy_time: Aggregate
 
 
 @dataclass(frozen=True)

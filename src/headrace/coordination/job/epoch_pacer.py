@@ -19,7 +19,7 @@ class EpochPacer:
     Args:
         target_s: How long an epoch should take.
         max_records: A limit that the user set.
-        exchanges: Whether records leave the source's chain.
+        exchanges: Whether records leave the source's vertex.
     """
 
     def __init__(

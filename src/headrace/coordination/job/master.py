@@ -423,7 +423,7 @@ class JobMaster:
         settings = JobSettings(
             self._id.to_hex_string(),
             self.job_graph.job_name,
-            attempt=self.restarts,
+            restarts=self.restarts,
             checkpointing=self._options.checkpoints.enabled,
             job_parameters=self._options.job_parameters,
             cached_files=self._options.cached_files,

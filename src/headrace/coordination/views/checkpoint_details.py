@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.coordination.bodies.checkpoints import (
-    CheckpointConfig,
+    CheckpointConfiguration,
     CheckpointCounts,
     CheckpointDetails,
     Checkpoints,
@@ -53,13 +53,13 @@ def checkpoint_details(master: JobMaster) -> dict[str, CheckpointDetails]:
     }
 
 
-def checkpoint_config(master: JobMaster) -> CheckpointConfig | None:
+def checkpoint_config(master: JobMaster) -> CheckpointConfiguration | None:
     """How checkpoints are taken; None if they are not."""
     settings = master.options.checkpoints
     if not settings.enabled:
         return None
     kept = settings.keep_on_cancellation
-    return CheckpointConfig(
+    return CheckpointConfiguration(
         interval=settings.interval_ms,
         timeout=settings.timeout_ms,
         min_pause=settings.min_pause_ms,

@@ -12,15 +12,15 @@ from headrace.common.errors import HeadraceError
 from headrace.common.job_status import JobStatus
 from headrace.common.secret_settings import without_secrets
 from headrace.coordination.bodies.jobs import (
-    Accumulator,
     Accumulators,
+    AccumulatorValue,
     Epochs,
     ExceptionEntry,
     ExceptionHistory,
     Exceptions,
-    ExecutionConfig,
     JobConfig,
     JobDetails,
+    JobExecutionConfig,
     JobParts,
     JobPlan,
     Plan,
@@ -28,7 +28,7 @@ from headrace.coordination.bodies.jobs import (
     PlanNode,
     PlanOperator,
     Setting,
-    Slot,
+    SlotReport,
     SlotSubtask,
 )
 from headrace.coordination.job.history import FailureEntry
@@ -133,7 +133,7 @@ def _config(master: JobMaster) -> JobConfig:
     return JobConfig(
         master.job_id.to_hex_string(),
         master.job_graph.job_name,
-        ExecutionConfig(
+        JobExecutionConfig(
             type(options.restarts).__name__,
             max(v.parallelism for v in master.job_graph.vertices),
             without_secrets(options.job_parameters),
@@ -142,14 +142,14 @@ def _config(master: JobMaster) -> JobConfig:
     )
 
 
-def _slots(master: JobMaster) -> tuple[Slot, ...]:
+def _slots(master: JobMaster) -> tuple[SlotReport, ...]:
     """The processes in which subtasks live, for the slot report of the cluster."""
     attempt = master.attempt
     if attempt is None or master.status().is_terminal_state():
         return ()
     names = {v.id: v.name for v in master.job_graph.vertices}
     return tuple(
-        Slot(
+        SlotReport(
             int(slot),
             hello.pid,
             hello.host,
@@ -164,7 +164,7 @@ def _slots(master: JobMaster) -> tuple[Slot, ...]:
 
 def _accumulators(master: JobMaster) -> Accumulators:
     known = sorted(master.accumulators().items())
-    shown = (Accumulator(name, type(value).__name__, repr(value)) for name, value in known)
+    shown = (AccumulatorValue(name, type(value).__name__, repr(value)) for name, value in known)
     return Accumulators(user_task_accumulators=tuple(shown))
 
 

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 
 from headrace.coordination.bodies.vertices import (
+    Aggregate,
     AggregatedIo,
-    Aggregation,
     BackPressure,
-    HotKey,
     Io,
     IoAggregates,
     Rates,
@@ -92,7 +91,6 @@ def _subtask(master: JobMaster, subtask: ExecutionSubtask) -> SubtaskDetails:
     end_ms = _end_ms(subtask) if subtask.state.terminal else -1
     host, endpoint = _place(master, subtask)
     watermark = known_watermark(report.watermark) if report else None
-    hot_key = report.hot_key if report else None
     return SubtaskDetails(
         subtask.index,
         subtask.state.value,
@@ -106,7 +104,7 @@ def _subtask(master: JobMaster, subtask: ExecutionSubtask) -> SubtaskDetails:
         _totals(master, [subtask]),
         _rates([_rates_of(master, subtask)], watermark),
         watermark,
-        HotKey(hot_key.key, hot_key.share) if hot_key else None,
+        report.hot_key if report else None,
     )
 
 
@@ -174,11 +172,11 @@ def _totals(master: JobMaster, subtasks: Sequence[ExecutionSubtask]) -> Io:
     )
 
 
-def _aggregated(values: Sequence[int]) -> Aggregation:
+def _aggregated(values: Sequence[int]) -> Aggregate:
     ordered = sorted(values)
     shares = (ordered[round(share * (len(ordered) - 1))] for share in (0.25, 0.5, 0.75, 0.95))
     total = sum(ordered)
-    return Aggregation(ordered[0], ordered[-1], total // len(ordered), total, *shares)
+    return Aggregate(ordered[0], ordered[-1], total // len(ordered), total, *shares)
 
 
 def _duration(start_ms: int, end_ms: int) -> int:

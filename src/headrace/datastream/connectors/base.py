@@ -314,7 +314,7 @@ class WriterContext(Protocol):
         """Id of the sink's operator, the same after every restore of the job."""
 
     @property
-    def incarnation(self) -> int:
+    def attempt(self) -> int:
         """Rises whenever the subtasks of a job are started anew, after a failure for instance."""
 
     @property

@@ -53,7 +53,7 @@ class OperatorRuntimeContext(RuntimeContext):
         return self._task.subtask
 
     def get_attempt_number(self) -> int:
-        return self._task.attempt
+        return self._task.restarts
 
     def get_task_name_with_subtasks(self) -> str:
         return self._task.name_with_subtask

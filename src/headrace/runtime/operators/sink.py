@@ -241,8 +241,8 @@ class _WriterContext:
         return self._context.operator_id
 
     @property
-    def incarnation(self) -> int:
-        return self._context.task.incarnation
+    def attempt(self) -> int:
+        return self._context.task.attempt
 
     @property
     def checkpointing(self) -> bool:

@@ -27,7 +27,7 @@ class JobSettings:
 
     job_id: str
     job_name: str
-    attempt: int = 0
+    restarts: int = 0
     checkpointing: bool = False
     job_parameters: dict[str, str] = field(default_factory=dict)
     cached_files: dict[str, str] = field(default_factory=dict)

@@ -36,7 +36,7 @@ class FakeWriterContext:
         self.runtime_context = None
         self.job_id = "job"
         self.operator_id = "operator"
-        self.incarnation = 1
+        self.attempt = 1
         self.checkpointing = False
         self.restored_checkpoint: int | None = None
         self.restored_state: list[Any] = []

@@ -134,7 +134,7 @@ def test_what_a_failed_attempt_wrote_is_never_seen(bulk: Any, tmp_path: Path) ->
     failed.close()
     assert read(tmp_path, file_format) == []
     commit(out, committables)
-    restored = context(incarnation=2, restored_checkpoint=1, restored_state=state)
+    restored = context(attempt=2, restored_checkpoint=1, restored_state=state)
     again = writer(out, restored)
     assert [p.name[0] for p in tmp_path.iterdir()] == ["p"]
     again.write(rows(2), None)
@@ -149,7 +149,7 @@ def test_a_savepoint_of_a_job_without_checkpoints_has_the_open_file(tmp_path: Pa
     made.write(rows(1), None)
     assert made.prepare_commit(1, False) == []
     state = made.snapshot()
-    again = writer(out, context(checkpointing=False, incarnation=2, restored_state=state))
+    again = writer(out, context(checkpointing=False, attempt=2, restored_state=state))
     commit(out, again.prepare_commit(2, False))
     assert read(tmp_path, file_format) == [1]
     commit(out, made.prepare_commit(2, True))

@@ -39,10 +39,10 @@ def every(checkpoints: int) -> Strategy:
     return FileCompactStrategy.builder().enable_compaction_on_checkpoint(checkpoints).build()
 
 
-def writer(sink: FileSink, state: list[Any] | None = None, incarnation: int = 1) -> Any:
+def writer(sink: FileSink, state: list[Any] | None = None, attempt: int = 1) -> Any:
     context = FakeWriterContext()
     context.checkpointing = True
-    context.incarnation = incarnation
+    context.attempt = attempt
     if state is not None:
         context.restored_checkpoint = 1
         context.restored_state = pickle.loads(pickle.dumps(state))
@@ -104,7 +104,7 @@ def test_files_that_wait_survive_a_failure(tmp_path: Path) -> None:
     failed.write(["lost"], None)
     failed.prepare_commit(2, False)
     failed.close()
-    again = writer(sink, state, incarnation=2)
+    again = writer(sink, state, attempt=2)
     again.write(["b"], None)
     commit(sink, again.prepare_commit(2, False))
     assert visible(tmp_path) == {"compacted": "a\nb\n"}
@@ -119,7 +119,7 @@ def test_what_was_put_together_for_no_checkpoint_is_deleted(tmp_path: Path) -> N
     first.prepare_commit(2, False)
     first.close()
     assert len(hidden(tmp_path)) == 2
-    again = writer(sink, state, incarnation=2)
+    again = writer(sink, state, attempt=2)
     assert hidden(tmp_path) == []
     again.write(["b"], None)
     commit(sink, again.prepare_commit(2, True))
@@ -132,7 +132,7 @@ def test_disabled_it_lets_out_what_waits(tmp_path: Path) -> None:
     made.prepare_commit(1, False)
     state = made.snapshot()
     sink = builder(tmp_path).enable_compact(every(5), CONCAT).disable_compact().build()
-    again = writer(sink, state, incarnation=2)
+    again = writer(sink, state, attempt=2)
     commit(sink, again.prepare_commit(2, False))
     assert visible(tmp_path) == {"part": "a\n"}
 

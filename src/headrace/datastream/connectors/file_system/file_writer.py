@@ -52,7 +52,10 @@ class FileWriterSettings:
 
 @dataclass(frozen=True)
 class _Names:
-    """Who writes: the names of files begin alike only for one writer in one incarnation."""
+    """Who writes: the names of files begin alike only for one writer in one attempt.
+
+    It is part of checkpoints: its fields keep their names.
+    """
 
     job_id: str
     operator_id: str
@@ -105,9 +108,7 @@ class FileWriter(SinkWriter):
         self._bucket_context = _BucketContext(context)
         self._files: dict[str, PartFile] = {}
         self._pending: list[PendingFile] = []
-        self._names = _Names(
-            context.job_id, context.operator_id, context.subtask, context.incarnation
-        )
+        self._names = _Names(context.job_id, context.operator_id, context.subtask, context.attempt)
         self._id = self._names.id
         self._next_number = 0
         self._check_at: int | None = None
@@ -128,8 +129,8 @@ class FileWriter(SinkWriter):
         if saved or self._context.restored_checkpoint is None:
             # Those of this job that never came to a checkpoint.
             first = 1 + max((s.names.incarnation for s in saved if self._is_own(s)), default=0)
-            for incarnation in range(first, self._context.incarnation):
-                leftovers[replace(self._names, incarnation=incarnation).id] = 0
+            for attempt in range(first, self._context.attempt):
+                leftovers[replace(self._names, incarnation=attempt).id] = 0
         if leftovers:
             delete_leftovers(self._settings, leftovers)
         if self._files:

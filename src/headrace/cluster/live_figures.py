@@ -26,7 +26,7 @@ class OperatorRates:
     out_per_s: float
 
 
-class JobFigures:
+class LiveFigures:
     """Follows one job. Times are seconds of a clock that never goes back."""
 
     def __init__(self, name: str = "job") -> None:
