@@ -66,6 +66,36 @@ def test_rows_and_arrays_of_csv_have_a_delimiter_of_their_own() -> None:
     assert read("csv", columns, "1|u,2|3", array_element_delimiter="|") == [((1, "u"), (2, 3))]
 
 
+# What Flink 2.3 writes for the same values.
+@pytest.mark.parametrize(
+    ("columns", "values", "line"),
+    [
+        ("a STRING", f"'{'x' * 30}'", f'"{"x" * 30}"'),
+        ("a STRING, b STRING, c STRING", "'a!b', 'x-y', ''", '"a!b",x-y,'),
+        ("t TIMESTAMP(3)", "TIMESTAMP '2024-02-29 13:05:09.100'", '"2024-02-29 13:05:09.1"'),
+        ("t TIMESTAMP(3)", "TIMESTAMP '2024-02-29 13:05:09'", '"2024-02-29 13:05:09"'),
+        ("d DOUBLE, e BOOLEAN, f BYTES", "1e10, TRUE, x'0102'", "1.0E10,true,AQI="),
+        ("r ROW<x INT, y STRING>", "ROW(1, CAST(NULL AS STRING))", "1;"),
+        ("a ARRAY<STRING>", "ARRAY['a', 'b c']", '"a;b c"'),
+    ],
+)
+def test_values_of_csv_are_written_as_flink_writes_them(
+    columns: str, values: str, line: str
+) -> None:
+    assert written("csv", columns, values) == line
+
+
+@pytest.mark.parametrize("line", ["1,1.5", "1, ", "1,1_000", "1,2,3", "1"])
+def test_a_line_of_csv_that_flink_refuses(line: str) -> None:
+    with pytest.raises(HeadraceError, match="Failed to deserialize CSV row"):
+        read("csv", "k INT, a INT", line)
+
+
+def test_decimals_of_csv_without_an_exponent() -> None:
+    plain = {"write_bigdecimal_in_scientific_notation": "false"}
+    assert written("csv", "d DECIMAL(10, 0)", "CAST(100000 AS DECIMAL(10, 0))", **plain) == "100000"
+
+
 def test_a_quote_that_is_not_closed_concerns_its_message_alone() -> None:
     messages = ['1,"x', '2,"y"', "3,z"]
     with pytest.raises(HeadraceError, match="Failed to deserialize CSV row"):
@@ -78,7 +108,7 @@ def test_a_quote_that_is_not_closed_concerns_its_message_alone() -> None:
 def test_fields_that_cannot_be_read_are_null(format_: str) -> None:
     columns = "a INT, b TIMESTAMP(3), c BOOLEAN"
     messages = {
-        "csv": ["x,2024-01-01T00:00:00,yes", "1", "2,2024-01-01 00:00:00,true,more"],
+        "csv": ["x,2024-01-01T00:00:00,yes", "1", "2,2024-01-01 00:00:00,true", "3,,,more"],
         "json": [
             '{"a":"x","b":"2024-01-01T00:00:00","c":"yes"}',
             '{"a":1}',

@@ -17,7 +17,16 @@ from typing import Any
 
 from headrace.common.errors import HeadraceError
 from headrace.common.java_text import double_text, float_text
-from headrace.formats.shapes import TEMPORAL, Convert, Kind, Shape, Values, or_none, whole_number
+from headrace.formats.shapes import (
+    TEMPORAL,
+    Convert,
+    Kind,
+    Shape,
+    Values,
+    or_none,
+    real_number,
+    whole_number,
+)
 
 __all__ = ["UNREADABLE", "JsonStyle", "load_all", "loader", "reader", "writer"]
 
@@ -99,10 +108,9 @@ def _text(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=float)
 
 
-def _number(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise TypeError(f"{value!r} is not a number")
-    return value
+def _whole(value: Any) -> int:
+    real_number(value)
+    return int(value)
 
 
 def _boolean(value: Any) -> bool:
@@ -116,7 +124,7 @@ def _decimal_reader(shape: Shape, style: JsonStyle) -> Convert:
 
 def _float_reader(shape: Shape, style: JsonStyle) -> Convert:
     single = style.values.single
-    return lambda v: single(float(_number(v)))
+    return lambda v: single(real_number(v))
 
 
 def _array_reader(shape: Shape, style: JsonStyle) -> Convert:
@@ -134,8 +142,8 @@ def _map_reader(shape: Shape, style: JsonStyle) -> Convert:
 
 
 def _multiset_reader(shape: Shape, style: JsonStyle) -> Convert:
-    key = _reader(shape.parts[0], style)
-    return lambda v: {key(k): int(_number(n)) for k, n in _of(dict, v).items()}
+    key, count = _reader(shape.parts[0], style), whole_number(32)
+    return lambda v: {key(k): count(n) for k, n in _of(dict, v).items()}
 
 
 def _of(kind: type, value: Any) -> Any:
@@ -192,9 +200,9 @@ def _tuple_reader(shape: Shape, style: JsonStyle) -> Convert:
 _READERS: dict[Kind, Callable[[Shape, JsonStyle], Convert]] = {
     Kind.BOOLEAN: lambda shape, style: _boolean,
     Kind.INTEGER: lambda shape, style: whole_number(shape.bits),
-    Kind.BIG_INTEGER: lambda shape, style: lambda v: int(_number(v)),
+    Kind.BIG_INTEGER: lambda shape, style: _whole,
     Kind.FLOAT: _float_reader,
-    Kind.DOUBLE: lambda shape, style: lambda v: float(_number(v)),
+    Kind.DOUBLE: lambda shape, style: real_number,
     Kind.DECIMAL: _decimal_reader,
     Kind.TEXT: lambda shape, style: _text,
     Kind.BYTES: lambda shape, style: lambda v: base64.b64decode(_text(v)),

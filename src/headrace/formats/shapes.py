@@ -11,7 +11,17 @@ from typing import Any, TypeAlias
 
 from headrace.common.errors import GraphError
 
-__all__ = ["TEMPORAL", "Convert", "Kind", "Shape", "Values", "or_none", "shape_of", "whole_number"]
+__all__ = [
+    "TEMPORAL",
+    "Convert",
+    "Kind",
+    "Shape",
+    "Values",
+    "or_none",
+    "real_number",
+    "shape_of",
+    "whole_number",
+]
 
 Convert: TypeAlias = Callable[[Any], Any]
 
@@ -97,6 +107,7 @@ class Values:
     Attributes:
         array: Makes an array of its elements.
         row: Makes, of the names of fields, what makes a row of a list of values.
+        rows: The same for many rows, each a sequence of values.
         fields: Makes, of the names of fields, what gives the values of a row.
         single: Rounds to the FLOAT that the API shows.
         decimal: Makes, of a shape, what fits a decimal into it; it raises where that fails.
@@ -105,6 +116,7 @@ class Values:
 
     array: Callable[[Iterable[Any]], Any]
     row: Callable[[tuple[str, ...]], Callable[[list[Any]], Any]]
+    rows: Callable[[tuple[str, ...]], Callable[[Iterable[Sequence[Any]]], list[Any]]]
     fields: Callable[[tuple[str, ...]], Callable[[Any], Sequence[Any]]]
     single: Callable[[float], float]
     decimal: Callable[[Shape], Callable[[Decimal], Decimal]]
@@ -123,11 +135,23 @@ def whole_number(bits: int) -> Convert:
     low, high = -(1 << bits - 1), (1 << bits - 1) - 1
 
     def read(value: Any) -> int:
+        if "_" in value if type(value) is str else type(value) is bool:
+            raise _not_java(value)
         number = int(value)
-        if low <= number <= high and value is not True and value is not False:
+        if low <= number <= high:
             return number
-        if isinstance(value, bool):
-            raise TypeError(f"{value!r} is not a number")
         raise ValueError(f"{number} does not fit into {bits} bits")
 
     return read
+
+
+def real_number(value: Any) -> float:
+    """A floating point number of text or of a number."""
+    if "_" in value if type(value) is str else type(value) is bool:
+        raise _not_java(value)
+    return float(value)
+
+
+def _not_java(value: Any) -> ValueError:
+    """What Python takes for a number, and Java does not: `1_000`, `True`."""
+    return ValueError(f"{value!r} is not a number")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from headrace.common.errors import GraphError, TypeMismatchError
@@ -25,7 +25,7 @@ from headrace.common.typeinfo import (
     TypeInformation,
     Types,
 )
-from headrace.common.types import Row, row_of
+from headrace.common.types import Row, make_rows, row_of
 from headrace.formats.shapes import Kind, Shape, Values, shape_of
 
 __all__ = ["STREAM_VALUES"]
@@ -87,6 +87,11 @@ def _row(names: tuple[str, ...]) -> Callable[[list[Any]], Row]:
     return lambda values: row_of(values, shared)
 
 
+def _rows(names: tuple[str, ...]) -> Callable[[Iterable[Sequence[Any]]], list[Row]]:
+    shared = list(names)
+    return lambda rows: make_rows(map(list, rows), shared)
+
+
 def _fields(names: tuple[str, ...]) -> Callable[[Any], Sequence[Any]]:
     wanted, width = list(names), len(names)
 
@@ -101,4 +106,6 @@ def _fields(names: tuple[str, ...]) -> Callable[[Any], Sequence[Any]]:
     return fields
 
 
-STREAM_VALUES = Values(list, _row, _fields, float, lambda shape: lambda value: value, GraphError)
+STREAM_VALUES = Values(
+    list, _row, _rows, _fields, float, lambda shape: lambda value: value, GraphError
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -21,8 +22,9 @@ from headrace.common.serialization import (
     DeserializationSchema,
     SerializationSchema,
 )
+from headrace.common.time import Instant
 from headrace.common.typeinfo import RowTypeInfo, TypeInformation
-from headrace.common.types import Row, make_rows, row_of
+from headrace.common.types import Row
 from headrace.datastream.connectors.file_system.enumeration import FileSplit
 from headrace.datastream.connectors.file_system.formats import (
     SplitRecords,
@@ -30,7 +32,10 @@ from headrace.datastream.connectors.file_system.formats import (
     open_uncompressed,
 )
 from headrace.datastream.formats.csv_schema import CsvSchema, CsvSchemaBuilder
-from headrace.datastream.formats.csv_values import CsvDialect, field_reader, field_writer
+from headrace.datastream.formats.instants import instant_of, utc_time_of
+from headrace.formats.csv import CsvDialect, CsvStyle, RowReader, RowWriter
+from headrace.formats.shapes import Kind, shape_of
+from headrace.formats.streams import STREAM_VALUES
 
 __all__ = [
     "CsvBulkWriters",
@@ -44,39 +49,56 @@ __all__ = [
 B = TypeVar("B", bound="_DialectBuilder")
 
 
-class _RowReader:
-    """Turns the fields of records into rows."""
+# Times.
 
-    def __init__(self, row_type: RowTypeInfo, dialects: Sequence[CsvDialect]) -> None:
-        self._names = list(row_type.get_field_names())
-        types = row_type.get_field_types()
-        self._readers = [field_reader(t, d) for t, d in zip(types, dialects, strict=True)]
 
-    def row(self, fields: list[str], lenient: bool = False) -> Row:
-        """The row of one record."""
-        names = self._names
-        if len(fields) != len(names) and not (lenient and len(fields) < len(names)):
-            raise ValueError(f"a row has {len(fields)} fields, but {len(names)} are declared")
-        values: list[Any] = [None] * len(names)
-        for i, (text, convert) in enumerate(zip(fields, self._readers, strict=False)):
-            try:
-                values[i] = text if convert is None else convert(text)
-            except (ValueError, ArithmeticError) as error:
-                if not lenient:
-                    raise ValueError(f"field {names[i]!r}: {error}") from error
-        return row_of(values, names)
+def _timestamp_text(value: datetime.datetime) -> str:
+    text = datetime.datetime.isoformat(value, " ", "microseconds").rstrip("0")
+    return text + "0" if text.endswith(".") else text
 
-    def rows(self, records: list[list[str]]) -> list[Row]:
-        """The rows of many records, column by column, which is faster."""
-        names = self._names
-        columns = list(zip(*records, strict=True))
-        if len(columns) != len(names):
-            raise ValueError(f"rows have {len(columns)} fields, but {len(names)} are declared")
-        converted = [
-            column if convert is None else map(convert, column)
-            for column, convert in zip(columns, self._readers, strict=True)
-        ]
-        return make_rows(map(list, zip(*converted, strict=True)), names)
+
+def _instant_text(value: Instant) -> str:
+    return _timestamp_text(utc_time_of(value).replace(tzinfo=None)) + "Z"
+
+
+_READ: dict[Kind, Callable[[str], Any]] = {
+    Kind.DATE: lambda text: datetime.date.fromisoformat(text.strip()),
+    Kind.TIME: lambda text: datetime.time.fromisoformat(text.strip()),
+    Kind.TIMESTAMP: lambda text: datetime.datetime.fromisoformat(text.strip()),
+    Kind.INSTANT: lambda text: instant_of(datetime.datetime.fromisoformat(text.strip())),
+}
+_WRITE: dict[Kind, Callable[[Any], str]] = {
+    Kind.DATE: datetime.date.isoformat,
+    Kind.TIME: datetime.time.isoformat,
+    Kind.TIMESTAMP: _timestamp_text,
+    Kind.INSTANT: _instant_text,
+}
+
+
+def _style(dialect: CsvDialect) -> CsvStyle:
+    return CsvStyle(
+        dialect, STREAM_VALUES, lambda shape: _READ[shape.kind], lambda shape: _WRITE[shape.kind]
+    )
+
+
+def _row_reader(row_type: RowTypeInfo, dialects: Sequence[CsvDialect]) -> RowReader:
+    return RowReader(shape_of(row_type), list(map(_style, dialects)))
+
+
+def _line_writer(row_type: RowTypeInfo, dialects: Sequence[CsvDialect]) -> Callable[[Any], str]:
+    """Makes the line of a row, with its end."""
+    writer = RowWriter(shape_of(row_type), list(map(_style, dialects)))
+    names, line_end = row_type.get_field_names(), dialects[0].line_end
+
+    def line(row: Any) -> str:
+        try:
+            return writer.line(row) + line_end
+        except (TypeError, ValueError, AttributeError) as error:
+            raise TypeMismatchError(
+                f"a record does not fit the columns {names}: {error}; it is {shorten_repr(row)}"
+            ) from error
+
+    return line
 
 
 # Messages.
@@ -122,14 +144,12 @@ class CsvRowDeserializationSchema(DeserializationSchema):
         self._type_info = type_info
         self._dialect = dialect
         self._ignore_errors = ignore_errors
-        self._reader = _RowReader(type_info, [dialect] * len(type_info.get_field_types()))
+        self._reader = _row_reader(type_info, [dialect] * len(type_info.get_field_types()))
         self._options = dialect.reader_options()
 
-    def __getstate__(self) -> tuple[Any, ...]:
-        return self._type_info, self._dialect, self._ignore_errors
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.__init__(*state)  # type: ignore[misc]
+    def __reduce__(self) -> tuple[Any, ...]:
+        arguments = (self._type_info, self._dialect, self._ignore_errors)
+        return CsvRowDeserializationSchema, arguments
 
     def deserialize(self, message: bytes) -> Row | None:
         """The row in one message; None if it is to be skipped.
@@ -146,7 +166,8 @@ class CsvRowDeserializationSchema(DeserializationSchema):
                 raise ValueError(
                     "a message must hold one row" if records else "the message is empty"
                 )
-            return self._reader.row(records[0], self._ignore_errors)
+            row: Row = self._reader.row(records[0], self._ignore_errors)
+            return row
         except (ValueError, csv.Error) as error:
             if self._ignore_errors:
                 return None
@@ -191,31 +212,6 @@ class CsvRowDeserializationSchema(DeserializationSchema):
             return CsvRowDeserializationSchema(self._type_info, self._dialect, self._ignore_errors)
 
 
-class _RowWriter:
-    """Turns rows into lines."""
-
-    def __init__(self, row_type: RowTypeInfo, dialects: Sequence[CsvDialect]) -> None:
-        self._names = list(row_type.get_field_names())
-        types = row_type.get_field_types()
-        self._writers = [field_writer(t, d) for t, d in zip(types, dialects, strict=True)]
-        self._delimiter = dialects[0].delimiter if dialects else ","
-        self._line_end = dialects[0].line_end if dialects else "\n"
-
-    def header(self) -> str:
-        return self._delimiter.join(self._names) + self._line_end
-
-    def line(self, row: Any) -> str:
-        values = row.get_fields_by_names(self._names) if isinstance(row, Row) else row
-        try:
-            fields = [write(v) for write, v in zip(self._writers, values, strict=True)]
-        except (TypeError, ValueError, AttributeError) as error:
-            raise TypeMismatchError(
-                f"a record does not fit the columns {self._names}: {error}; it is "
-                f"{shorten_repr(row)}"
-            ) from error
-        return self._delimiter.join(fields) + self._line_end
-
-
 class CsvRowSerializationSchema(SerializationSchema):
     r"""Writes rows as lines of CSV. Make one with `CsvRowSerializationSchema.Builder`.
 
@@ -228,17 +224,14 @@ class CsvRowSerializationSchema(SerializationSchema):
     def __init__(self, type_info: RowTypeInfo, dialect: CsvDialect) -> None:
         self._type_info = type_info
         self._dialect = dialect
-        self._writer = _RowWriter(type_info, [dialect] * len(type_info.get_field_types()))
+        self._line = _line_writer(type_info, [dialect] * len(type_info.get_field_types()))
 
-    def __getstate__(self) -> tuple[Any, ...]:
-        return self._type_info, self._dialect
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.__init__(*state)  # type: ignore[misc]
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CsvRowSerializationSchema, (self._type_info, self._dialect)
 
     def serialize(self, element: Any) -> bytes:
         """The line of one row, with its end."""
-        return self._writer.line(element).encode()
+        return self._line(element).encode()
 
     class Builder(_DialectBuilder):
         """Builds a `CsvRowSerializationSchema`; the type is a row type."""
@@ -313,7 +306,7 @@ class _CsvFile(SplitRecords):
         self._split = split
         self._schema = csv_format.schema
         self._ignore_errors = csv_format.ignore_errors
-        self._reader = _RowReader(self._schema.row_type_info, self._schema.dialects)
+        self._reader = _row_reader(self._schema.row_type_info, self._schema.dialects)
         self._stream: BinaryIO | None = None
         self._records: Iterator[list[str]]
         self._line = b""
@@ -436,10 +429,10 @@ class _CsvWriterFactory(BulkWriterFactory):
 class _CsvFileWriter(BulkWriter):
     def __init__(self, schema: CsvSchema, stream: BinaryIO) -> None:
         self._stream = stream
-        writer = _RowWriter(schema.row_type_info, schema.dialects)
-        self._line: Callable[[Any], str] = writer.line
+        self._line = _line_writer(schema.row_type_info, schema.dialects)
         if schema.use_header:
-            stream.write(writer.header().encode())
+            header = schema.dialect.delimiter.join(schema.row_type_info.get_field_names())
+            stream.write((header + schema.dialect.line_end).encode())
 
     def add_element(self, element: Any) -> None:
         self._stream.write(self._line(element).encode())

@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.typeinfo import RowTypeInfo, TypeInformation, Types
-from headrace.datastream.formats.csv_values import CsvDialect
+from headrace.formats.csv import CsvDialect
 
 __all__ = ["CsvSchema", "CsvSchemaBuilder"]
 

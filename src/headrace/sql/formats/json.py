@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.formats import json
-from headrace.formats.shapes import Kind, Shape, shape_of
+from headrace.formats.shapes import shape_of
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions, decimal_text
-from headrace.sql.functions.builtin.times import parse_date, parse_time, parse_timestamp
+from headrace.sql.formats.times import read_time, write_time
 from headrace.sql.types import DataType, RowType
 from headrace.sql.types.shapes import TABLE_VALUES
-from headrace.sql.types.text import date_text, time_text, timestamp_text
 
 OPTIONS = (
     "fail-on-missing-field",
@@ -43,8 +41,8 @@ def _style(options: FormatOptions) -> json.JsonStyle:
     plain = options.flag("encode.decimal-as-plain-number")
     return json.JsonStyle(
         TABLE_VALUES,
-        partial(_read_time, iso),
-        partial(_write_time, iso),
+        read_time(iso),
+        write_time(iso),
         options.flag("fail-on-missing-field"),
         options.flag("ignore-parse-errors"),
         "{:f}".format if plain else decimal_text,
@@ -52,47 +50,6 @@ def _style(options: FormatOptions) -> json.JsonStyle:
         options.choice("map-null-key.mode", "FAIL", ("FAIL", "DROP", "LITERAL")),
         options.text("map-null-key.literal", "null"),
     )
-
-
-def _read_time(iso: bool, shape: Shape) -> Callable[[str], Any]:
-    def timestamp(text: str) -> int | None:
-        """With what the standard has between date and time: `T` or a blank."""
-        return parse_timestamp(text) if ("T" in text) == iso else None
-
-    parse: dict[Kind, Callable[[str], int | None]] = {
-        Kind.DATE: parse_date,
-        Kind.TIME: parse_time,
-        Kind.TIMESTAMP: timestamp,
-        Kind.INSTANT: lambda text: timestamp(text.rstrip("Z")),
-    }
-    return parsed(parse[shape.kind], shape)
-
-
-def parsed(parse: Callable[[str], Any], shape: Shape) -> Callable[[str], Any]:
-    """The same function, which raises where it would give None."""
-
-    def read(text: str) -> Any:
-        found = parse(text)
-        if found is None:
-            raise ValueError(f"{text!r} is not of type {shape}")
-        return found
-
-    return read
-
-
-def _write_time(iso: bool, shape: Shape) -> Callable[[int], str]:
-    if shape.kind is Kind.DATE:
-        return date_text
-    if shape.kind is Kind.TIME:
-        return lambda v: time_text(v, shape.precision or 0)
-    between, zone = "T" if iso else " ", "Z" if shape.kind is Kind.INSTANT else ""
-
-    def stamp(micros: int) -> str:
-        """Without zeros at the end of the fraction."""
-        text = timestamp_text(micros, 6).rstrip("0").rstrip(".")
-        return text.replace(" ", between) + zone
-
-    return stamp
 
 
 class JsonDecoder(Decoder):
@@ -152,8 +109,8 @@ def value_writer(type_: DataType, null_keys: str = "FAIL") -> Callable[[Any], st
     """Makes JSON of values, as JSON_OBJECT and JSON_STRING do."""
     style = json.JsonStyle(
         TABLE_VALUES,
-        partial(_read_time, True),
-        partial(_write_time, True),
+        read_time(iso=True),
+        write_time(iso=True),
         decimal_text="{:f}".format,
         null_keys=null_keys,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -80,5 +80,17 @@ def _same(value: Any) -> Any:
     return value
 
 
+def _tuples(rows: Iterable[Sequence[Any]]) -> list[Any]:
+    return list(map(tuple, rows))
+
+
 # A row may end with the kind of its change; whoever takes fields by their shape passes over it.
-TABLE_VALUES = Values(tuple, lambda names: tuple, lambda names: _same, float32, _fitting, SqlError)
+TABLE_VALUES = Values(
+    tuple,
+    lambda names: tuple,
+    lambda names: _tuples,
+    lambda names: _same,
+    float32,
+    _fitting,
+    SqlError,
+)

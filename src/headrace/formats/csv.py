@@ -1,0 +1,281 @@
+"""CSV: the fields of a line to and from values, as Flink's CSV formats convert them."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from headrace.common.errors import GraphError
+from headrace.common.java_text import double_text, float_text
+from headrace.formats.shapes import (
+    TEMPORAL,
+    Convert,
+    Kind,
+    Shape,
+    Values,
+    real_number,
+    whole_number,
+)
+
+__all__ = ["CsvDialect", "CsvStyle", "RowReader", "RowWriter", "field_reader"]
+
+# Jackson, which writes Flink's CSV, quotes longer text without looking at it.
+_UNQUOTED_AT_MOST = 24
+
+
+@dataclass(frozen=True)
+class CsvDialect:
+    """The characters that give CSV its form."""
+
+    delimiter: str = ","
+    quote: str | None = '"'
+    escape: str | None = None
+    array_delimiter: str = ";"
+    null_literal: str | None = None
+    line_end: str = "\n"
+    comments: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the characters where the user wrote them."""
+        for name in ("delimiter", "quote", "escape"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or len(value) != 1):
+                raise GraphError(f"the {name} of CSV must be a single character, not {value!r}")
+
+    def reader_options(self) -> dict[str, Any]:
+        """Those of Python's `csv.reader`."""
+        return {
+            "delimiter": self.delimiter,
+            "quotechar": self.quote,
+            "escapechar": self.escape,
+            "quoting": csv.QUOTE_NONE if self.quote is None else csv.QUOTE_MINIMAL,
+            "doublequote": True,
+        }
+
+    def quoter(self) -> Callable[[str], str]:
+        """A function that quotes a field if it has to be, or might have to be, quoted."""
+        quote, escape = self.quote, self.escape
+        if quote is None:
+            return lambda text: text
+        # Jackson quotes whatever has a character up to the highest of the special ones.
+        highest = max(self.delimiter, quote, "\r")
+        unsafe = re.compile(f"[\x00-{re.escape(highest)}{re.escape(escape or '')}]")
+
+        def quoted(text: str) -> str:
+            if len(text) <= _UNQUOTED_AT_MOST and unsafe.search(text) is None:
+                return text
+            if escape is not None:
+                text = text.replace(escape, escape * 2)
+            return quote + text.replace(quote, quote * 2) + quote
+
+        return quoted
+
+
+@dataclass(frozen=True)
+class CsvStyle:
+    """How values are read and written.
+
+    Attributes:
+        dialect: The characters between values.
+        values: How values look in Python.
+        read_time: Makes, of the shape of a date, time or timestamp, what reads its text.
+        write_time: Makes, of such a shape, what writes its text.
+        decimal_text: Writes a decimal.
+    """
+
+    dialect: CsvDialect
+    values: Values
+    read_time: Callable[[Shape], Callable[[str], Any]]
+    write_time: Callable[[Shape], Callable[[Any], str]]
+    decimal_text: Callable[[Decimal], str] = str
+
+
+# Reading.
+
+
+class RowReader:
+    """Turns the fields of records into rows."""
+
+    def __init__(self, shape: Shape, styles: Sequence[CsvStyle]) -> None:
+        """Reads rows of a shape, each column in a style of its own."""
+        self._names = shape.names
+        self._readers = [field_reader(p, s) for p, s in zip(shape.parts, styles, strict=True)]
+        self._row = styles[0].values.row(shape.names)
+        self._rows = styles[0].values.rows(shape.names)
+
+    def row(self, fields: list[str], lenient: bool = False) -> Any:
+        """The row of one record; `lenient` takes what is missing, or cannot be read, as None."""
+        names, count = self._names, len(fields)
+        if count != len(names) and not (lenient and count < len(names)):
+            raise ValueError(f"Row length mismatch. {len(names)} fields expected but was {count}.")
+        values: list[Any] = [None] * len(names)
+        for i, (text, read) in enumerate(zip(fields, self._readers, strict=False)):
+            try:
+                values[i] = text if read is None else read(text)
+            except (ValueError, ArithmeticError) as error:
+                if not lenient:
+                    raise ValueError(f"field {names[i]!r}: {error}") from error
+        return self._row(values)
+
+    def rows(self, records: Sequence[list[str]]) -> list[Any]:
+        """The rows of many records, column by column, which is faster."""
+        columns = list(zip(*records, strict=True))
+        if len(columns) != len(self._names):
+            raise ValueError(
+                f"rows have {len(columns)} fields, but {len(self._names)} are declared"
+            )
+        read_columns = [
+            column if read is None else map(read, column)
+            for column, read in zip(columns, self._readers, strict=True)
+        ]
+        return self._rows(zip(*read_columns, strict=True))
+
+
+def field_reader(shape: Shape, style: CsvStyle) -> Convert | None:
+    """A function from the text of a field to a value; None if the text is the value."""
+    null = style.dialect.null_literal
+    read = _reader(shape, style)
+    if shape.kind is Kind.TEXT:
+        return None if null is None else lambda text: None if text == null else text
+    if shape.kind is Kind.ARRAY:
+        return lambda text: None if text == null else read(text)
+    # Nothing between two delimiters is not a number, date or truth value.
+    absent = ("", null)
+    return lambda text: None if text in absent else read(text)
+
+
+def _reader(shape: Shape, style: CsvStyle) -> Convert:
+    if shape.kind in TEMPORAL:
+        return style.read_time(shape)
+    if shape.kind in _READERS:
+        return _READERS[shape.kind](shape, style)
+    raise style.values.refusal(f"CSV has no values of the type {shape}")
+
+
+def _decimal_reader(shape: Shape, style: CsvStyle) -> Convert:
+    fit = style.values.decimal(shape)
+    return lambda text: fit(Decimal(text.strip()))
+
+
+def _float_reader(shape: Shape, style: CsvStyle) -> Convert:
+    single = style.values.single
+    return lambda text: single(real_number(text))
+
+
+def _array_reader(shape: Shape, style: CsvStyle) -> Convert:
+    item, array = field_reader(shape.parts[0], style) or str, style.values.array
+    delimiter = style.dialect.array_delimiter
+    if not delimiter:
+        return lambda text: array([item(text)])
+    return lambda text: array([item(x) for x in text.split(delimiter)] if text else [])
+
+
+def _nested_reader(shape: Shape, style: CsvStyle) -> Convert:
+    readers = [field_reader(part, style) or str for part in shape.parts]
+    delimiter = style.dialect.array_delimiter
+    row = tuple if shape.kind is Kind.TUPLE else style.values.row(shape.names)
+
+    def read(text: str) -> Any:
+        return row([r(x) for r, x in zip(readers, text.split(delimiter), strict=True)])
+
+    return read
+
+
+_READERS: dict[Kind, Callable[[Shape, CsvStyle], Convert]] = {
+    Kind.BOOLEAN: lambda shape, style: lambda text: text.strip().lower() == "true",
+    Kind.INTEGER: lambda shape, style: whole_number(shape.bits),
+    Kind.BIG_INTEGER: lambda shape, style: int,
+    Kind.FLOAT: _float_reader,
+    Kind.DOUBLE: lambda shape, style: real_number,
+    Kind.DECIMAL: _decimal_reader,
+    Kind.TEXT: lambda shape, style: str,
+    Kind.BYTES: lambda shape, style: base64.b64decode,
+    Kind.ARRAY: _array_reader,
+    Kind.ROW: _nested_reader,
+    Kind.TUPLE: _nested_reader,
+}
+
+
+# Writing.
+
+
+class RowWriter:
+    """Turns rows into lines."""
+
+    def __init__(self, shape: Shape, styles: Sequence[CsvStyle]) -> None:
+        """Writes rows of a shape, each column in a style of its own."""
+        self._writers = [_field_writer(p, s) for p, s in zip(shape.parts, styles, strict=True)]
+        self._fields = styles[0].values.fields(shape.names)
+        self._join = styles[0].dialect.delimiter.join
+
+    def line(self, row: Any) -> str:
+        """The fields of a row, without an end of the line."""
+        pairs = zip(self._writers, self._fields(row), strict=False)
+        return self._join([write(value) for write, value in pairs])
+
+
+def _field_writer(shape: Shape, style: CsvStyle) -> Callable[[Any], str]:
+    """A function from a value to its field, quoted where that is needed."""
+    quoted, null = style.dialect.quoter(), style.dialect.null_literal or ""
+    text = _writer(shape, style)
+    if shape.kind in _NEVER_QUOTED:
+        return lambda value: null if value is None else text(value)
+    return lambda value: null if value is None else quoted(text(value))
+
+
+_NEVER_QUOTED = {
+    Kind.BOOLEAN,
+    Kind.INTEGER,
+    Kind.BIG_INTEGER,
+    Kind.FLOAT,
+    Kind.DOUBLE,
+    Kind.DECIMAL,
+    Kind.DURATION,
+    Kind.MONTHS,
+}
+
+
+def _writer(shape: Shape, style: CsvStyle) -> Callable[[Any], str]:
+    if shape.kind in TEMPORAL:
+        return style.write_time(shape)
+    if shape.kind in _WRITERS:
+        return _WRITERS[shape.kind](shape, style)
+    raise style.values.refusal(f"CSV has no values of the type {shape}")
+
+
+def _nullable_writer(shape: Shape, style: CsvStyle) -> Callable[[Any], str]:
+    text, null = _writer(shape, style), style.dialect.null_literal or ""
+    return lambda value: null if value is None else text(value)
+
+
+def _array_writer(shape: Shape, style: CsvStyle) -> Callable[[Any], str]:
+    item, join = _nullable_writer(shape.parts[0], style), style.dialect.array_delimiter.join
+    return lambda value: join(map(item, value))
+
+
+def _nested_writer(shape: Shape, style: CsvStyle) -> Callable[[Any], str]:
+    writers = [_nullable_writer(part, style) for part in shape.parts]
+    join = style.dialect.array_delimiter.join
+    return lambda value: join([w(x) for w, x in zip(writers, value, strict=True)])
+
+
+_WRITERS: dict[Kind, Callable[[Shape, CsvStyle], Callable[[Any], str]]] = {
+    Kind.BOOLEAN: lambda shape, style: lambda value: "true" if value else "false",
+    Kind.INTEGER: lambda shape, style: int.__repr__,
+    Kind.BIG_INTEGER: lambda shape, style: int.__repr__,
+    Kind.FLOAT: lambda shape, style: float_text,
+    Kind.DOUBLE: lambda shape, style: double_text,
+    Kind.DECIMAL: lambda shape, style: style.decimal_text,
+    Kind.TEXT: lambda shape, style: str,
+    Kind.BYTES: lambda shape, style: lambda value: base64.b64encode(bytes(value)).decode(),
+    Kind.DURATION: lambda shape, style: int.__repr__,
+    Kind.MONTHS: lambda shape, style: int.__repr__,
+    Kind.ARRAY: _array_writer,
+    Kind.ROW: _nested_writer,
+    Kind.TUPLE: _nested_writer,
+}
