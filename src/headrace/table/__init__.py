@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from headrace.common.types import Row, RowKind
 from headrace.sql.lookups.python_source import LookupTableSource
-from headrace.sql.models.python_model import ModelFunctionContext, PredictFunction
+from headrace.sql.lookups.search import VectorSearchTableSource
+from headrace.sql.models.predict_function import ModelFunctionContext, PredictFunction
 from headrace.table.changelog_mode import ChangelogMode
 from headrace.table.compiled_plan import CompiledPlan
 from headrace.table.data_view import DataView, ListView, MapView
@@ -90,5 +91,6 @@ __all__ = [
     "TableResult",
     "TableSchema",
     "UserDefinedType",
+    "VectorSearchTableSource",
     "WindowGroupedTable",
 ]

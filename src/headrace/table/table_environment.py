@@ -177,14 +177,16 @@ class TableEnvironment(CatalogEnvironment):
     def create_temporary_lookup_table(
         self, path: str, schema: Schema, source: Any, options: dict[str, str] | None = None
     ) -> None:
-        """Make a table known until the session ends whose rows Python code finds by key.
+        """Make a table known until the session ends whose rows Python code finds.
 
-        Join it with `FOR SYSTEM_TIME AS OF` a column of processing time.
+        Join it with `FOR SYSTEM_TIME AS OF` a column of processing time, or search it with
+        `VECTOR_SEARCH`.
 
         Args:
             path: Its name.
             schema: Its columns.
-            source: A `LookupTableSource`, or a function or coroutine function of the keys.
+            source: A `LookupTableSource`, or a function or coroutine function of the keys; or a
+                `VectorSearchTableSource`.
             options: Of its cache: `lookup.cache` and `lookup.partial-cache.*`.
         """
         descriptor = TableDescriptor.for_connector("python").schema(schema)

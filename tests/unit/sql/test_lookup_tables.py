@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headrace.datastream.connectors.collection import CollectionSource
-from headrace.sql.lookups.full_cache import AllRows, FullTable, Reload, SourceRows
+from headrace.sql.lookups.full_cache import AllRows, FullTable, Reload, SourceRows, WholeTable
 from headrace.sql.lookups.partial_cache import CachedTable, PartialCache
 from headrace.sql.lookups.tables import (
     AskedTable,
@@ -192,7 +192,7 @@ class Versions(AllRows):
 
 def test_a_table_is_read_again_when_its_time_has_come() -> None:
     rows, clock = Versions(), Clock()
-    table = FullTable(rows, [0], Reload(interval_ms=100))
+    table = FullTable(WholeTable(rows, Reload(interval_ms=100)), [0])
     table.open(clock.operator())
     clock.now += 99
     assert table.find(keys(1)) == {(1,): [(1, 1)]}
@@ -204,7 +204,7 @@ def test_a_table_is_read_again_when_its_time_has_come() -> None:
 
 def test_a_table_that_cannot_be_read_again_stays_as_it_was() -> None:
     rows, clock = Versions(), Clock()
-    table = FullTable(rows, [0], Reload(interval_ms=100))
+    table = FullTable(WholeTable(rows, Reload(interval_ms=100)), [0])
     table.open(clock.operator())
     rows.broken = True
     clock.now += 100

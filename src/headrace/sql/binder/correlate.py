@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +12,15 @@ from headrace.sql import types as t
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
+from headrace.sql.lookups.vector_search import VectorSearch
 from headrace.sql.parser.from_ast import expression_node, span_of
 from headrace.sql.parser.unsupported import join_span
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.batch_tables import VectorSearchTableFunction
 from headrace.sql.plan.expressions import Expression, Field, Schema
 from headrace.sql.types import DataType
+
+Search = Callable[[Scope, Any], tuple[Any, list[Expression], list[Field]]]
 
 
 @dataclass(frozen=True)
@@ -27,8 +32,13 @@ class Unnest:
     name: str = "UNNEST"
 
 
-def bind_correlate(context: BindingContext, plan: n.Node, scope: Scope, join: Any) -> n.Node | None:
-    """A join with a table function of the left side's columns; None if it is another join."""
+def bind_correlate(
+    context: BindingContext, plan: n.Node, scope: Scope, join: Any, search: Search
+) -> n.Node | None:
+    """A join with a table function of the left side's columns; None if it is another join.
+
+    What VECTOR_SEARCH searches is a relation, which `search` binds.
+    """
     relation = join.this
     if not isinstance(relation, exp.Lateral | exp.Unnest):
         return None
@@ -39,7 +49,7 @@ def bind_correlate(context: BindingContext, plan: n.Node, scope: Scope, join: An
             join_span(join, context.text),
         )
     outer = side == "LEFT"
-    function, arguments, fields, name = _function_of(context, scope, relation)
+    function, arguments, fields, name = _function_of(context, scope, relation, search)
     if outer:
         fields = [Field(f.name, f.type.nullable()) for f in fields]
     scope.add(name, Schema(tuple(fields)))
@@ -50,27 +60,28 @@ def bind_correlate(context: BindingContext, plan: n.Node, scope: Scope, join: An
         always = getattr(bound, "value", None) is True
         condition = None if always else bound
     schema = Schema((*plan.schema, *fields))
-    return n.Correlate(schema, plan, function, tuple(arguments), outer, condition)
+    node, origin = _node(function), context.excerpt(span_of(relation))
+    return node(schema, plan, function, tuple(arguments), outer, condition, origin=origin)
 
 
-def bind_leading(context: BindingContext, tree: Any) -> n.Node:
+def bind_leading(context: BindingContext, tree: Any, search: Search) -> n.Node:
     """A table function that stands first in FROM: of constants."""
     single = n.Values(Schema(()), ((),))
     scope = Scope(context)
-    function, arguments, fields, _ = _function_of(context, scope, tree)
-    return n.Correlate(Schema(tuple(fields)), single, function, tuple(arguments))
+    function, arguments, fields, _ = _function_of(context, scope, tree, search)
+    return _node(function)(Schema(tuple(fields)), single, function, tuple(arguments))
 
 
-def bind_leading_call(context: BindingContext, call: Any) -> n.Node:
+def bind_leading_call(context: BindingContext, call: Any, search: Search) -> n.Node:
     """`FROM TABLE(f(1))`."""
     single = n.Values(Schema(()), ((),))
     scope = Scope(context)
-    function, arguments, fields = _call(context, scope, call)
-    return n.Correlate(Schema(tuple(fields)), single, function, tuple(arguments))
+    function, arguments, fields = _call(context, scope, call, search)
+    return _node(function)(Schema(tuple(fields)), single, function, tuple(arguments))
 
 
 def _function_of(
-    context: BindingContext, scope: Scope, relation: Any
+    context: BindingContext, scope: Scope, relation: Any, search: Search
 ) -> tuple[Any, list[Expression], list[Field], str | None]:
     alias = relation.args.get("alias")
     if isinstance(relation, exp.Unnest):
@@ -82,7 +93,7 @@ def _function_of(
         if isinstance(call, exp.Unnest):
             function, arguments, fields = _unnest(context, scope, call)
         else:
-            function, arguments, fields = _call(context, scope, call)
+            function, arguments, fields = _call(context, scope, call, search)
     names = [c.name for c in alias.columns] if alias is not None else []
     number = relation.args.get("offset")
     if names and isinstance(number, exp.Identifier):
@@ -128,10 +139,16 @@ def _element_fields(element: DataType) -> list[tuple[str, DataType]]:
     return [("EXPR$0", element)]
 
 
+def _node(function: Any) -> type[n.Correlate]:
+    return VectorSearchTableFunction if isinstance(function, VectorSearch) else n.Correlate
+
+
 def _call(
-    context: BindingContext, scope: Scope, call: Any
+    context: BindingContext, scope: Scope, call: Any, search: Search
 ) -> tuple[Any, list[Expression], list[Field]]:
     name = call.name
+    if name.upper() == "VECTOR_SEARCH":
+        return search(scope, call)
     function = context.find_function((name,))
     if function is None or getattr(function, "kind", None) is None:
         raise context.error(f"No match found for table function {name}", span_of(call))

@@ -18,12 +18,13 @@ from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.models.metrics import TASKS, metrics_function
-from headrace.sql.models.prediction import CallConfig, Prediction
+from headrace.sql.models.prediction import Prediction
 from headrace.sql.models.provider import ModelContext, model_provider
 from headrace.sql.parser import syntax as x
 from headrace.sql.parser.from_ast import expression_node, span_of
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.batch_tables import MLPredictTableFunction
+from headrace.sql.plan.call_config import CallConfig
 from headrace.sql.plan.expressions import AggregateCall, Expression, Field, Schema
 from headrace.sql.types.implicit_casts import casts_implicitly
 from headrace.sql.types.type_rules import string_type

@@ -19,6 +19,7 @@ from headrace.sql.binder.lateral import bind_lateral, is_lateral_query
 from headrace.sql.binder.models import bind_evaluate, bind_predict
 from headrace.sql.binder.scope import Scope
 from headrace.sql.binder.subqueries import SubqueryBinder, contains_subquery
+from headrace.sql.binder.vector_search import bind_vector_search
 from headrace.sql.parser import syntax as x
 from headrace.sql.parser.dialect import NamedArgument, TableArgument
 from headrace.sql.parser.from_ast import expression_node, span_of
@@ -39,6 +40,7 @@ _ARGUMENTS = {
     "FROM_CHANGELOG": ("INPUT", "OP", "OP_MAPPING"),
     "ML_PREDICT": ("INPUT", "MODEL", "ARGS", "CONFIG"),
     "ML_EVALUATE": ("INPUT", "MODEL", "LABEL", "ARGS", "TASK", "CONFIG"),
+    "VECTOR_SEARCH": ("SEARCH_TABLE", "COLUMN_TO_SEARCH", "COLUMN_TO_QUERY", "TOP_K", "CONFIG"),
 }
 _OPTIONAL = frozenset({"OFFSET", "OP", "OP_MAPPING", "CONFIG"})
 _BY_ROW = {
@@ -83,7 +85,7 @@ class TableBinder:
         if is_lateral_query(join.this):
             return bind_lateral(self.queries, plan, scope, join)
         if _table_call(join.this) is None:
-            correlated = bind_correlate(self.context, plan, scope, join)
+            correlated = bind_correlate(self.context, plan, scope, join, self._search)
             if correlated is not None:
                 return correlated
         right = Scope(self.context)
@@ -130,7 +132,7 @@ class TableBinder:
         elif isinstance(tree, exp.Lateral | exp.Unnest):
             from headrace.sql.binder.correlate import bind_leading
 
-            return bind_leading(self.context, tree), name, path
+            return bind_leading(self.context, tree, self._search), name, path
         else:
             raise self.context.error(
                 f"{type(tree).__name__} is not supported in FROM", span_of(tree)
@@ -162,19 +164,12 @@ class TableBinder:
         name = str(call.name).upper()
         if name == "TABLE" and call.expressions:
             return self._function(call.expressions[0])
-        if name not in _ARGUMENTS:
+        if name not in _ARGUMENTS or name == "VECTOR_SEARCH":
             from headrace.sql.binder.correlate import bind_leading_call
 
-            return bind_leading_call(self.context, call)
+            return bind_leading_call(self.context, call, self._search)
         given = self._arguments(name, call)
-        data = given["INPUT" if name in _BY_ROW else "DATA"]
-        if isinstance(data, exp.Subquery):
-            data = TableArgument(this=data)
-        if not isinstance(data, TableArgument):
-            raise self.context.error(
-                f"{name} takes a table first: TABLE t, or (SELECT ...)", span_of(call)
-            )
-        plan = self._table_argument(data)
+        data, plan = self._table_argument(name, given["INPUT" if name in _BY_ROW else "DATA"], call)
         if name in _BY_ROW:
             if data.args.get("partition"):
                 raise self.context.error(
@@ -206,9 +201,20 @@ class TableBinder:
             raise self.context.error(f"{name} needs {', '.join(missing)}", span_of(call))
         return given
 
-    def _table_argument(self, data: Any) -> n.Node:
-        tree = data.this
-        return self._relation(tree)[0]
+    def _table_argument(self, name: str, data: Any, call: Any) -> tuple[Any, n.Node]:
+        """`TABLE t` or `(SELECT ...)` as an argument, and its plan."""
+        if isinstance(data, exp.Subquery):
+            data = TableArgument(this=data)
+        if not isinstance(data, TableArgument):
+            raise self.context.error(
+                f"{name} takes a table first: TABLE t, or (SELECT ...)", span_of(call)
+            )
+        return data, self._relation(data.this)[0]
+
+    def _search(self, scope: Scope, call: Any) -> Any:
+        given = self._arguments("VECTOR_SEARCH", call)
+        _, table = self._table_argument("VECTOR_SEARCH", given["SEARCH_TABLE"], call)
+        return bind_vector_search(self.context, scope, table, given, call)
 
     def _window(
         self, name: str, given: dict[str, Any], data: Any, plan: n.Node, call: Any
@@ -292,4 +298,6 @@ def _table_call(tree: Any) -> Any:
     call = tree.this if isinstance(tree, exp.Lateral) else None
     if isinstance(call, exp.Anonymous) and call.name.upper() == "TABLE" and call.expressions:
         call = call.expressions[0]
-    return call if isinstance(call, exp.Anonymous) and call.name.upper() in _ARGUMENTS else None
+    if not isinstance(call, exp.Anonymous) or call.name.upper() == "VECTOR_SEARCH":
+        return None
+    return call if call.name.upper() in _ARGUMENTS else None

@@ -17,8 +17,11 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog.declared_options import DeclaredOptions
 from headrace.sql.connectors.watermark_options import WatermarkOptions
+from headrace.sql.lookups.full_cache import WholeTable
+from headrace.sql.lookups.search import SearchOrder
 from headrace.sql.lookups.tables import LookupLimits, LookupTable
 from headrace.sql.plan.expressions import Schema
+from headrace.sql.udf.batch_table import BatchTableFunction, CallLimits
 
 __all__ = ["TableContext", "TableFactory", "TableSink", "TableSource", "find_factory"]
 
@@ -83,6 +86,12 @@ class TableSource(ABC):
     #: Whether several lookups of it can run at the same time.
     looks_up_asynchronously = False
 
+    #: Whether it can find the rows whose vectors are like others: see `vector_search`.
+    searches = False
+
+    #: Whether several searches of it can run at the same time.
+    searches_asynchronously = False
+
     #: What a table that makes watermarks says about them.
     watermark_options = WatermarkOptions()
 
@@ -116,6 +125,28 @@ class TableSource(ABC):
             configuration: That of the job.
         """
         raise NotImplementedError(f"{type(self).__name__} cannot look up rows")
+
+    def whole_table(self, configuration: Configuration) -> WholeTable | None:
+        """How a slot reads all rows, if the table is small enough for that."""
+        return None
+
+    def vector_search(
+        self, search: SearchOrder, limits: CallLimits, configuration: Configuration
+    ) -> BatchTableFunction:
+        """How a slot finds the rows whose vectors are most like others, if it `searches`.
+
+        A table that is read as a whole compares all vectors.
+
+        Args:
+            search: What is searched for.
+            limits: How asynchronous searches run.
+            configuration: That of the job.
+        """
+        from headrace.sql.lookups.exact_search import ExactSearch
+
+        table = self.whole_table(configuration)
+        assert table is not None, f"{type(self).__name__} cannot search vectors"
+        return ExactSearch(table, search)
 
     def spark_scan(self, columns: Sequence[int]) -> ParquetFiles | RowNumbers | None:
         """How Spark's JVM can read these columns in internal form; None if it cannot."""

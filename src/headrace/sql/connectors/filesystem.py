@@ -48,7 +48,7 @@ from headrace.sql.connectors.partition_writer import PartitionedFileSink
 from headrace.sql.connectors.streams import by_columns, with_operator
 from headrace.sql.formats.avro import avro_codec
 from headrace.sql.formats.base import decoder_for, encoder_for
-from headrace.sql.lookups.full_cache import SourceRows
+from headrace.sql.lookups.full_cache import SourceRows, WholeTable
 from headrace.sql.lookups.tables import LookupLimits, LookupTable
 from headrace.sql.operators.specs import DecodeSpec, EncodeSpec
 from headrace.sql.plan.expressions import Schema
@@ -312,6 +312,7 @@ class _FileTable(TableSource):
     interval: timedelta | None = None
     decoder: Any = None
     looks_up = True
+    searches = True
 
     @property
     def bounded(self) -> bool:
@@ -336,9 +337,12 @@ class _FileTable(TableSource):
     def lookup(
         self, columns: Sequence[int], limits: LookupLimits, configuration: Configuration
     ) -> LookupTable:
+        return self.caching.of_all(self.whole_table(configuration), columns, limits)
+
+    def whole_table(self, configuration: Configuration) -> WholeTable:
         source = self._files().build().for_configuration(configuration)
         rows = SourceRows(source, list if self.decoder is None else self.decoder.decode)
-        return self.caching.of_all(rows, columns, limits)
+        return self.caching.whole(rows)
 
 
 @dataclass

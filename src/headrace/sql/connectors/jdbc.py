@@ -26,7 +26,7 @@ from headrace.sql.connectors.jdbc_lookup import JdbcKeys
 from headrace.sql.connectors.jdbc_values import DriverRows, OfMySql
 from headrace.sql.connectors.lookup_options import LookupCaching
 from headrace.sql.connectors.streams import by_columns, internal_rows
-from headrace.sql.lookups.full_cache import SourceRows
+from headrace.sql.lookups.full_cache import SourceRows, WholeTable
 from headrace.sql.lookups.tables import LookupLimits, LookupTable
 from headrace.sql.plan.expressions import Schema
 from headrace.sql.types import DateType, IntegralType, TimestampType
@@ -195,10 +195,20 @@ class _JdbcTable(TableSource):
     def lookup(
         self, columns: Sequence[int], limits: LookupLimits, configuration: Configuration
     ) -> LookupTable:
-        if self.caching.full:
-            return self.caching.of_all(SourceRows(self.source, self.rows), columns, limits)
+        table = self.whole_table(configuration)
+        if table is not None:
+            return self.caching.of_all(table, columns, limits)
         keys = JdbcKeys(self.rows, self.table, tuple(columns), self.retries)
         return self.caching.of_keys(keys, columns, limits)
+
+    def whole_table(self, configuration: Configuration) -> WholeTable | None:
+        if not self.caching.full:
+            return None
+        return self.caching.whole(SourceRows(self.source, self.rows))
+
+    @property
+    def searches(self) -> bool:  # type: ignore[override]
+        return self.caching.full
 
 
 class _JdbcTableSink(TableSink):

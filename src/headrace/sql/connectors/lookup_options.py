@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from headrace.common.errors import SqlError
 from headrace.sql.connectors.base import TableContext
-from headrace.sql.lookups.full_cache import AllRows, FullTable, Reload
+from headrace.sql.lookups.full_cache import AllRows, FullTable, Reload, WholeTable
 from headrace.sql.lookups.partial_cache import CachedTable, PartialCache
 from headrace.sql.lookups.tables import (
     AskedTable,
@@ -56,9 +56,15 @@ class LookupCaching:
         table = _retried(AskedTable(source, columns, limits), limits)
         return table if self.partial is None else CachedTable(table, self.partial)
 
-    def of_all(self, rows: AllRows, columns: Sequence[int], limits: LookupLimits) -> LookupTable:
+    def whole(self, rows: AllRows) -> WholeTable:
         """A table that is read as a whole."""
-        return _retried(FullTable(rows, columns, self.reload, self.name), limits)
+        return WholeTable(rows, self.reload, self.name)
+
+    def of_all(
+        self, table: WholeTable, columns: Sequence[int], limits: LookupLimits
+    ) -> LookupTable:
+        """The rows of keys of such a table."""
+        return _retried(FullTable(table, columns), limits)
 
 
 def _retried(table: LookupTable, limits: LookupLimits) -> LookupTable:

@@ -11,7 +11,7 @@ from headrace.datastream.connectors.collection import CollectionSource
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.connectors.base import TableSource
-from headrace.sql.lookups.full_cache import FullTable, MemoryRows, Reload
+from headrace.sql.lookups.full_cache import FullTable, MemoryRows, WholeTable
 from headrace.sql.lookups.tables import LookupLimits, LookupTable
 
 __all__ = ["MemoryTable"]
@@ -23,6 +23,7 @@ class MemoryTable(TableSource):
 
     rows: tuple[tuple[Any, ...], ...]
     looks_up = True
+    searches = True
 
     def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
         return env._source(CollectionSource.of(list(self.rows)), None, "Values", None)
@@ -30,4 +31,7 @@ class MemoryTable(TableSource):
     def lookup(
         self, columns: Sequence[int], limits: LookupLimits, configuration: Configuration
     ) -> LookupTable:
-        return FullTable(MemoryRows(self.rows), columns, Reload())
+        return FullTable(self.whole_table(configuration), columns)
+
+    def whole_table(self, configuration: Configuration) -> WholeTable:
+        return WholeTable(MemoryRows(self.rows))

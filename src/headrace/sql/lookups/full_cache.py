@@ -7,17 +7,20 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 from headrace.datastream.connectors.base import Source
 from headrace.runtime.operator import Operator
 from headrace.sql.lookups.tables import Found, Key, LookupTable, Row, by_key
 
-__all__ = ["AllRows", "FullTable", "MemoryRows", "Reload", "SourceRows"]
+__all__ = ["AllRows", "FullTable", "Kept", "MemoryRows", "Reload", "SourceRows", "WholeTable"]
 
 _log = logging.getLogger(__name__)
 _DAY_MS = 86_400_000
 _AT_ONCE = 10_000
+
+T = TypeVar("T")
 
 
 class AllRows(ABC):
@@ -119,39 +122,62 @@ class Reload:
         return int(due.timestamp() * 1000)
 
 
-class FullTable(LookupTable):
-    """All rows by key, in each subtask; they are read again between two batches."""
+@dataclass(frozen=True)
+class WholeTable:
+    """A table that is read as a whole.
 
-    def __init__(
-        self, rows: AllRows, columns: Sequence[int], reload: Reload, name: str = ""
-    ) -> None:
-        self._rows = rows
-        self._columns = tuple(columns)
-        self._reload = reload
-        self._name = name
-        self._found: Found = {}
-        self._due_ms: int | None = None
+    Attributes:
+        rows: Where its rows come from.
+        reload: When they are read again.
+        name: The table's name, for messages.
+    """
+
+    rows: AllRows
+    reload: Reload = field(default_factory=Reload)
+    name: str = ""
+
+
+class Kept(Generic[T]):
+    """What is made of all rows of a table, in a subtask; it is made anew between two batches."""
+
+    def __init__(self, table: WholeTable, make: Callable[[Iterable[Row]], T]) -> None:
+        self._table = table
+        self._make = make
 
     def open(self, operator: Operator) -> None:
+        """Read the table."""
         self._clock = operator.context.clock
-        self._found = by_key(self._rows.read(), self._columns)
+        self._made = self._make(self._table.rows.read())
         now = self._clock()
-        self._due_ms = self._reload.next_after(now, now)
+        self._due_ms = self._table.reload.next_after(now, now)
 
-    def find(self, keys: Sequence[Key]) -> Found:
-        now = self._clock()
-        if self._due_ms is not None and now >= self._due_ms:
+    def current(self) -> T:
+        """What is made of the rows that are believed now."""
+        if self._due_ms is not None and self._clock() >= self._due_ms:
             self._read_again(self._due_ms)
-        found = self._found
-        return {key: found[key] for key in keys if key in found}
+        return self._made
 
     def _read_again(self, due_ms: int) -> None:
         try:
-            self._found = by_key(self._rows.read(), self._columns)
+            self._made = self._make(self._table.rows.read())
         except Exception as error:
             # What is known is of more use than nothing; the next time may succeed.
-            _log.warning("table %s cannot be read again: %s", self._name, error)
-        self._due_ms = self._reload.next_after(due_ms, self._clock())
+            _log.warning("table %s cannot be read again: %s", self._table.name, error)
+        self._due_ms = self._table.reload.next_after(due_ms, self._clock())
+
+
+class FullTable(LookupTable):
+    """All rows by key, in each subtask."""
+
+    def __init__(self, table: WholeTable, columns: Sequence[int]) -> None:
+        self._found = Kept(table, partial(by_key, columns=tuple(columns)))
+
+    def open(self, operator: Operator) -> None:
+        self._found.open(operator)
+
+    def find(self, keys: Sequence[Key]) -> Found:
+        found = self._found.current()
+        return {key: found[key] for key in keys if key in found}
 
     def close(self) -> None:
-        self._found = {}
+        pass

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from headrace.common.errors import FunctionTypeError
 from headrace.common.types import Row, row_of
 from headrace.runtime.operator import Operator
+from headrace.sql.lookups.search import VectorSearchTableSource
 from headrace.sql.lookups.tables import Key, KeySource
 from headrace.sql.plan.expressions import Schema
 from headrace.sql.types.values import row_to_external, to_internal
@@ -54,16 +55,18 @@ class _FunctionSource(LookupTableSource):
         self.lookup = function  # type: ignore[method-assign]
 
 
-def as_lookup_source(source: Any) -> LookupTableSource:
+def as_lookup_source(source: Any) -> LookupTableSource | VectorSearchTableSource:
     """A source of what a user registered: a source, its class, or a function of the keys."""
-    if isinstance(source, type) and issubclass(source, LookupTableSource):
+    kinds = (LookupTableSource, VectorSearchTableSource)
+    if isinstance(source, type) and issubclass(source, kinds):
         source = source()
-    if isinstance(source, LookupTableSource):
+    if isinstance(source, kinds):
         return source
     if callable(source) and not isinstance(source, type):
         return _FunctionSource(source)
     raise FunctionTypeError(
-        f"a lookup table must be a LookupTableSource or a function of the keys, not {source!r}"
+        "a lookup table must be a LookupTableSource, a VectorSearchTableSource or a function of "
+        f"the keys, not {source!r}"
     )
 
 
