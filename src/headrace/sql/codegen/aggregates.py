@@ -21,12 +21,19 @@ from headrace.sql.codegen.recipes import (
     Lines,
     Place,
     Recipe,
+    merges,
     user_recipe,
 )
 from headrace.sql.codegen.writer import CodeWriter
 from headrace.sql.plan.expressions import AggregateCall
 
-__all__ = ["SUPPORTED_OVER", "AggregateCode", "aggregate_code", "check_supported"]
+__all__ = [
+    "SUPPORTED_OVER",
+    "AggregateCode",
+    "aggregate_code",
+    "aggregates_early",
+    "check_supported",
+]
 
 
 def check_supported(calls: Sequence[AggregateCall], supported: frozenset[str] = SUPPORTED) -> None:
@@ -35,6 +42,11 @@ def check_supported(calls: Sequence[AggregateCall], supported: frozenset[str] = 
         name = call.function.name
         if not hasattr(call.function, "bound") and name not in supported:
             raise SqlError(f"aggregate function {name} is not supported here yet")
+
+
+def aggregates_early(calls: Sequence[AggregateCall], changelog: bool) -> bool:
+    """Whether rows are best aggregated before the exchange already."""
+    return not any(c.distinct for c in calls) and all(merges(c, changelog) for c in calls)
 
 
 @dataclass(frozen=True)
@@ -70,6 +82,8 @@ def aggregate_code(
     calls: Sequence[AggregateCall], changelog: bool, zone: str = "UTC", order: bool = False
 ) -> AggregateCode:
     """Code for some aggregates; `changelog` says whether rows may be taken back."""
+    mergeable = aggregates_early(calls, changelog)
+    combinable = all(merges(c, changelog) for c in calls)
     calls = [_for_slots(c, zone) for c in calls]
     add, merge, merge_all, create, value, rows = (CodeWriter(zone) for _ in range(6))
     # One layout, with references written to the function that needs them.
@@ -86,8 +100,6 @@ def aggregate_code(
     initial = [place for r in creating for place in r.initial]
     with create.block("def run():"):
         create.line(f"return [{', '.join(['0', *initial])}]")
-    combinable = all(r.merge is not None for r in merging)
-    mergeable = combinable and not any(c.distinct for c in calls)
     with merge.block("def run(a, b):"):
         _write_merge(merge, merging)
     with (

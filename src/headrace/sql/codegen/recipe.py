@@ -8,7 +8,7 @@ from headrace.sql.codegen.writer import CodeWriter
 from headrace.sql.plan.expressions import AggregateCall
 from headrace.sql.types import DataType
 
-__all__ = ["Lines", "Place", "Recipe", "counted_values", "of_inserts"]
+__all__ = ["Lines", "Place", "Recipe", "counted_values"]
 
 Lines = list[str]
 
@@ -66,8 +66,3 @@ def counted_values(p: Place) -> tuple[list[str], Lines, Lines, Lines]:
         f"    else: {a}.pop(x, None)",
     ]
     return ["{}"], add, remove, merge
-
-
-def of_inserts(retracts: bool, line: str) -> Lines | None:
-    """A merge of what only ever grows: a part of the rows cannot take back what it never had."""
-    return None if retracts else [line]

@@ -7,10 +7,20 @@ from collections.abc import Callable
 from headrace.sql import types as t
 from headrace.sql.codegen.arithmetic import decimal_argument
 from headrace.sql.codegen.bitmap_recipes import BITMAP_RECIPES
-from headrace.sql.codegen.recipe import Lines, Place, Recipe, counted_values, of_inserts
+from headrace.sql.codegen.recipe import Lines, Place, Recipe, counted_values
+from headrace.sql.plan.expressions import AggregateCall
 from headrace.sql.types import DataType
 
-__all__ = ["RECIPES", "SUPPORTED", "SUPPORTED_OVER", "Lines", "Place", "Recipe", "user_recipe"]
+__all__ = [
+    "RECIPES",
+    "SUPPORTED",
+    "SUPPORTED_OVER",
+    "Lines",
+    "Place",
+    "Recipe",
+    "merges",
+    "user_recipe",
+]
 
 
 def _count(p: Place, retracts: bool) -> Recipe:
@@ -141,7 +151,7 @@ def _joined(p: Place, retracts: bool) -> Recipe:
         ["[]"],
         [f"{a}.append(x)"],
         [f"if x in {a}: {a}.remove(x)"],
-        of_inserts(retracts, f"{a}.extend({b})"),
+        [f"{a}.extend({b})"],
         f"({separator}.join({a}) if {a} else None)",
     )
 
@@ -157,7 +167,7 @@ def _array(p: Place, retracts: bool) -> Recipe:
         ["[]"],
         [f"{a}.append(x)"],
         [f"if x in {a}: {a}.remove(x)"],
-        of_inserts(retracts, f"{a}.extend({b})"),
+        [f"{a}.extend({b})"],
         f"(tuple({a}) if {a} else None)",
         nulls=True,
     )
@@ -217,7 +227,7 @@ def _json_object(p: Place, retracts: bool) -> Recipe:
     value = f"{text}({a}.items(), {p.writer.constant(p.call.constants[0])})"
     add = [f"{a}[x[0]] = x[1]"]
     remove = [f"if {a}.get(x[0]) == x[1]: {a}.pop(x[0], None)"]
-    merge = of_inserts(retracts, f"{a}.update({b})")
+    merge = [f"{a}.update({b})"]
     return Recipe(["{}"], add, remove, merge, value, nulls=True)
 
 
@@ -265,7 +275,7 @@ def user_recipe(p: Place, retracts: bool) -> Recipe:
         [f"{function}.create()"],
         [f"{function}.accumulate({a}, {arguments})"],
         [f"{function}.retract({a}, {arguments})"],
-        of_inserts(retracts or not p.call.function.mergeable, f"{function}.merge({a}, {b})"),
+        [f"{function}.merge({a}, {b})"],
         f"{function}.value({a})",
         nulls=True,
     )
@@ -301,6 +311,22 @@ RECIPES: dict[str, Callable[[Place, bool], Recipe]] = {
     **BITMAP_RECIPES,
 }
 _ORDERED = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "LAG"})
+_GROWING = frozenset(
+    {"LISTAGG", "ARRAY_AGG", "JSON_OBJECTAGG", "JSON_ARRAYAGG"}
+    | {name for name in BITMAP_RECIPES if name.startswith(("BITMAP_AND", "BITMAP_OR"))}
+)
+
+
+def merges(call: AggregateCall, retracts: bool) -> bool:
+    """Whether accumulators of parts of the rows can be put together.
+
+    Some cannot where rows are taken back: a part of the rows cannot take back what it never had.
+    """
+    if hasattr(call.function, "bound"):
+        return call.function.mergeable and not retracts
+    name = call.function.name
+    return name not in _ORDERED and not (retracts and name in _GROWING)
+
 
 SUPPORTED = frozenset(RECIPES) - _ORDERED
 """Aggregates of any rows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.sql.codegen.aggregates import aggregate_code, check_supported
+from headrace.sql.codegen.aggregates import aggregates_early, check_supported
 from headrace.sql.physical import nodes as ph
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
@@ -56,7 +56,7 @@ def local_phases(node: n.Node, settings: PlanSettings) -> n.Node:
 def _merges(node: n.Aggregate | n.WindowAggregate, settings: PlanSettings) -> bool:
     check_supported(node.calls)
     changelog = not settings.batch and not is_append_only(node.input)
-    return aggregate_code(node.calls, changelog, settings.zone).mergeable
+    return aggregates_early(node.calls, changelog)
 
 
 def _grows(node: n.Rank, settings: PlanSettings) -> bool:

@@ -102,13 +102,23 @@ class FunctionBinding:
                 "it in a SELECT below"
             )
         if self.kind is FunctionKind.AGGREGATE:
-            kind = BoundAggregate
-            if self.func_type == "pandas" or not hasattr(self.function, "create_accumulator"):
-                kind = PandasAggregate
+            kind = PandasAggregate if self._keeps_rows else BoundAggregate
             return kind(self, tuple(types), result or self.result_type(), zone)
         if self.kind is FunctionKind.TABLE:
             return BoundTableFunction(self, tuple(types), _row_of(self._result_type), zone)
         return BoundFunction(self, tuple(types), result or self.result_type(), zone)
+
+    @property
+    def _keeps_rows(self) -> bool:
+        """Whether an aggregate function has no accumulators: it takes all rows at once."""
+        return self.func_type == "pandas" or not hasattr(self.function, "create_accumulator")
+
+    @property
+    def mergeable(self) -> bool:
+        """Whether accumulators of an aggregate function can be put together."""
+        merge = getattr(self.function, "merge", None)
+        own = getattr(merge, "__qualname__", "") != "ImperativeAggregateFunction.merge"
+        return own or self._keeps_rows
 
 
 class _FlatAggregate(FunctionBinding):
@@ -257,8 +267,6 @@ class BoundAggregate(OpenedFunction):
     ) -> None:
         super().__init__(binding, types, result, zone)
         self.name = binding.name
-        base = getattr(binding.function, "merge", None)
-        self.mergeable = getattr(base, "__qualname__", "") != "ImperativeAggregateFunction.merge"
 
     def open(self, operator: Any) -> None:
         """Called once in each subtask."""
@@ -297,12 +305,6 @@ class BoundAggregate(OpenedFunction):
 
 class PandasAggregate(BoundAggregate):
     """A function of `pandas.Series`: the accumulator is the rows themselves."""
-
-    def __init__(
-        self, binding: FunctionBinding, types: tuple[DataType, ...], result: DataType, zone: str
-    ) -> None:
-        super().__init__(binding, types, result, zone)
-        self.mergeable = True
 
     def open(self, operator: Any) -> None:
         """Called once in each subtask."""
