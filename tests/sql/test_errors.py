@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from headrace.common.errors import HeadraceError, SqlError
-from tests.sql.sessions import HERE, LocalSession, case_files, golden, place_of, with_tables
+from headrace.common.errors import SqlError
+from tests.sql.sessions import HERE, LocalSession, place_of, with_tables
 
 TABLES = (
     "CREATE TABLE sink (a INT, b STRING) WITH ('connector' = 'blackhole')",
@@ -59,28 +59,3 @@ def test_the_text_of_a_view_is_shown_where_it_is_wrong() -> None:
     error = refusal(session, "SELECT id FROM sorted")
     assert "    SELECT id FROM orders ORDER BY price\n" in str(error)
     assert error.position == (1, 32)
-
-
-# What Flink refuses on streams, but headrace can do: counts are exact here, {,2} is read, and
-# QUALIFY may follow GROUP BY.
-BEYOND_FLINK = (
-    "SELECT APPROX_COUNT_DISTINCT(item) FROM orders",
-    "PATTERN (S A{,2} B)",
-    "GROUP BY item QUALIFY",
-)
-
-
-def refused_by_flink() -> list[str]:
-    """Statements that Flink runs in batch mode only."""
-    return [
-        query
-        for name in case_files()
-        for query, result in golden(name, "streaming").items()
-        if "error" in result and not any(b in query for b in BEYOND_FLINK)
-    ]
-
-
-@pytest.mark.parametrize("query", refused_by_flink())
-def test_what_flink_refuses_on_streams_is_refused(query: str) -> None:
-    with pytest.raises(HeadraceError):
-        with_tables().query(query)
