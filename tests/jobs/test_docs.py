@@ -13,6 +13,7 @@ from tests.doc_pages import ROOT, check_page
     "page",
     [
         "README.md",
+        "docs/process-table-functions.md",
         "docs/spark-tables.md",
         "docs/sql-lookups.md",
         "docs/sql-models.md",

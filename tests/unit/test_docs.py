@@ -20,6 +20,7 @@ RUN = {
     "docs/exactly-once.md",
     "docs/files.md",
     "docs/metrics.md",
+    "docs/process-table-functions.md",
     "docs/spark-tables.md",
     "docs/sql-gateway.md",
     "docs/sql-lookups.md",

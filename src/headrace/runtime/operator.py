@@ -86,6 +86,7 @@ class Operator:
 
     def __init__(self) -> None:
         self.watermark = MIN_TIMESTAMP
+        self.watermark_of: Callable[[int], int] = lambda input_index: self.watermark
         self.records_in = 0
         self.event_timers = TimerQueue()
         self.processing_timers = TimerQueue()

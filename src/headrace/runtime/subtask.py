@@ -86,6 +86,8 @@ class Subtask:
         self._build()
         self.head = self.operators[self.vertex.operators[0].node]
         self.gate = self._build_gate()
+        if self.gate.channels:
+            self.head.watermark_of = self.gate.watermark_of
         self._sorted = SortedInput() if self.vertex.batch and self.head.context.keyed else None
 
     # Building.

@@ -11,6 +11,9 @@ from headrace.common.types import Row, RowKind
 from headrace.sql.lookups.python_source import LookupTableSource
 from headrace.sql.lookups.search import VectorSearchTableSource
 from headrace.sql.models.predict_function import ModelFunctionContext, PredictFunction
+from headrace.sql.udf.process.context import Context, OnTimerContext, TableSemantics, TimeContext
+from headrace.sql.udf.process.function import ProcessTableFunction
+from headrace.sql.udf.process.hints import ArgumentHint, ArgumentTrait, StateHint
 from headrace.table.changelog_mode import ChangelogMode
 from headrace.table.compiled_plan import CompiledPlan
 from headrace.table.data_view import DataView, ListView, MapView
@@ -20,6 +23,7 @@ from headrace.table.expression import Expression
 from headrace.table.model import Model
 from headrace.table.model_descriptor import ModelDescriptor
 from headrace.table.module import Module, ModuleEntry
+from headrace.table.partitioned_table import PartitionedTable
 from headrace.table.plan_reference import PlanReference
 from headrace.table.result_kind import ResultKind
 from headrace.table.schema import Schema
@@ -50,9 +54,12 @@ from headrace.table.udf import (
 
 __all__ = [
     "AggregateFunction",
+    "ArgumentHint",
+    "ArgumentTrait",
     "AsyncScalarFunction",
     "ChangelogMode",
     "CompiledPlan",
+    "Context",
     "DataTypes",
     "DataView",
     "EnvironmentSettings",
@@ -70,15 +77,19 @@ __all__ = [
     "ModelFunctionContext",
     "Module",
     "ModuleEntry",
+    "OnTimerContext",
     "OverWindowedTable",
+    "PartitionedTable",
     "PlanReference",
     "PredictFunction",
+    "ProcessTableFunction",
     "ResultKind",
     "Row",
     "RowKind",
     "ScalarFunction",
     "Schema",
     "SqlDialect",
+    "StateHint",
     "StatementSet",
     "StreamTableEnvironment",
     "Table",
@@ -90,6 +101,8 @@ __all__ = [
     "TablePipeline",
     "TableResult",
     "TableSchema",
+    "TableSemantics",
+    "TimeContext",
     "UserDefinedType",
     "VectorSearchTableSource",
     "WindowGroupedTable",

@@ -106,8 +106,8 @@ class Expression(ContainerFunctions, Generic[T]):
         return Expression(node, f"as({self}, {', '.join(repr(n) for n in names)})")
 
     def as_argument(self, name: str) -> Expression[T]:
-        """As the argument of that name."""
-        raise FunctionTypeError("arguments by name are not supported yet")
+        """As the argument of that name, in a call of a process table function."""
+        return Expression(x.Named(name, self._node), f"{self} as argument {name!r}")
 
     @property
     def asc(self) -> Expression[T]:

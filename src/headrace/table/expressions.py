@@ -368,9 +368,8 @@ def lead(expr: Any, offset: int = 1, default: Any = None) -> Expression[Any]:
 
 
 def descriptor(*column_names: str) -> Expression[Any]:
-    """Names of columns, as an argument of a table function."""
-    names = tuple(x.Name((n,)) for n in column_names)
-    return Expression(x.Apply("DESCRIPTOR", names), f"DESCRIPTOR({', '.join(column_names)})")
+    """Names of columns as an argument of a function."""
+    return Expression(x.Descriptor(column_names), f"DESCRIPTOR({', '.join(column_names)})")
 
 
 def call(f: str | UserDefinedFunctionWrapper, *args: Any) -> Expression[Any]:

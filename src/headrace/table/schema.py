@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.sql.catalog import TableEntry
-from headrace.sql.parsing import parse_expression
+from headrace.sql.parsing import parse_expression, parse_type_text
 from headrace.sql.statements import ColumnDefinition, WatermarkDefinition
 from headrace.sql.table_api.expression_nodes import ExpressionBase
 from headrace.sql.types import DataType, RowType
-from headrace.sql.udf.binding import parse_type
 
 __all__ = ["Schema"]
 
 
 def _type(given: Any) -> DataType:
-    return parse_type(given) if isinstance(given, str) else given
+    return parse_type_text(given) if isinstance(given, str) else given
 
 
 def _expression(given: Any) -> tuple[Any, str]:

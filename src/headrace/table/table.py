@@ -24,8 +24,10 @@ from headrace.table.window import GroupWindow, OverWindow
 
 if TYPE_CHECKING:
     from headrace.sql.catalog import TableEntry
+    from headrace.sql.table_api.process_calls import NamedTable
     from headrace.table.catalog import ResolvedSchema
     from headrace.table.expression import Expression
+    from headrace.table.partitioned_table import PartitionedTable
     from headrace.table.table_environment import TableEnvironment
     from headrace.table.table_pipeline import TablePipeline
     from headrace.table.temporal_table_function import TemporalTableFunction
@@ -281,6 +283,22 @@ class Table:
 
         context = self._environment._session.binding()
         return self._with(lateral_join(context, self._plan, node_of(call), predicate, outer))
+
+    # Process table functions.
+
+    def process(self, function: Any, *arguments: Any, **named: Any) -> Table:
+        """The rows that a process table function makes of each row; see `PartitionedTable`."""
+        return self.partition_by().process(function, *arguments, **named)
+
+    def partition_by(self, *fields: Any) -> PartitionedTable:
+        """Rows that belong together, for a process table function with set semantics."""
+        from headrace.table.partitioned_table import PartitionedTable
+
+        return PartitionedTable(self, fields)
+
+    def as_argument(self, name: str) -> NamedTable:
+        """The table as the argument of that name, for a process table function."""
+        return self.partition_by().as_argument(name)
 
     # Order.
 

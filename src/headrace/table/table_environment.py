@@ -35,6 +35,7 @@ from headrace.table.explain_detail import detail_names
 from headrace.table.expression import Expression
 from headrace.table.model import Model
 from headrace.table.model_descriptor import ModelDescriptor
+from headrace.table.partitioned_table import process_table
 from headrace.table.plan_reference import PlanReference
 from headrace.table.schema import Schema
 from headrace.table.statement_set import StatementSet
@@ -153,6 +154,17 @@ class TableEnvironment(CatalogEnvironment):
     def from_pandas(self, pdf: Any, schema: Any = None, splits_num: int = 1) -> Table:
         """A table of a `pandas.DataFrame`."""
         return Table(self, from_pandas_plan(pdf, schema, ZoneInfo(self._session.zone)))
+
+    def from_call(self, function: Any, *arguments: Any, **named: Any) -> Table:
+        """The rows of a process table function.
+
+        Args:
+            function: A `ProcessTableFunction`, its class, or the name of a registered one.
+            arguments: Its arguments by position, or by name with `as_argument(...)`; tables with
+                set semantics are `table.partition_by(...)`.
+            named: Its arguments by name.
+        """
+        return process_table(self, function, arguments, named)
 
     def create_table(
         self,

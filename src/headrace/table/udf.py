@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any
 
 from headrace.common.errors import FunctionTypeError
 from headrace.sql.types import DataType
 from headrace.sql.udf.binding import FunctionBinding
 from headrace.sql.udf.function_context import FunctionContext
+from headrace.sql.udf.process.binding import ProcessTableBinding, process_binding
+from headrace.sql.udf.user_defined import UserDefinedFunction
 
 __all__ = [
     "AggregateFunction",
@@ -25,20 +27,6 @@ __all__ = [
     "udtaf",
     "udtf",
 ]
-
-
-class UserDefinedFunction(ABC):  # noqa: B024 - a base, never used itself
-    """Base of all functions: `open` is called before the first row, `close` at the end."""
-
-    def open(self, function_context: FunctionContext) -> None:  # noqa: B027
-        """Called once in each subtask, before the first row."""
-
-    def close(self) -> None:  # noqa: B027
-        """Called once in each subtask, at the end."""
-
-    def is_deterministic(self) -> bool:
-        """Whether equal arguments give equal results."""
-        return True
 
 
 class ScalarFunction(UserDefinedFunction):
@@ -233,8 +221,11 @@ def udtaf(
     return _wrapped(f, input_types, "TABLE_AGGREGATE", *declared)
 
 
-def as_wrapper(function: Any) -> UserDefinedFunctionWrapper:
+def as_wrapper(function: Any) -> UserDefinedFunctionWrapper | ProcessTableBinding:
     """A function as the catalog keeps it."""
+    process = process_binding(function)
+    if process is not None:
+        return process
     if isinstance(function, UserDefinedFunctionWrapper):
         return function
     if isinstance(function, ImperativeAggregateFunction):

@@ -34,6 +34,12 @@ class InputGate:
     def input_of(self, key: ChannelKey) -> int:
         return self.channels[key].input_index
 
+    def watermark_of(self, input_index: int) -> int:
+        """The watermark of one input, which the others may hold back."""
+        channels = [c for c in self.channels.values() if c.input_index == input_index]
+        active = [c.watermark for c in channels if not c.idle]
+        return min(active) if active else max(c.watermark for c in channels)
+
     def on_watermark(self, key: ChannelKey, timestamp: int) -> int | None:
         """Take in a watermark; the new watermark of the subtask if that moved it."""
         channel = self.channels[key]

@@ -12,6 +12,7 @@ from headrace.sql import types as t
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
+from headrace.sql.functions.registry import FunctionKind
 from headrace.sql.lookups.vector_search import VectorSearch
 from headrace.sql.parser.from_ast import expression_node, span_of
 from headrace.sql.parser.unsupported import join_span
@@ -152,6 +153,12 @@ def _call(
     function = context.find_function((name,))
     if function is None or getattr(function, "kind", None) is None:
         raise context.error(f"No match found for table function {name}", span_of(call))
+    if function.kind is FunctionKind.PROCESS_TABLE:
+        raise context.error(
+            f"{name} is a process table function, which cannot be joined with LATERAL: it reads "
+            "tables, not the columns of a row",
+            span_of(call),
+        )
     binder = ExpressionBinder(context, scope)
     arguments = [binder.bind(expression_node(a)) for a in call.expressions]
     types, result = function.bind([a.type for a in arguments])

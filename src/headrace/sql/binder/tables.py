@@ -17,16 +17,18 @@ from headrace.sql.binder.hints import QueryHints
 from headrace.sql.binder.joins import bind_as_of, bind_join, time_travel
 from headrace.sql.binder.lateral import bind_lateral, is_lateral_query
 from headrace.sql.binder.models import bind_evaluate, bind_predict
+from headrace.sql.binder.process_tables import DEFAULT, TableValue, bind_process_table
 from headrace.sql.binder.scope import Scope
 from headrace.sql.binder.subqueries import SubqueryBinder, contains_subquery
 from headrace.sql.binder.vector_search import bind_vector_search
 from headrace.sql.parser import syntax as x
 from headrace.sql.parser.dialect import NamedArgument, TableArgument
-from headrace.sql.parser.from_ast import expression_node, span_of
+from headrace.sql.parser.from_ast import expression_node, order_nodes, span_of
 from headrace.sql.parser.hints import hint_options
 from headrace.sql.parser.match_syntax import MatchRecognize
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Expression, Field, Schema, TimeAttribute
+from headrace.sql.udf.process.binding import ProcessTableBinding
 
 if TYPE_CHECKING:
     from headrace.sql.binder.queries import QueryBinder
@@ -167,6 +169,9 @@ class TableBinder:
         if name not in _ARGUMENTS or name == "VECTOR_SEARCH":
             from headrace.sql.binder.correlate import bind_leading_call
 
+            function = self.context.find_function((call.name,))
+            if isinstance(function, ProcessTableBinding):
+                return self._process(function, call)
             return bind_leading_call(self.context, call, self._search)
         given = self._arguments(name, call)
         data, plan = self._table_argument(name, given["INPUT" if name in _BY_ROW else "DATA"], call)
@@ -179,6 +184,29 @@ class TableBinder:
                 )
             return _BY_ROW[name](self.context, plan, given, call)
         return self._window(name, given, data, plan, call)
+
+    def _process(self, function: ProcessTableBinding, call: Any) -> n.Node:
+        given: list[tuple[str | None, Any]] = []
+        for tree in call.expressions:
+            name = str(tree.this) if isinstance(tree, NamedArgument) else None
+            value = tree.args["expression"] if isinstance(tree, NamedArgument) else tree
+            given.append((name, self._process_argument(value)))
+        return bind_process_table(self.context, function, call.name, given, span_of(call))
+
+    def _process_argument(self, tree: Any) -> Any:
+        if isinstance(tree, exp.Subquery):
+            tree = TableArgument(this=tree)
+        if isinstance(tree, TableArgument):
+            return TableValue(
+                self._relation(tree.this)[0],
+                tuple(expression_node(c) for c in tree.args.get("partition") or ()),
+                order_nodes(tree.args.get("order")),
+                span_of(tree),
+            )
+        if _is_descriptor(tree):
+            return x.Descriptor(tuple(c.name for c in tree.expressions), span=span_of(tree))
+        node = expression_node(tree)
+        return DEFAULT if isinstance(node, x.Name) and node.parts == ("DEFAULT",) else node
 
     def _arguments(self, name: str, call: Any) -> dict[str, Any]:
         """Arguments by name, whether they were given by name or by position."""
@@ -269,10 +297,7 @@ class TableBinder:
     def _time_column(
         self, name: str, descriptor: Any, binder: ExpressionBinder, plan: n.Node
     ) -> tuple[Expression, int]:
-        is_descriptor = (
-            isinstance(descriptor, exp.Anonymous) and descriptor.name.upper() == "DESCRIPTOR"
-        )
-        if not is_descriptor or len(descriptor.expressions) != 1:
+        if not _is_descriptor(descriptor) or len(descriptor.expressions) != 1:
             raise self.context.error(f"{name} takes DESCRIPTOR(time column)", span_of(descriptor))
         node = expression_node(descriptor.expressions[0])
         time = binder.bind(node)
@@ -301,3 +326,7 @@ def _table_call(tree: Any) -> Any:
     if not isinstance(call, exp.Anonymous) or call.name.upper() == "VECTOR_SEARCH":
         return None
     return call if call.name.upper() in _ARGUMENTS else None
+
+
+def _is_descriptor(tree: Any) -> bool:
+    return isinstance(tree, exp.Anonymous) and tree.name.upper() == "DESCRIPTOR"

@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.common.errors import SqlError
 from headrace.sql.catalog.entries import FunctionEntry
+from headrace.sql.udf.process.binding import process_binding
 
 __all__ = ["loaded_function"]
 
@@ -25,4 +26,5 @@ def loaded_function(entry: FunctionEntry) -> Any:
         function = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise SqlError(f"cannot find the function {entry.identifier!r}: {error}") from error
-    return function() if isinstance(function, type) else function
+    made = function() if isinstance(function, type) else function
+    return process_binding(made) or made

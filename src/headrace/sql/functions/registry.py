@@ -29,6 +29,7 @@ class FunctionKind(enum.Enum):
     AGGREGATE = "AGGREGATE"
     TABLE = "TABLE"
     TABLE_AGGREGATE = "TABLE_AGGREGATE"
+    PROCESS_TABLE = "PROCESS_TABLE"
     OTHER = "OTHER"
 
 

@@ -31,13 +31,16 @@ class RowOperator(Operator):
 
     def value_state(self, name: str, ttl_ms: int = 0, namespaced: bool = False) -> Any:
         """A value for each key, kept for a while after it was last written."""
-        return self._state_of(ValueStateDescriptor(name), ttl_ms, namespaced)
+        return self.state_of(ValueStateDescriptor(name), ttl_ms, namespaced)
 
     def map_state(self, name: str, ttl_ms: int = 0) -> Any:
         """A map for each key, whose entries are kept for a while after they were last written."""
-        return self._state_of(MapStateDescriptor(name), ttl_ms, False)
+        return self.state_of(MapStateDescriptor(name), ttl_ms)
 
-    def _state_of(self, descriptor: StateDescriptor, ttl_ms: int, namespaced: bool) -> Any:
+    def state_of(
+        self, descriptor: StateDescriptor, ttl_ms: int = 0, namespaced: bool = False
+    ) -> Any:
+        """State of each key, kept for a while after it was last written."""
         backend = self.context.backend
         assert backend is not None, f"{self.context.name} has no key"
         if ttl_ms:

@@ -28,7 +28,7 @@ class FirstRowOperator(InTimeOrderOperator):
         """Only the earliest row of a key has to wait."""
         self.records_in += len(batch.values)
         assert batch.keys is not None
-        column, watermark, pending = self._spec.order, self.watermark, self._pending
+        column, watermark, pending = self._spec.order, self.watermark, self._waiting.by_key
         for key, row in zip(batch.keys, batch.values, strict=True):
             if row[column] // 1000 <= watermark:
                 continue

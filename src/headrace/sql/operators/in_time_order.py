@@ -2,13 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import RowOperator
 
 _WAITING = "waiting"
+
+
+class WaitingRows:
+    """Rows of each key that wait for the watermark; in state when a snapshot is taken.
+
+    Args:
+        operator: Whose rows they are.
+        state: The name of their state.
+        time: The column of their time.
+        order: In which they are released.
+    """
+
+    def __init__(
+        self, operator: RowOperator, state: str, time: int, order: Callable[[Any], Any]
+    ) -> None:
+        self._operator = operator
+        self._name = state
+        self._time = time
+        self._order = order
+        self.by_key: dict[Any, list[Any]] = {}
+
+    def open(self) -> None:
+        """Take over what is in the state."""
+        operator = self._operator
+        self._state = operator.value_state(self._name)
+        for key in self._kept():
+            operator.cell.key = key
+            self.by_key[key] = list(self._state.value())
+        operator.forget_key()
+
+    def _kept(self) -> list[Any]:
+        backend = self._operator.context.backend
+        assert backend is not None
+        return backend.keys(self._name)
+
+    def add(self, key: Any, row: Any) -> None:
+        """A row that the watermark has not passed."""
+        self.by_key.setdefault(key, []).append(row)
+
+    def release(self, until: int) -> Iterator[tuple[Any, list[Any]]]:
+        """The keys that have rows which the watermark has passed, and these in their order."""
+        column = self._time
+        for key, rows in list(self.by_key.items()):
+            due = sorted((r for r in rows if r[column] // 1000 <= until), key=self._order)
+            if not due:
+                continue
+            rest = [r for r in rows if r[column] // 1000 > until]
+            if rest:
+                self.by_key[key] = rest
+            else:
+                del self.by_key[key]
+            yield key, due
+
+    def store(self) -> None:
+        """Write them to the state."""
+        cell = self._operator.cell
+        for cell.key in [k for k in self._kept() if k not in self.by_key]:
+            self._state.clear()
+        self._operator.store(self._state, self.by_key)
 
 
 class InTimeOrderOperator(RowOperator):
@@ -22,8 +81,7 @@ class InTimeOrderOperator(RowOperator):
         super().__init__()
         self._time = time
         self._event_time = event_time
-        self._order = order
-        self._pending: dict[Any, list[Any]] = {}
+        self._waiting = WaitingRows(self, _WAITING, time, order)
 
     def advance(self, key: Any, rows: list[Any], out: list[tuple[Any, ...]]) -> None:
         """Take rows of a key, none of them before those that came already."""
@@ -37,13 +95,7 @@ class InTimeOrderOperator(RowOperator):
         return False
 
     def open(self) -> None:
-        self._waiting = self.value_state(_WAITING)
-        backend = self.context.backend
-        assert backend is not None
-        for key in backend.keys(_WAITING):
-            self.cell.key = key
-            self._pending[key] = list(self._waiting.value())
-        self.forget_key()
+        self._waiting.open()
 
     def process_batch(self, batch: Batch) -> None:
         self.records_in += len(batch.values)
@@ -53,7 +105,7 @@ class InTimeOrderOperator(RowOperator):
             for key, row in zip(batch.keys, batch.values, strict=True):
                 time = row[column] // 1000
                 if time > watermark or self.takes_late(key, time):
-                    self._pending.setdefault(key, []).append(row)
+                    self._waiting.add(key, row)
             return
         out: list[tuple[Any, ...]] = []
         for key, row in zip(batch.keys, batch.values, strict=True):
@@ -66,27 +118,11 @@ class InTimeOrderOperator(RowOperator):
         self.watermark = timestamp
         if self._event_time:
             out: list[tuple[Any, ...]] = []
-            self._release(timestamp, out)
+            for key, rows in self._waiting.release(timestamp):
+                self.advance(key, rows, out)
             self.advance_time(timestamp, out)
             self.emit_rows(out)
         self.output.watermark(timestamp)
 
-    def _release(self, until: int, out: list[tuple[Any, ...]]) -> None:
-        column = self._time
-        for key, rows in list(self._pending.items()):
-            due = sorted((r for r in rows if r[column] // 1000 <= until), key=self._order)
-            if not due:
-                continue
-            rest = [r for r in rows if r[column] // 1000 > until]
-            if rest:
-                self._pending[key] = rest
-            else:
-                del self._pending[key]
-            self.advance(key, due, out)
-
     def before_snapshot(self, checkpoint: int, timestamp: int) -> None:
-        backend = self.context.backend
-        assert backend is not None
-        for self.cell.key in [k for k in backend.keys(_WAITING) if k not in self._pending]:
-            self._waiting.clear()
-        self.store(self._waiting, self._pending)
+        self._waiting.store()

@@ -40,9 +40,9 @@ class TypeNode(exp.Expression):
 
 
 class TableArgument(exp.Expression):
-    """`TABLE t` or `(SELECT ...)` as an argument of a function, perhaps with PARTITION BY."""
+    """`TABLE t` or `(SELECT ...)` as an argument, perhaps with PARTITION BY and ORDER BY."""
 
-    arg_types: ClassVar[dict[str, bool]] = {"this": True, "partition": False}
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "partition": False, "order": False}
 
 
 class ModelArgument(exp.Expression):
@@ -150,10 +150,7 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
             self._advance()
             return self.expression(ModelArgument(this=self._parse_table_parts()))
         found = super()._parse_lambda(alias)
-        partition = self._parse_partition_of_argument() if isinstance(found, exp.Subquery) else None
-        if partition is None:
-            return found
-        return self.expression(TableArgument(this=found, partition=partition))
+        return self._parse_table_clauses(found) if isinstance(found, exp.Subquery) else found
 
     def _next_is_name(self) -> bool:
         following = self._next
@@ -163,17 +160,21 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
         self._advance()
         if self._curr and self._curr.token_type == TokenType.L_PAREN:
             self.raise_error("TABLE takes a name; write a query without TABLE: (SELECT ...)")
-        table = self._parse_table_parts()
-        partition = self._parse_partition_of_argument()
-        return self.expression(TableArgument(this=table, partition=partition))
+        return self._parse_table_clauses(self._parse_table_parts())
 
-    def _parse_partition_of_argument(self) -> list[Any] | None:
-        if not (self._match_text_seq("PARTITION", "BY") or self._match(TokenType.PARTITION_BY)):
-            return None
+    def _parse_table_clauses(self, table: Any) -> Any:
+        partition = order = None
+        if self._match_text_seq("PARTITION", "BY") or self._match(TokenType.PARTITION_BY):
+            partition = self._parse_one_or_more(self._parse_column)
+        if self._match_text_seq("ORDER", "BY") or self._match(TokenType.ORDER_BY):
+            order = exp.Order(expressions=self._parse_one_or_more(self._parse_ordered))
+        return self.expression(TableArgument(this=table, partition=partition, order=order))
+
+    def _parse_one_or_more(self, parse_method: Any) -> list[Any]:
+        """A list in parentheses; without them one, since further arguments may follow."""
         if not self._match(TokenType.L_PAREN):
-            # Further arguments of the function follow: only one column without parentheses.
-            return [self._parse_column()]
-        columns = self._parse_csv(self._parse_column)
+            return [parse_method()]
+        columns = self._parse_csv(parse_method)
         self._match_r_paren()
         return columns
 

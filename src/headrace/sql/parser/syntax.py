@@ -94,6 +94,21 @@ class Alias(Node):
 
 
 @dataclass(frozen=True)
+class Descriptor(Node):
+    """DESCRIPTOR(a, b): names of columns as an argument of a function."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Named(Node):
+    """`name => value`: an argument of a function by its name."""
+
+    name: str
+    value: Node
+
+
+@dataclass(frozen=True)
 class Subquery(Node):
     """A query inside an expression: `kind` is `scalar`, `in`, `exists`, `any`, `all` or `lateral`.
 

@@ -10,6 +10,7 @@ from headrace.sql.plan.expressions import TimeAttribute
 from headrace.sql.plan.joins import Join, MultiJoin
 from headrace.sql.plan.lookups import LookupJoin
 from headrace.sql.plan.match import Match
+from headrace.sql.plan.process_table import ProcessTable
 
 __all__ = ["exchanges", "required"]
 
@@ -51,6 +52,8 @@ def required(node: n.Node, settings: PlanSettings) -> tuple[Required, ...]:
         return () if node.kept_by is None else _by(node.kept_by)
     if isinstance(node, Join):
         return (*_by(node.left_keys), *_by(node.right_keys))
+    if isinstance(node, ProcessTable) and node.keyed:
+        return tuple((Distribution.HASH, table.partition) for table in node.tables)
     if isinstance(node, MultiJoin):
         return tuple((Distribution.HASH, key) for key in node.keys)
     return ()

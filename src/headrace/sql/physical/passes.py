@@ -15,6 +15,7 @@ from headrace.sql.physical.keep_lookups import keep_lookups
 from headrace.sql.physical.local_phases import local_phases
 from headrace.sql.physical.mark_inserts import mark_inserts
 from headrace.sql.physical.multi_joins import multi_joins
+from headrace.sql.physical.process_tables import process_tables
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.physical.sink_constraints import sink_constraints
 from headrace.sql.physical.spark_segments import spark_segments
@@ -38,6 +39,7 @@ def _of_nodes(rule: Callable[[Node, PlanSettings], Node]) -> Pass:
 
 
 PHYSICAL_PASSES: tuple[Pass, ...] = (
+    process_tables,
     _of_nodes(sink_constraints),
     _of_nodes(upsert_materialize),
     _of_nodes(keep_lookups),

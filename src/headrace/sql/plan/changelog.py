@@ -11,6 +11,7 @@ from headrace.sql.plan.joins import (
     TemporalJoin,
     WindowJoin,
 )
+from headrace.sql.plan.process_table import ProcessTable
 
 __all__ = ["is_append_only"]
 
@@ -29,6 +30,8 @@ def is_append_only(node: n.Node, marked: bool = True) -> bool:
         return bool(getattr(node.source, "append_only", True))
     if isinstance(node, n.Aggregate | n.SetOperation):
         return False
+    if isinstance(node, ProcessTable):
+        return node.function.inserts_only
     if isinstance(node, IntervalJoin | WindowJoin | n.ToChangelog):
         return True
     if isinstance(node, TemporalJoin):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from headrace.common.errors import SqlError
 from headrace.sql import types as t
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.process_table import ProcessTable
 
 __all__ = ["check_keys", "has_no_hash"]
 
@@ -37,6 +38,8 @@ def _keys(plan: n.Node) -> Iterable[int]:
         yield from plan.partition
     elif isinstance(plan, n.Deduplicate):
         yield from plan.keys
+    elif isinstance(plan, ProcessTable) and plan.tables:
+        yield from plan.tables[0].partition
     elif isinstance(plan, n.SetOperation):
         yield from range(len(plan.schema))
 

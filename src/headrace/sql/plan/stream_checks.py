@@ -6,15 +6,17 @@ from headrace.common.errors import SqlError
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.batch_tables import MLPredictTableFunction, VectorSearchTableFunction
 from headrace.sql.plan.changelog import is_append_only
-from headrace.sql.plan.expressions import SortKey
+from headrace.sql.plan.expressions import SortKey, TimeAttribute
 from headrace.sql.plan.joins import (
     IntervalJoin,
     TemporalJoin,
     WindowJoin,
 )
 from headrace.sql.plan.match import Match
+from headrace.sql.plan.process_table import GivenTable, ProcessTable
 from headrace.sql.plan.temporal_checks import check_temporal
 from headrace.sql.plan.time_attributes import time_of
+from headrace.sql.udf.process.hints import ArgumentTrait
 
 __all__ = ["check_stream"]
 
@@ -35,6 +37,8 @@ def check_stream(plan: n.Node) -> None:
         )
     elif isinstance(plan, TemporalJoin):
         check_temporal(plan)
+    elif isinstance(plan, ProcessTable):
+        _check_process(plan)
     elif isinstance(plan, n.OverAggregate):
         _check_over(plan)
     elif isinstance(plan, n.Rank) and plan.function != "ROW_NUMBER":
@@ -76,6 +80,51 @@ def _check_inserts(plan: n.Node) -> None:
                 f"StreamPhysical{type(plan).__name__} doesn't support consuming update and delete "
                 f"changes which is produced by node {type(child).__name__}",
             )
+
+
+def _check_process(plan: ProcessTable) -> None:
+    for relation, table in zip(plan.relations, plan.tables, strict=False):
+        _check_process_table(plan, relation, table)
+    if plan.has_time and not plan.function.inserts_only:
+        raise _refused(plan, _TIME_AND_UPDATES)
+
+
+def _check_process_table(plan: ProcessTable, relation: n.Node, table: GivenTable) -> None:
+    argument = table.argument
+    if not is_append_only(relation):
+        if ArgumentTrait.SUPPORT_UPDATES not in argument.traits:
+            raise _refused(
+                plan,
+                "StreamPhysicalProcessTableFunction doesn't support consuming update changes which "
+                f"is produced by node {type(relation).__name__}: table argument '{argument.name}' "
+                "is declared without SUPPORT_UPDATES",
+            )
+        if plan.has_time:
+            raise _refused(plan, _TIME_AND_UPDATES)
+    advice = "Also, make sure that the watermarked column is forwarded without any modification."
+    if table.time is not None and not _is_rowtime(relation, table.time):
+        raise _refused(
+            plan,
+            f"Column '{table.names[table.time]}' is not a valid time attribute. Only "
+            f"columns with a watermark declaration qualify for the `on_time` argument. {advice}",
+        )
+    if table.order and not _is_rowtime(relation, table.order[0].index):
+        raise _refused(
+            plan,
+            f"Invalid ORDER BY clause for table argument '{argument.name}'. The first ORDER BY "
+            f"column '{table.names[table.order[0].index]}' is not a valid time attribute. "
+            f"Only columns with a watermark declaration qualify for ORDER BY. {advice}",
+        )
+
+
+_TIME_AND_UPDATES = (
+    "Time operations using the `on_time` argument are currently not supported for PTFs that "
+    "consume or produce updates."
+)
+
+
+def _is_rowtime(node: n.Node, column: int) -> bool:
+    return time_of(node, column) is TimeAttribute.ROWTIME
 
 
 def _check_window(plan: n.WindowTable | n.WindowAggregate) -> None:

@@ -19,6 +19,7 @@ from headrace.sql.plan.joins import (
 )
 from headrace.sql.plan.lookups import LookupJoin
 from headrace.sql.plan.match import Match
+from headrace.sql.plan.process_table import ProcessTable
 
 __all__ = ["plan_text"]
 
@@ -59,7 +60,7 @@ def _below(node: n.Node) -> Sequence[n.Node]:
 
 
 def _described(node: n.Node, modes: bool, batch: bool) -> str:
-    parts = node.texts() if isinstance(node, PhysicalNode) else _parts(node)
+    parts = node.texts() if isinstance(node, PhysicalNode | ProcessTable) else _parts(node)
     if node.every_change:
         parts.append("emit=[every change]")
     if modes:

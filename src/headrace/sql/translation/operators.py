@@ -22,10 +22,11 @@ __all__ = ["Operator", "Table", "emission_of", "packed", "sort_order", "takes_ch
 
 @dataclass(frozen=True)
 class Operator:
-    """The name that graphs show, and what slots run."""
+    """The name that graphs show, what slots run, and perhaps the uid that finds its state."""
 
     name: str
     spec: OperatorSpec
+    uid: str | None = None
 
 
 Table = dict[type[n.Node], Callable[[Any, PlanSettings], Operator]]

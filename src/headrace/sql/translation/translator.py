@@ -27,7 +27,15 @@ from headrace.sql.physical.passes import physical_plans
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.room import with_room
-from headrace.sql.translation import aggregates, lookups, ordered, rows, spark, two_inputs
+from headrace.sql.translation import (
+    aggregates,
+    lookups,
+    ordered,
+    process_tables,
+    rows,
+    spark,
+    two_inputs,
+)
 from headrace.sql.translation.operators import Table, takes_changes
 
 __all__ = ["StreamTranslator"]
@@ -38,6 +46,7 @@ OPERATORS: Table = {
     **ordered.OPERATORS,
     **two_inputs.OPERATORS,
     **lookups.OPERATORS,
+    **process_tables.OPERATORS,
 }
 """Nodes that become an operator of their inputs."""
 
@@ -84,6 +93,7 @@ class StreamTranslator:
         transformation = OperatorTransformation(
             self.env.ids, operator.name, inputs, Types.PICKLED_BYTE_ARRAY(), operator.spec
         )
+        transformation.uid = operator.uid
         if any(isinstance(i, ph.Exchange) and i.gathers for i in node.inputs):
             transformation.force_non_parallel = True
             transformation.parallelism = 1

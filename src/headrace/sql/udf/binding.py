@@ -11,6 +11,7 @@ from headrace.common.errors import FunctionTypeError, TypeMismatchError
 from headrace.sql.functions.registry import FunctionKind
 from headrace.sql.types import ArrayType, DataType, NumericType, RowType
 from headrace.sql.types.values import row_to_external, to_external, to_internal
+from headrace.sql.udf.annotations import declared_type
 from headrace.sql.udf.function_context import FunctionContext
 
 __all__ = [
@@ -45,7 +46,9 @@ class FunctionBinding:
         self.func_type = func_type
         self.deterministic = deterministic
         self.alias_names: tuple[str, ...] = ()
-        self._input_types = None if input_types is None else [_type(x) for x in _list(input_types)]
+        self._input_types = (
+            None if input_types is None else [declared_type(x) for x in _list(input_types)]
+        )
         self._result_type = result_type
         self._accumulator_type = accumulator_type
         call = getattr(function, "eval", function)
@@ -84,7 +87,7 @@ class FunctionBinding:
         declared = self._declared_result()
         if self.kind is FunctionKind.TABLE:
             return _row_of(declared)
-        return _type(declared)
+        return declared_type(declared)
 
     def _declared_result(self) -> Any:
         declared = self._result_type
@@ -134,29 +137,13 @@ def _list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def _type(declared: Any) -> DataType:
-    """A type, or its SQL text."""
-    if isinstance(declared, DataType):
-        return declared
-    if isinstance(declared, str):
-        return parse_type(declared)
-    raise FunctionTypeError(f"a type must be a DataType or its name, not {declared!r}")
-
-
-def parse_type(text: str) -> DataType:
-    """The type of an SQL text such as `ROW<a INT, b STRING>`."""
-    from headrace.sql.parsing import parse_type_text
-
-    return parse_type_text(text)
-
-
 def _row_of(declared: Any) -> RowType:
     """Result types of a table function as one row."""
     from headrace.sql.types import RowField
 
     if isinstance(declared, list | tuple):
-        return RowType([RowField(f"f{i}", _type(x)) for i, x in enumerate(declared)])
-    type_ = _type(declared)
+        return RowType([RowField(f"f{i}", declared_type(x)) for i, x in enumerate(declared)])
+    type_ = declared_type(declared)
     return type_ if isinstance(type_, RowType) else RowType([RowField("f0", type_)])
 
 

@@ -1,0 +1,35 @@
+"""`ChangelogMode`: which kinds of rows a stream has."""
+
+from __future__ import annotations
+
+from headrace.common.types import RowKind
+
+__all__ = ["ChangelogMode"]
+
+
+class ChangelogMode:
+    """Kinds of rows."""
+
+    def __init__(self, kinds: frozenset[RowKind]) -> None:
+        self.kinds = kinds
+
+    @staticmethod
+    def insert_only() -> ChangelogMode:
+        """Rows only ever come."""
+        return ChangelogMode(frozenset({RowKind.INSERT}))
+
+    @staticmethod
+    def upsert() -> ChangelogMode:
+        """Rows come, are replaced by key and deleted."""
+        return ChangelogMode(frozenset({RowKind.INSERT, RowKind.UPDATE_AFTER, RowKind.DELETE}))
+
+    @staticmethod
+    def all() -> ChangelogMode:
+        """All kinds."""
+        return ChangelogMode(frozenset(RowKind))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ChangelogMode) and self.kinds == other.kinds
+
+    def __hash__(self) -> int:
+        return hash(self.kinds)

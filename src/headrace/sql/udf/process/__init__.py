@@ -1,0 +1,1 @@
+"""Process table functions: how they are declared, and what they are given while they run."""
