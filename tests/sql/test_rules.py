@@ -19,7 +19,8 @@ from headrace.sql.plan.nodes import rewrite_nodes
 from headrace.sql.plan.text import plan_text
 from headrace.sql.rules import PASSES
 from headrace.sql.session.user_functions import register_function
-from headrace.table.udf import udf
+from headrace.table.udf import as_wrapper, udf
+from tests.sql.process_functions import AllKinds, Kinds, Tally
 from tests.sql.sessions import HERE, with_tables
 
 RULES = [rule for rules in PASSES for rule in rules]
@@ -58,6 +59,8 @@ def plans(name: str, query: str) -> tuple[str, str]:
     """The plan as the rule gets it, and as it leaves it."""
     session = with_tables(options=OPTIONS)
     register_function(session.session, ("vectorized",), vectorized, system=True)
+    for function in (Tally, Kinds, AllKinds):
+        register_function(session.session, (function.__name__,), as_wrapper(function), system=True)
     for statement in TOPICS:
         session.execute(statement)
     *settings_made, query = query.split("; ")

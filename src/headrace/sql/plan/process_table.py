@@ -44,6 +44,8 @@ class GivenTable:
                 f"{self.names[k.index]} {'DESC' if k.descending else 'ASC'}" for k in self.order
             ]
             parts.append(f"ORDER BY({', '.join(keys)})")
+        if self.upserts:
+            parts.append("UPSERTS")
         return " ".join(parts)
 
 
