@@ -29,6 +29,7 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 
 KEYS = 10
 PARALLELISM = 2
+_PAUSE_MS = 500
 
 Row = tuple[int, int, int]
 """A key, how many records it had, and the last of them."""
@@ -45,6 +46,7 @@ class Numbers:
 class _NumberReader(SourceReader):
     def __init__(self, end: Path) -> None:
         self._end = end
+        self._paused = end.with_name("paused")
         self._splits: list[Numbers] = []
         self._ready_at = 0
 
@@ -53,7 +55,7 @@ class _NumberReader(SourceReader):
 
     def poll(self, max_records: int) -> ReadBatch | None:
         now = time.time_ns() // 1_000_000
-        if now < self._ready_at or not self._splits:
+        if now < self._ready_at or not self._splits or self._paused.exists():
             return None
         if self._end.exists():
             self._splits = []
@@ -68,7 +70,7 @@ class _NumberReader(SourceReader):
         return list(self._splits)
 
     def available_at(self, now_ms: int) -> int | None:
-        return max(self._ready_at, now_ms)
+        return max(self._ready_at, now_ms + (_PAUSE_MS if self._paused.exists() else 0))
 
     @property
     def exhausted(self) -> bool:
@@ -77,7 +79,7 @@ class _NumberReader(SourceReader):
 
 @dataclass(frozen=True)
 class NumbersUntil(Source):
-    """Numbers, some each 10 ms, until a file appears."""
+    """Numbers, some each 10 ms, until the file `end` appears; none while there is `paused`."""
 
     end: Path
 

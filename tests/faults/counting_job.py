@@ -42,11 +42,13 @@ class CountingJob:
         settings: dict[str, str] | None = None,
         change: Callable[[DataStream[Row]], DataStream[Row]] = lambda stream: stream,
         keep_end: bool = False,
+        carrier: Callable[[], ProcessCarrier] = ProcessCarrier,
     ) -> None:
         directory.mkdir(exist_ok=True)
         self.checkpoints = directory / "checkpoints"
         self.files = directory / "rows"
         self._end = directory / "end"
+        self.paused = directory / "paused"
         if not keep_end:
             self._end.unlink(missing_ok=True)
         configuration = Configuration.from_dict(
@@ -59,13 +61,19 @@ class CountingJob:
         rows.sink_to(CollectSink(collect_id))
         rows.sink_to(RowFiles(self.files))
         collectors, environment._collectors = environment._collectors, {}
-        self.carrier = ProcessCarrier()
+        self.carrier = carrier()
         dependencies = prepare(configuration)
         storages = Storages.from_configuration(configuration)
         self.master = JobMaster(
             build_job_graph(environment.get_stream_graph("counting", clear=True)),
             self.carrier,
-            _master_options(configuration, dependencies, {}, next_job(storages)),
+            _master_options(
+                configuration,
+                dependencies,
+                {},
+                next_job(storages),
+                getattr(self.carrier, "live", None),
+            ),
             collectors=collectors,
         )
         self.rows: list[Row] = []

@@ -10,6 +10,7 @@ import pytest
 
 from headrace.datastream.functions import MapFunction, RuntimeContext
 from tests.faults.counting_job import WAIT_S, CountingJob
+from tests.faults.live_process_carrier import EITHER_CARRIER
 from tests.faults.processes import assert_gone
 
 pytestmark = pytest.mark.fault
@@ -37,7 +38,10 @@ class Busy(MapFunction[Any, Any]):
         (self._folder / f"{self._name}-{self._subtask}").touch()
 
 
-def test_functions_are_closed_to_the_end_when_a_busy_job_is_cancelled(tmp_path: Path) -> None:
+@EITHER_CARRIER
+def test_functions_are_closed_to_the_end_when_a_busy_job_is_cancelled(
+    tmp_path: Path, carrier: Any
+) -> None:
     closed = tmp_path / "closed"
     closed.mkdir()
     with CountingJob(
@@ -47,6 +51,7 @@ def test_functions_are_closed_to_the_end_when_a_busy_job_is_cancelled(tmp_path: 
             .map(Busy(closed, "leaves", SystemExit))
             .map(Busy(closed, "last"))
         ),
+        carrier=carrier,
     ) as job:
         job.wait_for_rows(20)
         job.master.cancel().result(WAIT_S)
@@ -68,11 +73,14 @@ class Deaf(MapFunction[Any, Any]):
                 (self._folder / f"interrupted-{time.monotonic_ns()}").touch()
 
 
+@EITHER_CARRIER
 def test_a_function_that_does_not_listen_is_interrupted_again_and_then_killed(
-    tmp_path: Path,
+    tmp_path: Path, carrier: Any
 ) -> None:
     settings = {"task.cancellation.interval": "200 ms", "task.cancellation.timeout": "3 s"}
-    with CountingJob(tmp_path / "job", settings, change=lambda s: s.map(Deaf(tmp_path))) as job:
+    with CountingJob(
+        tmp_path / "job", settings, change=lambda s: s.map(Deaf(tmp_path)), carrier=carrier
+    ) as job:
         job.wait_for((tmp_path / "reached").exists, "the first record")
         slots = job.slots()
         job.master.cancel().result(WAIT_S)

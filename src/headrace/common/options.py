@@ -120,6 +120,22 @@ EPOCH_MAX_RECORDS = declare(
     "execution.epoch.max-records", ranged(LONG, 1), None,
     "Maximum number of records that a source subtask reads in one epoch; unlimited unless set.",
 )  # fmt: skip
+CARRIER = declare(
+    "execution.carrier", choice("auto", "live", "epochs"), "epochs",
+    "How records travel between slots: `epochs` is a Spark job for each epoch; `live` is one long "
+    "Spark job, in which an epoch takes milliseconds; `auto` is live for unbounded jobs where "
+    "Spark offers it.",
+)  # fmt: skip
+LIVE_LINGER = declare(
+    "execution.live.linger", DURATION, "2 ms",
+    "The least time from the start of an epoch of a live job to the start of the next: more takes "
+    "less of the processors, and adds to the latency.",
+)  # fmt: skip
+LIVE_IDLE_TIMEOUT = declare(
+    "execution.live.idle-timeout", DURATION, "1 min",
+    "How long the Spark job of a live job goes on when there is nothing to do. It comes back with "
+    "the first record or timer.",
+)  # fmt: skip
 SNAPSHOT_COMPRESSION = declare(
     "execution.checkpointing.snapshot-compression", BOOLEAN, False,
     "Compress state in checkpoints and savepoints.",

@@ -36,6 +36,7 @@ class EpochPlan:
     """Everything that a slot must know to run its part of an epoch.
 
     `commit` is the number under which sinks commit the epoch without a checkpoint, if they do.
+    In a `brief` epoch sources do not wait for more than is there.
     """
 
     epoch: EpochId
@@ -48,6 +49,7 @@ class EpochPlan:
     commit: CheckpointId | None = None
     drain: bool = False
     max_watermarks: dict[VertexId, int] = field(default_factory=dict)
+    brief: bool = False
 
 
 @dataclass(frozen=True)

@@ -228,8 +228,17 @@ class Subtask:
         frames: Iterable[bytes],
         send: Callable[[bytes], None],
         at_barrier: Callable[[CheckpointRequest], None] | None = None,
+        send_barriers: bool = False,
     ) -> EpochReport:
-        """Take part in an epoch; `at_barrier` is called at its end if a checkpoint is due."""
+        """Take part in an epoch.
+
+        Args:
+            plan: What to do in it.
+            frames: The input.
+            send: Takes the output.
+            at_barrier: Called at its end if a checkpoint is due.
+            send_barriers: Whether receivers learn from the frames that they have all of them.
+        """
         started = time.perf_counter()
         self._send, self._bytes_out, bytes_in, read_before = send, 0, 0, self.head.records_in
         crash_point("epoch-begun")
@@ -246,7 +255,7 @@ class Subtask:
         for operator in reversed(self.operators.values()):
             operator.end_epoch()
         for writer in self._writers:
-            writer.flush()
+            writer.flush(last=send_barriers)
         if plan.checkpoint is not None and at_barrier is not None:
             at_barrier(plan.checkpoint)
         elif plan.commit is not None:
@@ -314,7 +323,7 @@ class Subtask:
         else:
             deadline = time.monotonic() + plan.max_read_ms / 1000
             limit = plan.max_watermarks.get(self.vertex.id)
-            source.read(plan.max_records, deadline, self.tick, limit)
+            source.read(plan.max_records, deadline, self.tick, limit, plan.brief)
         self.finished = source.ended
 
     def _consume(self, frames: Iterable[bytes]) -> int:

@@ -26,13 +26,14 @@ from headrace.coordination.job.outputs import Collector
 from headrace.coordination.job.restart_policy import restart_policy
 from headrace.coordination.slots.dependencies import PythonDependencies, prepare
 from headrace.coordination.slots.heartbeats import HeartbeatSettings
+from headrace.coordination.slots.live import LiveSettings
 from headrace.coordination.views.metric_reporters import start_reporters
 from headrace.graph.job_graph import JobGraph
 from headrace.runtime.slot.messages import Close
 from headrace.runtime.state.factory import StateBackendSettings
 from headrace.runtime.storage import Storages
 from headrace.runtime.subtask_figures import MetricSettings
-from headrace.spark.carrier import SparkCarrier
+from headrace.spark.live.choice import carrier_of, live_settings
 from headrace.spark.placement import is_cluster
 from headrace.spark.session import choose_python, get_or_create_session
 
@@ -60,10 +61,11 @@ def submit(
     if is_cluster(session.sparkContext):
         _require_shared_checkpoints(configuration)
     dependencies = prepare(configuration)
+    live = live_settings(configuration, job_graph, session.sparkContext)
     master = JobMaster(
         job_graph,
-        SparkCarrier(session.sparkContext, dependencies.paths),
-        _master_options(configuration, dependencies, cached_files or {}, run),
+        carrier_of(session.sparkContext, live, dependencies.paths),
+        _master_options(configuration, dependencies, cached_files or {}, run, live),
         collectors=collectors,
         on_epoch=on_epoch,
     )
@@ -90,6 +92,7 @@ def _master_options(
     dependencies: PythonDependencies,
     cached_files: dict[str, str],
     run: EarlierRun | None = None,
+    live: LiveSettings | None = None,
 ) -> JobMasterOptions:
     get = configuration.get
     run = run or EarlierRun()
@@ -98,6 +101,7 @@ def _master_options(
     return JobMasterOptions(
         epoch_target_s=to_millis(get(options.EPOCH_TARGET)) / 1000,
         epoch_max_records=get(options.EPOCH_MAX_RECORDS),
+        live_linger_s=to_millis(get(options.LIVE_LINGER)) / 1000 if live is not None else None,
         heartbeats=HeartbeatSettings(
             to_millis(get(options.HEARTBEAT_INTERVAL)) / 1000,
             to_millis(get(options.HEARTBEAT_TIMEOUT)) / 1000,

@@ -206,6 +206,10 @@ class JobAttempt:
                 again = self._rescheduled and not self._disturbed
         self.check()
 
+    def pause(self, seconds: float) -> None:
+        """Let time pass, whoever calls `wake`."""
+        self.wait_until(lambda: False, seconds)
+
     @property
     def _disturbed(self) -> bool:
         return self._woken or self._cancelled or self._failure is not None

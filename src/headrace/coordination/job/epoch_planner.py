@@ -33,11 +33,18 @@ class EpochPlanner:
     """Plans the epochs of one attempt."""
 
     def __init__(
-        self, job_graph: JobGraph, physical: PhysicalGraph, budget: Budget, clock: JobClock
+        self,
+        job_graph: JobGraph,
+        physical: PhysicalGraph,
+        budget: Budget,
+        clock: JobClock,
+        *,
+        brief: bool = False,
     ) -> None:
         self._physical = physical
         self._budget = budget
         self._clock = clock
+        self._brief = brief
         self._sources = SourceCoordinator(job_graph)
         self._alignment = WatermarkAligner(job_graph)
 
@@ -76,6 +83,7 @@ class EpochPlanner:
             commit,
             drain,
             self._alignment.limits(self._clock.steady_ms()),
+            self._brief,
         )
 
     def observe(self, reports: Sequence[EpochReport]) -> None:

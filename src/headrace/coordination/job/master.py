@@ -60,6 +60,8 @@ from headrace.runtime.storage import join, shared
 _log = logging.getLogger(__name__)
 
 _LOOK_S = 1.0
+_LIVE_TARGET_S = 0.1
+"""An epoch of a live job costs little, so also the epochs of a backlog can be short."""
 
 
 class JobMaster:
@@ -105,6 +107,7 @@ class JobMaster:
         self._budget = budget or EpochPacer(
             self._target_s(), options.epoch_max_records, exchanges=len(self.physical.levels) > 1
         )
+        self._last_start = 0.0
         self._planner = self._new_planner()
         self.checkpoints = self._checkpoint_coordinator()
         self._restore_points = RestorePoints(self.checkpoints.store)
@@ -131,10 +134,13 @@ class JobMaster:
         """No epoch should be much longer than the time between checkpoints."""
         interval_ms = self._options.checkpoints.interval_ms
         target_s = self._options.epoch_target_s
+        if self._options.live_linger_s is not None:
+            target_s = min(target_s, _LIVE_TARGET_S)
         return target_s if interval_ms is None else min(target_s, interval_ms / 1000)
 
     def _new_planner(self) -> EpochPlanner:
-        return EpochPlanner(self.job_graph, self.physical, self._budget, self._clock)
+        brief = self._options.live_linger_s is not None
+        return EpochPlanner(self.job_graph, self.physical, self._budget, self._clock, brief=brief)
 
     def _checkpoint_coordinator(self) -> CheckpointCoordinator:
         settings = self._options.checkpoints
@@ -441,7 +447,7 @@ class JobMaster:
     def _run_epochs(self, attempt: JobAttempt) -> Iterator[None]:
         while True:
             self._epoch += 1
-            started = time.monotonic()
+            started = self._last_start = time.monotonic()
             self.figures.epoch_started()
             plan, order = self._plan(attempt)
             planned = time.monotonic()
@@ -545,6 +551,9 @@ class JobMaster:
         """Sleep until there is something to do; no Spark job runs meanwhile."""
         self._collected.wait_while_full(self._cancelling)
         attempt.wait(self.time_left_s)
+        linger_s = self._options.live_linger_s
+        if linger_s and (left_s := self._last_start + linger_s - time.monotonic()) > 0:
+            attempt.pause(left_s)
 
     def time_left_s(self) -> float | None:
         """How long nothing is due, between two epochs; None if only a source can tell."""

@@ -24,6 +24,8 @@ class JobMasterOptions:
 
     epoch_target_s: float = 1.0
     epoch_max_records: int | None = None
+    live_linger_s: float | None = None
+    """The least time between two epochs of a job that is carried live."""
     slots: SlotEnvironment = field(default_factory=SlotEnvironment)
     heartbeats: HeartbeatSettings = field(default_factory=HeartbeatSettings)
     cancellation: Close = field(default_factory=Close)

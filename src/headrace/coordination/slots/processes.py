@@ -81,7 +81,7 @@ class SlotProcesses:
             wanted.heartbeats,
             lambda: self._server.broadcast(m.Ping()),
             self._on_silent,
-            listener.on_tick,
+            self._on_tick,
         )
 
     @property
@@ -153,6 +153,9 @@ class SlotProcesses:
             with self._called:
                 self._called.notify_all()
         self._listener.on_message(message)
+
+    def _on_tick(self) -> None:
+        self._listener.on_tick()
 
     def _on_lost(self, slot: SlotId) -> None:
         self._listener.on_lost(

@@ -145,11 +145,12 @@ class ChannelBuffer:
         self._elements.append(mark)
         self._joined = None
 
-    def flush(self) -> None:
-        if not self._elements:
+    def flush(self, last: bool = False) -> None:
+        """Send what waits; as the last frame of the epoch also if that is nothing."""
+        if not self._elements and not last:
             return
         h = self._header
-        header = FrameHeader(h.level, h.partition, h.edge, h.sender, self._sequence)
+        header = FrameHeader(h.level, h.partition, h.edge, h.sender, self._sequence, last)
         self._send(encode_frame(header, self._elements))
         self._sequence += 1
         self._elements = []
@@ -223,10 +224,14 @@ class ExchangeWriter:
         for channel in self._channels.values():
             channel.start_epoch()
 
-    def flush(self) -> None:
-        """Send what waits: at the end of the epoch nothing stays behind."""
+    def flush(self, last: bool = False) -> None:
+        """Send what waits: at the end of the epoch nothing stays behind.
+
+        Args:
+            last: Whether receivers are told that this was all of the epoch.
+        """
         for channel in self._channels.values():
-            channel.flush()
+            channel.flush(last)
 
 
 def _has_exchange(receivers: Sequence[Receiver]) -> bool:

@@ -21,6 +21,7 @@ _HEADER = struct.Struct("<HIHII")
 _LENGTH = struct.Struct("<I")
 
 HEADER_SIZE = _HEADER.size
+_LAST = 1 << 31
 
 _BATCH, _WATERMARK, _STATUS, _END, _ROWS, _LATENCY = range(6)
 
@@ -29,13 +30,18 @@ _kind_of = attrgetter("_row_kind")
 
 @dataclass(frozen=True, slots=True)
 class FrameHeader:
-    """Where a frame goes to and comes from; `sequence` counts a channel's frames in an epoch."""
+    """Where a frame goes to and comes from; `sequence` counts a channel's frames in an epoch.
+
+    `last` says that the channel has nothing more in this epoch: the barrier, where frames of one
+    epoch after the other take the same way.
+    """
 
     level: int
     partition: int
     edge: int
     sender: int
     sequence: int
+    last: bool = False
 
 
 def encode_frame(header: FrameHeader, elements: list[Element]) -> bytes:
@@ -46,7 +52,8 @@ def encode_frame(header: FrameHeader, elements: list[Element]) -> bytes:
     except Exception:
         payload = _by_value(elements, packed)
     h = header
-    return _HEADER.pack(h.level, h.partition, h.edge, h.sender, h.sequence) + payload
+    sequence = h.sequence | _LAST if h.last else h.sequence
+    return _HEADER.pack(h.level, h.partition, h.edge, h.sender, sequence) + payload
 
 
 def _by_value(elements: list[Element], packed: list[tuple[Any, ...]]) -> bytes:
@@ -84,7 +91,8 @@ def _unpicklable(elements: list[Element], error: Exception) -> Exception:
 
 def read_header(frame: bytes) -> FrameHeader:
     """The header of a frame."""
-    return FrameHeader(*_HEADER.unpack_from(frame))
+    level, partition, edge, sender, sequence = _HEADER.unpack_from(frame)
+    return FrameHeader(level, partition, edge, sender, sequence & ~_LAST, sequence >= _LAST)
 
 
 def destination(frame: bytes) -> tuple[int, int]:
@@ -196,6 +204,11 @@ class MessageSocket:
         except OSError as error:
             raise PeerGoneError(str(error)) from error
         return data
+
+    def bare(self) -> socket.socket:
+        """The socket, for who goes on without messages; nothing was sent after the last one."""
+        self._reader.close()
+        return self._sock
 
     def shut_down(self) -> None:
         """Have all that wait for this connection, on either side, find its end."""

@@ -101,6 +101,7 @@ class SourceOperator(Operator):
         deadline: float,
         tick: Callable[[], None],
         max_watermark: int | None = None,
+        brief: bool = False,
     ) -> None:
         """Read until the budget is used up or there is nothing more now.
 
@@ -109,7 +110,10 @@ class SourceOperator(Operator):
             deadline: When to stop, by the monotonic clock.
             tick: Lets time pass in the chain.
             max_watermark: Stop beyond this watermark, until others have caught up.
+            brief: Stop also when a split has twice given less than it was asked for: records that
+                trickle in would keep the others waiting for the end of the epoch.
         """
+        given_all: set[str] = set()
         left, limit, found_nothing = max_records, ReadLimit(max_watermark), False
         self._hold(False)
         now = time.monotonic()
@@ -117,7 +121,8 @@ class SourceOperator(Operator):
             if limit.reached(self.watermark):
                 self._hold(True)
                 break
-            batch = self._poll(min(left, limit.batch_size, self._poll_size.records))
+            wanted = min(left, limit.batch_size, self._poll_size.records)
+            batch = self._poll(wanted)
             self.dead_letters.emit(self.output)
             if batch is None:
                 self.more_now = False
@@ -137,6 +142,10 @@ class SourceOperator(Operator):
             self._poll_size.observe(len(batch.values), now - began)
             if now > deadline:
                 break
+            if brief and len(batch.values) < wanted:
+                if batch.split_id in given_all:
+                    break
+                given_all.add(batch.split_id)
         self._forget_finished()
         if self._reader.exhausted and self._no_more_splits:
             self._end()

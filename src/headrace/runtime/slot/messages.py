@@ -38,6 +38,34 @@ class BeginEpoch:
 
 
 @dataclass(frozen=True)
+class GoLive:
+    """A Spark job begins that carries your frames from epoch to epoch; its tasks will connect.
+
+    `hosts` says for each slot to which task of the job its frames go.
+    """
+
+    number: int
+    hosts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Send an empty frame to the next slot through that job, and wait for the one before yours."""
+
+
+@dataclass(frozen=True)
+class RunEpoch:
+    """Run your part of an epoch with what that job brings; barriers are among the frames."""
+
+    plan: EpochPlan
+
+
+@dataclass(frozen=True)
+class HangUp:
+    """Let the tasks of that job go: no frame is on its way between two epochs."""
+
+
+@dataclass(frozen=True)
 class TakeSnapshot:
     """A checkpoint between two epochs, at the end of the job."""
 
@@ -145,6 +173,30 @@ class Pong:
 @dataclass(frozen=True)
 class Ready:
     """All functions are open."""
+
+    slot: SlotId
+
+
+@dataclass(frozen=True)
+class Connected:
+    """A task of the job that carries frames has called."""
+
+    slot: SlotId
+    number: int
+    role: str
+
+
+@dataclass(frozen=True)
+class Disconnected:
+    """A task of the job that carries frames is gone in the middle of an epoch."""
+
+    slot: SlotId
+    why: str
+
+
+@dataclass(frozen=True)
+class Probed:
+    """A frame came through that job."""
 
     slot: SlotId
 

@@ -34,9 +34,10 @@ from headrace.runtime.exchange.wire import MessageSocket, PeerGoneError
 from headrace.runtime.failure import report_failure
 from headrace.runtime.operator import SubtaskServices
 from headrace.runtime.slot import messages as m
-from headrace.runtime.slot.deployment import install_main_classes
+from headrace.runtime.slot.deployment import JobDeployment, install_main_classes
+from headrace.runtime.slot.live_epochs import LiveEpochs
 from headrace.runtime.slot.observation import StackSampler
-from headrace.runtime.slot.protocol import FAILED, REFUSED, SlotLaunch, TaskRequest
+from headrace.runtime.slot.protocol import EPOCH, FAILED, REFUSED, SlotLaunch, TaskRequest
 from headrace.runtime.slot.task_listener import TaskListener
 from headrace.runtime.slot.thread_dump import thread_dump
 from headrace.runtime.slot.worker import SlotWorker
@@ -192,8 +193,13 @@ class Slot:
             self._control.send,
             self._services,
             SlotSnapshots(self._id, self._control.send, self._control.send_by),
-            on_job=lambda job: install_main_classes(job.main_classes),
+            on_job=self._on_job,
         )
+        self._live = LiveEpochs(self._id, self._worker, self._control.send)
+
+    def _on_job(self, job: JobDeployment) -> None:
+        install_main_classes(job.main_classes)
+        self._live.prepare(job.physical)
 
     def run(self) -> None:
         """Live until the job master says otherwise."""
@@ -311,11 +317,15 @@ class Slot:
             self._busy = True
             if isinstance(message, tuple):
                 self._serve_task(*message)
-            else:
+            elif not self._live.handle(message):
                 self._worker.handle(message)
             self._busy = False
 
     def _serve_task(self, channel: MessageSocket, request: TaskRequest) -> None:
+        if request.role != EPOCH:
+            if request.attempt == self._launch.attempt:
+                self._live.connected(channel, request)
+            return
         try:
             frames = _frames(channel)
             answers = self._answer(channel, request, frames)

@@ -57,18 +57,24 @@ class SlotLaunch:
         return SlotLaunch(**fields)
 
 
+EPOCH, LIVE_OUTPUT, LIVE_INPUT = "epoch", "output", "input"
+"""What a task is for: a subtask in an epoch, or all output or input of a slot from now on."""
+
+
 @dataclass(frozen=True)
 class TaskRequest:
     """The first message on a data connection: which subtask of which epoch the task is for.
 
     The job's token signs it and does not travel itself. Who repeats a request is refused, since its
-    epoch has begun.
+    epoch has begun. A task of a job that outlives epochs gives the number of that job instead, and
+    the slot.
     """
 
     attempt: int
     epoch: int
     vertex: str
     subtask: int
+    role: str = EPOCH
     signature: str = ""
 
     def signed(self, token: str) -> TaskRequest:
@@ -80,7 +86,7 @@ class TaskRequest:
         return hmac.compare_digest(self.signature, self._signature(token))
 
     def _signature(self, token: str) -> str:
-        about = json.dumps([self.attempt, self.epoch, self.vertex, self.subtask])
+        about = json.dumps([self.attempt, self.epoch, self.vertex, self.subtask, self.role])
         return hmac.digest(token.encode(), about.encode(), "sha256").hex()
 
     def to_json(self) -> bytes:

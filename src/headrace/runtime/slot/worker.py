@@ -88,11 +88,13 @@ class SlotWorker:
         plan: EpochPlan,
         frames: Iterable[bytes],
         send: Callable[[bytes], None],
+        send_barriers: bool = False,
     ) -> bool:
         """Let a subtask take part in an epoch; whether it could. The job master is told."""
         self.current = (subtask.vertex.id, subtask.task.subtask)
         try:
-            report = subtask.run_epoch(plan, frames, send, partial(self._snapshots.take, subtask))
+            at_barrier = partial(self._snapshots.take, subtask)
+            report = subtask.run_epoch(plan, frames, send, at_barrier, send_barriers)
         except PeerGoneError:
             raise
         except (Exception, SystemExit) as error:

@@ -1,0 +1,293 @@
+"""Slots whose frames are carried by one job that outlives epochs.
+
+An epoch is then a word to the slots and their reports: nothing is started for it. Between two
+epochs no frame is on its way, so there the job that carries them can end and another one can begin,
+and an epoch can be carried in another way.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.common.errors import ConfigurationError, HeadraceError
+from headrace.coordination.carrier import SlotListener, SlotsWanted
+from headrace.coordination.slots.processes import ProcessCarrier, SlotProcesses
+from headrace.graph.ids import SlotId
+from headrace.runtime.epoch import EpochPlan
+from headrace.runtime.slot import messages as m
+
+_log = logging.getLogger(__name__)
+
+_CONNECT_S = 60.0
+_PROBE_S = 20.0
+_END_S = 20.0
+_AGAIN_S = 30.0
+"""How long epochs are carried one by one after the job could not be had."""
+_ROLL_S = 3600.0
+"""How long one job carries frames: Spark's books on it should stay small."""
+
+
+@dataclass(frozen=True)
+class SlotAddress:
+    """Where tasks reach a slot."""
+
+    data_address: str
+    tcp_address: tuple[str, int] | None
+
+
+@dataclass(frozen=True)
+class Carriage:
+    """A job that carries frames: its number in the attempt, the slots, and which task has which."""
+
+    number: int
+    attempt: int
+    token: str
+    slots: tuple[SlotAddress, ...]
+    places: tuple[tuple[int, ...], ...]
+    hosts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class LiveSettings:
+    """How a job is carried live.
+
+    Attributes:
+        demanded: Whether it is an error where that is not possible.
+        idle_s: How long the job that carries frames stays without an epoch.
+    """
+
+    demanded: bool = False
+    idle_s: float = 60.0
+
+
+class NotLiveError(HeadraceError):
+    """Frames cannot be carried live just now."""
+
+
+class LiveCarrier(ProcessCarrier):
+    """Starts processes as slots, and carries their frames while they are made."""
+
+    def __init__(self, live: LiveSettings) -> None:
+        self.live = live
+
+    def slots(self, wanted: SlotsWanted, listener: SlotListener) -> LiveSlots:
+        """The slots of an attempt."""
+        return LiveSlots(self, wanted, listener, self.live)
+
+    @abstractmethod
+    def hosts(self, slots: int) -> tuple[int, ...]:
+        """The number of the task for each slot: slots that are at one place share one."""
+
+    @abstractmethod
+    def carry(self, carriage: Carriage) -> None:
+        """Carry frames until all slots have hung up. Raises if that could not be done."""
+
+    def connected(self) -> None:
+        """All tasks of `carry` have called their slots."""
+
+    @abstractmethod
+    def cancel_carriage(self) -> None:
+        """End what `carry` does, from another thread."""
+
+
+class LiveSlots(SlotProcesses):
+    """The processes of one attempt, and the job that carries their frames."""
+
+    def __init__(
+        self,
+        carrier: LiveCarrier,
+        wanted: SlotsWanted,
+        listener: SlotListener,
+        settings: LiveSettings,
+    ) -> None:
+        super().__init__(carrier, wanted, listener)
+        self._live_carrier = carrier
+        self._settings = settings
+        self._subtasks = sum(map(len, wanted.physical.levels))
+        # Whoever ends or starts the job that carries frames does so alone.
+        self._changing = threading.Lock()
+        self._news = threading.Condition()
+        # Guarded by the condition.
+        self._number = 0
+        self._thread: threading.Thread | None = None
+        self._error: Exception | None = None
+        self._connected = 0
+        self._probed = 0
+        self._reported = 0
+        self._busy = False
+        self._ended_at = self._began_at = time.monotonic()
+        self._not_before = 0.0
+        self._was_live = False
+
+    def run_epoch(self, plan: EpochPlan) -> None:
+        if not self._go_live():
+            super().run_epoch(plan)
+            return
+        with self._news:
+            self._reported = 0
+        try:
+            self._server.broadcast(m.RunEpoch(plan))
+            self._await(lambda: self._reported == self._subtasks, None)
+        except NotLiveError as error:
+            # Frames may be lost with the job.
+            raise HeadraceError(str(error)) from error
+        finally:
+            with self._news:
+                self._busy, self._ended_at = False, time.monotonic()
+
+    def cancel(self) -> None:
+        super().cancel()
+        with self._news:
+            self._news.notify_all()
+        self._live_carrier.cancel_carriage()
+
+    def close(self) -> None:
+        super().close()
+        thread = self._thread
+        if thread is not None:
+            # It ends with its slots, which have hung up.
+            thread.join(_END_S)
+            self._live_carrier.cancel_carriage()
+            thread.join(_END_S)
+
+    # The job that carries frames.
+
+    def _go_live(self) -> bool:
+        """Have that job up for an epoch; whether it is."""
+        with self._news:
+            self._busy = True
+            up, old = self._is_up, time.monotonic() - self._began_at > _ROLL_S
+        if up and not old:
+            return True
+        if time.monotonic() < self._not_before:
+            return False
+        try:
+            with self._changing:
+                self._end_carriage()
+                self._start_carriage()
+        except NotLiveError as error:
+            if self._cancelled:
+                raise
+            self._refused(error)
+            return False
+        self._was_live = True
+        return True
+
+    def _refused(self, error: NotLiveError) -> None:
+        if self._settings.demanded and not self._was_live:
+            raise ConfigurationError(
+                f"the job cannot run live, as execution.carrier demands: {error}",
+                key="execution.carrier",
+            ) from None
+        if self._not_before == 0.0 or self._was_live:
+            _log.warning("epochs of the job are carried one by one: %s", error)
+        self._was_live = False
+        self._not_before = time.monotonic() + _AGAIN_S
+
+    @property
+    def _is_up(self) -> bool:
+        return self._thread is not None and self._thread.is_alive() and self._error is None
+
+    def _start_carriage(self) -> None:
+        hellos, slots = self._server.hellos, self._wanted.physical.slots
+        hosts = self._live_carrier.hosts(slots)
+        with self._news:
+            self._number += 1
+            self._error = None
+            self._connected = self._probed = 0
+            self._began_at = time.monotonic()
+        carriage = Carriage(
+            self._number,
+            self._wanted.attempt,
+            self._token,
+            tuple(
+                SlotAddress(hellos[slot].data_address, hellos[slot].tcp_address)
+                for slot in map(SlotId, range(slots))
+            ),
+            tuple(tuple(int(p.slot) for p in level) for level in self._wanted.physical.levels),
+            hosts,
+        )
+        self._server.broadcast(m.GoLive(self._number, hosts))
+        self._thread = threading.Thread(
+            target=self._carry, args=(carriage,), daemon=True, name="headrace-live"
+        )
+        self._thread.start()
+        try:
+            self._await(lambda: self._connected == 2 * slots, _CONNECT_S)
+            self._live_carrier.connected()
+            # What works once works: that frames come through, and at once, however small.
+            self._server.broadcast(m.Probe())
+            self._await(lambda: self._probed == slots, _PROBE_S)
+        except NotLiveError:
+            self._live_carrier.cancel_carriage()
+            self._end_carriage()
+            raise
+
+    def _carry(self, carriage: Carriage) -> None:
+        try:
+            self._live_carrier.carry(carriage)
+            error = NotLiveError("the Spark job that carries frames has ended")
+        except Exception as raised:
+            error = NotLiveError(str(raised))
+        with self._news:
+            if self._number == carriage.number:
+                self._error = error
+            self._news.notify_all()
+
+    def _end_carriage(self) -> None:
+        """Let that job end, between two epochs, and wait for its end."""
+        thread = self._thread
+        if thread is None:
+            return
+        self._server.broadcast(m.HangUp())
+        thread.join(_END_S)
+        if thread.is_alive():
+            self._live_carrier.cancel_carriage()
+            thread.join(_END_S)
+        self._thread = None
+
+    def _await(self, done: Callable[[], bool], timeout_s: float | None) -> None:
+        with self._news:
+            self._news.wait_for(
+                lambda: done() or self._cancelled or self._error is not None, timeout_s
+            )
+            if done():
+                return
+            if self._cancelled:
+                raise NotLiveError("the job was cancelled")
+            raise self._error or NotLiveError(
+                f"the Spark job that carries frames did not come up within {timeout_s:.0f} s"
+            )
+
+    # On other threads.
+
+    def _on_message(self, message: Any) -> None:
+        super()._on_message(message)
+        if isinstance(message, m.Reported | m.Connected | m.Probed | m.Disconnected):
+            with self._news:
+                if isinstance(message, m.Disconnected):
+                    self._error = self._error or NotLiveError(message.why)
+                elif isinstance(message, m.Reported):
+                    self._reported += 1
+                elif isinstance(message, m.Probed):
+                    self._probed += 1
+                elif message.number == self._number:
+                    self._connected += 1
+                self._news.notify_all()
+
+    def _on_tick(self) -> None:
+        super()._on_tick()
+        with self._changing:
+            with self._news:
+                idle_s = time.monotonic() - self._ended_at
+                if self._busy or not self._is_up or idle_s < self._settings.idle_s:
+                    return
+                # An epoch that begins meanwhile finds that there is no job, and waits to start one.
+                self._error = NotLiveError("nothing was to be carried")
+            self._end_carriage()

@@ -1,0 +1,195 @@
+"""Frames that leave a slot and arrive in it while an epoch runs, over two connections that stay.
+
+One task takes all output of the slot, another one brings its input. Nothing here ever waits for
+somebody to take what is sent: what the connection does not take stays in memory, and goes when the
+slot waits for its own input. So slots that send to each other cannot block each other, and what is
+in memory is a part of one epoch, which the budget of the sources bounds.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from headrace.runtime.exchange.wire import (
+    FrameHeader,
+    PeerGoneError,
+    destination,
+    encode_frame,
+    read_header,
+)
+
+__all__ = ["KEYED", "LENGTH", "LiveExchange", "Places", "slot_of"]
+
+KEYED = struct.Struct(">iqi")
+"""A frame on its way out: as Spark has a pair of a number and bytes, with the number's length."""
+LENGTH = struct.Struct(">i")
+"""A frame on its way in: as Spark has bytes."""
+
+Places = Sequence[Sequence[int]]
+"""The slot of each partition of each level."""
+
+_PROBE_LEVEL = 0xFFFF
+_READ_BYTES = 1 << 18
+_MOST_PARTS = 64
+_NOW, _LATER = 0, None
+
+
+def slot_of(frame: bytes, places: Places) -> int:
+    """Where a frame goes."""
+    level, partition = destination(frame)
+    return partition if level == _PROBE_LEVEL else places[level][partition]
+
+
+class LiveExchange:
+    """The two connections of a slot, used by its main thread alone.
+
+    Args:
+        slot: The slot.
+        places: Where subtasks are.
+    """
+
+    def __init__(self, slot: int, places: Places) -> None:
+        self._slot = slot
+        self._places = places
+        self._hosts: Sequence[int] = ()
+        self._output: socket.socket | None = None
+        self._input: socket.socket | None = None
+        self._poll = select.poll()
+        self._unsent: deque[memoryview] = deque()
+        self._read = bytearray()
+        self._arrived: dict[tuple[int, int], deque[bytes]] = defaultdict(deque)
+
+    def send_by(self, hosts: Sequence[int]) -> None:
+        """From now on frames for a slot go to this task of the job that carries them."""
+        self._hosts = hosts
+
+    def take_output(self, connection: socket.socket) -> None:
+        """What is sent leaves here."""
+        self._output = connection
+        self._watch()
+
+    def take_input(self, connection: socket.socket) -> None:
+        """What others send comes from here."""
+        self._input = connection
+        self._watch()
+
+    def hang_up(self) -> None:
+        """Let both connections go."""
+        for connection in (self._output, self._input):
+            if connection is not None:
+                connection.close()
+        self._output = self._input = None
+
+    def send(self, frame: bytes) -> None:
+        """Send a frame; one for a subtask of this slot is there at once."""
+        level, partition = destination(frame)
+        target = self._places[level][partition]
+        if target == self._slot:
+            self._arrived[level, partition].append(frame)
+        else:
+            self._send_to(target, frame)
+
+    def frames(self, level: int, partition: int, channels: int) -> Iterator[bytes]:
+        """All frames of an epoch for a subtask: until each channel has brought its last one."""
+        arrived = self._arrived[level, partition]
+        taken = ended = sent = 0
+        while ended < channels or taken < sent:
+            while not arrived:
+                self._turn(_LATER)
+            frame = arrived.popleft()
+            taken += 1
+            header = read_header(frame)
+            if header.last:
+                ended += 1
+                sent += header.sequence + 1
+            yield frame
+            self._turn(_NOW)
+
+    def flush(self) -> None:
+        """Wait until everything has left."""
+        while self._unsent:
+            self._turn(_LATER)
+
+    def probe(self) -> None:
+        """Send an empty frame to the next slot, and wait for one."""
+        target = (self._slot + 1) % len(self._hosts)
+        header = FrameHeader(_PROBE_LEVEL, target, 0, self._slot, 0)
+        self._send_to(target, encode_frame(header, []))
+        arrived = self._arrived[_PROBE_LEVEL, self._slot]
+        while not arrived:
+            self._turn(_LATER)
+        arrived.popleft()
+
+    def _send_to(self, slot: int, frame: bytes) -> None:
+        head = KEYED.pack(8, self._hosts[slot], len(frame))
+        self._unsent.append(memoryview(head))
+        self._unsent.append(memoryview(frame))
+        self._write()
+
+    def _watch(self) -> None:
+        self._poll = select.poll()
+        if self._output is not None:
+            self._poll.register(self._output, select.POLLOUT if self._unsent else 0)
+        if self._input is not None:
+            self._poll.register(self._input, select.POLLIN)
+
+    def _turn(self, timeout_ms: int | None) -> None:
+        """Take what has come, and send what can be sent."""
+        if self._output is None or self._input is None:
+            raise PeerGoneError("no task carries the frames of this slot")
+        if timeout_ms is not _NOW:
+            self._poll.modify(self._output, select.POLLOUT if self._unsent else 0)
+            ready = {descriptor: events for descriptor, events in self._poll.poll(timeout_ms)}
+            if ready.get(self._output.fileno(), 0) & (select.POLLERR | select.POLLHUP):
+                raise PeerGoneError("the task that takes the output of this slot is gone")
+        if self._unsent:
+            self._write()
+        self._receive()
+
+    def _write(self) -> None:
+        if self._output is None:
+            raise PeerGoneError("no task takes the output of this slot")
+        unsent = self._unsent
+        try:
+            while unsent:
+                left = self._output.sendmsg(islice(unsent, _MOST_PARTS), (), socket.MSG_DONTWAIT)
+                while unsent and left >= len(unsent[0]):
+                    left -= len(unsent.popleft())
+                if left:
+                    unsent[0] = unsent[0][left:]
+        except BlockingIOError:
+            return
+        except OSError as error:
+            raise PeerGoneError(str(error)) from error
+
+    def _receive(self) -> None:
+        assert self._input is not None
+        data = self._read
+        while True:
+            try:
+                chunk = self._input.recv(_READ_BYTES, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                break
+            except OSError as error:
+                raise PeerGoneError(str(error)) from error
+            if not chunk:
+                raise PeerGoneError("the task that brings the input of this slot is gone")
+            data += chunk
+            if len(chunk) < _READ_BYTES:
+                break
+        at = 0
+        with memoryview(data) as view:
+            while len(view) - at >= LENGTH.size:
+                (length,) = LENGTH.unpack_from(view, at)
+                start = at + LENGTH.size
+                if len(view) - start < length:
+                    break
+                frame = bytes(view[start : start + length])
+                self._arrived[destination(frame)].append(frame)
+                at = start + length
+        del data[:at]

@@ -1,0 +1,1 @@
+"""Frames over Spark's pipelined shuffle: one long Spark job instead of one for each epoch."""

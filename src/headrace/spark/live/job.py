@@ -1,0 +1,94 @@
+"""The long Spark job: two stages, joined by the pipelined shuffle of Spark 4.3.
+
+    slots at place i -> producing task i  ==>  consuming task j -> slots at place j
+
+Both stages run at the same time, which Spark guarantees or refuses. They are two because a task
+that reads and writes holds its output back until it has read everything.
+
+Only classes of Spark's own jars are used, through py4j.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark import RDD, SparkContext
+
+from headrace.coordination.slots.live import Carriage
+from headrace.spark.live.tasks import InputOfSlots, OutputOfSlots, Produce, StreamItself
+from headrace.spark.placement import drawn_to
+
+__all__ = ["has_pipelined_shuffle", "live_job"]
+
+
+def has_pipelined_shuffle(context: SparkContext) -> bool:
+    """Whether this Spark has it."""
+    packages = context._jvm.org.apache.spark  # type: ignore[union-attr]
+    return hasattr(packages, "PipelinedShuffleDependency") and callable(
+        packages.PipelinedShuffleDependency
+    )
+
+
+def live_job(
+    context: SparkContext, carriage: Carriage, locations: Sequence[str | None]
+) -> RDD[Any]:
+    """The RDD of a job that runs until all slots have hung up.
+
+    Args:
+        context: Spark.
+        carriage: The slots.
+        locations: The executor at which each task should run; nothing on one machine.
+    """
+    tasks = max(carriage.hosts) + 1
+    start: RDD[Any] = context.parallelize(range(tasks), tasks)
+    if locations:
+        start = drawn_to(start, locations)
+    produced = start.mapPartitionsWithIndex(Produce())
+    produced._jrdd_deserializer = OutputOfSlots(carriage)  # type: ignore[assignment]
+    frames: RDD[Any] = RDD(_pipelined(context, produced, tasks), context, StreamItself())  # type: ignore[arg-type]
+    if locations:
+        frames = drawn_to(frames, locations)
+    # The streaming shuffle wants to know a query for its logs.
+    context.setLocalProperty("spark.sql.execution.id", "0")
+    return frames.mapPartitionsWithIndex(InputOfSlots(carriage))
+
+
+def _pipelined(context: SparkContext, produced: RDD[Any], tasks: int) -> Any:
+    """The values of pairs behind a pipelined shuffle, as a JavaRDD of bytes."""
+    jvm: Any = context._jvm
+    spark = jvm.org.apache.spark
+    pairs = jvm.PairwiseRDD(produced._jrdd.rdd())
+    partitioner = jvm.PythonPartitioner(tasks, 0)
+    anything = _object(jvm.scala.reflect, "ClassTag").AnyRef()
+    none = _object(jvm.scala, "None")
+    defaults = _object(spark, "PipelinedShuffleDependency")
+    dependency = spark.PipelinedShuffleDependency(
+        pairs,
+        partitioner,
+        spark.serializer.JavaSerializer(context._jsc.sc().conf()),
+        none,
+        none,
+        False,
+        getattr(defaults, "$lessinit$greater$default$7")(),
+        getattr(defaults, "$lessinit$greater$default$8")(),
+        anything,
+        anything,
+        anything,
+    )
+    shuffled = spark.rdd.ShuffledRDD(pairs, partitioner, anything, anything, anything)
+    # It makes a dependency of its own unless it has one, and no constructor takes one.
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    field = loader.loadClass("org.apache.spark.rdd.RDD").getDeclaredField("dependencies_")
+    field.setAccessible(True)
+    dependencies = jvm.java.util.ArrayList()
+    dependencies.add(dependency)
+    field.set(shuffled, jvm.PythonUtils.toSeq(dependencies))
+    return jvm.PythonRDD.valueOfPair(
+        spark.api.java.JavaPairRDD.fromRDD(shuffled, anything, anything)
+    )
+
+
+def _object(package: Any, name: str) -> Any:
+    """A Scala object."""
+    return getattr(getattr(package, f"{name}$"), "MODULE$")

@@ -1,0 +1,115 @@
+"""A job that is carried live: the job that carries its frames ends, breaks, and comes back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.common.errors import JobExecutionError
+from headrace.coordination.slots.live import LiveSettings
+from tests.faults.counting import PARALLELISM
+from tests.faults.counting_job import WAIT_S, CountingJob
+from tests.faults.live_process_carrier import LiveProcessCarrier
+from tests.faults.process_carrier import ProcessCarrier
+
+pytestmark = pytest.mark.fault
+
+
+def test_the_job_that_carries_frames_ends_with_the_job(tmp_path: Path) -> None:
+    with CountingJob(tmp_path, carrier=LiveProcessCarrier) as job:
+        job.wait_for_rows(50)
+        job.finish_with_files()
+        assert job.master.restarts == 0
+        assert (job.carrier.carriages, job.carrier.running) == (1, 0)
+    assert not [t for t in threading.enumerate() if t.name == "headrace-live"]
+
+
+def test_where_it_cannot_be_had_epochs_are_carried_one_by_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with CountingJob(tmp_path, carrier=_refusing(demanded=False)) as job:
+        job.wait_for_rows(50)
+        job.finish_with_files()
+        assert (job.carrier.carriages, job.master.restarts) == (0, 0)
+    told = [r.getMessage() for r in caplog.records if "one by one" in r.getMessage()]
+    assert told == ["epochs of the job are carried one by one: there is no room"]
+
+
+def test_where_it_is_demanded_and_cannot_be_had_the_job_fails(tmp_path: Path) -> None:
+    never = {"restart-strategy.type": "none"}
+    with (
+        CountingJob(tmp_path, never, carrier=_refusing(demanded=True)) as job,
+        pytest.raises(JobExecutionError, match=r"execution\.carrier demands: there is no room"),
+    ):
+        job.master.result_future().result(WAIT_S)
+
+
+def _refusing(demanded: bool) -> Callable[[], LiveProcessCarrier]:
+    def carrier() -> LiveProcessCarrier:
+        made = LiveProcessCarrier(LiveSettings(demanded))
+        made.refuses = True
+        return made
+
+    return carrier
+
+
+def test_when_it_breaks_the_job_goes_back_to_its_last_checkpoint(tmp_path: Path) -> None:
+    with CountingJob(tmp_path, carrier=LiveProcessCarrier) as job:
+        job.wait_for_rows(20)
+        for restarts in range(1, 4):
+            job.carrier.break_down()
+            # In the middle of an epoch frames are lost with it; between two there are none.
+            carriages = job.carrier.carriages
+            job.wait_for(lambda n=carriages: job.carrier.carriages > n, "another one")
+            job.wait_for_rows(20)
+            assert job.master.restarts <= restarts
+        job.finish_with_files()
+
+
+def test_an_idle_job_lets_it_go_and_gets_it_back(tmp_path: Path) -> None:
+    settings = {"execution.checkpointing.interval": "1 h", "heartbeat.interval": "100 ms"}
+
+    def carrier() -> LiveProcessCarrier:
+        return LiveProcessCarrier(LiveSettings(demanded=True, idle_s=0.2))
+
+    with CountingJob(tmp_path / "job", settings, carrier=carrier) as job:
+        for turn in range(1, 4):
+            job.wait_for(lambda n=turn: job.carrier.carriages >= n, "a job that carries frames")
+            job.paused.touch()
+            job.wait_for(lambda: job.carrier.running == 0, "its end")
+            job.paused.unlink()
+        job.finish_with_files()
+        assert job.master.restarts == 0
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(ProcessCarrier, LiveProcessCarrier), (LiveProcessCarrier, ProcessCarrier)],
+    ids=["to live", "to epochs"],
+)
+def test_a_job_moves_from_one_carrier_to_the_other_at_a_savepoint(
+    tmp_path: Path, first: Any, second: Any
+) -> None:
+    with CountingJob(tmp_path / "job", carrier=first) as job:
+        job.wait_for_rows(20)
+        savepoint = job.master.stop_with_savepoint(False, str(tmp_path / "sp")).result(WAIT_S)
+        before = list(job.rows)
+    settings = {"execution.state-recovery.path": savepoint}
+    with CountingJob(tmp_path / "job", settings, carrier=second) as job:
+        job.rows.extend(before)
+        job.wait_for_rows(20)
+        job.finish_with_files()
+
+
+def test_a_live_job_changes_its_parallelism(tmp_path: Path) -> None:
+    with CountingJob(tmp_path, carrier=LiveProcessCarrier) as job:
+        for parallelism in (PARALLELISM + 1, 1):
+            job.wait_for_rows(20)
+            job.master.rescale(parallelism).result(WAIT_S)
+        job.wait_for_rows(20)
+        job.finish_with_files()
+        assert job.master.restarts == 0
