@@ -221,8 +221,8 @@ CHECKPOINTS_NUM_RETAINED = declare(
 )
 UNALIGNED_ENABLED = declare(
     "execution.checkpointing.unaligned.enabled", BOOLEAN, False,
-    "Accepted: a barrier between epochs never waits for alignment, and there is nothing in flight "
-    "to save.",
+    "Accepted: a barrier never waits behind more than one epoch's records, and between two epochs "
+    "there is nothing in flight to save.",
     "execution.checkpointing.unaligned",
 )  # fmt: skip
 UNALIGNED_FORCED = declare(

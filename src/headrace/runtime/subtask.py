@@ -30,6 +30,7 @@ from headrace.runtime.epoch import (
 )
 from headrace.runtime.exchange.input_gate import ChannelKey, InputGate, in_channel_order
 from headrace.runtime.exchange.isolation import isolate
+from headrace.runtime.exchange.live import LiveExchange
 from headrace.runtime.exchange.output import (
     ChannelBuffer,
     Converter,
@@ -228,7 +229,7 @@ class Subtask:
         frames: Iterable[bytes],
         send: Callable[[bytes], None],
         at_barrier: Callable[[CheckpointRequest], None] | None = None,
-        send_barriers: bool = False,
+        live: LiveExchange | None = None,
     ) -> EpochReport:
         """Take part in an epoch.
 
@@ -237,9 +238,10 @@ class Subtask:
             frames: The input.
             send: Takes the output.
             at_barrier: Called at its end if a checkpoint is due.
-            send_barriers: Whether receivers learn from the frames that they have all of them.
+            live: What carries the frames while they are made, if they are: receivers then learn
+                from barriers that they have all of them.
         """
-        started = time.perf_counter()
+        started, waited_s = time.perf_counter(), live.waited_s if live else 0.0
         self._send, self._bytes_out, bytes_in, read_before = send, 0, 0, self.head.records_in
         crash_point("epoch-begun")
         for writer in self._writers:
@@ -255,7 +257,7 @@ class Subtask:
         for operator in reversed(self.operators.values()):
             operator.end_epoch()
         for writer in self._writers:
-            writer.flush(last=send_barriers)
+            writer.flush(last=live is not None)
         if plan.checkpoint is not None and at_barrier is not None:
             at_barrier(plan.checkpoint)
         elif plan.commit is not None:
@@ -267,7 +269,8 @@ class Subtask:
         for timers in self.timers.values():
             timers.epoch_end()
         self._send = _refuse
-        busy_ms = (time.perf_counter() - started) * 1000
+        waited_s = live.waited_s - waited_s if live else 0.0
+        busy_ms = (time.perf_counter() - started - waited_s) * 1000
         return self._report(plan, busy_ms, bytes_in, self.head.records_in - read_before)
 
     def commit(self, number: CheckpointId) -> None:

@@ -33,7 +33,7 @@ from headrace.runtime.slot.messages import Close
 from headrace.runtime.state.factory import StateBackendSettings
 from headrace.runtime.storage import Storages
 from headrace.runtime.subtask_figures import MetricSettings
-from headrace.spark.live.choice import carrier_of, live_settings
+from headrace.spark.live.choice import carrier_of, live_settings, session_settings
 from headrace.spark.placement import is_cluster
 from headrace.spark.session import choose_python, get_or_create_session
 
@@ -55,9 +55,7 @@ def submit(
         job_graph = job_graph.rescaled(run.parallelism)
     if (executable := configuration.get(options.PYTHON_EXECUTABLE)) is not None:
         choose_python(executable)
-    session = get_or_create_session(
-        options.spark_properties(configuration), LogLimit.of(configuration)
-    )
+    session = get_or_create_session(session_settings(configuration), LogLimit.of(configuration))
     if is_cluster(session.sparkContext):
         _require_shared_checkpoints(configuration)
     dependencies = prepare(configuration)

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headrace.coordination.bodies.jobs import Epoch, Phase
 from headrace.graph.physical_graph import PhysicalGraph
@@ -22,6 +22,9 @@ __all__ = ["EpochTimes", "JobFigures", "SubtaskRates", "known_watermark"]
 KEPT_EPOCHS = 300
 _WINDOW_S = 10.0
 _MOST_SAMPLES = 64
+_SAMPLE_S = _WINDOW_S / _MOST_SAMPLES
+_LINE_MS = 100.0
+"""Epochs of a live job take milliseconds: those of so long are one line."""
 
 
 def known_watermark(watermark: int) -> int | None:
@@ -127,7 +130,7 @@ class JobFigures:
         duration_ms = (times.ended - times.started) * 1000
         with self._lock:
             wait_ms = max(times.started - self._last_end, 0.0) * 1000
-            self._epochs.append(
+            self._note(
                 Epoch(
                     int(plan.epoch),
                     self._attempt,
@@ -149,6 +152,18 @@ class JobFigures:
                 for key in level:
                     self._add_sample(key, by_key[key], times.ended, below_ms)
 
+    def _note(self, epoch: Epoch) -> None:
+        last = self._epochs[-1] if self._epochs else None
+        if (
+            last is not None
+            and last.attempt == epoch.attempt
+            and last.checkpoint is None
+            and epoch.start_time + epoch.duration - last.start_time <= _LINE_MS
+        ):
+            self._epochs[-1] = _as_one(last, epoch)
+        else:
+            self._epochs.append(epoch)
+
     def _add_sample(
         self, key: SubtaskKey, report: EpochReport, now: float, below_ms: float
     ) -> None:
@@ -166,6 +181,9 @@ class JobFigures:
                 last.bytes_out + report.bytes_out,
             )
         )
+        if len(samples) > 2 and now - samples[-3].at < _SAMPLE_S:
+            # Epochs are short: the newest sample takes the place of the one before.
+            del samples[-2]
         # One sample at or beyond the window stays, so that rates cover all of it.
         while len(samples) > 2 and now - samples[1].at >= _WINDOW_S:
             samples.popleft()
@@ -216,6 +234,18 @@ class JobFigures:
     def _end(self) -> float:
         """Time counts while the job sleeps, but not yet the part of an epoch that runs."""
         return self._last_end if self._running else self._clock()
+
+
+def _as_one(first: Epoch, second: Epoch) -> Epoch:
+    phases = zip(first.phases, second.phases, strict=True)
+    return replace(
+        second,
+        start_time=first.start_time,
+        duration=first.duration + second.duration,
+        wait_before=first.wait_before + second.wait_before,
+        records=first.records + second.records,
+        phases=tuple(Phase(one.name, one.ms + other.ms) for one, other in phases),
+    )
 
 
 def lowest_watermark(reports: Sequence[EpochReport]) -> int | None:

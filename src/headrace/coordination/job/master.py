@@ -43,6 +43,7 @@ from headrace.coordination.job.figures import EpochTimes, JobFigures
 from headrace.coordination.job.history import JobHistory
 from headrace.coordination.job.options import EpochSummary, JobMasterOptions
 from headrace.coordination.job.outputs import CollectedOutput, Collector, Terminal
+from headrace.coordination.job.uncovered_commits import UncoveredCommits
 from headrace.coordination.restore_points import RestorePoints
 from headrace.coordination.slots.logs import SlotLogs
 from headrace.coordination.slots.state_queries import QueriedState
@@ -108,6 +109,8 @@ class JobMaster:
             self._target_s(), options.epoch_max_records, exchanges=len(self.physical.levels) > 1
         )
         self._last_start = 0.0
+        live = options.live_linger_s is not None
+        self._uncovered = UncoveredCommits(int(options.epoch_target_s * 1000) if live else 0)
         self._planner = self._new_planner()
         self.checkpoints = self._checkpoint_coordinator()
         self._restore_points = RestorePoints(self.checkpoints.store)
@@ -470,6 +473,9 @@ class JobMaster:
                 assert plan.checkpoint is not None
                 attempt.wait_for_commit(plan.checkpoint.checkpoint)
                 return
+            if finished and self._uncovered.pending:
+                self._uncovered.hurry()
+                continue
             if finished:
                 self._take_final_checkpoint(attempt)
                 return
@@ -527,16 +533,24 @@ class JobMaster:
         request, order = begun if begun is not None else (None, None)
         if request is not None:
             self._collected.planned(request.checkpoint, self._epoch)
-        uncovered = request is None and not self._options.checkpoints.enabled
         plan = self._planner.plan(
             self._epoch,
             attempt.number,
             splits,
             request,
-            self.checkpoints.begin_commit() if uncovered else None,
+            None if request is not None else self._uncovered_commit(),
             drain=order is not None and order.drain,
         )
         return plan, order
+
+    def _uncovered_commit(self) -> CheckpointId | None:
+        """The number under which an epoch without a checkpoint is committed, if it is."""
+        if self._options.checkpoints.enabled:
+            return None
+        now = self._clock.now_ms()
+        commits = self._uncovered.due(now)
+        self._uncovered.planned(now, commits)
+        return self.checkpoints.begin_commit() if commits else None
 
     def _tell(self, summary: EpochSummary) -> None:
         self.last_epoch = summary
@@ -558,8 +572,9 @@ class JobMaster:
     def time_left_s(self) -> float | None:
         """How long nothing is due, between two epochs; None if only a source can tell."""
         reports = () if self.attempt is None else tuple(self.attempt.reports.values())
-        checkpoint_due = self.checkpoints.next_due(self._clock.now_ms())
-        return self._planner.time_left_s(reports, checkpoint_due)
+        due = self.checkpoints.next_due(self._clock.now_ms()), self._uncovered.next_due()
+        barrier_due = min((ms for ms in due if ms is not None), default=None)
+        return self._planner.time_left_s(reports, barrier_due)
 
     def _finish(self, error: JobExecutionError | None) -> None:
         status = JobStatus.FINISHED if error is None else JobStatus.FAILED

@@ -11,6 +11,7 @@ from __future__ import annotations
 import select
 import socket
 import struct
+import time
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -36,7 +37,6 @@ Places = Sequence[Sequence[int]]
 _PROBE_LEVEL = 0xFFFF
 _READ_BYTES = 1 << 18
 _MOST_PARTS = 64
-_NOW, _LATER = 0, None
 
 
 def slot_of(frame: bytes, places: Places) -> int:
@@ -63,6 +63,8 @@ class LiveExchange:
         self._unsent: deque[memoryview] = deque()
         self._read = bytearray()
         self._arrived: dict[tuple[int, int], deque[bytes]] = defaultdict(deque)
+        self.waited_s = 0.0
+        """How long it was waited for others, in all."""
 
     def send_by(self, hosts: Sequence[int]) -> None:
         """From now on frames for a slot go to this task of the job that carries them."""
@@ -100,7 +102,7 @@ class LiveExchange:
         taken = ended = sent = 0
         while ended < channels or taken < sent:
             while not arrived:
-                self._turn(_LATER)
+                self._turn(wait=True)
             frame = arrived.popleft()
             taken += 1
             header = read_header(frame)
@@ -108,12 +110,12 @@ class LiveExchange:
                 ended += 1
                 sent += header.sequence + 1
             yield frame
-            self._turn(_NOW)
+            self._turn(wait=False)
 
     def flush(self) -> None:
         """Wait until everything has left."""
         while self._unsent:
-            self._turn(_LATER)
+            self._turn(wait=True)
 
     def probe(self) -> None:
         """Send an empty frame to the next slot, and wait for one."""
@@ -122,7 +124,7 @@ class LiveExchange:
         self._send_to(target, encode_frame(header, []))
         arrived = self._arrived[_PROBE_LEVEL, self._slot]
         while not arrived:
-            self._turn(_LATER)
+            self._turn(wait=True)
         arrived.popleft()
 
     def _send_to(self, slot: int, frame: bytes) -> None:
@@ -138,18 +140,24 @@ class LiveExchange:
         if self._input is not None:
             self._poll.register(self._input, select.POLLIN)
 
-    def _turn(self, timeout_ms: int | None) -> None:
+    def _turn(self, wait: bool) -> None:
         """Take what has come, and send what can be sent."""
         if self._output is None or self._input is None:
             raise PeerGoneError("no task carries the frames of this slot")
-        if timeout_ms is not _NOW:
-            self._poll.modify(self._output, select.POLLOUT if self._unsent else 0)
-            ready = {descriptor: events for descriptor, events in self._poll.poll(timeout_ms)}
-            if ready.get(self._output.fileno(), 0) & (select.POLLERR | select.POLLHUP):
-                raise PeerGoneError("the task that takes the output of this slot is gone")
+        if wait:
+            self._wait(self._output)
         if self._unsent:
             self._write()
         self._receive()
+
+    def _wait(self, output: socket.socket) -> None:
+        """Until something has come, or can be sent."""
+        self._poll.modify(output, select.POLLOUT if self._unsent else 0)
+        began = time.perf_counter()
+        ready = dict(self._poll.poll())
+        self.waited_s += time.perf_counter() - began
+        if ready.get(output.fileno(), 0) & (select.POLLERR | select.POLLHUP):
+            raise PeerGoneError("the task that takes the output of this slot is gone")
 
     def _write(self) -> None:
         if self._output is None:

@@ -84,7 +84,7 @@ class LiveEpochs:
             return
         for key, subtask in worker.subtasks.items():
             frames = self._frames(subtask, self._locations[key])
-            if not worker.run_epoch(subtask, plan, frames, exchange.send, send_barriers=True):
+            if not worker.run_epoch(subtask, plan, frames, exchange.send, exchange):
                 return
         exchange.flush()
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from headrace.graph.ids import SlotId
 from headrace.runtime.epoch import EpochPlan, SubtaskKey
+from headrace.runtime.exchange.live import LiveExchange
 from headrace.runtime.exchange.wire import PeerGoneError
 from headrace.runtime.failure import FailureReport, report_failure
 from headrace.runtime.operator import SubtaskServices, TaskInfo
@@ -88,13 +89,13 @@ class SlotWorker:
         plan: EpochPlan,
         frames: Iterable[bytes],
         send: Callable[[bytes], None],
-        send_barriers: bool = False,
+        live: LiveExchange | None = None,
     ) -> bool:
         """Let a subtask take part in an epoch; whether it could. The job master is told."""
         self.current = (subtask.vertex.id, subtask.task.subtask)
         try:
             at_barrier = partial(self._snapshots.take, subtask)
-            report = subtask.run_epoch(plan, frames, send, at_barrier, send_barriers)
+            report = subtask.run_epoch(plan, frames, send, at_barrier, live)
         except PeerGoneError:
             raise
         except (Exception, SystemExit) as error:

@@ -29,6 +29,8 @@ FRAME_BY_FRAME = {
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
 }
 """Settings that let every frame pass at once."""
+TASKS = 2
+"""At each place one that takes the output of slots, and one that brings their input."""
 
 
 class LiveSparkCarrier(SparkCarrier, LiveCarrier):
@@ -60,6 +62,7 @@ class LiveSparkCarrier(SparkCarrier, LiveCarrier):
         return self._locations or [None] * slots
 
     def carry(self, carriage: Carriage) -> None:
+        self._require_room(TASKS * (max(carriage.hosts) + 1))
         self._context.setJobGroup(self._live_group, "live")
         locations = list(dict.fromkeys(self._locations))
         self._pass_frame_by_frame()
@@ -69,6 +72,17 @@ class LiveSparkCarrier(SparkCarrier, LiveCarrier):
             raise NotLiveError(spark_failure(error)) from None
         finally:
             self.connected()
+
+    def _require_room(self, tasks: int) -> None:
+        """Whoever does not demand it leaves a place: what must finish would wait for a live job.
+
+        That all tasks find places, Spark looks after itself.
+        """
+        room = task_room(self._context) - _active_tasks(self._context)
+        if not self.live.demanded and room <= tasks:
+            raise NotLiveError(
+                f"Spark has room for {room} tasks now, and {tasks} would leave none for others"
+            )
 
     def _pass_frame_by_frame(self) -> None:
         """Where the executor is the driver, set what tasks look up when they start."""
@@ -89,8 +103,20 @@ class LiveSparkCarrier(SparkCarrier, LiveCarrier):
                 conf.set(key, value)
 
     def _executor_conf(self) -> Any:
-        return self._context._jvm.org.apache.spark.SparkEnv.get().conf()  # type: ignore[union-attr]
+        return self._context._jsc.sc().conf()
 
     def cancel_carriage(self) -> None:
         with contextlib.suppress(Exception):
             self._context.cancelJobGroup(self._live_group)
+
+
+def task_room(context: SparkContext) -> int:
+    """How many tasks run at once."""
+    spark = context._jsc.sc()
+    profile = spark.resourceProfileManager().defaultResourceProfile()
+    return int(spark.maxNumConcurrentTasks(profile))
+
+
+def _active_tasks(context: SparkContext) -> int:
+    executors = context._jsc.sc().statusStore().executorList(True)
+    return sum(executors.apply(i).activeTasks() for i in range(executors.size()))

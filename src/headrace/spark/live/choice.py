@@ -15,7 +15,7 @@ from headrace.coordination.slots.live import LiveSettings
 from headrace.graph.job_graph import JobGraph
 from headrace.graph.specs import SourceSpec
 from headrace.spark.carrier import SparkCarrier
-from headrace.spark.live.carrier import FRAME_BY_FRAME, LiveSparkCarrier
+from headrace.spark.live.carrier import FRAME_BY_FRAME, TASKS, LiveSparkCarrier, task_room
 from headrace.spark.session import is_this_process
 
 _log = logging.getLogger(__name__)
@@ -31,6 +31,14 @@ def carrier_of(
     if live is None:
         return SparkCarrier(context, paths)
     return LiveSparkCarrier(context, live, paths)
+
+
+def session_settings(configuration: Configuration) -> dict[str, str]:
+    """Settings for a session that is made for a job."""
+    settings = options.spark_properties(configuration)
+    cluster = not settings.get("spark.master", "local").startswith("local")
+    wanted = FRAME_BY_FRAME if cluster and configuration.get(options.CARRIER) == "live" else {}
+    return {**wanted, **settings}
 
 
 def live_settings(
@@ -88,6 +96,7 @@ def _missing(context: SparkContext) -> str | None:
         for key, value in FRAME_BY_FRAME.items():
             if conf.get(key) != value:
                 return f"the executors were not started with {key}={value}"
-    if context.defaultParallelism < 2:
-        return f"Spark needs room for two tasks, and {context.master} has it for one alone"
+    room = task_room(context)
+    if room < TASKS:
+        return f"it needs room for {TASKS} tasks, and {context.master} has it for {room}"
     return None

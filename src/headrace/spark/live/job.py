@@ -19,15 +19,7 @@ from headrace.coordination.slots.live import Carriage
 from headrace.spark.live.tasks import InputOfSlots, OutputOfSlots, Produce, StreamItself
 from headrace.spark.placement import drawn_to
 
-__all__ = ["has_pipelined_shuffle", "live_job"]
-
-
-def has_pipelined_shuffle(context: SparkContext) -> bool:
-    """Whether this Spark has it."""
-    packages = context._jvm.org.apache.spark  # type: ignore[union-attr]
-    return hasattr(packages, "PipelinedShuffleDependency") and callable(
-        packages.PipelinedShuffleDependency
-    )
+__all__ = ["live_job"]
 
 
 def live_job(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from headrace.coordination.job.figures import EpochTimes, JobFigures
@@ -35,9 +37,8 @@ def figures(clock: Clock) -> JobFigures:
     return figures
 
 
-def run(figures: JobFigures, clock: Clock, epoch: int, *, more: bool = True) -> None:
-    """An epoch of a second: the source works 0.1 s, the count 0.6 s, for 100 records."""
-    reports = [
+def _reports(epoch: int, more: bool = True) -> list[EpochReport]:
+    return [
         EpochReport(
             vertex=VertexId(name),
             subtask=0,
@@ -56,6 +57,11 @@ def run(figures: JobFigures, clock: Clock, epoch: int, *, more: bool = True) -> 
         )
         for name, busy_ms, watermark in (("source", 100.0, 7), ("count", 600.0, MIN_TIMESTAMP))
     ]
+
+
+def run(figures: JobFigures, clock: Clock, epoch: int, *, more: bool = True) -> None:
+    """An epoch of a second: the source works 0.1 s, the count 0.6 s, for 100 records."""
+    reports = _reports(epoch, more)
     request = CheckpointRequest(CheckpointId(3), "")
     plan = EpochPlan(EpochId(epoch), 1, 1000, 1000, checkpoint=request)
     figures.epoch_started()
@@ -115,3 +121,31 @@ def test_an_attempt_begins_at_zero(figures: JobFigures, clock: Clock) -> None:
     assert figures.totals(COUNT).records_in == 0
     assert len(figures.epochs()) == 1
     assert figures.epochs(after=1) == []
+
+
+def test_short_epochs_share_a_line(figures: JobFigures, clock: Clock) -> None:
+    for epoch in range(1, 51):
+        _run_short(figures, clock, epoch)
+    lines = figures.epochs()
+    assert sum(line.count for line in lines) == 50
+    assert sum(line.records for line in lines) == 50 * 100
+    assert len(lines) < 10
+    assert all(sum(ms for _, ms in e.phases) == pytest.approx(e.duration_ms) for e in lines)
+    assert figures.epochs_run == 50
+
+
+def test_rates_of_short_epochs_cover_the_window(figures: JobFigures, clock: Clock) -> None:
+    for epoch in range(1, 1001):
+        _run_short(figures, clock, epoch)
+    assert figures.rates(COUNT).records_in == pytest.approx(10_000, rel=0.05)
+
+
+def _run_short(figures: JobFigures, clock: Clock, epoch: int) -> None:
+    """An epoch of 4 ms, 10 ms after the one before."""
+    clock.now += 0.006
+    reports = [replace(r, busy_ms=1.0) for r in _reports(epoch)]
+    figures.epoch_started()
+    start = clock.now
+    clock.now += 0.004
+    times = EpochTimes(start, start + 0.0002, start + 0.0038, clock.now)
+    figures.epoch_ended(EpochPlan(EpochId(epoch), 1, 1000, 1000), times, reports)

@@ -1,0 +1,138 @@
+"""Frames between slots over connections that stay."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+from headrace.runtime.batch import Batch
+from headrace.runtime.exchange.live import KEYED, LENGTH, LiveExchange, slot_of
+from headrace.runtime.exchange.wire import FrameHeader, PeerGoneError, decode_payload, encode_frame
+
+PLACES = ((0, 1), (0, 1))
+"""Two levels, with a subtask of each in each slot."""
+
+
+class Slot:
+    """An exchange, and the far ends of its connections."""
+
+    def __init__(self, number: int) -> None:
+        self.exchange = LiveExchange(number, PLACES)
+        output, self.output = socket.socketpair()
+        input_, self.input = socket.socketpair()
+        self.exchange.take_output(output)
+        self.exchange.take_input(input_)
+        self.exchange.send_by((0, 1))
+
+    def sent(self) -> tuple[int, bytes]:
+        """The next frame that left, and the task that it is for."""
+        head = self.output.recv(KEYED.size, socket.MSG_WAITALL)
+        _, host, length = KEYED.unpack(head)
+        return host, self.output.recv(length, socket.MSG_WAITALL)
+
+    def arrives(self, *frames: bytes) -> None:
+        self.input.sendall(b"".join(LENGTH.pack(len(f)) + f for f in frames))
+
+    def close(self) -> None:
+        self.exchange.hang_up()
+        self.output.close()
+        self.input.close()
+
+
+@pytest.fixture
+def slot() -> Iterator[Slot]:
+    made = Slot(0)
+    yield made
+    made.close()
+
+
+def frame(
+    target: int, sender: int, sequence: int, last: bool = False, values: tuple[int, ...] = ()
+) -> bytes:
+    elements = [Batch(list(values))] if values else []
+    return encode_frame(FrameHeader(1, target, 7, sender, sequence, last), elements)
+
+
+def values(frames: Iterable[bytes]) -> list[list[int]]:
+    return [[v for e in decode_payload(f) for v in e.values] for f in frames]
+
+
+def test_an_input_ends_with_the_barriers_of_all_channels(slot: Slot) -> None:
+    slot.arrives(frame(0, 0, 0, values=(1,)), frame(0, 1, 0, last=True), frame(0, 0, 1, last=True))
+    slot.arrives(frame(0, 0, 0, values=(9,)))
+    assert values(slot.exchange.frames(1, 0, channels=2)) == [[1], [], []]
+
+
+def test_a_barrier_that_overtakes_its_frames_waits_for_them(slot: Slot) -> None:
+    slot.arrives(frame(0, 0, 2, last=True), frame(0, 0, 0, values=(1,)))
+    frames = slot.exchange.frames(1, 0, channels=1)
+    next(frames), next(frames)
+    slot.arrives(frame(0, 0, 1, values=(2,)))
+    assert values(frames) == [[2]]
+
+
+def test_what_is_for_this_slot_does_not_leave_it(slot: Slot) -> None:
+    slot.exchange.send(frame(0, 0, 0, last=True, values=(5,)))
+    assert values(slot.exchange.frames(1, 0, channels=1)) == [[5]]
+
+
+def test_what_is_for_another_slot_names_its_task(slot: Slot) -> None:
+    sent = frame(1, 0, 0, values=(5,))
+    slot.exchange.send(sent)
+    assert slot.sent() == (1, sent)
+    assert slot_of(sent, PLACES) == 1
+
+
+def test_slots_that_send_more_than_anybody_takes_do_not_block_each_other() -> None:
+    slots = [Slot(0), Slot(1)]
+    big = tuple(range(200_000))
+    for number, slot in enumerate(slots):
+        for sequence in range(3):
+            slot.exchange.send(frame(1 - number, number, sequence, sequence == 2, big))
+    taken = {}
+
+    def take(number: int) -> None:
+        taken[number] = len(list(slots[number].exchange.frames(1, number, channels=1)))
+        slots[number].exchange.flush()
+
+    def pass_on(number: int) -> None:
+        for _ in range(3):
+            slots[1 - number].arrives(slots[number].sent()[1])
+
+    threads = [threading.Thread(target=w, args=(n,)) for n in (0, 1) for w in (take, pass_on)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert taken == {0: 3, 1: 3}
+    for slot in slots:
+        slot.close()
+
+
+@pytest.mark.parametrize("end", ["input", "output"])
+def test_a_task_that_is_gone_is_noticed_by_who_waits(slot: Slot, end: str) -> None:
+    getattr(slot, end).close()
+    with pytest.raises(PeerGoneError):
+        list(slot.exchange.frames(1, 0, channels=1))
+
+
+def test_without_tasks_nothing_is_sent(slot: Slot) -> None:
+    slot.exchange.hang_up()
+    with pytest.raises(PeerGoneError):
+        slot.exchange.send(frame(1, 0, 0))
+
+
+def test_a_probe_goes_to_the_next_slot(slot: Slot) -> None:
+    other = Slot(1)
+    probing = threading.Thread(target=slot.exchange.probe)
+    probing.start()
+    host, sent = slot.sent()
+    assert (host, slot_of(sent, PLACES)) == (1, 1)
+    other.arrives(sent)
+    other.exchange.probe()
+    slot.arrives(other.sent()[1])
+    probing.join()
+    other.close()
