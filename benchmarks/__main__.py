@@ -29,6 +29,7 @@ from benchmarks import (
     cases,
     checkpoints,
     kafka,
+    latency,
     metrics,
     parquet,
     recovery,
@@ -49,6 +50,7 @@ CASES = {
     **kafka.CASES,
     **checkpoints.CASES,
     **metrics.CASES,
+    **latency.CASES,
     **sql.CASES,
     **nexmark.CASES,
 }

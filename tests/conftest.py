@@ -68,6 +68,13 @@ def _spark_ends_with_the_tests() -> Iterator[None]:
             session.stop()
 
 
+@pytest.fixture(params=["epochs", "live"])
+def either_carrier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Runs a test twice: with a Spark job for each epoch, and with one for all of them."""
+    monkeypatch.setenv("HEADRACE_EXECUTION_CARRIER", request.param)
+    return str(request.param)
+
+
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[Kafka]:
     """A real broker that all tests share; each takes topics of its own."""

@@ -106,6 +106,14 @@ def pyflink_keyed_count(
     return found
 
 
+def pyflink_latency(python: Path, rate: float, seconds: float) -> dict[str, Any]:
+    """How old records are at the end of the paced keyed count."""
+    command = [str(python), "pyflink_latency.py", str(rate), str(seconds)]
+    output = _run(command, _for_pyflink(python), 900)
+    found: dict[str, Any] = json.loads(output.splitlines()[-1])
+    return found
+
+
 def pyflink_recovery(python: Path, rounds: int) -> dict[str, Any]:
     """Seconds from the kill of a Python worker to the first result after it, and of the start."""
     settings = _for_pyflink(python)

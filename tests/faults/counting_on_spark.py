@@ -20,8 +20,8 @@ from typing import Any
 from headrace.common.configuration import Configuration
 from headrace.coordination.carrier import EpochRun
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-from headrace.spark import executor
 from headrace.spark.carrier import SparkCarrier
+from headrace.spark.live import choice
 from tests.faults.counting import PARALLELISM, counts
 from tests.faults.counting_driver import KEEP, newest_run
 from tests.faults.row_files import RowFiles
@@ -61,7 +61,7 @@ def announce(job: Any) -> None:
 def main() -> None:
     master, where, *elsewhere = sys.argv[1:]
     if elsewhere:
-        executor.SparkCarrier = NetworkCarrier  # type: ignore[misc]
+        choice.SparkCarrier = NetworkCarrier  # type: ignore[misc]
     directory = Path(where)
     checkpoints = directory / "checkpoints"
     settings = {"spark.master": master, "execution.checkpointing.dir": str(checkpoints)}

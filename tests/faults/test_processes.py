@@ -29,6 +29,7 @@ def job(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RunningJob]:
     started.end()
 
 
+@pytest.mark.usefixtures("either_carrier")
 @pytest.mark.parametrize("job", ["local[2]"], indirect=True)
 def test_slots_end_when_the_driver_is_killed(job: RunningJob) -> None:
     assert all(map(alive, job.slots))
@@ -37,6 +38,7 @@ def test_slots_end_when_the_driver_is_killed(job: RunningJob) -> None:
     assert_gone([*job.slots, *java])
 
 
+@pytest.mark.usefixtures("either_carrier")
 @pytest.mark.parametrize("job", ["local[2]"], indirect=True)
 def test_a_killed_slot_fails_the_job_and_ends_the_others(job: RunningJob) -> None:
     os.kill(job.slots[0], signal.SIGKILL)
@@ -47,6 +49,7 @@ def test_a_killed_slot_fails_the_job_and_ends_the_others(job: RunningJob) -> Non
     assert_gone(job.slots)
 
 
+@pytest.mark.usefixtures("either_carrier")
 @pytest.mark.parametrize("job", ["local[2]"], indirect=True)
 def test_an_interrupt_cancels_the_job(job: RunningJob) -> None:
     job.process.send_signal(signal.SIGINT)

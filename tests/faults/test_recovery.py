@@ -34,6 +34,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         runs.end()
 
 
+@pytest.mark.usefixtures("either_carrier")
 def test_slots_workers_and_the_driver_killed_at_random_moments(start: Start) -> None:
     """One slot, both slots at once, Spark's Python workers, and a slot and the driver at once."""
     moments = random.Random(7)

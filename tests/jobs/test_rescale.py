@@ -25,6 +25,8 @@ from headrace.datastream.window import TumblingEventTimeWindows
 
 RECORDS, KEYS, PER_SECOND, WINDOW_MS = 9_000, 7, 1_500, 1_000
 
+pytestmark = pytest.mark.usefixtures("either_carrier")
+
 
 class Noting(MapFunction):
     """Writes down every record that it is given, in a file of its own."""

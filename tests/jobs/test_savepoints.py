@@ -22,6 +22,8 @@ from tests.jobs.progress import wait_until_read
 
 RECORDS, KEYS = 6_000, 7
 
+pytestmark = pytest.mark.usefixtures("either_carrier")
+
 
 class Counting(KeyedProcessFunction[int, int, tuple[int, int]]):
     """Counts, and says the final count of its key when all records are there."""

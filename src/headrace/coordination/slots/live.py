@@ -119,21 +119,29 @@ class LiveSlots(SlotProcesses):
         self._error: Exception | None = None
         self._connected = 0
         self._probed = 0
+        self._epoch = 0
         self._reported = 0
         self._busy = False
         self._ended_at = self._began_at = time.monotonic()
         self._not_before = 0.0
         self._was_live = False
+        self._proven = False
+
+    def start(self) -> None:
+        super().start()
+        # Spark starts it while slots open their functions.
+        with self._changing:
+            self._start_carriage()
 
     def run_epoch(self, plan: EpochPlan) -> None:
         if not self._go_live():
             super().run_epoch(plan)
             return
         with self._news:
-            self._reported = 0
+            self._epoch, self._reported = plan.epoch, 0
         try:
             self._server.broadcast(m.RunEpoch(plan))
-            self._await(lambda: self._reported == self._subtasks, None)
+            self._await(lambda: self._reported >= self._subtasks, None)
         except NotLiveError as error:
             # Frames may be lost with the job.
             raise HeadraceError(str(error)) from error
@@ -160,17 +168,20 @@ class LiveSlots(SlotProcesses):
 
     def _go_live(self) -> bool:
         """Have that job up for an epoch; whether it is."""
+        now = time.monotonic()
         with self._news:
             self._busy = True
-            up, old = self._is_up, time.monotonic() - self._began_at > _ROLL_S
-        if up and not old:
+            up = self._is_up and now - self._began_at < _ROLL_S
+        if up and self._proven:
             return True
-        if time.monotonic() < self._not_before:
+        if now < self._not_before:
             return False
         try:
             with self._changing:
-                self._end_carriage()
-                self._start_carriage()
+                if not up:
+                    self._end_carriage()
+                    self._start_carriage()
+                self._prove_carriage()
         except NotLiveError as error:
             if self._cancelled:
                 raise
@@ -201,6 +212,7 @@ class LiveSlots(SlotProcesses):
             self._number += 1
             self._error = None
             self._connected = self._probed = 0
+            self._proven = False
             self._began_at = time.monotonic()
         carriage = Carriage(
             self._number,
@@ -218,12 +230,17 @@ class LiveSlots(SlotProcesses):
             target=self._carry, args=(carriage,), daemon=True, name="headrace-live"
         )
         self._thread.start()
+
+    def _prove_carriage(self) -> None:
+        """See that tasks have called all slots, and that frames come through."""
+        slots = self._wanted.physical.slots
         try:
             self._await(lambda: self._connected == 2 * slots, _CONNECT_S)
             self._live_carrier.connected()
             # What works once works: that frames come through, and at once, however small.
             self._server.broadcast(m.Probe())
             self._await(lambda: self._probed == slots, _PROBE_S)
+            self._proven = True
         except NotLiveError:
             self._live_carrier.cancel_carriage()
             self._end_carriage()
@@ -271,23 +288,33 @@ class LiveSlots(SlotProcesses):
         super()._on_message(message)
         if isinstance(message, m.Reported | m.Connected | m.Probed | m.Disconnected):
             with self._news:
-                if isinstance(message, m.Disconnected):
-                    self._error = self._error or NotLiveError(message.why)
-                elif isinstance(message, m.Reported):
-                    self._reported += 1
+                if isinstance(message, m.Reported):
+                    self._reported += message.report.epoch == self._epoch
                 elif isinstance(message, m.Probed):
                     self._probed += 1
-                elif message.number == self._number:
+                elif message.number != self._number:
+                    return
+                elif isinstance(message, m.Connected):
                     self._connected += 1
+                else:
+                    self._error = self._error or NotLiveError(message.why)
                 self._news.notify_all()
 
     def _on_tick(self) -> None:
         super()._on_tick()
-        with self._changing:
-            with self._news:
-                idle_s = time.monotonic() - self._ended_at
-                if self._busy or not self._is_up or idle_s < self._settings.idle_s:
-                    return
-                # An epoch that begins meanwhile finds that there is no job, and waits to start one.
-                self._error = NotLiveError("nothing was to be carried")
-            self._end_carriage()
+        if not self._changing.acquire(blocking=False):
+            return
+        try:
+            if self._is_idle():
+                self._end_carriage()
+        finally:
+            self._changing.release()
+
+    def _is_idle(self) -> bool:
+        with self._news:
+            idle_s = time.monotonic() - self._ended_at
+            if self._busy or not self._is_up or idle_s < self._settings.idle_s:
+                return False
+            # An epoch that begins meanwhile finds that there is no job, and waits to start one.
+            self._error = NotLiveError("nothing was to be carried")
+            return True

@@ -50,12 +50,15 @@ class LiveExchange:
 
     Args:
         slot: The slot.
+
+    Attributes:
         places: Where subtasks are.
+        waited_s: How long it was waited for others, in all.
     """
 
-    def __init__(self, slot: int, places: Places) -> None:
+    def __init__(self, slot: int, places: Places = ()) -> None:
         self._slot = slot
-        self._places = places
+        self.places = places
         self._hosts: Sequence[int] = ()
         self._output: socket.socket | None = None
         self._input: socket.socket | None = None
@@ -64,7 +67,6 @@ class LiveExchange:
         self._read = bytearray()
         self._arrived: dict[tuple[int, int], deque[bytes]] = defaultdict(deque)
         self.waited_s = 0.0
-        """How long it was waited for others, in all."""
 
     def send_by(self, hosts: Sequence[int]) -> None:
         """From now on frames for a slot go to this task of the job that carries them."""
@@ -72,6 +74,8 @@ class LiveExchange:
 
     def take_output(self, connection: socket.socket) -> None:
         """What is sent leaves here."""
+        if connection.family != socket.AF_UNIX:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._output = connection
         self._watch()
 
@@ -90,7 +94,7 @@ class LiveExchange:
     def send(self, frame: bytes) -> None:
         """Send a frame; one for a subtask of this slot is there at once."""
         level, partition = destination(frame)
-        target = self._places[level][partition]
+        target = self.places[level][partition]
         if target == self._slot:
             self._arrived[level, partition].append(frame)
         else:

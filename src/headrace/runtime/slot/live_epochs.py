@@ -29,13 +29,12 @@ class LiveEpochs:
         self._send = send
         self._number = 0
         self._roles: set[str] = set()
-        self._exchange = LiveExchange(slot, ())
+        self._exchange = LiveExchange(slot)
         self._locations: dict[tuple[str, int], tuple[int, int]] = {}
 
     def prepare(self, physical: PhysicalGraph) -> None:
         """Learn where the subtasks of the job are."""
-        places = [[int(p.slot) for p in level] for level in physical.levels]
-        self._exchange = LiveExchange(self._slot, places)
+        self._exchange.places = [[int(p.slot) for p in level] for level in physical.levels]
         self._locations = {
             key: (location.level, location.partition)
             for key, location in physical.locations().items()
@@ -75,7 +74,7 @@ class LiveEpochs:
         except PeerGoneError as error:
             # In an epoch: this slot's state is of no epoch any more.
             self._worker.broken = self._worker.broken or isinstance(message, m.RunEpoch)
-            self._send(m.Disconnected(self._slot, str(error)))
+            self._send(m.Disconnected(self._slot, self._number, str(error)))
         return True
 
     def _run(self, plan: EpochPlan) -> None:

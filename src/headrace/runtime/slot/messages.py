@@ -191,6 +191,7 @@ class Disconnected:
     """A task of the job that carries frames is gone in the middle of an epoch."""
 
     slot: SlotId
+    number: int
     why: str
 
 

@@ -1,0 +1,99 @@
+"""Jobs that one long Spark job carries."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headrace.common.configuration import Configuration
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+_WAIT_S = 120.0
+
+
+def environment(**settings: str) -> StreamExecutionEnvironment:
+    given = {key.replace("_", "."): value for key, value in settings.items()}
+    configuration = Configuration.from_dict({"execution.carrier": "live"} | given)
+    return StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
+
+
+def numbers(env: StreamExecutionEnvironment, count: int = 1 << 40, per_second: int = 500) -> Any:
+    source = DataGeneratorSource(
+        lambda index: index, count, RateLimiterStrategy.per_second(per_second)
+    )
+    return env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+
+
+def live_jobs() -> list[int]:
+    """The Spark jobs that run now."""
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    assert session is not None
+    return list(session.sparkContext.statusTracker().getActiveJobsIds())
+
+
+def wait_until(condition: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + _WAIT_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_records_take_every_way_through_a_graph_with_branches() -> None:
+    """Levels that are skipped, a union, a broadcast, and an exchange after an exchange."""
+    env = environment()
+    stream = numbers(env, 400, 4000)
+    counted = stream.key_by(lambda n: n % 7).map(lambda n: ("key", n))
+    spread = stream.rebalance().map(lambda n: ("even", n)).filter(lambda r: r[1] % 2 == 0)
+    everywhere = stream.broadcast().map(lambda n: ("all", n))
+    united = counted.union(spread, everywhere).key_by(lambda r: r[1]).map(lambda r: r)
+    found = Counter(united.execute_and_collect())
+    assert found == Counter(
+        {("key", n): 1 for n in range(400)}
+        | {("even", n): 1 for n in range(0, 400, 2)}
+        | {("all", n): 2 for n in range(400)}
+    )
+
+
+def test_one_spark_job_carries_all_epochs_and_ends_with_the_job() -> None:
+    env = environment()
+    numbers(env).key_by(lambda n: n % 7).map(lambda n: n).filter(lambda n: False).print()
+    epochs: list[int] = []
+    job = env._submit("live", on_epoch=lambda summary: epochs.append(summary.epoch))
+    wait_until(lambda: len(epochs) > 5)
+    (long_job,) = live_jobs()
+    seen = len(epochs)
+    wait_until(lambda: len(epochs) > seen + 50)
+    assert live_jobs() == [long_job]
+    job.cancel().result(_WAIT_S)
+    wait_until(lambda: not live_jobs())
+    assert not [t for t in threading.enumerate() if t.name == "headrace-live"]
+
+
+def test_several_live_jobs_run_beside_each_other_and_beside_epochs() -> None:
+    jobs = []
+    epochs: Counter[str] = Counter()
+    for name, carrier in (("a", "live"), ("b", "live"), ("c", "epochs")):
+        env = environment(execution_carrier=carrier)
+        numbers(env).key_by(lambda n: n % 7).map(lambda n: n).filter(lambda n: False).print()
+        jobs.append(env._submit(name, on_epoch=lambda summary, n=name: epochs.update([n])))
+    wait_until(lambda: all(epochs[name] > 10 for name in "abc"))
+    for job in jobs:
+        job.cancel().result(_WAIT_S)
+    wait_until(lambda: not live_jobs())
+
+
+def test_a_failing_function_fails_the_job_and_ends_the_spark_job() -> None:
+    env = environment()
+    numbers(env).key_by(lambda n: n % 7).map(lambda n: 1 // (n - 300)).print()
+    with pytest.raises(Exception, match="ZeroDivisionError"):
+        env.execute("fails")
+    wait_until(lambda: not live_jobs())

@@ -1,0 +1,104 @@
+"""Whether a job is carried live."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from headrace.common.configuration import Configuration
+from headrace.common.errors import ConfigurationError
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.connectors.number_seq import NumberSequenceSource
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.graph.job_graph import JobGraph, build_job_graph
+from headrace.spark.live import choice
+from tests.faults.counting import NumbersUntil
+
+
+def spark(version: str = "4.3.0", master: str = "local[4]", room: int = 4, **settings: str) -> Any:
+    """What of Spark is looked at."""
+    conf = {key.replace("_", "."): value for key, value in settings.items()}
+    profiles = SimpleNamespace(defaultResourceProfile=lambda: None)
+    java = SimpleNamespace(
+        resourceProfileManager=lambda: profiles, maxNumConcurrentTasks=lambda profile: room
+    )
+    return SimpleNamespace(
+        version=version,
+        master=master,
+        getConf=lambda: conf,
+        _jsc=SimpleNamespace(sc=lambda: java),
+    )
+
+
+def job(bounded: bool = False) -> JobGraph:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    source = NumberSequenceSource(0, 9) if bounded else NumbersUntil(Path("end"))
+    env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").print()
+    return build_job_graph(env.get_stream_graph("job", clear=True))
+
+
+def settings(carrier: str) -> Configuration:
+    return Configuration.from_dict({"execution.carrier": carrier})
+
+
+def test_epochs_unless_asked_otherwise() -> None:
+    assert choice.live_settings(Configuration(), job(), spark()) is None
+    assert choice.live_settings(settings("epochs"), job(), spark()) is None
+
+
+def test_auto_is_live_for_unbounded_jobs() -> None:
+    live = choice.live_settings(settings("auto"), job(), spark())
+    assert live is not None
+    assert not live.demanded
+    assert choice.live_settings(settings("auto"), job(bounded=True), spark()) is None
+
+
+def test_who_demands_it_gets_it_for_bounded_jobs_too() -> None:
+    live = choice.live_settings(settings("live"), job(bounded=True), spark())
+    assert live is not None
+    assert live.demanded
+
+
+@pytest.mark.parametrize(
+    ("context", "why"),
+    [
+        (spark(version="4.2.1"), "Spark 4.3 or newer, and this is Spark 4.2.1"),
+        (spark(spark_speculation="true"), "spark.speculation=true: set it to false"),
+        (
+            spark(spark_dynamicAllocation_enabled="true"),
+            "spark.dynamicAllocation.enabled=true: set it to false",
+        ),
+        (spark(room=1), "room for 2 tasks, and local[4] has it for 1"),
+        (
+            spark(master="spark://host:7077"),
+            "the executors were not started with spark.buffer.size=8",
+        ),
+    ],
+    ids=["release", "speculation", "allocation", "room", "cluster"],
+)
+def test_what_is_missing_is_named(context: Any, why: str, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        choice.live_settings(settings("live"), job(), context)
+    assert why in str(raised.value)
+    with caplog.at_level(logging.INFO):
+        assert choice.live_settings(settings("auto"), job(), context) is None
+    (told,) = [r.getMessage() for r in caplog.records if "epoch by epoch" in r.getMessage()]
+    assert why in told
+
+
+def test_a_cluster_session_made_for_a_live_job_has_its_settings() -> None:
+    given = {"spark.master": "spark://host:7077", "execution.carrier": "live"}
+    made = choice.session_settings(Configuration.from_dict(given))
+    assert choice.live_settings(settings("live"), job(), _session(made)) is not None
+    given["execution.carrier"] = "epochs"
+    assert "spark.buffer.size" not in choice.session_settings(Configuration.from_dict(given))
+
+
+def _session(made: dict[str, str]) -> Any:
+    context = spark(master=made["spark.master"])
+    context.getConf().update(made)
+    return context
