@@ -241,7 +241,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Epoch:
-    """One epoch. The phases add up to its duration."""
+    """One epoch, or several that were short. The phases add up to the duration."""
 
     id: int
     attempt: int
