@@ -36,7 +36,7 @@ def carrier_of(
 def session_settings(configuration: Configuration) -> dict[str, str]:
     """Settings for a session that is made for a job."""
     settings = options.spark_properties(configuration)
-    cluster = not settings.get("spark.master", "local").startswith("local")
+    cluster = not is_this_process(settings.get("spark.master", "local"))
     wanted = FRAME_BY_FRAME if cluster and configuration.get(options.CARRIER) == "live" else {}
     return {**wanted, **settings}
 
