@@ -110,7 +110,7 @@ SELECT SUM(price) OVER w FROM orders;
 -- says: Window 'w' not found
 INSERT INTO snk SELECT 1, 'a';
 -- at: snk
--- says: Cannot find table 'default_catalog.default_database.snk' in any of the catalogs, did you mean 'sink'?
+-- says: Cannot find table '`default_catalog`.`default_database`.`snk`' in any of the catalogs, did you mean 'sink'?
 INSERT INTO sink (a, c) SELECT 1, 2;
 -- at: c
 -- says: Unknown target column 'c' of table default_catalog.default_database.sink
@@ -152,7 +152,7 @@ CREATE TABLE x LIKE nosuch;
 -- says: Source table 'nosuch' of the LIKE clause not found in the catalog
 CREATE TABLE sink (a INT) WITH ('connector' = 'print');
 -- at: sink
--- says: Table (or view) default_database.sink already exists in Catalog default_catalog.
+-- says: Could not execute CreateTable in path `default_catalog`.`default_database`.`sink`: Table (or view) default_database.sink already exists in Catalog default_catalog.
 DROP FUNCTION nosuch;
 -- at: nosuch
 -- says: Function default_database.nosuch does not exist in Catalog default_catalog.

@@ -311,8 +311,10 @@ class TestCatalogObjects:
         catalog.create_partition(path, spec, CatalogPartition.create_instance({"k": "v"}), False)
         assert [str(p) for p in catalog.list_partitions(path)] == ["CatalogPartitionSpec{{b=1}}"]
         assert catalog.get_partition(path, spec).get_properties() == {"k": "v"}
+        wrong = CatalogPartitionSpec({"zz": "1"})
+        assert not catalog.partition_exists(path, wrong)
         with pytest.raises(e.PartitionSpecInvalidException, match=r"partition keys \[b\]"):
-            catalog.partition_exists(path, CatalogPartitionSpec({"zz": "1"}))
+            catalog.create_partition(path, wrong, CatalogPartition.create_instance({}), False)
         with pytest.raises(e.PartitionNotExistException):
             catalog.drop_partition(path, CatalogPartitionSpec({"b": "9"}), False)
         sizes = CatalogTableStatistics(1, 2, 3, 4)

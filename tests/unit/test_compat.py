@@ -34,6 +34,13 @@ class TestModules:
         assert pyflink is sys.modules["headrace"]
         assert importlib.import_module("pyflink.datastream") is sys.modules["headrace.datastream"]
 
+    def test_shell_has_environments_and_names(self) -> None:
+        shell = importlib.import_module("pyflink.shell")
+        assert isinstance(shell.s_env, StreamExecutionEnvironment)
+        assert shell.st_env.from_elements(
+            [(1,)], shell.DataTypes.ROW([shell.DataTypes.FIELD("a", shell.DataTypes.INT())])
+        )
+
     def test_keep_their_own_name_and_spec(self) -> None:
         module = importlib.import_module("pyflink.datastream.window")
         assert module.__name__ == "headrace.datastream.window"

@@ -50,7 +50,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "state_processor": FOUNDATION | {"coordination", "datastream", "graph", "runtime"},
     "testing": FOUNDATION | {"coordination", "datastream", "graph", "runtime"},
     "queryablestate": FOUNDATION | {"coordination", "datastream"},
-    "compat": FOUNDATION | {"cluster", "datastream"},
+    "compat": FOUNDATION | {"cluster", "datastream", "table"},
     "cluster": FOUNDATION
     | {"compat", "coordination", "datastream", "graph", "runtime", "spark", "sql", "table"},
 }

@@ -393,6 +393,12 @@ EXPONENTIAL_DELAY_ATTEMPTS = declare(
 
 # -- Python
 
+JARS = declare(
+    "pipeline.jars", LIST, [],
+    "Jars of a Flink program; those that bring something that headrace has itself are not loaded, "
+    "others are refused.",
+)  # fmt: skip
+CLASSPATHS = declare("pipeline.classpaths", LIST, [], "The same as `pipeline.jars`, by URL.")
 PYTHON_FILES = declare(
     "python.files", LIST, [], "Modules, packages and archives of Python code for all workers."
 )

@@ -54,7 +54,10 @@ LOCAL_TIME_ZONE = declare(
     "Time zone of TIMESTAMP_LTZ; `default` is the machine's.",
 )  # fmt: skip
 SQL_DIALECT = declare(
-    "table.sql-dialect", choice("default"), "default", "SQL dialect; only Flink's own is supported."
+    "table.sql-dialect",
+    choice("default", "hive"),
+    "default",
+    "SQL dialect; statements can only be read in Flink's own, which is the default one.",
 )
 GENERATED_CODE_LENGTH = declare(
     "table.generated-code.max-length", _POSITIVE, 4000,

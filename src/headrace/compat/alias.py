@@ -34,9 +34,11 @@ _REFUSED = {
     "pyflink.fn_execution": "is PyFlink's internal runtime; headrace has its own",
     "pyflink.util.java_utils": _JAVA,
     "pyflink.find_flink_home": "looks for Flink's jars, and headrace has none",
-    "pyflink.shell": "is PyFlink's shell; start python and import headrace",
 }
 """Modules that will never be there, and why."""
+
+_ELSEWHERE = {"shell": "compat.shell"}
+"""Modules of PyFlink that have another place in headrace."""
 
 _OWN = frozenset({"cluster", "compat", "coordination", "graph", "runtime", "spark", "sql"})
 """Packages of headrace that are not part of PyFlink's layout."""
@@ -128,7 +130,8 @@ def _check_not_refused(name: str) -> None:
 
 def _module_for(name: str) -> ModuleType:
     inside = name.removeprefix(ALIAS).removeprefix(".")
-    target = f"{_TARGET}.{inside}" if inside else _TARGET
+    place = _ELSEWHERE.get(inside, inside)
+    target = f"{_TARGET}.{place}" if place else _TARGET
     if inside.split(".")[0] not in _OWN:
         try:
             return importlib.import_module(target)

@@ -16,6 +16,7 @@ from headrace.common.configuration import Configuration
 from headrace.common.error_display import install_hook
 from headrace.common.errors import ConfigurationError, FunctionTypeError, GraphError, HeadraceError
 from headrace.common.execution_config import ExecutionConfig
+from headrace.common.jars import accept_jars
 from headrace.common.job_client import JobClient, JobHandle
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_listener import JobListener
@@ -329,15 +330,16 @@ class StreamExecutionEnvironment(EarlierMethods):
         self._configuration.set(option, [*self._configuration.get(option), value])
 
     def add_jars(self, *jars_path: str) -> None:
-        """Refused: there is no Java to give a jar to."""
-        raise HeadraceError(
-            "headrace does not use jars: its connectors are Python packages, for example pip "
-            "install 'headrace[kafka]'"
-        )
+        """Note jars of connectors that headrace has in Python; others are refused."""
+        accept_jars(jars_path)
+        for path in jars_path:
+            self._append(options.JARS, path)
 
     def add_classpaths(self, *classpaths: str) -> None:
-        """Refused: there is no Java to give a class path to."""
-        raise HeadraceError("headrace has no class path: its connectors are Python packages")
+        """Note jars of connectors that headrace has in Python; others are refused."""
+        accept_jars(classpaths)
+        for path in classpaths:
+            self._append(options.CLASSPATHS, path)
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
         """Make a file known to functions.
@@ -611,6 +613,8 @@ class StreamExecutionEnvironment(EarlierMethods):
         if job_name is not None and not isinstance(job_name, str):
             raise FunctionTypeError(f"a job name must be a str, not {job_name!r}")
         check(self._configuration)
+        for option in (options.JARS, options.CLASSPATHS):
+            accept_jars(self._configuration.get(option))
         self._settle_caches()
         caches = CachesOfJob(self._transformations)
         self._transformations += caches.sinks(self.ids)

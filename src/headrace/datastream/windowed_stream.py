@@ -87,10 +87,11 @@ class WindowSettings:
 
     def _mergeable(self, trigger: Trigger[Any, Any]) -> Trigger[Any, Any]:
         if isinstance(self._assigner, MergingWindowAssigner) and not trigger.can_merge():
-            raise GraphError(
-                f"{trigger!r} cannot be used with {type(self._assigner).__name__}, because its "
-                "windows merge: choose a trigger whose can_merge() is true, or give yours "
-                "can_merge() and on_merge()"
+            raise FunctionTypeError(
+                "A merging window assigner cannot be used with a trigger that does not support "
+                f"merging: windows of {type(self._assigner).__name__} merge, so choose a trigger "
+                f"whose can_merge() is true, or give {type(trigger).__name__} can_merge() and "
+                "on_merge()"
             )
         return trigger
 
@@ -99,7 +100,8 @@ class WindowSettings:
         check_shippable((self._assigner, self._trigger, self._evictor), "window")
         return specs.WindowSpec(
             self._assigner,
-            self._trigger or self._mergeable(self._assigner.get_default_trigger(environment)),
+            # The trigger that an assigner brings itself is its own affair.
+            self._trigger or self._assigner.get_default_trigger(environment),
             evictor=self._evictor,
             allowed_lateness_ms=self._lateness_ms,
             late_tag=self._late_tag,

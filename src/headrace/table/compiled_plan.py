@@ -3,14 +3,21 @@
 A plan keeps the statements and the declarations of the tables and views they named, not the
 operators. Loaded again, it is planned by the release that loads it, against these declarations and
 not those of the session's catalogs. Users' functions come from the session.
+
+The Table API has no text that could be kept. A plan of a `TablePipeline` contains its logical plan
+instead, pickled, and only the release that made it can load it.
 """
 
 from __future__ import annotations
 
+import base64
 import json
+import pickle
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import cloudpickle
 
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.sql import statements as s
@@ -71,10 +78,30 @@ class CompiledPlan:
         return cls(environment, content)
 
     @classmethod
+    def of_plans(cls, environment: TableEnvironment, plans: Sequence[n.Sink]) -> CompiledPlan:
+        """The plan of tables of the Table API.
+
+        Raises:
+            HeadraceError: The plan begins with a stream, which cannot be kept.
+        """
+        from headrace import __version__
+
+        try:
+            pickled = cloudpickle.dumps(list(plans))
+        except Exception as error:
+            raise HeadraceError(
+                f"this plan cannot be compiled, because a part of it cannot be kept: {error}; "
+                "plans that begin with a DataStream are among these"
+            ) from error
+        text = base64.b64encode(pickled).decode("ascii")
+        return cls(environment, {"version": __version__, "plans": text})
+
+    @classmethod
     def _load(cls, environment: TableEnvironment, reference: PlanReference) -> CompiledPlan:
         try:
             content = json.loads(reference._json())
-            missing = {"version", "current", "tables", "statement"} - content.keys()
+            parts = {"plans"} if "plans" in content else {"current", "tables", "statement"}
+            missing = {"version", *parts} - content.keys()
         except (ValueError, AttributeError) as error:
             raise HeadraceError(f"this is not a compiled plan: {error}") from error
         if missing:
@@ -130,10 +157,24 @@ class CompiledPlan:
         print(self.explain(*extra_details))
 
     def _plans(self) -> tuple[Session, list[n.Sink]]:
+        if "plans" in self._content:
+            return self._environment._session, self._unpickled()
         session = _with_tables(self._environment._session, self._content)
         text = self._content["statement"]
         inserts = _inserts(parse_statement(text))
         return session, [session.insert_plan(i, text) for i in inserts]
+
+    def _unpickled(self) -> list[n.Sink]:
+        from headrace import __version__
+
+        if self.get_flink_version() != __version__:
+            raise HeadraceError(
+                f"this plan was compiled by release {self.get_flink_version()} from tables of the "
+                f"Table API, and this is release {__version__}: compile it again, or compile "
+                "plans from SQL, which other releases can load"
+            )
+        plans: list[n.Sink] = pickle.loads(base64.b64decode(self._content["plans"]))
+        return plans
 
 
 def _inserts(statement: s.Statement) -> Sequence[s.Insert]:

@@ -23,6 +23,19 @@ def path_of(path: str) -> tuple[str, ...]:
     return tuple(quoted or plain for quoted, plain in parts)
 
 
+_ANONYMOUS = "*anonymous_table$"
+
+
+def anonymous_name(number: int) -> str:
+    """The name of a table that has none: a descriptor that was not registered."""
+    return f"{_ANONYMOUS}{number}*"
+
+
+def is_anonymous(name: str) -> bool:
+    """Whether a name stands for a table that has none."""
+    return name.startswith(_ANONYMOUS)
+
+
 class CatalogEnvironment:
     """The part of `TableEnvironment` that keeps names."""
 

@@ -60,8 +60,8 @@ class Expression(ContainerFunctions, Generic[T]):
         "as(plus(a, 1), 'b')"
     """
 
-    __add__ = _operator("plus", "PLUS")
-    __radd__ = _reversed("plus", "PLUS")
+    __add__ = _operator("plus", "$plus")
+    __radd__ = _reversed("plus", "$plus")
     __sub__ = _operator("minus", "MINUS")
     __rsub__ = _reversed("minus", "MINUS")
     __mul__ = _operator("times", "TIMES")

@@ -80,8 +80,8 @@ def _expression(name: str, function: Any, *args: Any) -> Expression[Any]:
 
 
 def col(name: str) -> Expression[Any]:
-    """A column, by its name."""
-    return Expression(x.Name((name,)), name)
+    """A column, by its name; `*` is all of them."""
+    return Expression(x.Star() if name == "*" else x.Name((name,)), name)
 
 
 def lit(v: Any, data_type: DataType | None = None) -> Expression[Any]:
@@ -389,12 +389,10 @@ def call_sql(sql_expression: str) -> Expression[Any]:
 
 
 UNBOUNDED_ROW: Expression[Any] = Expression(
-    x.Apply("$unbounded", (node_of(True),)), "unboundedRow()"
+    x.Apply("$unbounded", (node_of(True),)), "UNBOUNDED_ROW"
 )
 UNBOUNDED_RANGE: Expression[Any] = Expression(
-    x.Apply("$unbounded", (node_of(False),)), "unboundedRange()"
+    x.Apply("$unbounded", (node_of(False),)), "UNBOUNDED_RANGE"
 )
-CURRENT_ROW: Expression[Any] = Expression(x.Apply("$current", (node_of(True),)), "currentRow()")
-CURRENT_RANGE: Expression[Any] = Expression(
-    x.Apply("$current", (node_of(False),)), "currentRange()"
-)
+CURRENT_ROW: Expression[Any] = Expression(x.Apply("$current", (node_of(True),)), "CURRENT_ROW")
+CURRENT_RANGE: Expression[Any] = Expression(x.Apply("$current", (node_of(False),)), "CURRENT_RANGE")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.sql.catalog import TableEntry
@@ -14,14 +14,11 @@ from headrace.sql.types import DataType, RowType
 __all__ = ["Schema"]
 
 
-def _type(given: Any) -> DataType:
-    return parse_type_text(given) if isinstance(given, str) else given
-
-
-def _expression(given: Any) -> tuple[Any, str]:
+def _expression(given: Any) -> tuple[Any, str, str]:
+    """Its node, its text, and what a schema shows of it."""
     if isinstance(given, ExpressionBase):
-        return given._node, str(given)
-    return parse_expression(given), str(given)
+        return given._node, str(given), str(given)
+    return parse_expression(given), given, f"[{given}]"
 
 
 class Schema:
@@ -39,11 +36,15 @@ class Schema:
         watermark: WatermarkDefinition | None = None,
         primary_key: tuple[str, ...] = (),
         primary_key_name: str | None = None,
+        texts: Mapping[str | None, str] | None = None,
     ) -> None:
         self.columns = tuple(columns)
         self.watermark = watermark
         self.primary_key = primary_key
         self.primary_key_name = primary_key_name
+        # What is shown of columns that were given as text or as an expression; None stands for the
+        # watermark.
+        self.texts = dict(texts or {})
 
     def entry(self) -> TableEntry:
         """As a catalog keeps it."""
@@ -64,10 +65,10 @@ class Schema:
         lines = []
         for column in self.columns:
             if column.expression is not None:
-                lines.append(f"  `{column.name}` AS [{column.expression_text}]")
+                lines.append(f"  `{column.name}` AS {self.texts[column.name]}")
                 continue
             assert column.type is not None
-            text = f"  `{column.name}` {column.type.sql_text()}"
+            text = f"  `{column.name}` {self.texts.get(column.name) or column.type.sql_text()}"
             if column.metadata:
                 text += " METADATA"
                 text += f" FROM '{column.metadata_key}'" if column.metadata_key else ""
@@ -75,12 +76,12 @@ class Schema:
             lines.append(text)
         if self.watermark is not None:
             name = ".".join(self.watermark.column)
-            lines.append(f"  WATERMARK FOR `{name}` AS [{self.watermark.text}]")
+            lines.append(f"  WATERMARK FOR `{name}` AS {self.texts[None]}")
         if self.primary_key:
             key = ", ".join(f"`{k}`" for k in self.primary_key)
             name = self.primary_key_name or "PK_" + "_".join(self.primary_key)
             lines.append(f"  CONSTRAINT `{name}` PRIMARY KEY ({key}) NOT ENFORCED")
-        return "(\n" + ",\n".join(lines) + "\n)"
+        return "(\n" + ",\n".join(lines) + "\n)" if lines else ""
 
     class Builder:
         """Collects columns."""
@@ -90,12 +91,15 @@ class Schema:
             self._watermark: WatermarkDefinition | None = None
             self._key: tuple[str, ...] = ()
             self._key_name: str | None = None
+            self._texts: dict[str | None, str] = {}
 
         def from_schema(self, unresolved_schema: Schema) -> Schema.Builder:
             """Take over the columns of another schema."""
             self._columns += unresolved_schema.columns
             self._watermark = unresolved_schema.watermark or self._watermark
             self._key = unresolved_schema.primary_key or self._key
+            self._key_name = unresolved_schema.primary_key_name or self._key_name
+            self._texts |= unresolved_schema.texts
             return self
 
         def from_resolved_schema(self, resolved_schema: Any) -> Schema.Builder:
@@ -121,12 +125,18 @@ class Schema:
 
         def column(self, column_name: str, data_type: DataType | str) -> Schema.Builder:
             """Add a column that is stored."""
-            self._columns.append(ColumnDefinition(column_name, _type(data_type)))
+            self._columns.append(ColumnDefinition(column_name, self._type(column_name, data_type)))
             return self
+
+        def _type(self, column_name: str, given: DataType | str) -> DataType:
+            if isinstance(given, str):
+                self._texts[column_name] = f"[{given}]"
+                return parse_type_text(given)
+            return given
 
         def column_by_expression(self, column_name: str, expr: Any) -> Schema.Builder:
             """Add a column that is computed of others."""
-            node, text = _expression(expr)
+            node, text, self._texts[column_name] = _expression(expr)
             self._columns.append(
                 ColumnDefinition(column_name, expression=node, expression_text=text)
             )
@@ -143,7 +153,7 @@ class Schema:
             self._columns.append(
                 ColumnDefinition(
                     column_name,
-                    _type(data_type),
+                    self._type(column_name, data_type),
                     metadata=True,
                     metadata_key=metadata_key,
                     virtual=is_virtual,
@@ -153,7 +163,7 @@ class Schema:
 
         def watermark(self, column_name: str, watermark_expr: Any) -> Schema.Builder:
             """Make event time of a column, with a watermark that follows it."""
-            node, text = _expression(watermark_expr)
+            node, text, self._texts[None] = _expression(watermark_expr)
             self._watermark = WatermarkDefinition((column_name,), node, text)
             return self
 
@@ -169,4 +179,4 @@ class Schema:
 
         def build(self) -> Schema:
             """The schema."""
-            return Schema(self._columns, self._watermark, self._key, self._key_name)
+            return Schema(self._columns, self._watermark, self._key, self._key_name, self._texts)

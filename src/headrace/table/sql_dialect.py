@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
 __all__ = ["SqlDialect"]
 
 
-class SqlDialect(Enum):
-    """Flink's own dialect; Hive's is not supported."""
+class SqlDialect:
+    """Flink's own dialect; statements in Hive's cannot be read."""
 
     DEFAULT = 0
     HIVE = 1

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 from headrace.common.errors import SqlError
+from headrace.sql.binder.call_arguments import unique_names
 from headrace.sql.binder.relations import distinct, renamed, same_types, union_of
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n
@@ -282,7 +284,9 @@ class Table:
         from headrace.sql.table_api.lateral import lateral_join
 
         context = self._environment._session.binding()
-        return self._with(lateral_join(context, self._plan, node_of(call), predicate, outer))
+        return self._with(
+            lateral_join(context, self._plan, row_call(call, self._plan), predicate, outer)
+        )
 
     # Process table functions.
 
@@ -351,7 +355,8 @@ class Table:
     def to_pandas(self) -> Any:
         """All rows as a `pandas.DataFrame`; waits for the end of the job."""
         with self.execute().collect() as rows:
-            return to_pandas(rows, self._plan.schema)
+            zone = ZoneInfo(self._environment._session.zone)
+            return to_pandas(rows, self._plan.schema, zone)
 
     def to_changelog(self, *arguments: Any) -> Table:
         """Changes as rows; not supported yet."""
@@ -473,9 +478,12 @@ class AggregatedTable:
         columns = dict(zip(result._plan.schema.names, result._plan.schema.columns(), strict=True))
         columns.pop("$result")
         flat = binding.nodes([_Node(x.Apply("$flatten", (x.Name(("$result",)),)))])
-        for position, part in enumerate(flat):
-            label = part.name.removeprefix("$result$") if isinstance(part, x.Alias) else "f0"
-            name = names[position] if position < len(names) else label
+        made = [
+            part.name.removeprefix("$result$") if isinstance(part, x.Alias) else "f0"
+            for part in flat
+        ]
+        made = [*names, *unique_names([*columns, *names], made[len(names) :])]
+        for name, part in zip(made, flat, strict=True):
             columns[name] = binding.bound(_Node(part))
         plan = n.Project.of(result._plan, list(columns.values()), list(columns))
         return self._grouped._table._with(plan).select(*fields)

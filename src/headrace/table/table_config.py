@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 
 from headrace.common import table_options
-from headrace.common.errors import ConfigurationError
 from headrace.sql.session.config import SessionConfig
 from headrace.table.sql_dialect import SqlDialect
 
@@ -46,15 +45,15 @@ class TableConfig(SessionConfig):
         """Accepted as in Flink; Python's functions have no such limit."""
         self._configuration.set(table_options.GENERATED_CODE_LENGTH, max_generated_code_length)
 
-    def get_sql_dialect(self) -> SqlDialect:
+    def get_sql_dialect(self) -> int:
         """The dialect of SQL."""
-        return SqlDialect[self.read(table_options.SQL_DIALECT).upper()]
+        hive = self.read(table_options.SQL_DIALECT) == "hive"
+        return SqlDialect.HIVE if hive else SqlDialect.DEFAULT
 
-    def set_sql_dialect(self, sql_dialect: SqlDialect) -> None:
-        """Only the default dialect is supported."""
-        if sql_dialect is not SqlDialect.DEFAULT:
-            raise ConfigurationError("Hive's dialect of SQL is not supported")
-        self.set(table_options.SQL_DIALECT.key, sql_dialect.name.lower())
+    def set_sql_dialect(self, sql_dialect: int) -> None:
+        """Set the dialect; statements can only be read in the default one."""
+        name = "hive" if sql_dialect == SqlDialect.HIVE else "default"
+        self.set(table_options.SQL_DIALECT.key, name)
 
     def get_python_executable(self) -> str:
         """Accepted as in PyFlink; workers use the Python of the session."""

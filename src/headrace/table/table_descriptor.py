@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.common.java_order import java_order
 from headrace.sql.catalog import TableEntry
 from headrace.table.schema import Schema
 
@@ -12,6 +13,10 @@ __all__ = ["FormatDescriptor", "TableDescriptor"]
 
 def _key(option: Any) -> str:
     return option if isinstance(option, str) else str(option.key)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class FormatDescriptor:
@@ -41,7 +46,7 @@ class FormatDescriptor:
         return hash(str(self))
 
     def __str__(self) -> str:
-        return f"{self._name}[{self._options}]"
+        return f"{self._name}[{{{', '.join(f'{k}={v}' for k, v in self._options.items())}}}]"
 
     class Builder:
         """Collects options."""
@@ -52,7 +57,7 @@ class FormatDescriptor:
 
         def option(self, key: Any, value: Any) -> FormatDescriptor.Builder:
             """Set an option."""
-            self._options[_key(key)] = str(value)
+            self._options[_key(key)] = _text(value)
             return self
 
         def build(self) -> FormatDescriptor:
@@ -122,11 +127,12 @@ class TableDescriptor:
         return hash(str(self))
 
     def __str__(self) -> str:
-        options = ",\n".join(f"  '{k}' = '{v}'" for k, v in self._options.items())
-        comment = f"COMMENT '{self._comment}'\n" if self._comment else "COMMENT ''\n"
+        order = java_order(self._options)
+        options = ",\n".join(f"  '{k}' = '{self._options[k]}'" for k in order)
+        comment = "" if self._comment is None else f"COMMENT '{self._comment}'\n"
         keys = ", ".join(f"`{k}`" for k in self._partition_keys)
         partitions = f"PARTITIONED BY ({keys})\n" if keys else ""
-        return f"{self._schema or '()'}\n{comment}{partitions}WITH (\n{options}\n)"
+        return f"{self._schema or ''}\n{comment}{partitions}WITH (\n{options}\n)"
 
     class Builder:
         """Collects the parts of a table."""
@@ -144,7 +150,7 @@ class TableDescriptor:
 
         def option(self, key: Any, value: Any) -> TableDescriptor.Builder:
             """Set an option."""
-            self._options[_key(key)] = str(value)
+            self._options[_key(key)] = _text(value)
             return self
 
         def format(

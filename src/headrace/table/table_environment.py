@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import FunctionTypeError, SqlError
 from headrace.datastream.data_stream import DataStream
@@ -24,12 +25,13 @@ from headrace.sql.session.models import check_model, model_context
 from headrace.sql.session.session import Session
 from headrace.sql.session.statement_executor import StatementExecutor
 from headrace.sql.session.user_functions import drop_function, register_function
-from headrace.sql.table_api.elements import values_plan
+from headrace.sql.table_api.elements import expressions_plan, values_plan
 from headrace.sql.table_api.pandas_tables import from_pandas_plan
 from headrace.sql.table_api.stream_tables import stream_plan, table_stream
+from headrace.sql.types import RowType
 from headrace.table.changelog_mode import ChangelogMode
 from headrace.table.compiled_plan import CompiledPlan
-from headrace.table.environment_catalogs import CatalogEnvironment, path_of
+from headrace.table.environment_catalogs import CatalogEnvironment, anonymous_name, path_of
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.explain_detail import detail_names
 from headrace.table.expression import Expression
@@ -146,10 +148,21 @@ class TableEnvironment(CatalogEnvironment):
         Args:
             elements: Tuples, lists, dicts or rows; plain values make a single column.
             schema: `DataTypes.ROW`, a list of names, or nothing.
-            verify_schema: Accepted as in PyFlink: values are always checked.
+            verify_schema: Whether values that do not fit the schema are refused with PyFlink's
+                errors; without it, some of them can still not be converted.
         """
+        rows = list(elements)
+        expressions = sum(isinstance(row, Expression) for row in rows)
+        if isinstance(schema, RowType) and expressions and expressions == len(rows):
+            return Table(self, expressions_plan(self._session.binding(), rows, schema))
+        if expressions:
+            raise ValueError(
+                "It doesn't support part of the elements are Expression, while the others are not."
+                if expressions < len(rows)
+                else "elements that are expressions need a DataTypes.ROW as their schema"
+            )
         zone = ZoneInfo(self._session.zone)
-        return Table(self, values_plan(elements, schema, zone, verify_schema))
+        return Table(self, values_plan(rows, schema, zone, verify_schema))
 
     def from_pandas(self, pdf: Any, schema: Any = None, splits_num: int = 1) -> Table:
         """A table of a `pandas.DataFrame`."""
@@ -237,7 +250,7 @@ class TableEnvironment(CatalogEnvironment):
     def _path_of(self, path_or_descriptor: Any) -> tuple[str, ...]:
         if isinstance(path_or_descriptor, TableDescriptor):
             self._numbers += 1
-            name = f"*anonymous_table${self._numbers}*"
+            name = anonymous_name(self._numbers)
             self._session.catalogs.create_table((name,), path_or_descriptor.entry(), True)
             return (name,)
         return path_of(path_or_descriptor)
@@ -323,8 +336,8 @@ class StreamTableEnvironment(TableEnvironment):
         environment_settings: EnvironmentSettings | None = None,
     ) -> StreamTableEnvironment:
         """A new environment, of a given execution environment if there is one."""
-        settings = as_settings(environment_settings or EnvironmentSettings.in_streaming_mode())
         env = stream_execution_environment
+        settings = as_settings(environment_settings or _settings_of(env))
         if env is None:
             configuration = settings.get_configuration()
             env = StreamExecutionEnvironment.get_execution_environment(configuration)
@@ -412,6 +425,13 @@ def as_settings(given: EnvironmentSettings | Configuration) -> EnvironmentSettin
     if isinstance(given, Configuration):
         return EnvironmentSettings.new_instance().with_configuration(given).build()
     return given
+
+
+def _settings_of(env: StreamExecutionEnvironment | None) -> EnvironmentSettings:
+    """The mode of an execution environment is that of its tables, too."""
+    if env is not None and env.get_configuration().get(options.RUNTIME_MODE) == "BATCH":
+        return EnvironmentSettings.in_batch_mode()
+    return EnvironmentSettings.in_streaming_mode()
 
 
 def new_session(env: StreamExecutionEnvironment, settings: EnvironmentSettings) -> Session:

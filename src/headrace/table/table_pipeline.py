@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from headrace.sql.plan import nodes as n
 from headrace.sql.session.explain import explain_plans
 from headrace.table.catalog import ObjectIdentifier
+from headrace.table.compiled_plan import CompiledPlan
+from headrace.table.environment_catalogs import is_anonymous
 from headrace.table.explain_detail import detail_names
 from headrace.table.table_result import TableResult
 
@@ -28,17 +30,14 @@ class TablePipeline:
         return TableResult(self._environment._session.run_inserts([self._plan]))
 
     def get_sink_identifier(self) -> ObjectIdentifier | None:
-        """The table that is written to."""
+        """The table that is written to; None if it is a descriptor that nobody registered."""
+        if is_anonymous(self._plan.table[-1]):
+            return None
         return ObjectIdentifier.of(*self._plan.table)
 
-    def compile_plan(self) -> Any:
-        """Refused: a plan is compiled of SQL text."""
-        from headrace.common.errors import SqlError
-
-        raise SqlError(
-            "plans are compiled from SQL: create views of the tables with CREATE VIEW and use "
-            "TableEnvironment.compile_plan_sql"
-        )
+    def compile_plan(self) -> CompiledPlan:
+        """The plan, to be kept and run later."""
+        return CompiledPlan.of_plans(self._environment, [self._plan])
 
     def explain(self, *extra_details: Any) -> str:
         """The plan as text."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from headrace.common.errors import FunctionTypeError
 from headrace.sql.types import DataType, RowType
 from headrace.sql.types.data_types import DataTypes
 
@@ -19,6 +20,12 @@ class TableSchema:
     ) -> None:
         self._names = list(field_names or ())
         self._types = list(data_types or ())
+        if len(self._names) != len(self._types):
+            raise FunctionTypeError(
+                "Number of field names and field data types must be equal.\n"
+                f"Number of names is {len(self._names)}, number of data types is "
+                f"{len(self._types)}."
+            )
 
     def copy(self) -> TableSchema:
         """A schema of its own."""
@@ -49,7 +56,7 @@ class TableSchema:
     def to_row_data_type(self) -> RowType:
         """The columns as a type of rows."""
         pairs = zip(self._names, self._types, strict=True)
-        return DataTypes.ROW([DataTypes.FIELD(n, x) for n, x in pairs])
+        return DataTypes.ROW([DataTypes.FIELD(n, x) for n, x in pairs], nullable=False)
 
     def __eq__(self, other: object) -> bool:
         return (

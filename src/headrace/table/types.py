@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headrace.common.types import Row, RowKind
 from headrace.sql.types import (
     ArrayType,
     AtomicType,
@@ -39,6 +40,9 @@ from headrace.sql.types import (
     YearMonthIntervalType,
     ZonedTimestampType,
 )
+from headrace.sql.types.arrow import arrow_type_of as to_arrow_type
+from headrace.sql.types.arrow import create_arrow_schema
+from headrace.sql.types.arrow import data_type_of as from_arrow_type
 from headrace.sql.types.data_types import DataTypes
 
 __all__ = [
@@ -67,7 +71,9 @@ __all__ = [
     "NumericType",
     "RawType",
     "Resolution",
+    "Row",
     "RowField",
+    "RowKind",
     "RowType",
     "SmallIntType",
     "TimeType",
@@ -78,4 +84,7 @@ __all__ = [
     "VarCharType",
     "YearMonthIntervalType",
     "ZonedTimestampType",
+    "create_arrow_schema",
+    "from_arrow_type",
+    "to_arrow_type",
 ]

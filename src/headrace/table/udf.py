@@ -6,8 +6,8 @@ import functools
 from abc import abstractmethod
 from typing import Any
 
-from headrace.common.errors import FunctionTypeError
-from headrace.sql.types import DataType
+from headrace.common.errors import ConfigurationError, FunctionTypeError
+from headrace.sql.types import DataType, MapType
 from headrace.sql.udf.binding import FunctionBinding
 from headrace.sql.udf.function_context import FunctionContext
 from headrace.sql.udf.process.binding import ProcessTableBinding, process_binding
@@ -111,16 +111,25 @@ class UserDefinedFunctionWrapper(FunctionBinding):
         result_type: Any = None,
         accumulator_type: Any = None,
     ) -> None:
-        if isinstance(func, type):
-            raise FunctionTypeError(f"pass an instance of {func.__name__}, not the class itself")
-        if not callable(func) and not isinstance(func, UserDefinedFunction):
+        if isinstance(func, type) or not (callable(func) or isinstance(func, UserDefinedFunction)):
             raise FunctionTypeError(
-                "a function must be a callable or a UserDefinedFunction, not " + repr(func)
+                "Invalid function: not a function or callable (__call__ is not defined): "
+                f"{type(func)}"
+                + (f"; pass an instance of {func.__name__}" if isinstance(func, type) else "")
             )
         known = ("general", "pandas", "arrow") if kind == "SCALAR" else ("general", "pandas")
         if func_type not in known:
-            raise FunctionTypeError(
-                f"func_type must be one of {', '.join(known)}, not {func_type!r}"
+            raise ConfigurationError(
+                f"The func_type must be one of 'general, pandas', got {func_type}."
+            )
+        _check_types(kind, input_types, result_type, func_type)
+        if (
+            deterministic is not None
+            and isinstance(func, UserDefinedFunction)
+            and deterministic != func.is_deterministic()
+        ):
+            raise ConfigurationError(
+                f"Inconsistent deterministic: {deterministic} and {func.is_deterministic()}"
             )
         self._wrapped = func
         label = name or getattr(func, "__name__", None) or type(func).__name__
@@ -132,8 +141,9 @@ class UserDefinedFunctionWrapper(FunctionBinding):
             func, label, kind, input_types, result_type, accumulator_type, func_type, deterministic
         )
         if self.asynchronous and func_type != "general":
-            raise FunctionTypeError(
-                f"function {label} is asynchronous, so its func_type cannot be {func_type!r}"
+            raise ConfigurationError(
+                "Async scalar functions do not support pandas func_type: function "
+                f"{label} must be of func_type 'general', not {func_type!r}"
             )
 
     def __call__(self, *args: Any) -> Any:
@@ -146,6 +156,30 @@ class UserDefinedFunctionWrapper(FunctionBinding):
         """Names of the result's columns."""
         self.alias_names = alias_names
         return self
+
+
+def _check_types(kind: str, input_types: Any, result_type: Any, func_type: str) -> None:
+    inputs = input_types if isinstance(input_types, list | tuple) else [input_types]
+    for type_ in inputs if input_types is not None else ():
+        if not isinstance(type_, DataType | str):
+            raise FunctionTypeError(
+                f"Invalid input_type: input_type should be DataType or str but contains {type_}"
+            )
+    if kind == "TABLE":
+        for type_ in result_type if isinstance(result_type, list | tuple) else [result_type]:
+            if not isinstance(type_, DataType | str):
+                raise FunctionTypeError(
+                    "Invalid result_type: result_type should be DataType or str but contains "
+                    f"{type_}"
+                )
+    elif not isinstance(result_type, DataType | str) and (kind == "SCALAR" or result_type):
+        raise FunctionTypeError(
+            f"Invalid returnType: returnType should be DataType or str but is {result_type}"
+        )
+    if kind == "AGGREGATE" and func_type == "pandas" and isinstance(result_type, MapType):
+        raise FunctionTypeError(
+            "Invalid returnType: Pandas UDAF doesn't support DataType type MAP currently"
+        )
 
 
 def _wrapped(f: Any, *declared: Any) -> Any:

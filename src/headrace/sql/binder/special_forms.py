@@ -230,6 +230,17 @@ def _overlaps(binder: ExpressionBinder, node: x.Apply) -> Expression:
     )
 
 
+def _plus(binder: ExpressionBinder, node: x.Apply) -> Expression:
+    """The Table API's `+`, which also joins texts."""
+    left, right = (binder.bind(a) for a in node.args)
+    if any(isinstance(a.type, t.CharType | t.VarCharType) for a in (left, right)):
+        text = string_type()
+        return binder.named(
+            "CONCAT", binder.cast(left, text), binder.cast(right, text), span=node.span
+        )
+    return binder.named("PLUS", left, right, span=node.span)
+
+
 _CALLED: dict[str, Form] = {
     "CURRENT_DATABASE": _current_database,
     "CURRENT_WATERMARK": _current_watermark,
@@ -248,6 +259,7 @@ _CALLED: dict[str, Form] = {
 """Forms that users call by name."""
 
 _SYNTAX: dict[str, Form] = {
+    "$PLUS": _plus,
     "BETWEEN": _between,
     "CEIL_TIME": _floor_time,
     "FLOOR_TIME": _floor_time,

@@ -12,7 +12,11 @@ from headrace.sql.catalog.memory import InMemoryCatalog
 from headrace.sql.catalog.registry import CatalogRegistry
 from headrace.sql.catalog.store import CatalogStore
 from headrace.sql.catalog.user_functions import loaded_function
-from headrace.util.exceptions import CatalogException, TableException
+from headrace.util.exceptions import (
+    CatalogException,
+    TableAlreadyExistException,
+    TableException,
+)
 
 __all__ = ["DEFAULT_CATALOG", "DEFAULT_DATABASE", "CatalogManager", "quoted"]
 
@@ -138,7 +142,12 @@ class CatalogManager:
         """False if it was there already, which `if_not_exists` allows."""
         full = self.full_path(path)
         if not temporary:
-            return self.catalog(full[0]).create_table(full[1], full[2], entry, if_not_exists)
+            try:
+                return self.catalog(full[0]).create_table(full[1], full[2], entry, if_not_exists)
+            except TableAlreadyExistException as error:
+                raise TableAlreadyExistException(
+                    f"Could not execute CreateTable in path {quoted(full)}: {error}"
+                ) from None
         if full in self.temporary_tables:
             if if_not_exists:
                 return False

@@ -61,7 +61,9 @@ class InMemoryCatalog(CatalogStore):
         raise DatabaseNotExistException(f"Database {name} does not exist in Catalog {self.name}.")
 
     def _table(self, database: str, name: str) -> _Table:
-        found = self._database(database).tables.get(name)
+        # A missing database is not worth an error of its own: Flink's catalog says the same.
+        held = self._databases.get(database)
+        found = None if held is None else held.tables.get(name)
         if found is None:
             raise TableNotExistException(
                 f"Table (or view) {database}.{name} does not exist in Catalog {self.name}."

@@ -41,7 +41,10 @@ class TablePartitions:
         return tuple((k, values[k]) for k in keys)
 
     def find(self, values: Mapping[str, str]) -> PartitionEntry | None:
-        """The partition of some values, if there is one."""
+        """The partition of some values; None also if there is no such table or key."""
+        table = self._store.find_table(*self._path)
+        if table is None or not table.partition_keys or set(values) != set(table.partition_keys):
+            return None
         return self._store.find_partition(*self._path, self.spec(values))
 
     def existing(self, values: Mapping[str, str]) -> PartitionEntry:
@@ -55,8 +58,9 @@ class TablePartitions:
 
     def create(self, values: Mapping[str, str], entry: PartitionEntry, ignore: bool) -> None:
         """Add a partition."""
+        spec = self.spec(values)
         if self.find(values) is None:
-            self._store.put_partition(*self._path, self.spec(values), entry)
+            self._store.put_partition(*self._path, spec, entry)
         elif not ignore:
             raise PartitionAlreadyExistsException(
                 f"Partition {_text(values)} of {self._place} already exists."

@@ -16,7 +16,7 @@ from headrace.sql.connectors.base import TableContext
 from headrace.sql.formats.csv import cell_reader
 from headrace.sql.types import DataType, RowField, RowType
 
-__all__ = ["FileLayout", "RowFiles", "file_layout"]
+__all__ = ["FileLayout", "RowFiles", "WithoutFirstLine", "file_layout"]
 
 _METADATA: dict[str, Callable[[str], Any]] = {
     "file.path": lambda path: path,
@@ -91,6 +91,28 @@ class RowFiles(BulkFormat):
     def read(self, split: FileSplit) -> SplitRecords:
         """The rows of a split."""
         return _Rows(self, split)
+
+
+@dataclass(frozen=True)
+class WithoutFirstLine(BulkFormat):
+    """Lines of files, but for the first of each file, which has the names of the columns.
+
+    Attributes:
+        inner: Reads the lines.
+    """
+
+    inner: FileFormat
+
+    def splittable(self, path: str) -> bool:
+        """As the format says."""
+        return self.inner.splittable(path)
+
+    def read(self, split: FileSplit) -> SplitRecords:
+        """The lines of a split."""
+        records = self.inner.read(split)
+        if split.start == 0 and split.position is None:
+            records.take(1)
+        return records
 
 
 class _Rows(SplitRecords):

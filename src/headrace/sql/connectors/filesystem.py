@@ -37,8 +37,9 @@ from headrace.sql.connectors.file_partitions import (
     PartitionBuckets,
     RowEncoder,
 )
-from headrace.sql.connectors.file_rows import FileLayout, RowFiles, file_layout
+from headrace.sql.connectors.file_rows import FileLayout, RowFiles, WithoutFirstLine, file_layout
 from headrace.sql.connectors.format_options import format_options
+from headrace.sql.connectors.legacy_keys import IGNORE_FIRST_LINE
 from headrace.sql.connectors.lookup_options import LookupCaching
 from headrace.sql.connectors.partition_commit import (
     PartitionCommitSettings,
@@ -86,12 +87,15 @@ class FileSystemFactory(TableFactory):
                 return _ParquetTable(path, files, caching, schema=context.schema)
             return _FileTable(path, RowFiles(files, None, layout), caching, interval)
         options = format_options(context, format_)
+        headed = format_ == "csv" and context.boolean(IGNORE_FIRST_LINE)
         context.check_all_used()
         if format_ == "avro":
             rows = RowFiles(_avro_files(layout.data_type), _AvroRows(layout.data_type), layout)
             return _FileTable(path, rows, caching, interval)
         decoder = decoder_for(format_, layout.data_type, options)
-        lines = StreamFormat.text_line_format()
+        lines: FileFormat = StreamFormat.text_line_format()
+        if headed:
+            lines = WithoutFirstLine(lines)
         if layout.data_alone:
             return _FileTable(path, lines, caching, interval, decoder)
         return _FileTable(path, RowFiles(lines, decoder, layout), caching, interval)
@@ -109,6 +113,7 @@ class FileSystemFactory(TableFactory):
         shuffled = context.boolean("sink.shuffle-by-partition.enable")
         parallelism = context.parallelism("sink.parallelism")
         context.option("source.monitor-interval")
+        context.option(IGNORE_FIRST_LINE)
         context.with_prefix("lookup.")
         options = None if format_ == "parquet" else format_options(context, format_)
         context.check_all_used()

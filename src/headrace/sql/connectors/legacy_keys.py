@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from headrace.common.errors import SqlError
 
-__all__ = ["modern_options"]
+__all__ = ["IGNORE_FIRST_LINE", "modern_options"]
+
+IGNORE_FIRST_LINE = "csv.ignore-first-line"
+"""An option of older CSV tables that has no successor in Flink: files have a line of names."""
 
 _COMMON = {
     "connector.type": "connector",
@@ -25,9 +28,11 @@ _COMMON = {
 }
 _IGNORED = frozenset(
     {
+        "connector.is-bounded",
         "connector.property-version",
         "connector.version",
         "format.derive-schema",
+        "format.line-delimiter",
         "format.property-version",
         "update-mode",
     }

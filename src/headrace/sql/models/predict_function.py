@@ -12,9 +12,9 @@ from headrace.common.errors import FunctionTypeError, TypeMismatchError
 from headrace.runtime.operator import Operator
 from headrace.sql.plan.expressions import Schema
 from headrace.sql.types import ArrayType
+from headrace.sql.types.arrow_columns import arrow_array
 from headrace.sql.types.values import row_to_external, to_internal
 from headrace.sql.udf.batch_table import BatchTableFunction, CallLimits, Rows, parts, together
-from headrace.sql.udf.batched import plain_value
 from headrace.sql.udf.binding import runtime_context
 from headrace.sql.udf.function_context import FunctionContext
 
@@ -82,12 +82,9 @@ class PythonPredictions(BatchTableFunction):
     limits: CallLimits | None
 
     def open(self, operator: Operator) -> None:
-        from headrace.sql.connectors.arrow_types import arrow_type_of
-
         zone = ZoneInfo(self.zone)
         self._give = row_to_external(self.inputs.types, zone)
         self._take = to_internal(self.outputs.row_type, zone)
-        self._kinds = [arrow_type_of(x) for x in self.inputs.types]
         self._model = self.given() if isinstance(self.given, type) else self.given
         self._predict = getattr(self._model, "predict", self._model)
         self._size = getattr(self._model, "rows_per_call", PredictFunction.rows_per_call)
@@ -111,13 +108,12 @@ class PythonPredictions(BatchTableFunction):
 
     def _frame(self, rows: Sequence[Any]) -> Any:
         import pandas as pd
-        import pyarrow as pa
 
         columns = zip(*map(self._give, rows), strict=True)
         return pd.DataFrame(
             {
-                name: pa.array([plain_value(v) for v in values], kind).to_pandas()
-                for name, values, kind in zip(self.inputs.names, columns, self._kinds, strict=True)
+                f.name: arrow_array(values, f.type).to_pandas()
+                for f, values in zip(self.inputs, columns, strict=True)
             }
         )
 
@@ -177,7 +173,7 @@ def _values(series: Any, type_: Any) -> list[Any]:
     """The values of a column, with None where pandas has its own sign for that."""
     import pyarrow as pa
 
-    from headrace.sql.connectors.arrow_types import arrow_type_of
+    from headrace.sql.types.arrow import arrow_type_of
 
     found: list[Any] = pa.Array.from_pandas(
         series, type=arrow_type_of(type_), safe=False

@@ -251,7 +251,7 @@ class Session:
 
             hint = suggestion(path[-1], self.catalogs.near(self.catalogs.full_path(path)))
             raise SqlError(
-                f"Cannot find table '{'.'.join(self.catalogs.full_path(path))}' in any of the "
+                f"Cannot find table '{quoted(self.catalogs.full_path(path))}' in any of the "
                 f"catalogs{hint}"
             )
         full = self.catalogs.full_path(path)

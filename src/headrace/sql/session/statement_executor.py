@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from headrace.common import table_options
 from headrace.common.errors import SqlError
 from headrace.common.secret_settings import without_secrets
 from headrace.sql import statements as s
@@ -43,12 +44,22 @@ class StatementExecutor:
     def run(self, statement: s.Statement, text: str) -> StatementResult:
         """The result of a statement."""
         try:
+            self._check_dialect(statement)
             if self._kept is not None:
                 return self._in_statement_set(self._kept, statement, text)
             return _RUN[type(statement)](self, statement, text)
         except SqlError as error:
             located(error, text, getattr(statement, "path", ())[-1:])
             raise
+
+    def _check_dialect(self, statement: s.Statement) -> None:
+        dialect = self.session.config.read(table_options.SQL_DIALECT)
+        changes = isinstance(statement, s.SetOption | s.ResetOption)
+        if dialect.lower() != "default" and not changes:
+            raise SqlError(
+                f"there is no parser for the SQL dialect {dialect!r}: statements are read in "
+                f"Flink's own dialect, so set {table_options.SQL_DIALECT.key} to 'default'"
+            )
 
     # Queries and inserts.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from headrace.common.errors import FunctionTypeError
 from headrace.common.types import Row, RowKind
@@ -12,11 +13,18 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Schema
 from headrace.sql.table_api.elements import values_plan
 from headrace.sql.types import DataType
+from headrace.sql.types.arrow import data_type_of
+from headrace.sql.types.arrow_columns import (
+    arrow_array,
+    objects_of_array,
+    pandas_column,
+    series_to_array,
+)
 
 __all__ = ["from_pandas_plan", "to_pandas"]
 
 
-def to_pandas(rows: Iterable[Row], schema: Schema) -> Any:
+def to_pandas(rows: Iterable[Row], schema: Schema, zone: ZoneInfo) -> Any:
     """All rows that are left after all changes."""
     import pandas as pd
 
@@ -27,47 +35,52 @@ def to_pandas(rows: Iterable[Row], schema: Schema) -> Any:
             left.remove(values)
         else:
             left.append(values)
-    frame = pd.DataFrame(left, columns=schema.names)
-    for f in schema:
-        dtype = _dtype(f.type)
-        if dtype is not None and not frame[f.name].isna().any():
-            frame[f.name] = frame[f.name].astype(dtype)
-    return frame
+    if not left:
+        return pd.DataFrame(columns=schema.names)
+    columns = zip(*left, strict=True)
+    return pd.concat(
+        [_series(c, f.type, zone).rename(f.name) for c, f in zip(columns, schema, strict=True)],
+        axis=1,
+    )
 
 
-def _dtype(type_: DataType) -> str | None:
-    if isinstance(type_, t.IntegralType):
-        return f"int{type_.bits}"
-    if isinstance(type_, t.FloatType):
-        return "float32"
-    if isinstance(type_, t.DoubleType):
-        return "float64"
-    return "bool" if isinstance(type_, t.BooleanType) else None
-
-
-def from_pandas_plan(frame: Any, schema: Any, zone: Any) -> n.Node:
-    """The plan of a frame's rows."""
+def _series(values: Sequence[Any], type_: DataType, zone: ZoneInfo) -> Any:
     import pandas as pd
 
-    if not isinstance(frame, pd.DataFrame):
-        raise FunctionTypeError(f"from_pandas takes a pandas.DataFrame, not {frame!r}")
+    try:
+        array = arrow_array(values, type_)
+    except FunctionTypeError:
+        # Arrow has no such type: the objects themselves, where PyFlink refuses the table.
+        return pd.Series(list(values), dtype=object)
+    if isinstance(type_, t.RowType):
+        return array.to_pandas()
+    return pandas_column(array, type_, zone)
+
+
+def from_pandas_plan(frame: Any, schema: Any, zone: ZoneInfo) -> n.Node:
+    """The plan of a frame's rows."""
+    import pandas as pd
     import pyarrow as pa
 
-    from headrace.sql.connectors.arrow_types import data_type_of
-
-    arrow = pa.Table.from_pandas(frame, preserve_index=False)
-    names = [str(x) for x in frame.columns]
-    types = [data_type_of(x) for x in arrow.schema.types]
+    if not isinstance(frame, pd.DataFrame):
+        raise TypeError(f"Unsupported type, expected pandas.DataFrame, got {type(frame)}")
+    arrow = pa.Schema.from_pandas(frame, preserve_index=False)
+    names = [str(x) for x in arrow.names]
+    types = [data_type_of(f.type) for f in arrow]
     if isinstance(schema, t.RowType):
         names, types = schema.names, schema.field_types()
-    elif isinstance(schema, list | tuple):
-        if all(isinstance(x, str) for x in schema):
-            names = list(schema)
-        else:
-            types = list(schema)
+    elif isinstance(schema, list | tuple) and all(isinstance(x, str) for x in schema):
+        names = list(schema)
+    elif isinstance(schema, list | tuple) and all(isinstance(x, DataType) for x in schema):
+        types = list(schema)
     elif schema is not None:
-        raise FunctionTypeError(f"schema is names or types of columns, not {schema!r}")
+        raise TypeError(
+            "Unsupported schema type, it could only be of RowType, a list of str or a list of "
+            f"DataType, got {schema}"
+        )
     row_type = t.RowType([t.RowField(a, b) for a, b in zip(names, types, strict=True)])
-    columns = [c.to_pylist() for c in arrow.columns]
-    rows = list(zip(*columns, strict=True)) if columns else []
-    return values_plan(rows, row_type, zone)
+    columns = [
+        objects_of_array(series_to_array(frame.iloc[:, i], type_, zone), type_)
+        for i, type_ in enumerate(types)
+    ]
+    return values_plan(zip(*columns, strict=True), row_type, zone)

@@ -44,7 +44,7 @@ class ListViewType(DataType):
     """The type of a `ListView` in an accumulator."""
 
     def __init__(self, element_type: DataType) -> None:
-        super().__init__(True)
+        super().__init__(False)
         self._element_type = element_type
 
     def _same(self) -> tuple[Any, ...]:
@@ -104,7 +104,7 @@ class MapViewType(DataType):
     """The type of a `MapView` in an accumulator."""
 
     def __init__(self, key_type: DataType, value_type: DataType) -> None:
-        super().__init__(True)
+        super().__init__(False)
         self._key_type = key_type
         self._value_type = value_type
 
@@ -175,6 +175,9 @@ class RowField:
     def __repr__(self) -> str:
         return f"RowField({self.name}, {self.data_type!r}, {self.description})"
 
+    def __str__(self) -> str:
+        return f"RowField({self.name}, {self.data_type})"
+
 
 class RowType(DataType):
     """Named fields, each with a type of its own."""
@@ -202,7 +205,7 @@ class RowType(DataType):
         if isinstance(field, RowField):
             self.fields.append(field)
         elif data_type is None:
-            raise ValueError(f"the type of field {field!r} is missing")
+            raise ValueError("Must specify DataType if passing name of row_field to create.")
         else:
             self.fields.append(RowField(field, data_type))
         return self
@@ -220,18 +223,30 @@ class RowType(DataType):
         return True
 
     def to_sql_type(self, obj: Any) -> Any:
-        """A tuple of SQL values."""
+        """A tuple of SQL values, after the kind of the row."""
+        from headrace.common.types import Row
+
         if obj is None:
             return None
-        values = [obj.get(n) for n in self.names] if isinstance(obj, dict) else list(obj)
-        return tuple(f.to_sql_type(v) for f, v in zip(self.fields, values, strict=True))
+        kind = obj.get_row_kind().value if isinstance(obj, Row) else 0
+        if isinstance(obj, dict):
+            values = [obj.get(n) for n in self.names]
+        elif isinstance(obj, Row) and obj.get_field_names():
+            values = [obj[n] for n in self.names]
+        elif isinstance(obj, Row | tuple | list):
+            values = list(obj)
+        elif hasattr(obj, "__dict__"):
+            values = [vars(obj).get(n) for n in self.names]
+        else:
+            raise ValueError(f"Unexpected tuple {obj!r} with RowType")
+        return (kind, *(f.to_sql_type(v) for f, v in zip(self.fields, values, strict=False)))
 
     def from_sql_type(self, obj: Any) -> Any:
         """A `Row` of Python objects."""
-        from headrace.common.types import row_of
+        from headrace.common.types import Row, row_of
 
-        if obj is None:
-            return None
+        if obj is None or isinstance(obj, Row):
+            return obj
         values = [f.from_sql_type(v) for f, v in zip(self.fields, obj, strict=True)]
         return row_of(values, self.names)
 
@@ -246,9 +261,13 @@ class RowType(DataType):
             for field in self.fields:
                 if field.name == key:
                     return field
-            raise KeyError(f"there is no field {key!r}; the fields are {self.names}")
+            raise KeyError(f"No RowField named {key}")
         if isinstance(key, slice):
             return RowType(self.fields[key])
+        if not isinstance(key, int):
+            raise TypeError("RowType keys should be strings, integers or slices")
+        if not -len(self.fields) <= key < len(self.fields):
+            raise IndexError("RowType index out of range")
         return self.fields[key]
 
     def __repr__(self) -> str:

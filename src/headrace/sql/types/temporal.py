@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import calendar
 import datetime
+import time
 from enum import Enum
 from typing import Any
 
 from headrace.sql.types.atomic import AtomicType
 
 _EPOCH_ORDINAL = datetime.date(1970, 1, 1).toordinal()
+_LOCAL_EPOCH = calendar.timegm(time.localtime(0)) * 1_000_000
 _EPOCH = datetime.datetime(1970, 1, 1)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
@@ -17,6 +20,7 @@ class DateType(AtomicType):
     """A day of the calendar."""
 
     _root = "DATE"
+    EPOCH_ORDINAL = _EPOCH_ORDINAL
 
     def need_conversion(self) -> bool:
         """Days since 1970-01-01 stand for dates."""
@@ -47,6 +51,7 @@ class TimeType(_PreciseType):
     """A time of day."""
 
     _root = "TIME"
+    EPOCH_ORDINAL = _LOCAL_EPOCH
 
     def __init__(self, precision: int = 0, nullable: bool = True) -> None:
         super().__init__(precision, nullable)
@@ -93,6 +98,7 @@ class LocalZonedTimestampType(_PreciseType):
     """An instant, shown in the time zone of the session."""
 
     _root = "TIMESTAMP_LTZ"
+    EPOCH_ORDINAL = _LOCAL_EPOCH
 
     def __init__(self, precision: int = 6, nullable: bool = True) -> None:
         super().__init__(precision, nullable)

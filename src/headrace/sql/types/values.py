@@ -23,7 +23,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from headrace.common.errors import TypeMismatchError
-from headrace.common.types import row_of
+from headrace.common.types import Row, row_of
 from headrace.sql import types as t
 from headrace.sql.functions.builtin.arithmetic import decimal_of, fit_decimal, float32
 from headrace.sql.functions.builtin.bitmaps import build
@@ -54,36 +54,36 @@ def local_zone() -> ZoneInfo:
 
 
 def to_external(
-    type_: DataType, zone: ZoneInfo | None = None, named: bool = True
+    type_: DataType, zone: ZoneInfo | None = None, named: bool = True, aware: bool = False
 ) -> Converter | None:
-    """Makes users' objects of internal values; None where they are the same."""
+    """Makes users' objects of internal values; None where they are the same.
+
+    Args:
+        type_: The type of the values.
+        zone: The session's time zone; without it that of this machine.
+        named: Whether rows have the names of their fields.
+        aware: Whether instants know their zone, as functions get them in PyFlink.
+    """
     if isinstance(type_, t.LocalZonedTimestampType):
-        target = zone or local_zone()
+        return _instants(zone or local_zone(), aware)
 
-        def instant(value: Any) -> Any:
-            if value is None:
-                return None
-            aware = (_EPOCH + value * _MICRO).replace(tzinfo=datetime.UTC)
-            return aware.astimezone(target).replace(tzinfo=None)
+    def inner(inside: DataType) -> Converter | None:
+        return to_external(inside, zone, named, aware)
 
-        return instant
     if isinstance(type_, t.RowType):
         names = type_.names if named else None
-        fields = [to_external(f.data_type, zone, named) for f in type_.fields]
+        fields = [inner(f.data_type) for f in type_.fields]
         return lambda v: None if v is None else row_of(_converted(v, fields), names)
     if isinstance(type_, t.MultisetType):
-        element = to_external(type_.element_type, zone, named) or _same
+        element = inner(type_.element_type) or _same
         return lambda v: None if v is None else {element(k): n for k, n in v.items()}
     if isinstance(type_, t.ArrayType):
-        inner = to_external(type_.element_type, zone, named)
-        if inner is None:
+        each = inner(type_.element_type)
+        if each is None:
             return lambda v: None if v is None else list(v)
-        return lambda v: None if v is None else list(map(inner, v))
+        return lambda v: None if v is None else list(map(each, v))
     if isinstance(type_, t.MapType):
-        key, value = (
-            to_external(type_.key_type, zone, named),
-            to_external(type_.value_type, zone, named),
-        )
+        key, value = inner(type_.key_type), inner(type_.value_type)
         if key is None and value is None:
             return None
         k, w = key or _same, value or _same
@@ -91,11 +91,24 @@ def to_external(
     return type_.from_sql_type if type_.need_conversion() else None
 
 
+def _instants(zone: ZoneInfo, aware: bool) -> Converter:
+    def instant(value: Any) -> Any:
+        if value is None:
+            return None
+        found = (_EPOCH + value * _MICRO).replace(tzinfo=datetime.UTC).astimezone(zone)
+        return found if aware else found.replace(tzinfo=None)
+
+    return instant
+
+
 def row_to_external(
-    types: Sequence[DataType], zone: ZoneInfo | None = None, named: bool = True
+    types: Sequence[DataType],
+    zone: ZoneInfo | None = None,
+    named: bool = True,
+    aware: bool = False,
 ) -> Callable[[Sequence[Any]], list[Any]]:
     """Makes a list of users' objects of an internal row; rows inside may have names."""
-    converters = [to_external(x, zone, named) for x in types]
+    converters = [to_external(x, zone, named, aware) for x in types]
     if not any(converters):
         return list
     return lambda row: _converted(row, converters)
@@ -223,8 +236,10 @@ def _row(type_: t.RowType, zone: ZoneInfo | None) -> Converter:
     def row(value: Any) -> tuple[Any, ...]:
         if isinstance(value, dict):
             value = [value.get(n) for n in names]
-        elif not isinstance(value, tuple | list) and hasattr(value, "get_fields_by_names"):
-            value = value.get_fields_by_names(names)
+        elif isinstance(value, Row):
+            value = [value[n] for n in names] if value.get_field_names() else list(value)
+        elif not isinstance(value, tuple | list) and hasattr(value, "__dict__"):
+            value = [vars(value).get(n) for n in names]
         if len(value) != len(fields):
             raise ValueError(f"{len(value)} fields instead of {len(fields)}")
         return tuple([f(v) for f, v in zip(fields, value, strict=True)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -62,7 +63,10 @@ async def together(
             except TimeoutError as error:
                 if not limit.expired():
                     raise
-                raise TimeoutError(f"there was no answer within {limits.timeout_ms} ms") from error
+                raise TimeoutError(
+                    f"Async function call has timed out for input: {reprlib.repr(argument)}: "
+                    f"there was no answer within {limits.timeout_ms} ms"
+                ) from error
 
     return await asyncio.gather(*map(one, given))
 

@@ -7,13 +7,20 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from headrace.common.errors import FunctionTypeError, TypeMismatchError
 from headrace.sql.types import DataType, RowType
+from headrace.sql.types.arrow_columns import (
+    arrow_array,
+    objects_of_array,
+    pandas_column,
+    series_to_array,
+)
 from headrace.sql.udf.batch_table import CallLimits, Rows, together
 from headrace.sql.udf.binding import FunctionBinding, OpenedFunction
 
-__all__ = ["ArrowFunction", "AsyncFunction", "BatchFunction", "PandasFunction", "plain_value"]
+__all__ = ["ArrowFunction", "AsyncFunction", "BatchFunction", "PandasFunction"]
 
 
 class BatchFunction(OpenedFunction):
@@ -27,7 +34,8 @@ class BatchFunction(OpenedFunction):
         name = self._binding.name
         if len(results) != len(rows):
             raise FunctionTypeError(
-                f"function {name} gave {len(results)} results for {len(rows)} rows"
+                f"The result length '{len(results)}' of Pandas UDF '{name}' is not equal to the "
+                f"input length '{len(rows)}'"
             )
         try:
             return [self._take(r) for r in results]
@@ -38,20 +46,16 @@ class BatchFunction(OpenedFunction):
 class ArrowFunction(BatchFunction):
     """Gets a `pyarrow.Array` for each argument, and gives one."""
 
+    # Arrow's instants have no zone; a series gets it as a whole.
+    _aware = False
+
     def batch(self, rows: Rows) -> list[Any]:
         """The results of rows of arguments."""
         return self._taken(self._computed(self._arrays(rows)), rows)
 
     def _arrays(self, rows: Rows) -> list[Any]:
-        import pyarrow as pa
-
-        from headrace.sql.connectors.arrow_types import arrow_type_of
-
         columns = zip(*map(self._give, rows), strict=True)
-        return [
-            pa.array([plain_value(v) for v in values], arrow_type_of(type_))
-            for values, type_ in zip(columns, self._types, strict=True)
-        ]
+        return list(map(arrow_array, columns, self._types))
 
     def _computed(self, arrays: list[Any]) -> list[Any]:
         result = self._eval(*arrays)
@@ -60,8 +64,7 @@ class ArrowFunction(BatchFunction):
                 f"function {self._binding.name} must return a pyarrow.Array, not "
                 f"{type(result).__name__}"
             )
-        values: list[Any] = result.to_pylist()
-        return values
+        return objects_of_array(result, self._result)
 
 
 class PandasFunction(ArrowFunction):
@@ -70,31 +73,25 @@ class PandasFunction(ArrowFunction):
     def _computed(self, arrays: list[Any]) -> list[Any]:
         import pandas as pd
 
-        from headrace.sql.connectors.arrow_types import arrow_type_of
-
-        result = self._eval(*map(_series, arrays, self._types))
-        import pyarrow as pa
-
+        zone, name = ZoneInfo(self._zone), self._binding.name
+        series = [pandas_column(a, x, zone) for a, x in zip(arrays, self._types, strict=True)]
+        result = self._eval(*series)
         if isinstance(result, pd.DataFrame):
             if not isinstance(self._result, RowType):
                 raise FunctionTypeError(
-                    f"function {self._binding.name} gave a DataFrame, but its result is "
-                    f"{self._result.sql_text()}"
+                    f"function {name} gave a DataFrame, but its result is {self._result.sql_text()}"
                 )
-            kinds = [arrow_type_of(f.data_type) for f in self._result.fields]
             columns = [
-                pa.Array.from_pandas(result.iloc[:, i], type=kind, safe=False).to_pylist()
-                for i, kind in enumerate(kinds)
+                objects_of_array(series_to_array(result.iloc[:, i], f.data_type, zone), f.data_type)
+                for i, f in enumerate(self._result.fields)
             ]
             return list(zip(*columns, strict=True))
         if not isinstance(result, pd.Series):
             raise FunctionTypeError(
-                f"function {self._binding.name} must return a pandas.Series, not "
-                f"{type(result).__name__}"
+                f"The result type of Pandas UDF '{name}' must be pandas.Series or "
+                f"pandas.DataFrame, got {type(result)}"
             )
-        kind = arrow_type_of(self._result)
-        values: list[Any] = pa.Array.from_pandas(result, type=kind, safe=False).to_pylist()
-        return values
+        return objects_of_array(series_to_array(result, self._result, zone), self._result)
 
 
 class AsyncFunction(BatchFunction):
@@ -117,11 +114,12 @@ class AsyncFunction(BatchFunction):
 
     def batch(self, rows: Rows) -> list[Any]:
         """The results of rows of arguments."""
-        return self._taken(self._runner.run(together(self._attempted, rows, self._limits)), rows)
+        given = map(self._give, rows)
+        return self._taken(self._runner.run(together(self._attempted, given, self._limits)), rows)
 
-    async def _attempted(self, row: tuple[Any, ...]) -> Any:
+    async def _attempted(self, args: Sequence[Any]) -> Any:
         """The result of a row; the time that a call may take is for all attempts, as in Flink."""
-        args, limits = self._give(row), self._limits
+        limits = self._limits
         for _ in range(limits.attempts - 1):
             try:
                 return await self._eval(*args)
@@ -159,24 +157,3 @@ def batch_function(
         return AsyncFunction(binding, types, result, zone, limits)
     kind = PandasFunction if binding.func_type == "pandas" else ArrowFunction
     return kind(binding, types, result, zone)
-
-
-def _series(array: Any, type_: DataType) -> Any:
-    if isinstance(type_, RowType):
-        import pandas as pd
-
-        return pd.DataFrame(
-            {f.name: array.field(i).to_pandas() for i, f in enumerate(type_.fields)}
-        )
-    return array.to_pandas()
-
-
-def plain_value(value: Any) -> Any:
-    """Rows as dicts, which Arrow takes."""
-    if hasattr(value, "get_row_kind"):
-        return {k: plain_value(v) for k, v in value.as_dict(True).items()}
-    if isinstance(value, list):
-        return [plain_value(v) for v in value]
-    if isinstance(value, dict):
-        return [(plain_value(k), plain_value(v)) for k, v in value.items()]
-    return value

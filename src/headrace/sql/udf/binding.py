@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo
 
 from headrace.common.errors import FunctionTypeError, TypeMismatchError
 from headrace.sql.functions.registry import FunctionKind
-from headrace.sql.types import ArrayType, DataType, NumericType, RowType
+from headrace.sql.types import ArrayType, DataType, RowType
+from headrace.sql.types.arrow_columns import arrow_array, pandas_column
 from headrace.sql.types.values import row_to_external, to_external, to_internal
 from headrace.sql.udf.annotations import declared_type
 from headrace.sql.udf.function_context import FunctionContext
@@ -150,6 +151,9 @@ def _row_of(declared: Any) -> RowType:
 class OpenedFunction:
     """A user's function in a slot, from `open` to `close`, with internal values outside."""
 
+    _aware = True
+    """Whether instants that the function gets know their zone."""
+
     def __init__(
         self, binding: FunctionBinding, types: tuple[DataType, ...], result: DataType, zone: str
     ) -> None:
@@ -170,7 +174,7 @@ class OpenedFunction:
     def _prepare(self) -> None:
         """What is made anew in every process: conversions, and the user's code."""
         zone = ZoneInfo(self._zone)
-        self._give = row_to_external(self._types, zone)
+        self._give = row_to_external(self._types, zone, aware=self._aware)
         self._take = to_internal(self._result, zone)
         function = self._binding.function
         self._eval: Callable[..., Any] = getattr(function, "eval", function)
@@ -293,6 +297,8 @@ class BoundAggregate(OpenedFunction):
 class PandasAggregate(BoundAggregate):
     """A function of `pandas.Series`: the accumulator is the rows themselves."""
 
+    _aware = False
+
     def open(self, operator: Any) -> None:
         """Called once in each subtask."""
         if hasattr(self._binding.function, "open"):
@@ -325,7 +331,11 @@ class PandasAggregate(BoundAggregate):
     def value(self, accumulator: Any) -> Any:
         """The function of all rows."""
         given = [self._give(row) for row in accumulator]
-        series = [_frame([g[i] for g in given], x) for i, x in enumerate(self._types)]
+        zone = ZoneInfo(self._zone)
+        series = [
+            pandas_column(arrow_array([g[i] for g in given], x), x, zone)
+            for i, x in enumerate(self._types)
+        ]
         function = self._binding.function
         if hasattr(function, "create_accumulator"):
             # An AggregateFunction that is declared as vectorized gets the series as arguments.
@@ -335,22 +345,6 @@ class PandasAggregate(BoundAggregate):
         else:
             result = function(*series)
         return self._take(result.item() if hasattr(result, "item") else result)
-
-
-def _frame(values: list[Any], type_: DataType) -> Any:
-    """Values as a `Series`, rows as a `DataFrame`."""
-    import pandas as pd
-
-    if isinstance(type_, RowType):
-        return pd.DataFrame([list(v) for v in values], columns=type_.names)
-    if isinstance(type_, NumericType):
-        import pyarrow as pa
-
-        from headrace.sql.connectors.arrow_types import arrow_type_of
-
-        # FLOAT has 32 bits in a function, too.
-        return pa.array(values, arrow_type_of(type_)).to_pandas()
-    return pd.Series(values)
 
 
 def _as_tuple(row: Any) -> Any:

@@ -134,7 +134,7 @@ class Catalog:
     ) -> bool:
         """Whether there is one."""
         values = partition_spec.get_partition_spec()
-        return self.table_exists(table_path) and bool(self._partitions(table_path).find(values))
+        return self._partitions(table_path).find(values) is not None
 
     def create_partition(
         self,

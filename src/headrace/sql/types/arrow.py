@@ -1,7 +1,8 @@
-"""SQL types of Arrow's, and the other way round."""
+"""SQL types of Arrow's, and the other way round, as PyFlink has them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.common.errors import FunctionTypeError
@@ -9,10 +10,26 @@ from headrace.sql import types as t
 from headrace.sql.types import DataType
 from headrace.sql.types.data_types import DataTypes
 
-__all__ = ["arrow_type_of", "data_type_of"]
+__all__ = ["arrow_type_of", "create_arrow_schema", "data_type_of"]
 
 
-def data_type_of(kind: Any) -> DataType:
+_PRECISIONS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+
+
+def _unit(precision: int) -> str:
+    """The unit of times with so many digits of seconds."""
+    return next(unit for unit, digits in _PRECISIONS.items() if precision <= digits)
+
+
+def create_arrow_schema(field_names: Sequence[str], field_types: Sequence[DataType]) -> Any:
+    """Arrow's schema of columns with names and types."""
+    import pyarrow as pa
+
+    pairs = zip(field_names, field_types, strict=True)
+    return pa.schema([pa.field(n, arrow_type_of(x), x.is_nullable) for n, x in pairs])
+
+
+def data_type_of(kind: Any, nullable: bool = True) -> DataType:
     """The type of a column of Arrow."""
     import pyarrow as pa
 
@@ -31,17 +48,19 @@ def data_type_of(kind: Any) -> DataType:
     types = pa.types
     if types.is_string(kind) or types.is_large_string(kind):
         return DataTypes.STRING()
+    if types.is_fixed_size_binary(kind):
+        return DataTypes.BINARY(kind.byte_width)
     if types.is_binary(kind) or types.is_large_binary(kind):
         return DataTypes.BYTES()
     if types.is_decimal(kind):
         return DataTypes.DECIMAL(kind.precision, kind.scale)
     if types.is_timestamp(kind):
-        precision = {"s": 0, "ms": 3}.get(kind.unit, 6)
+        precision = _PRECISIONS[kind.unit]
         if kind.tz is not None:
             return DataTypes.TIMESTAMP_LTZ(precision)
         return DataTypes.TIMESTAMP(precision)
     if types.is_time(kind):
-        return DataTypes.TIME(0 if kind.unit == "s" else 3)
+        return DataTypes.TIME(_PRECISIONS[kind.unit])
     if types.is_list(kind) or types.is_large_list(kind):
         return DataTypes.ARRAY(data_type_of(kind.value_type))
     if types.is_map(kind):
@@ -67,17 +86,21 @@ def arrow_type_of(type_: DataType) -> Any:
         t.DoubleType: pa.float64(),
         t.CharType: pa.string(),
         t.VarCharType: pa.string(),
-        t.BinaryType: pa.binary(),
         t.VarBinaryType: pa.binary(),
         t.DateType: pa.date32(),
-        t.TimeType: pa.time64("us"),
-        t.TimestampType: pa.timestamp("us"),
-        t.LocalZonedTimestampType: pa.timestamp("us"),
+        t.NullType: pa.null(),
         t.DayTimeIntervalType: pa.duration("us"),
     }
     found = simple.get(type(type_))
     if found is not None:
         return found
+    if isinstance(type_, t.BinaryType):
+        return pa.binary(type_.length)
+    if isinstance(type_, t.TimeType):
+        unit = _unit(type_.precision)
+        return pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
+    if isinstance(type_, t.TimestampType | t.LocalZonedTimestampType):
+        return pa.timestamp(_unit(type_.precision))
     if isinstance(type_, t.DecimalType):
         return pa.decimal128(type_.precision, type_.scale)
     if isinstance(type_, t.RowType):
