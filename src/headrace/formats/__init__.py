@@ -7,3 +7,5 @@ timestamp as a `datetime` or as microseconds: `Values` says how.
 """
 
 from __future__ import annotations
+
+from headrace.formats import streams as _streams  # noqa: F401 - shapes learn of TypeInformation

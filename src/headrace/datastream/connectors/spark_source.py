@@ -156,7 +156,7 @@ def _type_of(
         return type_info
     import pyarrow as pa
 
-    from headrace.datastream.formats.arrow import row_type_of
+    from headrace.formats.arrow import row_type_of
 
     return row_type_of(pa.ipc.read_schema(pa.py_buffer(schema)))
 
@@ -326,7 +326,7 @@ class ArrowReader(SourceReader):
     def open(self) -> None:
         import pyarrow as pa
 
-        from headrace.datastream.formats.arrow import rows_of
+        from headrace.formats.arrow import rows_of
 
         self._schema = pa.ipc.read_schema(pa.py_buffer(self._schema_bytes))
         self._records = self._records or rows_of

@@ -12,7 +12,7 @@ from headrace.common.serialization import BulkWriter
 from headrace.common.types import Row
 from headrace.datastream.connectors.file_system.enumeration import FileSplit
 from headrace.datastream.connectors.file_system.formats import SplitRecords
-from headrace.datastream.formats.arrow import record_batch, rows_of
+from headrace.formats.arrow import record_batch, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -32,8 +32,8 @@ from headrace.datastream.connectors.file_system.formats import (
     open_uncompressed,
 )
 from headrace.datastream.formats.csv_schema import CsvSchema, CsvSchemaBuilder
-from headrace.datastream.formats.instants import instant_of, utc_time_of
 from headrace.formats.csv import CsvDialect, CsvStyle, RowReader, RowWriter
+from headrace.formats.instants import instant_of, utc_time_of
 from headrace.formats.shapes import Kind, shape_of
 from headrace.formats.streams import STREAM_VALUES
 

@@ -214,6 +214,6 @@ def _type_info(data_type: Any) -> TypeInformation:
     """The type of a stream's values for a `DataType`."""
     if isinstance(data_type, TypeInformation):
         return data_type
-    from headrace.datastream.formats.arrow import arrow_type, type_info_of
+    from headrace.formats.arrow import arrow_type, type_info_of
 
     return type_info_of(arrow_type(data_type))

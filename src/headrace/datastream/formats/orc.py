@@ -11,7 +11,6 @@ from headrace.common.serialization import BulkWriter, BulkWriterFactory
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.connectors.file_system.enumeration import FileSplit
 from headrace.datastream.connectors.file_system.formats import BulkFormat, SplitRecords
-from headrace.datastream.formats.arrow import arrow_schema, row_type_of
 from headrace.datastream.formats.columnar import (
     ColumnarRecords,
     ColumnarWriter,
@@ -19,6 +18,7 @@ from headrace.datastream.formats.columnar import (
     group_range,
     skipping,
 )
+from headrace.formats.arrow import arrow_schema, row_type_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

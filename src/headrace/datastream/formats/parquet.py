@@ -15,7 +15,6 @@ from headrace.datastream.connectors.file_system.formats import (
     SplitRecords,
     StreamFormat,
 )
-from headrace.datastream.formats.arrow import arrow_schema, row_type_of
 from headrace.datastream.formats.avro import AvroSchema, GenericRecordAvroTypeInfo
 from headrace.datastream.formats.avro_arrow import avro_arrow_schema, records_of
 from headrace.datastream.formats.columnar import (
@@ -25,6 +24,7 @@ from headrace.datastream.formats.columnar import (
     group_range,
     skipping,
 )
+from headrace.formats.arrow import arrow_schema, row_type_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +34,7 @@ __all__ = [
     "AvroParquetWriters",
     "ParquetBulkWriters",
     "ParquetColumnarRowInputFormat",
+    "ParquetRecords",
 ]
 
 
@@ -88,7 +89,7 @@ class ParquetColumnarRowInputFormat(BulkFormat):
         return _ParquetRows(split, self)
 
 
-class _ParquetFile(ColumnarRecords):
+class ParquetRecords(ColumnarRecords):
     """Batches of the row groups that begin in a split."""
 
     batch_size = 2048
@@ -128,7 +129,7 @@ def _start(group: Any) -> int:
     return int(data if dictionary is None or dictionary <= 0 else min(dictionary, data))
 
 
-class _ParquetRows(_ParquetFile):
+class _ParquetRows(ParquetRecords):
     def __init__(self, split: FileSplit, settings: ParquetColumnarRowInputFormat) -> None:
         super().__init__(split)
         self._schema = arrow_schema(settings.row_type)
@@ -224,7 +225,7 @@ class _AvroParquetFormat(StreamFormat):
         return _AvroParquetRecords(split, self.schema)
 
 
-class _AvroParquetRecords(_ParquetFile):
+class _AvroParquetRecords(ParquetRecords):
     def __init__(self, split: FileSplit, schema: AvroSchema) -> None:
         super().__init__(split)
         self._schema = avro_arrow_schema(schema)

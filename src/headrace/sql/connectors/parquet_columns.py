@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from headrace.common.serialization import BulkWriter, BulkWriterFactory
-from headrace.datastream.formats.arrow import arrow_schema
+from headrace.formats.arrow import arrow_schema
 from headrace.sql.types import RowType
 
 if TYPE_CHECKING:

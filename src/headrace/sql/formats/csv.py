@@ -11,8 +11,8 @@ from headrace.formats.csv import CsvDialect, CsvStyle, RowReader, RowWriter, fie
 from headrace.formats.shapes import shape_of
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions, decimal_text
 from headrace.sql.formats.times import read_time, write_time
+from headrace.sql.formats.values import TABLE_VALUES
 from headrace.sql.types import DataType, RowType
-from headrace.sql.types.shapes import TABLE_VALUES
 
 OPTIONS = (
     "field-delimiter",

@@ -10,8 +10,8 @@ from headrace.formats import json
 from headrace.formats.shapes import shape_of
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions, decimal_text
 from headrace.sql.formats.times import read_time, write_time
+from headrace.sql.formats.values import TABLE_VALUES
 from headrace.sql.types import DataType, RowType
-from headrace.sql.types.shapes import TABLE_VALUES
 
 OPTIONS = (
     "fail-on-missing-field",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from headrace.formats.arrow import values_of
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.sql.operators.base import RowOperator
 from headrace.sql.operators.specs import SegmentAggregateSpec
-from headrace.sql.segments.columns import values_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+from headrace.formats.arrow import values_of
 from headrace.sql import types as t
 from headrace.sql.segments.expressions import storage
 from headrace.sql.types import DataType
@@ -18,8 +19,6 @@ __all__ = [
     "RowsOfColumns",
     "arrow_schema",
     "column_of_numbers",
-    "numbers_of",
-    "values_of",
     "whole_batch",
 ]
 
@@ -48,32 +47,8 @@ def whole_batch(batch: pa.RecordBatch) -> list[Any]:
     return [batch] if batch.num_rows else []
 
 
-def values_of(column: pa.Array) -> list[Any]:
-    """A list of a column: through numpy where there is no NULL, which is several times faster."""
-    import pyarrow as pa
-
-    numeric = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-    if numeric and column.null_count == 0:
-        return numbers_of(column).tolist()  # type: ignore[no-any-return]
-    return column.to_pylist()  # type: ignore[no-any-return]
-
-
-# Arrow's own ways from and to numpy import pandas first, which takes most of a second in a slot.
-
-
-def numbers_of(column: pa.Array) -> Any:
-    """The numpy array of a column of numbers without NULL."""
-    import numpy as np
-
-    if not len(column):
-        return np.empty(0, np.int64)
-    kind = np.dtype(column.type.to_pandas_dtype())
-    end = column.offset + len(column)
-    return np.frombuffer(column.buffers()[1], kind, end)[column.offset :]
-
-
 def column_of_numbers(numbers: Any) -> pa.Array:
-    """The column of a numpy array of 64-bit numbers."""
+    """The column of a numpy array of 64-bit numbers, without pandas, which Arrow would import."""
     import numpy as np
     import pyarrow as pa
 

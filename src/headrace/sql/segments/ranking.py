@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from headrace.formats.arrow import numbers_of
 from headrace.sql import types as t
-from headrace.sql.segments.columns import column_of_numbers, numbers_of
+from headrace.sql.segments.columns import column_of_numbers
 from headrace.sql.segments.expressions import UnsupportedBySparkError
 from headrace.sql.types import DataType
 from headrace.sql.types.type_rules import is_character, is_timestamp

@@ -6,6 +6,7 @@ Rows hold values in an *internal form* that is quick to compare, hash and calcul
 
 from __future__ import annotations
 
+from headrace.sql.types import shapes as _shapes  # noqa: F401 - formats learn of the types
 from headrace.sql.types.atomic import (
     MAX_LENGTH,
     AtomicType,
