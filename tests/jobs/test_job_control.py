@@ -113,6 +113,10 @@ def test_the_life_of_a_job(job: RunningJob, tmp_path: Path) -> None:
     (listed,) = json.loads(headrace("list", "-r", "--json"))["jobs"]
     assert (listed["jid"], listed["name"], listed["state"]) == (job.id, NAME, "RUNNING")
     assert NAME in headrace("list")
+    (watched,) = json.loads(headrace("top", "-n", "1", "--json"))
+    assert (watched["jid"], watched["name"]) == (job.id, NAME)
+    assert watched["records-in"] >= 0
+    assert NAME in headrace("top", "-n", "1")
     entry = JobRegistry().get(job.id)
     assert entry is not None
     assert stat.S_IMODE(Path(entry.address).stat().st_mode) == 0o600

@@ -23,10 +23,11 @@ Stateful stream processing with the model of Apache Flink, on Apache Spark."""
 _EPILOG = f"""\
 examples:
   headrace demo                         see a live streaming job
+  headrace new PROJECT                  make a project to begin with
   headrace run job.py                   run a program
   headrace run --pyflink job.py         run a PyFlink program unchanged
   headrace info job.py                  show how it will run, without running it
-  headrace list                         show running jobs
+  headrace list                         show running jobs; `headrace top` watches them
   headrace stop JOB -p DIRECTORY        end a job with a savepoint; run -s continues from it
   headrace COMMAND --help               help for a command
 

@@ -15,12 +15,21 @@ import cloudpickle
 
 from headrace.cluster.configured import add_target, chosen_job_manager
 from headrace.cluster.rest_client import RestJobs
+from headrace.common.errors import HeadraceError
 from headrace.coordination.access.control_client import OnProgress, call, cancel, find_job
 from headrace.coordination.access.job_registry import JobEntry, JobRegistry
 from headrace.coordination.bodies.flink_json import from_json
-from headrace.coordination.bodies.jobs import Diagnosis, ListedJob
+from headrace.coordination.bodies.jobs import JobDetails, ListedJob
 
-__all__ = ["Jobs", "LocalJobs", "Progress", "add_job", "add_job_manager", "jobs_of"]
+__all__ = [
+    "Jobs",
+    "LocalJobs",
+    "Progress",
+    "add_job",
+    "add_job_manager",
+    "duration_text",
+    "jobs_of",
+]
 
 
 class Jobs(Protocol):
@@ -44,8 +53,11 @@ class Jobs(Protocol):
     def query(self, job: str, name: str, key: Any) -> dict[str, Any]:
         """Read the state of a key, a literal: its `kind`, and as `text`."""
 
-    def diagnosis(self, job: str) -> Diagnosis:
-        """What limits a running job now."""
+    def details(self, job: str) -> JobDetails:
+        """A running job, with the rates of its vertices and a diagnosis."""
+
+    def log(self, job: str, offset: int) -> tuple[int, bytes, bool]:
+        """What a job wrote from a place on, the place behind it, and whether it has ended."""
 
 
 class LocalJobs:
@@ -78,8 +90,15 @@ class LocalJobs:
         answer: dict[str, Any] = call(find_job(job), "query", name=name, key=packed)
         return answer
 
-    def diagnosis(self, job: str) -> Diagnosis:
-        return from_json(Diagnosis, call(find_job(job), "details", part="diagnosis"))
+    def details(self, job: str) -> JobDetails:
+        return from_json(JobDetails, call(find_job(job), "details", part="job"))
+
+    def log(self, job: str, offset: int) -> tuple[int, bytes, bool]:
+        entry = find_job(job)
+        raise HeadraceError(
+            f"job {entry.job_id} ({entry.name}) runs by itself, in process {entry.pid}: what it "
+            "prints is in the terminal or file that its program writes to"
+        )
 
 
 def jobs_of(options: argparse.Namespace) -> Jobs:
@@ -147,6 +166,16 @@ class Progress:
         sys.stderr.write("\r" + text.ljust(len(self._shown)) + ("" if text else "\r"))
         sys.stderr.flush()
         self._shown = text
+
+
+def duration_text(ms: int) -> str:
+    """A duration in the units that people use for it."""
+    seconds = ms // 1000
+    if seconds < 60:
+        return f"{ms / 1000:.1f} s"
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {seconds:02} s"
 
 
 def _absolute(directory: str | None) -> str | None:

@@ -20,7 +20,7 @@ from headrace.cluster.bodies import TriggerStatus
 from headrace.common.errors import ConfigurationError, HeadraceError, StateError, UnknownJobError
 from headrace.coordination.access.control_client import OnProgress
 from headrace.coordination.bodies.flink_json import from_json
-from headrace.coordination.bodies.jobs import Diagnosis, JobOverview
+from headrace.coordination.bodies.jobs import JobDetails, JobOverview
 
 __all__ = ["RestClient", "RestJobs", "packed"]
 
@@ -169,10 +169,21 @@ class RestJobs:
             raise StateError(str(error)) from None
         return {"kind": answer["kind"], "text": answer["value"]}
 
-    def diagnosis(self, job: str) -> Diagnosis:
-        return from_json(Diagnosis, self._client.request("GET", f"/jobs/{job}/diagnosis"))
+    def details(self, job: str) -> JobDetails:
+        return from_json(JobDetails, self._client.request("GET", f"/jobs/{job}"))
+
+    def log(self, job: str, offset: int) -> tuple[int, bytes, bool]:
+        found = self._found(job)
+        # Asked before: what it wrote last is there when it is known to have ended.
+        return (*self._client.log(found.jid, offset), found.end_time >= 0)
 
     def _id(self, wanted: str) -> str:
+        found = self._found(wanted)
+        if found.end_time >= 0:
+            raise UnknownJobError(f"job {found.jid} is {found.state}")
+        return found.jid
+
+    def _found(self, wanted: str) -> JobOverview:
         jobs = self.overview()
         found = [j for j in jobs if j.jid.startswith(wanted.lower()) and len(wanted) >= 4]
         found += [j for j in jobs if j.name == wanted and j not in found]
@@ -181,10 +192,7 @@ class RestJobs:
             listed = ", ".join(f"{j.jid} ({j.name})" for j in running)
             text = f"{wanted!r} matches several jobs: {listed}" if running else f"no job {wanted!r}"
             raise UnknownJobError(f"{text} at {self._client.url}")
-        (job,) = running
-        if job.end_time >= 0:
-            raise UnknownJobError(f"job {job.jid} is {job.state}")
-        return job.jid
+        return running[0]
 
     def _triggered(
         self, method: str, job: str, what: str, query: str, body: Any, on_progress: OnProgress

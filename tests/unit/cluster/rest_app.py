@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 from starlette.applications import Starlette
 
 from headrace.cluster.dispatcher import Dispatcher
+from headrace.cluster.door import Door
 from headrace.cluster.empty_job import empty_parts
 from headrace.cluster.executors import Executors
 from headrace.cluster.programs import Programs
 from headrace.cluster.rest.app import create_app
 from headrace.cluster.rest.endpoints import Cluster
 from headrace.cluster.rest.guard import GuardSettings
+from headrace.common import options
+from headrace.common.configuration import Configuration
 from headrace.coordination.bodies.flink_json import to_json
 from headrace.coordination.bodies.jobs import JobOverview
 from headrace.spark.executor_report import ExecutorReport
@@ -59,3 +65,23 @@ def rest_app(
         str(directory),
     )
     return create_app(cluster, GuardSettings(hosts, token, LIMIT))
+
+
+@contextlib.contextmanager
+def served(directory: Path) -> Iterator[tuple[str, int]]:
+    """The application behind a real server; its host and port."""
+    configuration = Configuration.from_dict({"rest.bind-port": "0"})
+    door = Door.of(
+        configuration, "a server", options.REST_BIND_ADDRESS, options.REST_BIND_PORT,
+        otherwise=(options.REST_ADDRESS, options.REST_PORT),
+    )  # fmt: skip
+    listener = door.bind()
+    server = door.server(lambda _: rest_app(directory, hosts=("127.0.0.1",)))
+    serving = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    serving.start()
+    host, port = listener.getsockname()
+    try:
+        yield host, port
+    finally:
+        server.should_exit = True
+        serving.join(60)

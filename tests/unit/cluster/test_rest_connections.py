@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import http.client
 import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from headrace.cluster.door import Door
 from headrace.cluster.rest.connections import GuardedConnection
-from headrace.common import options
-from headrace.common.configuration import Configuration
-from tests.unit.cluster.rest_app import LIMIT, rest_app
+from tests.unit.cluster.rest_app import LIMIT, served
 
 Address = tuple[str, int]
 
@@ -23,19 +19,8 @@ Address = tuple[str, int]
 def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Address]:
     monkeypatch.setattr(GuardedConnection, "patience_s", 0.2)
     monkeypatch.setattr(GuardedConnection, "most", 3)
-    configuration = Configuration.from_dict({"rest.bind-port": "0"})
-    door = Door.of(
-        configuration, "a server", options.REST_BIND_ADDRESS, options.REST_BIND_PORT,
-        otherwise=(options.REST_ADDRESS, options.REST_PORT),
-    )  # fmt: skip
-    listener = door.bind()
-    server = door.server(lambda _: rest_app(tmp_path / "cluster", hosts=("127.0.0.1",)))
-    serving = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    serving.start()
-    host, port = listener.getsockname()
-    yield host, port
-    server.should_exit = True
-    serving.join(60)
+    with served(tmp_path / "cluster") as address:
+        yield address
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import json
 
 from headrace.cluster.exit_codes import EXPLAINED, ExitCode
 from headrace.cluster.jobs import Progress, add_job, jobs_of
+from headrace.common.waiting import waiting
 
 NAME = "cancel"
 USAGE = "[options] JOB"
@@ -40,7 +41,8 @@ def run(options: argparse.Namespace) -> int:
         progress = Progress("taking a savepoint")
         done["savepoint"] = jobs.savepoint(options.job, options.withSavepoint, progress)
         progress.end()
-    done["cancelled"] = jobs.cancel(options.job)
+    with waiting("cancelling the job"):
+        done["cancelled"] = jobs.cancel(options.job)
     if options.json:
         print(json.dumps(done))
         return ExitCode.OK

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from headrace.cluster.exit_codes import ExitCode
-from headrace.cluster.jobs import Jobs, add_job_manager, jobs_of
+from headrace.cluster.jobs import Jobs, add_job_manager, duration_text, jobs_of
 from headrace.common.errors import UnknownJobError
 from headrace.coordination.bodies.flink_json import to_json
 from headrace.coordination.bodies.jobs import ListedJob
@@ -72,7 +72,7 @@ def _explained(known: Jobs, job: ListedJob) -> ListedJob:
     if job.state != "RUNNING":
         return job
     with contextlib.suppress(UnknownJobError):
-        return replace(job, diagnosis=known.diagnosis(job.jid))
+        return replace(job, diagnosis=known.details(job.jid).diagnosis)
     return job
 
 
@@ -80,14 +80,5 @@ def _line(job: ListedJob) -> str:
     started = datetime.fromtimestamp(job.start_time / 1000)
     return (
         f"{job.jid:32}  {job.state:10}  {started:%Y-%m-%d %H:%M:%S}  "
-        f"{_duration(job.duration):>11}  {job.name}"
+        f"{duration_text(job.duration):>11}  {job.name}"
     )
-
-
-def _duration(ms: int) -> str:
-    seconds = ms // 1000
-    if seconds < 60:
-        return f"{ms / 1000:.1f} s"
-    minutes, seconds = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {seconds:02} s"

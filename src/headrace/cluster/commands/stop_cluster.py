@@ -12,6 +12,7 @@ from headrace.cluster.commands.start_cluster import add_directory
 from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import ExitCode
 from headrace.cluster.job_manager import cluster_directory, running_job_manager
+from headrace.common.waiting import waiting
 
 NAME = "stop-cluster"
 USAGE = "[options]"
@@ -37,8 +38,9 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"no JobManager is running in {directory}")
     os.kill(int(str(about["pid"])), signal.SIGTERM)
     deadline = time.monotonic() + _END_S
-    while running_job_manager(directory) is not None and time.monotonic() < deadline:
-        time.sleep(0.1)
+    with waiting("ending the JobManager"):
+        while running_job_manager(directory) is not None and time.monotonic() < deadline:
+            time.sleep(0.1)
     if options.json:
         print(json.dumps({"pid": about["pid"]}))
     else:
