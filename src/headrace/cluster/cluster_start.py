@@ -14,6 +14,7 @@ from headrace.cluster.job_manager import running_job_manager
 from headrace.common.errors import HeadraceError
 from headrace.common.option_loading import load_configuration, settings_from_arguments
 from headrace.common.rolling_log import LogLimit, remove_log
+from headrace.common.waiting import waiting
 
 __all__ = ["LOG", "require_server_packages", "start_job_manager", "start_process"]
 
@@ -79,15 +80,16 @@ def start_process(
     limit = LogLimit.of(load_configuration(None, settings))
     child = told_process.start(module, arguments, settings, path, limit)
     deadline = time.monotonic() + _START_S
-    while time.monotonic() < deadline:
-        about = running(child.pid)
-        if about is not None:
-            return about
-        if child.poll() is not None:
-            said = path.read_text()[-_TAIL:].rstrip()
-            if child.returncode == ExitCode.USAGE:
-                raise UsageError(said.removeprefix("headrace: "))
-            raise HeadraceError(f"the {what} ended with code {child.returncode}:\n{said}")
-        time.sleep(0.1)
+    with waiting(f"starting the {what}"):
+        while time.monotonic() < deadline:
+            about = running(child.pid)
+            if about is not None:
+                return about
+            if child.poll() is not None:
+                said = path.read_text()[-_TAIL:].rstrip()
+                if child.returncode == ExitCode.USAGE:
+                    raise UsageError(said.removeprefix("headrace: "))
+                raise HeadraceError(f"the {what} ended with code {child.returncode}:\n{said}")
+            time.sleep(0.1)
     child.kill()
     raise HeadraceError(f"the {what} did not start in time; see {path}")
