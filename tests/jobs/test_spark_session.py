@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 PROGRAM = """
 from pathlib import Path
@@ -34,3 +37,40 @@ def test_secrets_are_not_on_the_command_line_of_the_jvm() -> None:
     assert in_spark == in_hadoop == "hidden"
     assert "spark.my.own=shown" in commands
     assert "hidden" not in commands
+
+
+COUNT = """
+from headrace.spark.session import get_or_create_session
+print(get_or_create_session({"spark.master": "local[1]"}).sparkContext.range(10).count())
+"""
+
+
+def _classes_from_the_archive(cache: Path) -> int:
+    """Start Spark and end it; how many classes of Spark came out of the archive."""
+    log = cache.parent / "classes.log"
+    environment = {
+        **os.environ,
+        "HEADRACE_CACHE_DIR": str(cache),
+        "SPARK_SUBMIT_OPTS": f"-Xlog:class+load:file={log}",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT], env=environment, capture_output=True, text=True
+    )
+    assert done.stdout.splitlines()[-1:] == ["10"], done.stderr
+    lines = log.read_text().splitlines()
+    return sum("org.apache.spark" in x and "shared objects file (top)" in x for x in lines)
+
+
+def test_later_starts_take_spark_s_classes_from_an_archive(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    assert _classes_from_the_archive(cache) == 0
+    # The JVM writes it as it ends, which is after the program has; the first bytes come last.
+    while not any(any(path.read_bytes()[:4]) for path in cache.glob("*.jsa")):
+        time.sleep(0.1)
+    assert _classes_from_the_archive(cache) > 1000
+    (archive,) = cache.glob("*.jsa")
+    archive.chmod(0o600)
+    with archive.open("r+b") as file:
+        file.seek(archive.stat().st_size // 2)
+        file.write(os.urandom(1 << 20))
+    assert _classes_from_the_archive(cache) == 0

@@ -19,6 +19,7 @@ from pathlib import Path
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
+from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
 
 from headrace.common import options
@@ -26,8 +27,10 @@ from headrace.common.errors import ConfigurationError
 from headrace.common.rolling_log import DEFAULT_LIMIT, LogLimit, keep_file_small
 from headrace.common.scratch import ScratchDirectory
 from headrace.common.secret_settings import is_secret
+from headrace.common.waiting import waiting
 from headrace.coordination.slots.zygote import slot_zygote
 from headrace.spark import shared
+from headrace.spark.class_archive import archive_options
 
 _log = logging.getLogger(__name__)
 _lock = threading.Lock()
@@ -90,7 +93,7 @@ def get_or_create_session(
             return found
         if shared.is_shared():
             return shared.attach()
-        check_java()
+        java = check_java()
         master = settings.get("spark.master", "local[*]")
         merged = dict(_ALWAYS)
         if master.startswith("local"):
@@ -102,9 +105,7 @@ def get_or_create_session(
             merged |= _ON_YARN
         if (threads := _threads(master)) is not None:
             merged["spark.default.parallelism"] = str(threads)
-        merged["spark.driver.extraJavaOptions"] = " ".join(
-            [_quiet_logging(), *(_PATIENT_COMPILER if is_this_process(master) else ())]
-        )
+        merged["spark.driver.extraJavaOptions"] = " ".join(_java_options(java, master))
         merged |= settings
         merged["spark.master"] = master if threads is None else f"local[{threads + _LIVE_ROOM}]"
         merged.setdefault("spark.app.name", "headrace")
@@ -115,7 +116,8 @@ def get_or_create_session(
         if is_this_process(master):
             # It gets ready while Spark does.
             slot_zygote()
-        session = _started(merged, log_limit)
+        with waiting("starting Spark"):
+            session = _started(merged, log_limit)
         _log.info("Spark %s on %s", session.version, master)
         return session
 
@@ -201,8 +203,12 @@ def is_this_process(master: str) -> bool:
     return re.fullmatch(r"local(\[.*\])?", master) is not None
 
 
-def check_java() -> None:
-    """Say what to do where Java is missing or too old, instead of a Java trace."""
+def check_java() -> str:
+    """The Java that Spark will use.
+
+    Raises:
+        ConfigurationError: It is missing or too old; this says what to do, a Java trace would not.
+    """
     home = os.environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else shutil.which("java")
     if java is None or not os.path.exists(java):
@@ -218,6 +224,7 @@ def check_java() -> None:
             f"Spark needs Java {MIN_JAVA} or newer, but {java} is Java {version}: "
             "install a newer one or set JAVA_HOME to it"
         )
+    return java
 
 
 def _release_of(java: str) -> int | None:
@@ -229,6 +236,13 @@ def _release_of(java: str) -> int | None:
         shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
         found = re.search(r'version "(\d+)', shown.stderr)
     return int(found.group(1)) if found else None
+
+
+def _java_options(java: str, master: str) -> Iterator[str]:
+    yield _quiet_logging()
+    if is_this_process(master):
+        yield from _PATIENT_COMPILER
+    yield from archive_options(java, _find_spark_home())
 
 
 def _quiet_logging() -> str:

@@ -1,0 +1,108 @@
+"""The class-data archive of Spark's JVM, so that it need not load its classes anew at each start.
+
+Much of a start is spent on loading and verifying some ten thousand classes. The first JVM of a user
+writes them to an archive as it ends, and later ones map that file into memory. The JVM checks that
+the archive is undamaged and belongs to this Java and these jars, and starts as usual if not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import logging
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from headrace.common.errors import ConfigurationError
+from headrace.common.private_directory import private_directory
+from headrace.coordination.slots.dependencies import cache_directory
+
+__all__ = ["ClassArchive", "archive_options"]
+
+_log = logging.getLogger(__name__)
+
+_KEPT = 3
+"""Archives that are kept, for as many versions; each takes about a hundred megabytes."""
+
+_WRITTEN_S = 600.0
+"""A JVM that has begun to write an archive has finished by then, or was killed."""
+
+
+def archive_options(java: str, spark_home: str) -> tuple[str, ...]:
+    """Options of a JVM that is about to start; none where the user's cache cannot be used."""
+    try:
+        directory = private_directory(cache_directory())
+        return ClassArchive(directory, java, spark_home).options()
+    except (OSError, ConfigurationError) as error:
+        _log.info("Spark starts without an archive of its classes: %s", error)
+        return ()
+
+
+class ClassArchive:
+    """The archive for one Java and one Spark.
+
+    Args:
+        directory: Where archives are kept, of this user alone.
+        java: The program that starts Spark's JVM.
+        spark_home: Where Spark's jars are.
+    """
+
+    def __init__(self, directory: Path, java: str, spark_home: str) -> None:
+        self._directory = directory
+        key = hashlib.sha256("\n".join(_identity(java, spark_home)).encode()).hexdigest()[:16]
+        self.path = directory / f"spark-{key}.jsa"
+
+    def options(self) -> tuple[str, ...]:
+        """For a JVM that is about to start: use the archive, write it at the end, or neither."""
+        if self._is_whole():
+            # What was used last is kept.
+            os.utime(self.path)
+            return (
+                f"-XX:SharedArchiveFile={self.path}",
+                *("-XX:+UnlockDiagnosticVMOptions", "-XX:+VerifySharedSpaces"),
+            )
+        if self._is_being_written() or not self._claimed():
+            return ()
+        self._forget_others()
+        return (f"-XX:ArchiveClassesAtExit={self.path}",)
+
+    def _is_whole(self) -> bool:
+        """Whether it was written to its end: the JVM fills in the header last."""
+        with contextlib.suppress(FileNotFoundError), self.path.open("rb") as archive:
+            return any(archive.read(4))
+        return False
+
+    def _is_being_written(self) -> bool:
+        with contextlib.suppress(FileNotFoundError):
+            return time.time() - self.path.stat().st_mtime < _WRITTEN_S
+        return False
+
+    def _claimed(self) -> bool:
+        """Whether this process is the one whose JVM writes the archive."""
+        claim = os.open(self.path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(claim)
+            return False
+        # It stays open, and locked, until this process ends.
+        return True
+
+    def _forget_others(self) -> None:
+        """Make room for another one."""
+        archives = sorted(self._directory.glob("spark-*.jsa"), key=lambda p: p.stat().st_mtime)
+        for old in archives[: 1 - _KEPT]:
+            old.unlink(missing_ok=True)
+
+
+def _identity(java: str, spark_home: str) -> Iterator[str]:
+    """What an archive belongs to."""
+    program = Path(os.path.realpath(java))
+    yield str(program)
+    release = program.parent.parent / "release"
+    yield release.read_text() if release.exists() else ""
+    yield os.path.realpath(spark_home)
+    yield from sorted(path.name for path in Path(spark_home, "jars").glob("spark-core*.jar"))
