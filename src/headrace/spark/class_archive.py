@@ -54,6 +54,7 @@ class ClassArchive:
         self._directory = directory
         key = hashlib.sha256("\n".join(_identity(java, spark_home)).encode()).hexdigest()[:16]
         self.path = directory / f"spark-{key}.jsa"
+        self._size = self.path.with_suffix(".size")
 
     def options(self) -> tuple[str, ...]:
         """For a JVM that is about to start: use the archive, write it at the end, or neither."""
@@ -67,12 +68,22 @@ class ClassArchive:
         if self._is_being_written() or not self._claimed():
             return ()
         self._forget_others()
+        self._size.unlink(missing_ok=True)
         return (f"-XX:ArchiveClassesAtExit={self.path}",)
 
     def _is_whole(self) -> bool:
-        """Whether it was written to its end: the JVM fills in the header last."""
+        """Whether it was written to its end, and nothing was cut off since.
+
+        The JVM fills in the header last. It notices all other damage by itself, but half a file
+        would be its end.
+        """
         with contextlib.suppress(FileNotFoundError), self.path.open("rb") as archive:
-            return any(archive.read(4))
+            if not any(archive.read(4)):
+                return False
+            size = str(os.fstat(archive.fileno()).st_size)
+            if not self._size.exists():
+                self._size.write_text(size)
+            return self._size.read_text() == size
         return False
 
     def _is_being_written(self) -> bool:

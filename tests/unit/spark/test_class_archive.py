@@ -35,6 +35,16 @@ def test_half_of_one_is_not_used(archive: ClassArchive) -> None:
     assert archive.options() == (f"{WRITE}{archive.path}",)
 
 
+def test_one_that_was_cut_off_is_written_again(archive: ClassArchive) -> None:
+    archive.path.write_bytes(b"\xa8\xba\x0b\xf0" + bytes(4096))
+    assert archive.options()[0] == f"{USE}{archive.path}"
+    os.truncate(archive.path, 1000)
+    os.utime(archive.path, (0, 0))
+    assert archive.options() == (f"{WRITE}{archive.path}",)
+    archive.path.write_bytes(b"\xa8\xba\x0b\xf0" + bytes(5000))
+    assert archive.options()[0] == f"{USE}{archive.path}"
+
+
 def test_one_process_writes_it(archive: ClassArchive, tmp_path: Path) -> None:
     assert archive.options() == (f"{WRITE}{archive.path}",)
     program = (
