@@ -16,9 +16,13 @@ TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG
 # Pages whose Python blocks are run, here or under tests/jobs.
 RUN = {
     "README.md",
+    "docs/async-io.md",
+    "docs/broadcast-state.md",
     "docs/catalogs.md",
+    "docs/data-generator.md",
     "docs/exactly-once.md",
     "docs/files.md",
+    "docs/joins.md",
     "docs/metrics.md",
     "docs/process-table-functions.md",
     "docs/spark-tables.md",
@@ -57,8 +61,12 @@ def test_python_blocks_compile(text: Path) -> None:
 @pytest.mark.parametrize(
     "page",
     [
+        "async-io.md",
+        "broadcast-state.md",
         "catalogs.md",
+        "data-generator.md",
         "files.md",
+        "joins.md",
         "metrics.md",
         "sql-gateway.md",
         "state-evolution.md",
@@ -68,6 +76,13 @@ def test_python_blocks_compile(text: Path) -> None:
 )
 def test_pages_that_need_no_spark_show_what_they_print(page: str, tmp_path: Path) -> None:
     check_page(DOCS / page, tmp_path)
+
+
+def test_modules_that_stand_for_concepts_of_flink_are_there() -> None:
+    text = (DOCS / "flink-concepts.md").read_text(encoding="utf-8")
+    for name in re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)`", text):
+        path = ROOT / "src" / "headrace" / name.replace(".", "/")
+        assert path.is_dir() or path.with_suffix(".py").is_file(), name
 
 
 def test_the_readme_shows_the_two_commands() -> None:
