@@ -54,7 +54,7 @@ test: $(VENV)/.stamp-dev java ## Run every test, those that start Spark and kill
 	$(PYTEST) --durations 20
 
 test-quick: $(VENV)/.stamp-dev ## Run the tests that need neither Spark nor a server, and no more than a second or two each
-	$(PYTEST) -q -m "not spark and not server and not browser and not slow"
+	$(PYTEST) -q --dist worksteal --hypothesis-profile quick --durations 5 -m "not spark and not server and not browser and not slow"
 
 kafka: $(VENV)/.stamp-dev java ## Run a Kafka broker on loopback until Ctrl+C, with its address printed; TOPICS="a b" to create
 	@$(BIN)/python -m tools.kafka_broker --topics $(TOPICS)

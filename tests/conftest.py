@@ -34,12 +34,16 @@ MARKERS_BY_FOLDER = {
     "faults": ("spark", "fault"),
     "pyflink": ("spark",),
     "dashboard": ("browser",),
+    "jdbc": ("server",),
+    "kafka": ("server",),
 }
 
 # A loaded machine makes single examples slow without anything being wrong, so no deadline.
 # CI draws the same examples every time: a red build there can be repeated on a laptop.
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+# For `make test-quick`, which chooses it by name: enough to see that something broke.
+settings.register_profile("quick", deadline=None, max_examples=10, stateful_step_count=20)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 

@@ -3,3 +3,10 @@
 from __future__ import annotations
 
 __version__ = "0.1.0"
+
+
+def load_ipython_extension(shell: object) -> None:
+    """What `%load_ext headrace` calls in a notebook: adds the magic `%%headrace_sql`."""
+    from headrace.cluster.notebook import add_magics
+
+    add_magics(shell)

@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from typing import Any, Protocol, runtime_checkable
 
 from headrace.common.completable_future import CompletableFuture
+from headrace.common.html import html_facts
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
@@ -130,6 +131,10 @@ class JobClient:
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
         """The result of the job; done when the job is over, and failed if the job failed."""
         return _following(self._handle.result_future)
+
+    def _repr_html_(self) -> str:
+        facts = {"id": self.get_job_id(), "state": self._handle.status().name}
+        return html_facts("job", facts | self._handle.accumulators())
 
 
 def _following(call: Callable[[], Any]) -> CompletableFuture[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from headrace.common.html import html_facts
 from headrace.common.job_id import JobID
 
 __all__ = ["JobExecutionResult"]
@@ -41,6 +42,10 @@ class JobExecutionResult:
     def get_all_accumulator_results(self) -> dict[str, Any]:
         """The values of all accumulators, by name."""
         return dict(self._accumulators)
+
+    def _repr_html_(self) -> str:
+        facts = {"id": self._job_id, "ran for": f"{self._net_runtime_ms:,} ms"}
+        return html_facts("finished job", facts | self._accumulators)
 
     def __str__(self) -> str:
         """A few lines for people."""

@@ -23,7 +23,7 @@ from headrace.graph.transformation import (
 if TYPE_CHECKING:
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-__all__ = ["CachedDataStream", "CachesOfJob", "sources_above"]
+__all__ = ["CachedDataStream", "CachesOfJob", "computed_from", "sources_above"]
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ class CachesOfJob:
     def __init__(self, transformations: Iterable[Transformation]) -> None:
         self._empty = [
             t
-            for t in _above(transformations)
+            for t in computed_from(transformations)
             if isinstance(t, CacheTransformation) and t.directory is None
         ]
         self._filled: list[tuple[CacheTransformation, str]] = []
@@ -96,12 +96,12 @@ def sources_above(transformation: Transformation) -> list[Source]:
     """All sources that a stream is computed from."""
     return [
         t.spec.source
-        for t in _above([transformation])
+        for t in computed_from([transformation])
         if isinstance(t, OperatorTransformation) and isinstance(t.spec, SourceSpec)
     ]
 
 
-def _above(transformations: Iterable[Transformation]) -> list[Transformation]:
+def computed_from(transformations: Iterable[Transformation]) -> list[Transformation]:
     """These transformations and all that they depend on."""
     found: dict[NodeId, Transformation] = {}
     stack = list(transformations)

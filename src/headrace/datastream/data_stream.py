@@ -107,6 +107,9 @@ class DataStream(OperatorSettings, Generic[T]):
             "where there are records but no streams: use the records that the function receives"
         )
 
+    def _repr_html_(self) -> str:
+        return self._environment.picture(self)
+
     # Facts.
 
     def get_name(self) -> str:
@@ -120,6 +123,12 @@ class DataStream(OperatorSettings, Generic[T]):
             names, types = output_type.get_field_names(), output_type.get_field_types()
             return Types.ROW_NAMED(names, types)
         return output_type
+
+    def is_bounded(self) -> bool:
+        """Whether the stream comes to an end: all sources that it is computed from do."""
+        from headrace.datastream.cached_data_stream import sources_above
+
+        return all(source.bounded for source in sources_above(self._transformation))
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         """The environment that this stream belongs to."""
@@ -233,14 +242,14 @@ class DataStream(OperatorSettings, Generic[T]):
 
     def cache(self) -> CachedDataStream[T]:
         """Keep what this operator computes, so that later jobs need not compute it again."""
-        from headrace.datastream.cached_data_stream import CachedDataStream, sources_above
+        from headrace.datastream.cached_data_stream import CachedDataStream
 
         if self._transformation.virtual:
             raise GraphError(
                 "cache() keeps what an operator computes: call it right after the operation, not "
                 f"after {self._transformation.name.lower()}"
             )
-        if not all(source.bounded for source in sources_above(self._transformation)):
+        if not self.is_bounded():
             raise GraphError("cache() needs a bounded stream, but this one never ends")
         cached = CacheTransformation(self._environment.ids, self._transformation)
         return CachedDataStream(self._environment, cached)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,6 +16,7 @@ from headrace.common.configuration import Configuration
 from headrace.common.error_display import install_hook
 from headrace.common.errors import ConfigurationError, FunctionTypeError, GraphError, HeadraceError
 from headrace.common.execution_config import ExecutionConfig
+from headrace.common.html import html_facts
 from headrace.common.jars import accept_jars
 from headrace.common.job_client import JobClient, JobHandle
 from headrace.common.job_execution_result import JobExecutionResult
@@ -26,7 +27,7 @@ from headrace.common.time import to_millis
 from headrace.common.typeinfo import BasicTypeInfo, TypeInformation, Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import unexecuted
-from headrace.datastream.cached_data_stream import CachesOfJob
+from headrace.datastream.cached_data_stream import CachesOfJob, computed_from
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
 from headrace.datastream.connectors.base import Source
@@ -551,6 +552,15 @@ class StreamExecutionEnvironment(EarlierMethods):
 
     def get_stream_graph(self, job_name: str | None = None, clear: bool = False) -> StreamGraph:
         """The program so far as nodes and edges."""
+        unexecuted.looked_at(self._number)
+        graph = self._graph_of(self._transformations, job_name)
+        if clear:
+            self._transformations = []
+        return graph
+
+    def _graph_of(
+        self, transformations: Sequence[Transformation], job_name: str | None = None
+    ) -> StreamGraph:
         name = job_name or self._configuration.get(options.PIPELINE_NAME) or _DEFAULT_JOB_NAME
         max_parallelism = self._config.get_max_parallelism()
         settings = GraphSettings(
@@ -562,11 +572,7 @@ class StreamExecutionEnvironment(EarlierMethods):
             self.is_batch(),
             self._config.is_object_reuse_enabled(),
         )
-        unexecuted.looked_at(self._number)
-        graph = build_stream_graph(self._transformations, settings)
-        if clear:
-            self._transformations = []
-        return graph
+        return build_stream_graph(transformations, settings)
 
     def get_job_graph(self, job_name: str | None = None) -> JobGraph:
         """The program so far with its operators chained."""
@@ -579,6 +585,24 @@ class StreamExecutionEnvironment(EarlierMethods):
     def explain(self) -> str:
         """The program as text: levels, vertices, partitioning."""
         return plan_text(self.get_stream_graph())
+
+    def picture(self, *streams: DataStream[Any]) -> str:
+        """The program so far as SVG, or only what some streams are computed from."""
+        from headrace.graph.picture import svg_of
+
+        wanted = computed_from(s._transformation for s in streams) or self._transformations
+        return svg_of(build_job_graph(self._graph_of(wanted)))
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "parallelism": self.get_parallelism(),
+            "mode": self._configuration.get(options.RUNTIME_MODE),
+            "checkpoints": f"every {self.get_checkpoint_interval()} ms"
+            if self.get_checkpoint_interval() > 0
+            else "none",
+        }
+        picture = self.picture() if self._transformations else ""
+        return html_facts("stream execution environment", facts) + picture
 
     # Execution.
 

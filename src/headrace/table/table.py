@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from headrace.common.errors import SqlError
+from headrace.common.html import html_table
+from headrace.common.types import Row
 from headrace.sql.binder.call_arguments import unique_names
 from headrace.sql.binder.relations import distinct, renamed, same_types, union_of
 from headrace.sql.parser import syntax as x
@@ -14,6 +18,7 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import SortKey
 from headrace.sql.plan.joins import JoinKind
 from headrace.sql.session.explain import explain_plans
+from headrace.sql.session.tableau import Tableau, print_result
 from headrace.sql.table_api.expression_nodes import ExpressionBase, node_of
 from headrace.sql.table_api.joins import join_tables
 from headrace.sql.table_api.pandas_tables import to_pandas
@@ -43,6 +48,9 @@ __all__ = [
     "Table",
     "WindowGroupedTable",
 ]
+
+_SHOWN = 10
+"""Rows that a notebook shows of a table."""
 
 
 def _unsupported(what: str) -> SqlError:
@@ -357,6 +365,28 @@ class Table:
         with self.execute().collect() as rows:
             zone = ZoneInfo(self._environment._session.zone)
             return to_pandas(rows, self._plan.schema, zone)
+
+    def head(self, n: int = 5) -> list[Row]:
+        """The first rows as they come; a query that never ends is ended after them."""
+        with self.execute().collect() as rows:
+            return list(islice(rows, n))
+
+    def show(self, n: int = 20) -> None:
+        """Print the first rows as a table; a query that never ends is ended after them."""
+        result = self._environment._session.run_query(self._plan)
+        print_result(replace(result, rows=lambda: islice(result.rows(), n)))
+        result.close()
+
+    def _repr_html_(self) -> str:
+        """The columns; of a table that ends its first rows, too."""
+        columns = [f"{f.name} {f.type_text()}" for f in self._plan.schema]
+        if not n.is_bounded(self._plan):
+            return html_table(columns, (), "a stream without an end: show() prints its first rows")
+        result = self._environment._session.run_query(self._plan)
+        cells = Tableau(result.schema, result.zone).cells
+        rows = [cells(row) for _, row in islice(result.rows(), _SHOWN)]
+        result.close()
+        return html_table(columns, rows, f"the first {_SHOWN} rows" if len(rows) == _SHOWN else "")
 
     def to_changelog(self, *arguments: Any) -> Table:
         """Changes as rows; not supported yet."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from headrace.common.html import html_facts, html_table
 from headrace.common.job_client import JobClient
 from headrace.common.types import Row, RowKind, row_of
 from headrace.datastream.data_stream import CloseableIterator
 from headrace.sql.session.result import StatementResult
-from headrace.sql.session.tableau import print_result
+from headrace.sql.session.tableau import Tableau, print_result
 from headrace.sql.types.values import row_to_external
 from headrace.table.result_kind import ResultKind
 
@@ -79,3 +80,14 @@ class TableResult:
     def print(self) -> None:
         """Show the rows as a table; of a stream as they come."""
         print_result(self._result)
+
+    def _repr_html_(self) -> str:
+        """What it is; rows of a job are left for `collect` and `print`, which give them once."""
+        result = self._result
+        if result.job_client is None:
+            cells = Tableau(result.schema, result.zone).cells
+            return html_table(result.schema.names, (cells(row) for _, row in result.rows()))
+        job = result.job_client
+        columns = ", ".join(f"{f.name} {f.type_text()}" for f in result.schema)
+        state = job.get_job_status().result().name
+        return html_facts("query", {"columns": columns, "job": job.get_job_id(), "state": state})

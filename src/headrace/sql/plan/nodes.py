@@ -37,6 +37,7 @@ __all__ = [
     "Window",
     "WindowAggregate",
     "WindowTable",
+    "is_bounded",
 ]
 
 
@@ -419,3 +420,10 @@ def rewrite_nodes(
     same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
     changed = done[node] = change(node if same else node.with_inputs(inputs))
     return changed
+
+
+def is_bounded(plan: Node) -> bool:
+    """Whether a query comes to an end: all tables that it reads do."""
+    if isinstance(plan, Scan):
+        return bool(plan.source.bounded)
+    return all(map(is_bounded, plan.inputs))

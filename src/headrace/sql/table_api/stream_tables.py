@@ -91,6 +91,10 @@ class _StreamSource(TableSource):
     append_only: bool = True
     rowtimes: tuple[bool, ...] = ()
 
+    @property
+    def bounded(self) -> bool:
+        return self.stream.is_bounded()
+
     def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
         changelog = not self.append_only
         return internal_rows(
