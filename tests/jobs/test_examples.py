@@ -8,11 +8,14 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headrace.cluster.cli import main
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def run_example(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
@@ -168,6 +171,19 @@ def test_the_demo_loses_a_process_and_no_reading(capsys: pytest.CaptureFixture[s
     shown = capsys.readouterr().out
     assert "Of 8,000 readings 8,000 were counted: each exactly once." in shown
     assert "Try next:" in shown
+
+
+def test_the_demo_may_have_a_dashboard(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--dashboard", "--seconds", "4", "--rate", "500"]) == 0
+    shown = capsys.readouterr()
+    assert re.search(r"with a dashboard at http://127\.0\.0\.1:\d+$", shown.err, re.MULTILINE)
+    assert "Of 2,000 readings 2,000 were counted: each exactly once." in shown.out
+
+
+def test_the_report_in_sql_ranks_three_sensors(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql", str(EXAMPLES / "sensor_report.sql")]) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if re.match(r"\| (\+I )?", line)]
+    assert len(rows) > 3
 
 
 def test_top_sensors(capsys: pytest.CaptureFixture[str]) -> None:

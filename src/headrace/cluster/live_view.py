@@ -59,6 +59,7 @@ class LiveView(JobListener):
         self._rates: deque[float] = deque(maxlen=30)
         self._rated_s = 0.0
         self._state = "starting Spark"
+        self._client: JobClient | None = None
         self.figures = LiveFigures()
 
     @classmethod
@@ -97,6 +98,7 @@ class LiveView(JobListener):
     def on_job_submitted(self, job_client: JobClient | None, error: BaseException | None) -> None:
         """Note that the job was started."""
         self._state = "starting slots" if error is None else "could not be started"
+        self._client = job_client
 
     def on_epoch(self, statistics: EpochStatistics) -> None:
         """Take the figures of an epoch."""
@@ -128,6 +130,7 @@ class LiveView(JobListener):
         self._panel.show(self._lines())
 
     def _lines(self) -> list[tuple[str, str]]:
+        counted = self._accumulators()
         with self._lock:
             elapsed = time.monotonic() - self._entered_s
             if self.figures.epochs == 0:
@@ -143,9 +146,15 @@ class LiveView(JobListener):
                 ),
                 (self._style(GREEN), f" {_rate(figures)}  {self._sparks()}"),
                 ("", f" {_event_time(figures)}"),
+                *([(self._style(BOLD), f" {counted}")] if counted else []),
                 (self._style(DIM), _row(name_width, "operator", "", *_COLUMNS)),
                 *(("", _operator_row(name_width, o)) for o in figures.operators()),
             ]
+
+    def _accumulators(self) -> str:
+        """What the program itself counts."""
+        found = {} if self._client is None else self._client.get_accumulators().result()
+        return "   ".join(f"{name}: {value}" for name, value in sorted(found.items()))
 
     def _style(self, style: str) -> str:
         return style if colours_wanted() else ""

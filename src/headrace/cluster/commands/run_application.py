@@ -11,6 +11,7 @@ from headrace.cluster.commands import run as run_command
 from headrace.cluster.commands.start_cluster import add_directory
 from headrace.cluster.exit_codes import EXPLAINED
 from headrace.cluster.job_manager import cluster_directory
+from headrace.cluster.rest_client import RestClient
 from headrace.cluster.submission import end_of_application, submit
 
 NAME = "run-application"
@@ -46,5 +47,7 @@ def run(options: argparse.Namespace) -> int:
     about = start_job_manager(directory, settings, application=True)
     address = str(about["address"])
     if not options.json:
-        print(f"JobManager {about['pid']} at {address}, in {directory}", file=sys.stderr)
+        dashboard = RestClient(address).url
+        told = f"JobManager {about['pid']} in {directory}, with a dashboard at {dashboard}"
+        print(told, file=sys.stderr)
     return submit(options, address, ended=lambda job: end_of_application(directory, job))
