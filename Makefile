@@ -18,7 +18,7 @@ PYTEST  := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 INSTALL := $(if $(shell command -v uv),uv pip install --python $(BIN)/python,$(BIN)/python -m pip --disable-pip-version-check install) --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-quick kafka postgresql mariadb lint format types bench docs coverage-page clean java dashboard dashboard-test release
+.PHONY: help setup demo demo-sql demo-kafka test test-quick test-all kafka postgresql mariadb lint format types bench docs coverage-page clean java dashboard dashboard-test release
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -50,11 +50,20 @@ java:
 demo: $(VENV)/.stamp-run java ## Watch a live job of 20 seconds lose a process and recover
 	@$(BIN)/headrace demo
 
+demo-sql: $(VENV)/.stamp-run java ## Watch a SQL query over generated readings
+	@$(BIN)/headrace sql examples/sensor_report.sql
+
+demo-kafka: $(VENV)/.stamp-dev java ## Count words from Kafka to Kafka exactly once; starts a broker by itself
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tools.kafka_demo
+
 test: $(VENV)/.stamp-dev java ## Run every test, those that start Spark and kill processes too
 	$(PYTEST) --durations 20
 
 test-quick: $(VENV)/.stamp-dev ## Run the tests that need neither Spark nor a server, and no more than a second or two each
 	$(PYTEST) -q --dist worksteal --hypothesis-profile quick --durations 5 -m "not spark and not server and not browser and not slow"
+
+test-all: $(VENV)/.stamp-dev java ## Run every test with ten times the generated examples; takes long
+	$(PYTEST) --durations 20 --hypothesis-profile all
 
 kafka: $(VENV)/.stamp-dev java ## Run a Kafka broker on loopback until Ctrl+C, with its address printed; TOPICS="a b" to create
 	@$(BIN)/python -m tools.kafka_broker --topics $(TOPICS)

@@ -44,6 +44,8 @@ settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 # For `make test-quick`, which chooses it by name: enough to see that something broke.
 settings.register_profile("quick", deadline=None, max_examples=10, stateful_step_count=20)
+# For `make test-all`, over night.
+settings.register_profile("all", deadline=None, max_examples=1000)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
