@@ -342,11 +342,32 @@ def test_keys_without_rows_are_looked_up_again() -> None:
     assert Dim.calls == [[10, 30], [30], [30]]
 
 
+async def coroutine(keys: Sequence[Any]) -> list[Any]:
+    return []
+
+
+@pytest.mark.parametrize(
+    ("source", "hint", "shown"),
+    [
+        (Dim(), "", None),
+        (Dim(), ", 'async'='true'", None),
+        (Dim(), ", 'async'='false'", None),
+        (coroutine, "", "async=[true]"),
+        (coroutine, ", 'async'='true'", "async=[true]"),
+        (coroutine, ", 'async'='false', 'timeout'='1s', 'capacity'='3'", "async=[false]"),
+    ],
+)
+def test_the_plan_shows_how_a_table_is_asked(source: Any, hint: str, shown: str | None) -> None:
+    """A hint for a table that cannot be asked asynchronously has no effect, as in Flink."""
+    session = session_with(source)
+    hint = f"/*+ LOOKUP('table'='d'{hint}) */"
+    query = f"EXPLAIN SELECT {hint} o.id {JOIN.format('', 'o.k = d.k')}"
+    text = explained(session, query)
+    assert shown in text if shown else "async" not in text
+
+
 def test_hints_are_part_of_the_plan() -> None:
     session = session_with(Dim(), batch=True)
-    hint = "/*+ LOOKUP('table'='d', 'async'='false', 'timeout'='1s', 'capacity'='3') */"
-    query = f"EXPLAIN SELECT {hint} o.id {JOIN.format('', 'o.k = d.k')}"
-    assert "async=[false]" in explained(session, query)
     query = "EXPLAIN SELECT /*+ BROADCAST(b) */ a.k FROM orders AS a JOIN orders AS b ON a.k = b.k"
     assert "joinHints=[BROADCAST(b)]" in explained(session, query)
 

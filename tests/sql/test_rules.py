@@ -15,6 +15,7 @@ from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement
 from headrace.sql.physical.passes import PHYSICAL_PASSES
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.joins import Join
 from headrace.sql.plan.nodes import rewrite_nodes
 from headrace.sql.plan.text import plan_text
 from headrace.sql.rules import PASSES
@@ -23,7 +24,8 @@ from headrace.table.udf import as_wrapper, udf
 from tests.sql.process_functions import AllKinds, Kinds, Tally
 from tests.sql.sessions import HERE, with_tables
 
-RULES = [rule for rules in PASSES for rule in rules]
+WHOLE = [rule for rule in PASSES if callable(rule)]
+RULES = [rule for rules in PASSES for rule in ([rules] if callable(rules) else rules)]
 PHYSICAL = [run.__name__ for run in PHYSICAL_PASSES]
 NAMES = [*sorted({rule.__name__ for rule in RULES}), *PHYSICAL]
 FOLDER = HERE / "rules"
@@ -74,7 +76,7 @@ def plans(name: str, query: str) -> tuple[str, str]:
         assert isinstance(parsed, s.Query)
         plan = session.session.query_plan(parsed.tree, query)
     for rule in RULES:
-        before, plan = plan, rewrite_nodes(plan, rule)
+        before, plan = plan, rule(plan) if rule in WHOLE else rewrite_nodes(plan, rule)
         if rule.__name__ == name:
             return plan_text(before), plan_text(plan)
     settings = replace(session.session.settings(), spark_segments=True)
@@ -107,3 +109,45 @@ def test_a_rule_rewrites_plans_as_its_golden_file_says(name: str) -> None:
 
 def test_every_golden_file_belongs_to_a_rule() -> None:
     assert sorted(p.stem for p in FOLDER.glob("*.txt")) == sorted(NAMES)
+
+
+TWICE = (
+    "WITH j AS (SELECT a.id, a.item, b.price, b.qty FROM orders AS a JOIN orders AS b "
+    "ON a.item = b.item) "
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "joins"),
+    [
+        ("SELECT id, price FROM j UNION ALL SELECT id, qty FROM j", 1),
+        ("SELECT x.id, y.qty FROM j AS x JOIN j AS y ON x.id = y.id", 2),
+        (
+            "SELECT id, SUM(price) FROM j GROUP BY id UNION ALL "
+            "SELECT id, SUM(qty) FROM j GROUP BY id",
+            1,
+        ),
+        ("SELECT * FROM j UNION ALL SELECT id, item, qty, qty FROM j", 1),
+        (
+            "SELECT id, r FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY id) AS r "
+            "FROM j) WHERE r <= 2 UNION ALL SELECT id, qty FROM j",
+            1,
+        ),
+    ],
+)
+def test_a_join_that_several_read_runs_once(query: str, joins: int) -> None:
+    """With the columns that any of them reads."""
+    plan = with_tables().plan(TWICE + query)
+    nodes: dict[int, n.Node] = {}
+
+    def walk(node: n.Node) -> None:
+        if id(node) not in nodes:
+            nodes[id(node)] = node
+            for child in node.inputs:
+                walk(child)
+
+    walk(plan)
+    found = [node for node in nodes.values() if isinstance(node, Join)]
+    assert len(found) == joins
+    below = found[-1]
+    assert "ts" not in {name for side in below.inputs for name in side.schema.names} or "*" in query

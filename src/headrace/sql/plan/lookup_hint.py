@@ -25,11 +25,12 @@ class LookupHint:
     attempts: int = 1
     retry_delay_ms: int = 0
 
-    def texts(self) -> list[str]:
-        """As plans show it."""
+    def texts(self, asynchronous: bool) -> list[str]:
+        """As plans show it, for a table that can be asked asynchronously, or not."""
         parts = []
-        if self.asynchronous is not None:
-            parts.append(f"async=[{str(self.asynchronous).lower()}]")
+        if asynchronous:
+            # Where it cannot, the hint has no effect, as in Flink.
+            parts.append(f"async=[{str(self.asynchronous is not False).lower()}]")
         if self.attempts > 1:
             parts.append(
                 f"retry=[lookup_miss, FIXED_DELAY, {self.retry_delay_ms}ms, {self.attempts - 1}]"

@@ -58,6 +58,6 @@ class LookupJoin(n.OneInput):
             f"lookup=[{', '.join(lookup)}]",
             *([f"where=[{' AND '.join(where)}]"] if where else ()),
             f"select=[{', '.join(self.schema.names)}]",
-            *self.hint.texts(),
+            *self.hint.texts(self.table.source.looks_up_asynchronously),
             *(["upsertMaterialize=[true]"] if self.kept_by is not None else ()),
         ]

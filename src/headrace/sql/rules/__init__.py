@@ -1,4 +1,4 @@
-"""Rewrites of plans: one module, one function of a node, one rule. `PASSES` is their order."""
+"""Rewrites of plans: one module, one function, one rule. `PASSES` is their order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["PASSES", "Rule", "optimize"]
 
 Rule = Callable[[Node], Node]
 
-PASSES: tuple[tuple[Rule, ...], ...] = (
+PASSES: tuple[tuple[Rule, ...] | Rule, ...] = (
     (push_watermark,),
     (merge_projections,),
     (join_filters,),
@@ -40,21 +40,24 @@ PASSES: tuple[tuple[Rule, ...], ...] = (
     (window_aggregate, rank_filter, window_joins, interval_joins),
     (any_order_over,),
     (split_distinct,),
-    (prune_columns,),
+    prune_columns,
     (merge_projections,),
     (rank_number,),
     (split_batched,),
     (versions,),
     (join_inputs,),
 )
-"""Each goes through the plan once, from the leaves up, with all its rules at each node."""
+"""Each goes through the plan once, from the leaves up, with all its rules at each node.
+
+One that is a single function gets the whole plan.
+"""
 
 
 @with_room
 def optimize(plan: Node) -> Node:
     """The plan after all passes."""
     for rules in PASSES:
-        plan = rewrite_nodes(plan, partial(_applied, rules))
+        plan = rules(plan) if callable(rules) else rewrite_nodes(plan, partial(_applied, rules))
     return plan
 
 
