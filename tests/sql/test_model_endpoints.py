@@ -32,6 +32,9 @@ class Server(ThreadingHTTPServer):
         self.wanted = 0
         """How many requests have to be there at the same time before one is answered."""
         self.waiting = 0
+        self.released = threading.Event()
+        self.answered: list[str] = []
+        """Texts, after they were answered."""
         self.closes = False
         """Whether it closes connections without saying so."""
 
@@ -63,6 +66,9 @@ class _Handler(BaseHTTPRequestHandler):
         if failure is not None:
             return self.answer(failure[0], b'{"error": "not now"}', failure[1])
         text = body["messages"][-1]["content"] if "messages" in body else body["input"]
+        if text == "slow":
+            self.server.released.wait(60)
+            self.server.answered.append(text)
         if text == "bad":
             return self.answer(400, b'{"error": "a bad word"}', {"X-Why": "words"})
         if text == "garbage":
@@ -194,6 +200,15 @@ class TestFailures:
         with pytest.raises(JobExecutionError, match=r"answered 503.*not now"):
             chat(session, server, ["ada"], ", 'retry-num' = '2'")
         assert len(server.requests) == 3
+
+    def test_a_failure_does_not_wait_for_other_requests(
+        self, session: LocalSession, server: Server
+    ) -> None:
+        server.wanted = 2
+        with pytest.raises(JobExecutionError, match="a bad word"):
+            chat(session, server, ["slow", "bad"], ", 'retry-num' = '0'")
+        assert not server.answered
+        server.released.set()
 
     def test_a_connection_that_the_server_has_closed_is_opened_again(self, server: Server) -> None:
         server.closes = True

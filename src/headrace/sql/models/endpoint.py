@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import queue
 import random
+import socket
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -48,17 +51,19 @@ class Endpoint:
         headers: Of every request.
         attempts: How often a request is tried.
         clock: Seconds that only rise.
-        sleep: How a pause is made.
+        sleep: How a pause is made; by default it ends early when the endpoint is closed.
     """
 
     url: str
     headers: dict[str, str]
     attempts: int = 1
     clock: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], object] | None = None
 
     def __post_init__(self) -> None:
         self._idle: queue.LifoQueue[http.client.HTTPConnection] = queue.LifoQueue()
+        self._open: list[http.client.HTTPConnection] = []
+        self._closed = threading.Event()
 
     def post(self, body: Mapping[str, Any], timeout_s: float) -> Any:
         """The answer to a request, within a time for all attempts together."""
@@ -69,13 +74,13 @@ class Endpoint:
                 return self._posted(data, max(deadline - self.clock(), 0.001))
             except EndpointError as error:
                 pause = _pause(error, attempt)
-                if pause is None or attempt == self.attempts:
+                if pause is None or attempt == self.attempts or self._closed.is_set():
                     raise
                 if self.clock() + pause >= deadline:
                     raise EndpointError(
                         f"no answer within {timeout_s:g} s: {error}", error.status, error.headers
                     ) from error
-                self.sleep(pause)
+                (self.sleep or self._closed.wait)(pause)
         raise AssertionError
 
     def _posted(self, data: bytes, timeout_s: float) -> Any:
@@ -87,7 +92,7 @@ class Endpoint:
             content = answer.read()
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            if used and isinstance(error, ConnectionError):
+            if used and not self._closed.is_set() and isinstance(error, ConnectionError):
                 # The server has closed a connection that was open for long: that is no failure.
                 return self._posted(data, timeout_s)
             raise EndpointError(f"{self.url} did not answer: {error or repr(error)}") from error
@@ -112,16 +117,23 @@ class Endpoint:
             parts = urlsplit(self.url)
             secure = parts.scheme == "https"
             kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-            return kind(parts.netloc, timeout=timeout_s)
+            connection = kind(parts.netloc, timeout=timeout_s)
+            self._open.append(connection)
+            return connection
         connection.timeout = timeout_s
         if connection.sock is not None:
             connection.sock.settimeout(timeout_s)
         return connection
 
     def close(self) -> None:
-        """Close connections that nobody uses."""
-        while not self._idle.empty():
-            self._idle.get().close()
+        """End all connections; requests that wait for an answer fail."""
+        self._closed.set()
+        for connection in self._open:
+            # Other threads may be reading: only a shutdown wakes them up.
+            with contextlib.suppress(OSError):
+                if connection.sock is not None:
+                    connection.sock.shutdown(socket.SHUT_RDWR)
+            connection.close()
 
 
 def _target(url: str) -> str:

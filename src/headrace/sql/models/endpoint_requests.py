@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,7 +35,7 @@ class EndpointRequests:
 
     model: str
     url: str
-    api_key: str
+    api_key: str = field(repr=False)
     chat: bool
     body: dict[str, Any] = field(repr=False)
     attempts: int
@@ -89,8 +87,6 @@ class EndpointPredictions(BatchTableFunction):
 
     requests: EndpointRequests
     limits: CallLimits
-    clock: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
 
     def open(self, operator: Operator) -> None:
         headers = {
@@ -98,13 +94,15 @@ class EndpointPredictions(BatchTableFunction):
             "Content-Type": "application/json",
             "Accept": "application/json",
         }
-        self._endpoint = Endpoint(
-            self.requests.url, headers, self.requests.attempts, self.clock, self.sleep
-        )
+        self._endpoint = Endpoint(self.requests.url, headers, self.requests.attempts)
         self._threads = ThreadPoolExecutor(self.limits.concurrent, "model")
 
     def batch(self, rows: Rows) -> list[Rows]:
-        return list(self._threads.map(self._answer, [row[0] for row in rows]))
+        calls = [self._threads.submit(self._answer, row[0]) for row in rows]
+        done, _ = wait(calls, return_when=FIRST_EXCEPTION)
+        for call in done:
+            call.result()
+        return [call.result() for call in calls]
 
     def _answer(self, text: str | None) -> Rows:
         if text is None:
@@ -120,8 +118,8 @@ class EndpointPredictions(BatchTableFunction):
 
     def close(self) -> None:
         if hasattr(self, "_threads"):
-            self._threads.shutdown(cancel_futures=True)
             self._endpoint.close()
+            self._threads.shutdown(cancel_futures=True)
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in vars(self).items() if k not in ("_threads", "_endpoint")}
