@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -10,6 +9,7 @@ from headrace.common.errors import SqlError
 from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog.memory import InMemoryCatalog
 from headrace.sql.catalog.store import CatalogStore
+from headrace.sql.discovery import find_by_option
 from headrace.util.exceptions import CatalogException
 
 __all__ = ["CATALOG_TYPES", "CatalogDefinition", "CatalogRegistry"]
@@ -102,21 +102,10 @@ def new_store(name: str, options: dict[str, str]) -> CatalogStore:
     """A catalog of the options of CREATE CATALOG."""
     given = ", ".join(f"'{k}'='{v}'" for k, v in sorted(options.items()))
     where = f"Unable to create catalog '{name}' with the options ({given})."
-    kind = options.get("type")
-    if kind is None:
-        raise SqlError(
-            f"{where} Catalog options do not contain an option key 'type' for discovering a "
-            "catalog."
-        )
-    path = CATALOG_TYPES.get(kind)
-    if path is None:
-        known = ", ".join(sorted(CATALOG_TYPES))
-        raise SqlError(
-            f"{where} Could not find any factory for identifier '{kind}'"
-            f"{suggestion(kind, CATALOG_TYPES)} Available factory identifiers are: {known}"
-        )
-    module, _, attribute = path.partition(":")
-    factory: CatalogFactory = getattr(importlib.import_module(module), attribute)
+    try:
+        factory: CatalogFactory = find_by_option(CATALOG_TYPES, options, "type", "Catalog options")
+    except SqlError as error:
+        raise SqlError(f"{where} {error}") from None
     return factory(name, {k: v for k, v in options.items() if k != "type"})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,9 +13,9 @@ from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.spark_query import ParquetFiles, RowNumbers
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog.declared_options import DeclaredOptions
 from headrace.sql.connectors.watermark_options import WatermarkOptions
+from headrace.sql.discovery import find_by_option
 from headrace.sql.lookups.full_cache import WholeTable
 from headrace.sql.lookups.search import SearchOrder
 from headrace.sql.lookups.tables import LookupLimits, LookupTable
@@ -198,19 +197,7 @@ class TableFactory(ABC):
 
 def find_factory(options: dict[str, str], table: str) -> TableFactory:
     """The factory that a table's options name."""
-    name = options.get("connector")
-    if name is None:
-        raise SqlError(
-            f"Table options of {table} do not contain an option key 'connector' for discovering a "
-            "connector."
-        )
-    path = _FACTORIES.get(name)
-    if path is None:
-        known = ", ".join(sorted(_FACTORIES))
-        raise SqlError(
-            f"Could not find any factory for identifier '{name}'{suggestion(name, _FACTORIES)} "
-            f"The connectors are: {known}"
-        )
-    module, _, attribute = path.partition(":")
-    factory: TableFactory = getattr(importlib.import_module(module), attribute)()
+    factory: TableFactory = find_by_option(
+        _FACTORIES, options, "connector", f"Table options of {table}"
+    )()
     return factory

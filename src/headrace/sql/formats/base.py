@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from headrace.common.errors import SqlError
+from headrace.sql.discovery import find_by_name
 from headrace.sql.types import RowType
 
 _FORMATS = {
@@ -63,28 +63,18 @@ class Encoder(ABC):
         """One message for each row: text without a line end, or bytes."""
 
 
-def _module(name: str) -> Any:
-    path = _FORMATS.get(name)
-    if path is None:
-        known = ", ".join(sorted(_FORMATS))
-        raise SqlError(
-            f"Could not find any format factory for identifier '{name}'; there are {known}"
-        )
-    return importlib.import_module(path)
-
-
 def decoder_for(name: str, row_type: RowType, options: FormatOptions) -> Decoder:
     """The decoder of a format."""
-    found: Decoder = _module(name).decoder(row_type, options)
+    found: Decoder = find_by_name(_FORMATS, name).decoder(row_type, options)
     return found
 
 
 def encoder_for(name: str, row_type: RowType, options: FormatOptions) -> Encoder:
     """The encoder of a format."""
-    found: Encoder = _module(name).encoder(row_type, options)
+    found: Encoder = find_by_name(_FORMATS, name).encoder(row_type, options)
     return found
 
 
 def option_keys(name: str) -> tuple[str, ...]:
     """Options that a format knows."""
-    return tuple(_module(name).OPTIONS)
+    return tuple(find_by_name(_FORMATS, name).OPTIONS)

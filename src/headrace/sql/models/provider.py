@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.common.errors import SqlError
-from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog.declared_options import DeclaredOptions
+from headrace.sql.discovery import find_by_option
 from headrace.sql.plan.expressions import Schema
 from headrace.sql.udf.batch_table import BatchTableFunction, CallLimits
 
@@ -65,20 +64,9 @@ class ModelProvider(ABC):
 
 def model_provider(context: ModelContext) -> ModelProvider:
     """The provider that a model's options name."""
-    name = context.options.get("provider")
     try:
-        if name is None:
-            raise SqlError(
-                "Model options do not contain an option key 'provider' for discovering a provider."
-            )
-        path = _PROVIDERS.get(name)
-        if path is None:
-            raise SqlError(
-                f"Could not find any factory for identifier '{name}'"
-                f"{suggestion(name, _PROVIDERS)} The providers are: {', '.join(_PROVIDERS)}"
-            )
-        module, _, attribute = path.partition(":")
-        provider: ModelProvider = getattr(importlib.import_module(module), attribute)(context)
+        found = find_by_option(_PROVIDERS, context.options, "provider", "Model options")
+        provider: ModelProvider = found(context)
         return provider
     except SqlError as error:
         raise SqlError(
