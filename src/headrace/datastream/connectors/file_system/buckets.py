@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import lru_cache
@@ -12,6 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from headrace.common.errors import FunctionTypeError, GraphError
+from headrace.common.time_patterns import time_formatter
 
 __all__ = ["BucketAssigner", "DateTimeBucketAssigner"]
 
@@ -77,24 +76,6 @@ class _BasePathBucketAssigner(BucketAssigner):
         return ""
 
 
-_PATTERN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+")
-
-_NUMBERS: dict[str, Callable[[datetime], int]] = {
-    "M": lambda t: t.month,
-    "L": lambda t: t.month,
-    "d": lambda t: t.day,
-    "D": lambda t: t.timetuple().tm_yday,
-    "H": lambda t: t.hour,
-    "k": lambda t: t.hour or 24,
-    "h": lambda t: t.hour % 12 or 12,
-    "K": lambda t: t.hour % 12,
-    "m": lambda t: t.minute,
-    "s": lambda t: t.second,
-    "w": lambda t: t.isocalendar()[1],
-}
-_TEXTS = {"MMM": "%b", "MMMM": "%B", "E": "%a", "EE": "%a", "EEE": "%a", "EEEE": "%A", "a": "%p"}
-
-
 @dataclass(frozen=True)
 class DateTimeBucketAssigner(BucketAssigner):
     """Buckets by processing time, with a name by a pattern."""
@@ -107,7 +88,7 @@ class DateTimeBucketAssigner(BucketAssigner):
         if not isinstance(self.format_str, str):
             raise FunctionTypeError(f"a date format must be a str, not {self.format_str!r}")
         _zone(self.timezone_id)
-        _format(datetime(2000, 1, 1), self.format_str)
+        time_formatter(self.format_str)
 
     def get_bucket_id(self, element: Any, context: BucketAssigner.Context) -> str:
         """The bucket of the current processing time."""
@@ -120,7 +101,7 @@ class DateTimeBucketAssigner(BucketAssigner):
 
 @lru_cache(maxsize=16)
 def _bucket_of_second(format_str: str, timezone_id: str | None, second: int) -> str:
-    return _format(datetime.fromtimestamp(second, _zone(timezone_id)), format_str)
+    return time_formatter(format_str)(datetime.fromtimestamp(second, _zone(timezone_id)))
 
 
 def _zone(timezone_id: str | None) -> tzinfo | None:
@@ -132,35 +113,3 @@ def _zone(timezone_id: str | None) -> tzinfo | None:
         raise GraphError(
             f"unknown time zone {timezone_id!r}; use a name such as 'UTC' or 'Europe/Berlin'"
         ) from error
-
-
-def _format(time: datetime, pattern: str) -> str:
-    """The text of a time by a pattern of Java's `DateTimeFormatter`."""
-    parts, end = [], 0
-    for match in _PATTERN.finditer(pattern):
-        if match.start() != end:
-            break
-        end = match.end()
-        parts.append(_part(time, match, pattern))
-    if end != len(pattern):
-        raise GraphError(f"date format {pattern!r} has an unterminated quote")
-    return "".join(parts)
-
-
-def _part(time: datetime, match: re.Match[str], pattern: str) -> str:
-    text, letter = match.group(), match.group(2)
-    if text.startswith("'"):
-        return match.group(1).replace("''", "'") or "'"
-    if letter is None:
-        return text
-    if letter in "yu":
-        return f"{time.year % 100:02d}" if len(text) == 2 else f"{time.year:0{len(text)}d}"
-    if letter == "S":
-        return f"{time.microsecond:06d}".ljust(len(text), "0")[: len(text)]
-    if text in _TEXTS:
-        return time.strftime(_TEXTS[text])
-    if letter in _NUMBERS and len(text) <= 3:
-        return f"{_NUMBERS[letter](time):0{len(text)}d}"
-    raise GraphError(
-        f"date format {pattern!r}: {text!r} is not supported; use y M d H m s and quoted text"
-    )

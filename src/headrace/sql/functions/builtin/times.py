@@ -9,6 +9,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from headrace.common.errors import HeadraceError
+from headrace.common.time_patterns import time_formatter, time_parser, unchanging_micros
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _EPOCH_DAY = datetime.date(1970, 1, 1)
@@ -66,141 +67,21 @@ def unix_now() -> int:
 
 # Patterns of Java's DateTimeFormatter.
 
-_LETTERS = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|.", re.DOTALL)
-
-
-def _pieces(pattern: str) -> list[tuple[str, str]]:
-    """(letters or empty, literal text)."""
-    pieces = []
-    for found in _LETTERS.finditer(pattern):
-        if found[1] is not None:
-            pieces.append(("", found[1].replace("''", "'") or "'"))
-        elif found[2]:
-            pieces.append((found[0], ""))
-        else:
-            pieces.append(("", found[0]))
-    return pieces
-
-
-_MONTHS = "January February March April May June July August September October November December"
-_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
-
-
-def _format_piece(letters: str, at: datetime.datetime) -> str:
-    letter, width = letters[0], len(letters)
-    if letter in "yu":
-        return f"{at.year % 100:02d}" if width == 2 else f"{at.year:0{width}d}"
-    if letter in "ML":
-        if width > 2:
-            name = _MONTHS.split()[at.month - 1]
-            return name[:3] if width == 3 else name
-        return f"{at.month:0{width}d}"
-    if letter == "E":
-        name = _DAYS.split()[at.weekday()]
-        return name if width > 3 else name[:3]
-    if letter == "a":
-        return "AM" if at.hour < 12 else "PM"
-    if letter == "S":
-        return f"{at.microsecond:06d}000000"[:width]
-    if letter == "D":
-        return f"{at.timetuple().tm_yday:0{width}d}"
-    number = {
-        "d": at.day,
-        "H": at.hour,
-        "h": at.hour % 12 or 12,
-        "m": at.minute,
-        "s": at.second,
-        "k": at.hour or 24,
-        "K": at.hour % 12,
-        "e": at.isoweekday(),
-    }.get(letter)
-    if number is None:
-        raise HeadraceError(f"the letter {letter!r} of a date format is not supported")
-    return f"{number:0{width}d}"
-
-
-_HOUR = 3_600_000_000
-_STEPS = {
-    **dict.fromkeys("yuMLdEeD", DAY),
-    **dict.fromkeys("aHhkK", _HOUR),
-    "m": 60_000_000,
-    "s": 1_000_000,
-}
-"""How long the text of a letter stays the same, in microseconds."""
-
-
-@lru_cache(256)
-def _step_of(pattern: str) -> int:
-    """How long a pattern gives one text: timestamps of a stream are mostly close together."""
-    letters = (let[0] for let, _ in _pieces(pattern) if let)
-    return min((_STEPS.get(letter, 1) for letter in letters), default=DAY)
-
 
 @lru_cache(1024)
 def _formatted(micros: int, pattern: str) -> str:
-    at = moment(micros)
-    return "".join(lit or _format_piece(let, at) for let, lit in _pieces(pattern))
+    return time_formatter(pattern)(moment(micros))
 
 
 def format_moment(micros: int, pattern: str) -> str:
     """A timestamp as a pattern wants it."""
-    return _formatted(micros - micros % _step_of(pattern), pattern)
-
-
-_GROUPS = {"y": "Y", "u": "Y", "M": "M", "d": "D", "H": "H", "m": "m", "s": "s", "S": "f"}
-
-
-@lru_cache(256)
-def _parser(pattern: str) -> re.Pattern[str]:
-    out = []
-    for letters, literal in _pieces(pattern):
-        if not letters:
-            out.append(re.escape(literal))
-        elif letters[0] == "a":
-            out.append("(?P<a>[AaPp][Mm])")
-        elif letters[:3] == "MMM":
-            out.append("(?P<N>[A-Za-z]+)")
-        elif letters[0] == "h":
-            out.append(f"(?P<h>\\d{{{len(letters)},2}})")
-        elif letters[0] in _GROUPS:
-            width = len(letters)
-            most = 9 if letters[0] == "S" else max(width, 4 if letters[0] in "yu" else 2)
-            least = 1 if letters[0] == "S" else width
-            out.append(f"(?P<{_GROUPS[letters[0]]}>\\d{{{least},{most}}})")
-        else:
-            raise HeadraceError(f"the letter {letters[0]!r} of a date format is not supported")
-    return re.compile("".join(out))
+    return _formatted(micros - micros % unchanging_micros(pattern), pattern)
 
 
 def parse_moment(text: str, pattern: str) -> int | None:
     """The timestamp of a text; None if it is none."""
-    found = _parser(pattern).fullmatch(text.strip())
-    if found is None:
-        return None
-    part = found.groupdict()
-    fraction = ((part.get("f") or "") + "000000")[:6]
-    hour = int(part.get("H") or 0)
-    if part.get("h") is not None:
-        hour = int(part["h"]) % 12 + (12 if (part.get("a") or "").upper() == "PM" else 0)
-    month = int(part.get("M") or 1)
-    if part.get("N"):
-        names = [m[: len(part["N"])].lower() for m in _MONTHS.split()]
-        if part["N"].lower() not in names:
-            return None
-        month = names.index(part["N"].lower()) + 1
-    try:
-        at = datetime.datetime(
-            int(part.get("Y") or 1970),
-            month,
-            int(part.get("D") or 1),
-            hour,
-            int(part.get("m") or 0),
-            int(part.get("s") or 0),
-            int(fraction),
-        )
-    except ValueError:
-        return None
-    return micros_of(at)
+    found = time_parser(pattern)(text)
+    return None if found is None else micros_of(found)
 
 
 _TIMESTAMP = re.compile(
