@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -215,23 +216,17 @@ class CheckpointLimiter:
         return None
 
 
-class _GeneratorReader(SourceReader):
-    def __init__(
-        self,
-        function: GeneratorFunction[Any] | Callable[[int], Any],
-        context: ReaderContext,
-        limiter: RateLimiter | CheckpointLimiter | None,
-    ) -> None:
-        self._function = function
-        self._context = context
+class IndexReader(SourceReader):
+    """Makes the records of ranges of indices, as fast as a limiter lets it."""
+
+    def __init__(self, limiter: RateLimiter | CheckpointLimiter | None) -> None:
         self._limiter = limiter
-        self._map = function.map if isinstance(function, GeneratorFunction) else function
         self._ranges: list[IndexRange] = []
         self._finished: list[str] = []
 
-    def open(self) -> None:
-        if isinstance(self._function, GeneratorFunction):
-            self._function.open(self._context.runtime_context)
+    @abstractmethod
+    def generate(self, start: int, end: int) -> list[Any]:
+        """The records of indices from one up to another."""
 
     def add_splits(self, splits: Sequence[IndexRange]) -> None:
         self._ranges.extend(splits)
@@ -247,25 +242,12 @@ class _GeneratorReader(SourceReader):
                 return None
         current = self._ranges[0]
         end = min(current.position + count, current.end)
-        values = self._generate(current.position, end)
+        values = self.generate(current.position, end)
         if self._limiter is not None:
             self._limiter.use(len(values))
         self._ranges[0] = replace(current, position=end)
         self._drop_finished()
         return ReadBatch(current.split_id, values)
-
-    def _generate(self, start: int, end: int) -> list[Any]:
-        indices = iter(range(start, end))
-        try:
-            values = list(map(self._map, indices))
-            if len(values) != end - start:
-                raise RuntimeError("the generator function raised StopIteration")
-        except Exception as error:
-            error.add_note(
-                f"while generating the record with index {end - length_hint(indices) - 1}"
-            )
-            raise
-        return values
 
     def _drop_finished(self) -> None:
         while self._ranges and self._ranges[0].position >= self._ranges[0].end:
@@ -290,6 +272,36 @@ class _GeneratorReader(SourceReader):
     @property
     def exhausted(self) -> bool:
         return not self._ranges
+
+
+class _GeneratorReader(IndexReader):
+    def __init__(
+        self,
+        function: GeneratorFunction[Any] | Callable[[int], Any],
+        context: ReaderContext,
+        limiter: RateLimiter | CheckpointLimiter | None,
+    ) -> None:
+        super().__init__(limiter)
+        self._function = function
+        self._context = context
+        self._map = function.map if isinstance(function, GeneratorFunction) else function
+
+    def open(self) -> None:
+        if isinstance(self._function, GeneratorFunction):
+            self._function.open(self._context.runtime_context)
+
+    def generate(self, start: int, end: int) -> list[Any]:
+        indices = iter(range(start, end))
+        try:
+            values = list(map(self._map, indices))
+            if len(values) != end - start:
+                raise RuntimeError("the generator function raised StopIteration")
+        except Exception as error:
+            error.add_note(
+                f"while generating the record with index {end - length_hint(indices) - 1}"
+            )
+            raise
+        return values
 
     def close(self) -> None:
         if isinstance(self._function, GeneratorFunction):

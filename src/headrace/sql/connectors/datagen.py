@@ -11,14 +11,13 @@ from typing import Any
 from headrace.common.errors import SqlError
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.base import (
-    ReadBatch,
     ReaderContext,
     Source,
     SourceReader,
     SplitEnumerator,
     StaticEnumerator,
 )
-from headrace.datastream.connectors.datagen import IndexRange, RateLimiter
+from headrace.datastream.connectors.datagen import IndexRange, IndexReader, RateLimiter
 from headrace.datastream.connectors.spark_query import RowNumbers
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -299,38 +298,21 @@ class DataGenSource(Source):
         return _DataGenReader(self, limiter)
 
 
-class _DataGenReader(SourceReader):
+class _DataGenReader(IndexReader):
     """Makes blocks of rows; the seed of a block is its number."""
 
     def __init__(self, source: DataGenSource, limiter: RateLimiter | None) -> None:
+        super().__init__(limiter)
         self._source = source
-        self._limiter = limiter
-        self._ranges: list[IndexRange] = []
-        self._finished: list[str] = []
         self._block: tuple[int, list[Any]] | None = None
 
-    def add_splits(self, splits: Sequence[IndexRange]) -> None:
-        self._ranges.extend(splits)
-
-    def poll(self, max_records: int) -> ReadBatch | None:
-        if not self._ranges:
-            return None
-        count = max_records
-        if self._limiter is not None:
-            count = min(count, self._limiter.permitted())
-            if count < 1:
-                return None
-        current = self._ranges[0]
-        number = current.position // _BLOCK
-        end = min(current.position + count, current.end, (number + 1) * _BLOCK)
-        rows = self._rows(number)
-        values = rows[current.position - number * _BLOCK : end - number * _BLOCK]
-        if self._limiter is not None:
-            self._limiter.use(len(values))
-        self._ranges[0] = replace(current, position=end)
-        if end >= current.end:
-            self._finished.append(self._ranges.pop(0).split_id)
-        return ReadBatch(current.split_id, values)
+    def generate(self, start: int, end: int) -> list[Any]:
+        values: list[Any] = []
+        while start < end:
+            number, first = divmod(start, _BLOCK)
+            values += self._rows(number)[first : first + end - start]
+            start = (number + 1) * _BLOCK
+        return values
 
     def _rows(self, number: int) -> list[Any]:
         if self._block is None or self._block[0] != number:
@@ -340,19 +322,3 @@ class _DataGenReader(SourceReader):
             columns = [f.values(rng, first, last) for f in self._source.fields]
             self._block = (number, list(zip(*columns, strict=True)))
         return self._block[1]
-
-    def available_at(self, now_ms: int) -> int | None:
-        if not self._ranges or self._limiter is None:
-            return None
-        return self._limiter.next_at(now_ms)
-
-    def finished_splits(self) -> list[str]:
-        finished, self._finished = self._finished, []
-        return finished
-
-    def snapshot(self) -> list[IndexRange]:
-        return list(self._ranges)
-
-    @property
-    def exhausted(self) -> bool:
-        return not self._ranges
