@@ -8,7 +8,14 @@ import pytest
 
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.sql.connectors.legacy_keys import modern_options
-from headrace.table import DataTypes, EnvironmentSettings, PlanReference, TableEnvironment
+from headrace.table import (
+    DataTypes,
+    EnvironmentSettings,
+    ModelDescriptor,
+    PlanReference,
+    TableEnvironment,
+)
+from headrace.table import Schema as TableSchema
 from headrace.table.descriptors import Rowtime, Schema
 
 
@@ -34,6 +41,33 @@ def test_a_plan_brings_its_tables_and_views_with_it(tmp_path: Path) -> None:
     assert loaded.explain() == plan.explain()
     assert "Scan(table=[default_catalog.db.source]" in loaded.explain()
     assert loaded.as_json_string() == plan.as_json_string()
+
+
+def test_a_plan_brings_its_models_with_it() -> None:
+    t_env = environment()
+    t_env.execute_sql("CREATE TABLE source (a STRING) WITH ('connector' = 'datagen')")
+    t_env.execute_sql("CREATE TABLE sink (a STRING, b STRING) WITH ('connector' = 'blackhole')")
+    t_env.execute_sql(
+        "CREATE TEMPORARY MODEL m INPUT (a STRING) OUTPUT (b STRING) WITH ('provider' = 'openai', "
+        "'endpoint' = 'http://x/chat/completions', 'api-key' = 'k', 'model' = 'm')"
+    )
+    insert = "INSERT INTO sink SELECT a, b FROM ML_PREDICT(TABLE source, MODEL m, DESCRIPTOR(a))"
+    plan = t_env.compile_plan_sql(insert)
+    loaded = environment().load_plan(PlanReference.from_json_string(plan.as_json_string()))
+    assert loaded.explain() == plan.explain()
+    assert "ML_PREDICT(MODEL default_catalog.default_database.m" in loaded.explain()
+
+
+def test_a_model_that_is_an_object_cannot_be_kept() -> None:
+    t_env = environment()
+    t_env.execute_sql("CREATE TABLE source (a STRING) WITH ('connector' = 'datagen')")
+    t_env.execute_sql("CREATE TABLE sink (a STRING) WITH ('connector' = 'blackhole')")
+    columns = TableSchema.new_builder().column("a", DataTypes.STRING()).build()
+    model = ModelDescriptor.for_provider(str.upper).input_schema(columns).output_schema(columns)
+    t_env.create_temporary_model("m", model.build())
+    insert = "INSERT INTO sink SELECT a FROM ML_PREDICT(TABLE source, MODEL m, DESCRIPTOR(a))"
+    with pytest.raises(SqlError, match=r"the model default_catalog.*m is a Python object"):
+        t_env.compile_plan_sql(insert)
 
 
 def test_only_plans_of_inserts_are_compiled_and_loaded() -> None:

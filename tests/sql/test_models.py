@@ -13,7 +13,7 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.sql.types.data_types import DataTypes
 from headrace.table import ModelDescriptor, PredictFunction, Schema, StreamTableEnvironment
 from headrace.util.exceptions import ModelAlreadyExistException, ModelNotExistException
-from tests.sql.sessions import LocalSession, place_of, rows_of
+from tests.sql.sessions import LocalSession, place_of, rows_of, with_tables
 
 PEOPLE = """CREATE VIEW people AS SELECT * FROM (VALUES
   (1, 'ada', 36), (2, 'bob', 7), (3, CAST(NULL AS STRING), 9)) AS t(id, name, age)"""
@@ -213,6 +213,22 @@ class TestPredicting:
         model(session, "Lengths")
         session.execute(f"CREATE VIEW sizes AS {PREDICT.format('name')}")
         assert results(session, "SELECT size FROM sizes WHERE id = 2") == [(3,)]
+
+    @pytest.mark.parametrize("batch", [False, True])
+    def test_a_window_may_follow(self, batch: bool) -> None:
+        """Time attributes stay, as in Flink."""
+        session = with_tables(batch=batch, parallelism=2)
+        model(session, "Lengths")
+        session.execute(
+            "CREATE VIEW sizes AS SELECT * FROM ML_PREDICT(TABLE orders, MODEL m, DESCRIPTOR(item))"
+        )
+        query = (
+            "SELECT window_end, {} FROM TUMBLE(TABLE {}, DESCRIPTOR(et), INTERVAL '1' HOUR) "
+            "GROUP BY window_start, window_end"
+        )
+        predicted = results(session, query.format("SUM(size)", "sizes"))
+        assert predicted == results(session, query.format("SUM(CHAR_LENGTH(item))", "orders"))
+        assert predicted
 
     def test_explain(self, session: LocalSession) -> None:
         from headrace.sql.plan.text import plan_text

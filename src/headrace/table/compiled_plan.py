@@ -1,6 +1,6 @@
 """`CompiledPlan`: INSERT statements with all tables they use, to be run later as they are now.
 
-A plan keeps the statements and the declarations of the tables and views they named, not the
+A plan keeps the statements and the declarations of the tables, views and models they named, not the
 operators. Loaded again, it is planned by the release that loads it, against these declarations and
 not those of the session's catalogs. Users' functions come from the session.
 
@@ -21,12 +21,13 @@ import cloudpickle
 
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.sql import statements as s
-from headrace.sql.catalog import CatalogManager, DatabaseEntry, InMemoryCatalog
+from headrace.sql.catalog import CatalogManager, DatabaseEntry, InMemoryCatalog, TablePath
+from headrace.sql.models.provider import ModelContext
 from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
 from headrace.sql.session.explain import explain_plans
 from headrace.sql.session.session import Session
-from headrace.sql.session.show import create_statement
+from headrace.sql.session.show import create_model_statement, create_statement
 from headrace.table.explain_detail import detail_names
 from headrace.table.plan_reference import PlanReference
 from headrace.table.table_result import TableResult
@@ -54,12 +55,11 @@ class CompiledPlan:
         session = environment._session
         statement = parse_statement(text)
         inserts = _inserts(statement)
-        looked_up: dict[tuple[str, str, str], None] = {}
-        recording = _Recording(session, looked_up)
+        recording = _Recording(session)
         for insert in inserts:
             recording.insert_plan(insert, text)
-        tables = []
-        for path in looked_up:
+        tables = [_model(session, path) for path in recording.models]
+        for path in recording.tables:
             entry = session.catalogs.find_table(path)
             assert entry is not None
             if entry.plan is not None:
@@ -185,23 +185,41 @@ def _inserts(statement: s.Statement) -> Sequence[s.Insert]:
     raise SqlError("only INSERT statements and statement sets can be compiled")
 
 
-class _Recording(Session):
-    """A session that remembers which tables were looked up."""
+def _model(session: Session, path: TablePath) -> dict[str, Any]:
+    """The declaration of a model."""
+    entry = session.catalogs.find_model(path)
+    assert entry is not None
+    if entry.object is not None:
+        raise SqlError(
+            f"the model {'.'.join(path)} is a Python object and has no text; a plan can only be "
+            "compiled from models created with CREATE MODEL"
+        )
+    create = create_model_statement(path, entry, False)
+    return {"path": list(path), "namespace": list(path[:2]), "create": create}
 
-    def __init__(self, session: Session, seen: dict[tuple[str, str, str], None]) -> None:
+
+class _Recording(Session):
+    """A session that remembers which tables and models were looked up."""
+
+    def __init__(self, session: Session) -> None:
         super().__init__(session.env, session.config, session.catalogs, session.batch)
-        self._seen = seen
+        self.tables: dict[TablePath, None] = {}
+        self.models: dict[TablePath, None] = {}
 
     def find_table(self, path: tuple[str, ...], options: dict[str, str]) -> n.Node | None:
         found = super().find_table(path, options)
         if found is not None:
             # A view's own tables were seen before it, so that they can be made before it.
-            self._seen[self.catalogs.full_path(path)] = None
+            self.tables[self.catalogs.full_path(path)] = None
         return found
+
+    def find_model(self, path: TablePath) -> ModelContext | None:
+        self.models[path] = None
+        return super().find_model(path)
 
     def sink_plan(self, path: Sequence[str], query: n.Node, **settings: Any) -> n.Sink:
         found = super().sink_plan(path, query, **settings)
-        self._seen[self.catalogs.full_path(path)] = None
+        self.tables[self.catalogs.full_path(path)] = None
         return found
 
 

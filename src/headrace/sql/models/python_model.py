@@ -24,7 +24,7 @@ class PythonModel(ModelProvider):
         self.asynchronous = inspect.iscoroutinefunction(call)
         self.synchronous = not self.asynchronous
         kind = given if isinstance(given, type) or inspect.isroutine(given) else type(given)
-        self.name = f"{kind.__module__}.{kind.__qualname__}"
+        self.name = f"{getattr(kind, '__module__', 'builtins')}.{kind.__qualname__}"
 
     def function(self, limits: CallLimits) -> BatchTableFunction:
         context = self._context

@@ -19,7 +19,7 @@ from headrace.sql import statements as s
 from headrace.sql.binder import BindingContext, QueryBinder
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
-from headrace.sql.catalog import CatalogManager, TableEntry
+from headrace.sql.catalog import CatalogManager, TableEntry, TablePath
 from headrace.sql.catalog.manager import quoted
 from headrace.sql.connectors.base import TableSink, find_factory
 from headrace.sql.models.provider import ModelContext
@@ -156,9 +156,7 @@ class Session:
             return self.catalogs.find_function(tuple(".".join(path).split(".")), namespace)
 
         def find_model(path: tuple[str, ...]) -> ModelContext | None:
-            entry = self.catalogs.find_model(path, namespace)
-            full = self.catalogs.full_path(path, namespace)
-            return None if entry is None else model_context(full, entry, self.zone)
+            return self.find_model(self.catalogs.full_path(path, namespace))
 
         return BindingContext(
             text=text,
@@ -198,6 +196,11 @@ class Session:
         if entry.view_text is not None:
             return self.view_plan(entry)
         return scan_plan(self.catalogs.full_path(path), entry, options, self.binding())
+
+    def find_model(self, path: TablePath) -> ModelContext | None:
+        """A model as its provider sees it."""
+        entry = self.catalogs.find_model(path)
+        return None if entry is None else model_context(path, entry, self.zone)
 
     @with_room
     def view_plan(self, entry: TableEntry) -> n.Node:

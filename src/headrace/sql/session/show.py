@@ -11,7 +11,7 @@ from headrace.common.errors import SqlError
 from headrace.common.secret_settings import without_secrets
 from headrace.sql import statements as s
 from headrace.sql.binder.context import suggestion
-from headrace.sql.catalog import TableEntry
+from headrace.sql.catalog import ModelEntry, TableEntry
 from headrace.sql.catalog.manager import quoted, text_literal
 from headrace.sql.functions.registry import builtin_registry
 from headrace.sql.plan.expressions import Field
@@ -31,7 +31,7 @@ from headrace.sql.types import BooleanType
 from headrace.sql.types.type_rules import string_type
 from headrace.util.exceptions import TableException
 
-__all__ = ["create_statement", "show_statement"]
+__all__ = ["create_model_statement", "create_statement", "show_statement"]
 
 
 def show_statement(session: Session, statement: s.Show | s.Describe, text: str) -> StatementResult:
@@ -116,14 +116,8 @@ def _create(session: Session, statement: s.Show) -> StatementResult:
 
 def _show_create_model(session: Session, statement: s.Show) -> StatementResult:
     full, entry = shown_model(session.catalogs, statement.path)
-    kind = "TEMPORARY " if full in session.catalogs.temporary_models else ""
-    text = f"CREATE {kind}MODEL {quoted(full)}\n"
-    for word, columns in (("INPUT", entry.inputs), ("OUTPUT", entry.outputs)):
-        if columns:
-            text += f"{word} ({', '.join(map(_column_line, columns))})\n"
-    if entry.comment:
-        text += f"COMMENT {text_literal(entry.comment)}\n"
-    return StatementResult.of_rows(["result"], [(text + with_clause(entry.options),)])
+    temporary = full in session.catalogs.temporary_models
+    return StatementResult.of_rows(["result"], [(create_model_statement(full, entry, temporary),)])
 
 
 _SHOWS: dict[str, Callable[[Session, s.Show], StatementResult]] = {
@@ -291,6 +285,17 @@ def create_statement(path: tuple[str, ...], entry: TableEntry, temporary: bool) 
     if entry.partition_keys:
         text += f"\nPARTITIONED BY ({_listed(entry.partition_keys)})"
     return f"{text}\n{with_clause(entry.options)}"
+
+
+def create_model_statement(path: tuple[str, ...], entry: ModelEntry, temporary: bool) -> str:
+    """The statement that makes a model again."""
+    text = f"CREATE {'TEMPORARY ' if temporary else ''}MODEL {quoted(path)}\n"
+    for word, columns in (("INPUT", entry.inputs), ("OUTPUT", entry.outputs)):
+        if columns:
+            text += f"{word} ({', '.join(map(_column_line, columns))})\n"
+    if entry.comment:
+        text += f"COMMENT {text_literal(entry.comment)}\n"
+    return text + with_clause(entry.options)
 
 
 def _listed(names: Iterable[str]) -> str:
