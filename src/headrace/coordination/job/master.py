@@ -109,8 +109,8 @@ class JobMaster:
             self._target_s(), options.epoch_max_records, exchanges=len(self.physical.levels) > 1
         )
         self._last_start = 0.0
-        live = options.live_linger_s is not None
-        self._uncovered = UncoveredCommits(int(options.epoch_target_s * 1000) if live else 0)
+        commit_ms = int(options.epoch_target_s * 1000) if options.is_live else 0
+        self._uncovered = UncoveredCommits(commit_ms)
         self._planner = self._new_planner()
         self.checkpoints = self._checkpoint_coordinator()
         self._restore_points = RestorePoints(self.checkpoints.store)
@@ -137,12 +137,12 @@ class JobMaster:
         """No epoch should be much longer than the time between checkpoints."""
         interval_ms = self._options.checkpoints.interval_ms
         target_s = self._options.epoch_target_s
-        if self._options.live_linger_s is not None:
+        if self._options.is_live:
             target_s = min(target_s, _LIVE_TARGET_S)
         return target_s if interval_ms is None else min(target_s, interval_ms / 1000)
 
     def _new_planner(self) -> EpochPlanner:
-        brief = self._options.live_linger_s is not None
+        brief = self._options.is_live
         return EpochPlanner(self.job_graph, self.physical, self._budget, self._clock, brief=brief)
 
     def _checkpoint_coordinator(self) -> CheckpointCoordinator:

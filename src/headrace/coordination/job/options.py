@@ -43,6 +43,11 @@ class JobMasterOptions:
     settings: dict[str, str] = field(default_factory=dict)
     """What was configured, without secrets, for those who look at the job."""
 
+    @property
+    def is_live(self) -> bool:
+        """Whether one job carries the frames of all epochs."""
+        return self.live_linger_s is not None
+
 
 @dataclass(frozen=True)
 class EpochSummary:
