@@ -306,8 +306,8 @@ class JobAttempt:
             if isinstance(message, m.Ready):
                 self._ready.add(message.slot)
             elif isinstance(message, m.Reported):
-                report = message.report
-                self.reports[report.vertex, report.subtask] = report
+                for report in message.reports:
+                    self.reports[report.vertex, report.subtask] = report
             elif isinstance(message, m.DataAvailable):
                 self._woken = True
             elif isinstance(message, m.Closed):

@@ -289,7 +289,7 @@ class LiveSlots(SlotProcesses):
         if isinstance(message, m.Reported | m.Connected | m.Probed | m.Disconnected):
             with self._news:
                 if isinstance(message, m.Reported):
-                    self._reported += message.report.epoch == self._epoch
+                    self._reported += sum(r.epoch == self._epoch for r in message.reports)
                 elif isinstance(message, m.Probed):
                     self._probed += 1
                 elif message.number != self._number:

@@ -7,7 +7,6 @@ from typing import Any
 
 from headrace.graph.ids import SlotId
 from headrace.graph.physical_graph import PhysicalGraph
-from headrace.runtime.epoch import EpochPlan
 from headrace.runtime.exchange.live import LiveExchange
 from headrace.runtime.exchange.wire import MessageSocket, PeerGoneError
 from headrace.runtime.slot import messages as m
@@ -61,7 +60,8 @@ class LiveEpochs:
         """Do what the job master says, if it is about this."""
         try:
             if isinstance(message, m.RunEpoch):
-                self._run(message.plan)
+                if not self._worker.broken:
+                    self._worker.run_live(message.plan, self._exchange, self._frames)
             elif isinstance(message, m.GoLive):
                 self._exchange.send_by(message.hosts)
             elif isinstance(message, m.Probe):
@@ -77,17 +77,8 @@ class LiveEpochs:
             self._send(m.Disconnected(self._slot, self._number, str(error)))
         return True
 
-    def _run(self, plan: EpochPlan) -> None:
-        worker, exchange = self._worker, self._exchange
-        if worker.broken:
-            return
-        for key, subtask in worker.subtasks.items():
-            frames = self._frames(subtask, self._locations[key])
-            if not worker.run_epoch(subtask, plan, frames, exchange.send, exchange):
-                return
-        exchange.flush()
-
-    def _frames(self, subtask: Subtask, location: tuple[int, int]) -> Iterable[bytes]:
+    def _frames(self, subtask: Subtask) -> Iterable[bytes]:
+        location = self._locations[subtask.vertex.id, subtask.task.subtask]
         return self._exchange.frames(*location, len(subtask.gate.channels))
 
     def _hang_up(self) -> None:

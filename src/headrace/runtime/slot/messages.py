@@ -204,10 +204,10 @@ class Probed:
 
 @dataclass(frozen=True)
 class Reported:
-    """A subtask is through with an epoch."""
+    """Subtasks are through with an epoch."""
 
     slot: SlotId
-    report: EpochReport
+    reports: tuple[EpochReport, ...]
 
 
 @dataclass(frozen=True)

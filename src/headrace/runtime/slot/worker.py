@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from headrace.graph.ids import SlotId
-from headrace.runtime.epoch import EpochPlan, SubtaskKey
+from headrace.runtime.epoch import EpochPlan, EpochReport, SubtaskKey
 from headrace.runtime.exchange.live import LiveExchange
 from headrace.runtime.exchange.wire import PeerGoneError
 from headrace.runtime.failure import FailureReport, report_failure
@@ -89,22 +89,46 @@ class SlotWorker:
         plan: EpochPlan,
         frames: Iterable[bytes],
         send: Callable[[bytes], None],
-        live: LiveExchange | None = None,
     ) -> bool:
         """Let a subtask take part in an epoch; whether it could. The job master is told."""
+        report = self._take_part(subtask, plan, frames, send)
+        if report is not None:
+            self._send(m.Reported(self._id, (report,)))
+        return report is not None
+
+    def run_live(
+        self, plan: EpochPlan, live: LiveExchange, frames: Callable[[Subtask], Iterable[bytes]]
+    ) -> None:
+        """Let all subtasks take part in an epoch, upstream first, with what `live` carries."""
+        reports = []
+        for subtask in self.subtasks.values():
+            report = self._take_part(subtask, plan, frames(subtask), live.send, live)
+            if report is None:
+                return
+            reports.append(report)
+        live.flush()
+        self._send(m.Reported(self._id, tuple(reports)))
+
+    def _take_part(
+        self,
+        subtask: Subtask,
+        plan: EpochPlan,
+        frames: Iterable[bytes],
+        send: Callable[[bytes], None],
+        live: LiveExchange | None = None,
+    ) -> EpochReport | None:
+        """Let a subtask take part in an epoch; its report if it could."""
         self.current = (subtask.vertex.id, subtask.task.subtask)
         try:
             at_barrier = partial(self._snapshots.take, subtask)
-            report = subtask.run_epoch(plan, frames, send, at_barrier, live)
+            return subtask.run_epoch(plan, frames, send, at_barrier, live)
         except PeerGoneError:
             raise
         except (Exception, SystemExit) as error:
             self._fail(error, subtask)
-            return False
+            return None
         finally:
             self.current = None
-        self._send(m.Reported(self._id, report))
-        return True
 
     def close(self) -> m.Closed:
         """Close all functions, also when one of them fails: the last word to the job master."""
