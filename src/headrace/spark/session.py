@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import fcntl
 import logging
+import math
 import os
 import re
 import shutil
@@ -127,7 +128,18 @@ def _threads(master: str) -> int | None:
     found = re.fullmatch(r"local(?:\[(\d+|\*)\])?", master)
     if found is None:
         return None
-    return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
+    return _processors() if found[1] == "*" else int(found[1] or 1)
+
+
+def _processors() -> int:
+    """As Java counts them: those that this process may use, as far as a container lets it."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    count = (os.cpu_count() or 1) if affinity is None else len(affinity(0))
+    with contextlib.suppress(OSError, ValueError):
+        # Without a limit the first word is not a number.
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        count = min(count, max(math.ceil(int(quota) / int(period)), 1))
+    return count
 
 
 def choose_python(executable: str) -> None:
