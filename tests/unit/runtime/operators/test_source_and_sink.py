@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -21,7 +23,11 @@ from headrace.datastream.connectors.base import (
     SplitEnumerator,
 )
 from headrace.datastream.functions import SinkFunction
+from headrace.graph.specs import SourceSpec
 from headrace.runtime.batch import MAX_TIMESTAMP
+from headrace.runtime.exchange.output import OperatorOutput
+from headrace.runtime.operator import OperatorContext, SubtaskServices, TaskInfo
+from headrace.runtime.operators.source import SourceOperator
 from headrace.testing import MiniRunner, harness
 
 SCRIPTS: dict[str, Any] = {}
@@ -147,6 +153,30 @@ def test_a_source_reads_no_more_than_its_budget_in_an_epoch() -> None:
     runner.run()
     assert runner.records_per_epoch == [6, 2, 12]
     assert sorted(e for e in SCRIPTS["seen"] if isinstance(e, int)) == list(range(1, 21))
+
+
+@pytest.mark.parametrize(
+    ("brief", "read"),
+    [(False, [[1], [5], [2], [6], [3], [7]]), (True, [[1], [5], [2]])],
+    ids=["whole", "brief"],
+)
+def test_a_brief_epoch_ends_when_a_split_gives_little_for_the_second_time(
+    brief: bool, read: list[list[int]]
+) -> None:
+    emitted: list[list[int]] = []
+    source = SourceOperator(SourceSpec(Scripted([])))
+    task = TaskInfo("0" * 32, "job", "source", 0, 1, 128)
+    receiver = SimpleNamespace(process_batch=lambda batch: emitted.append(batch.values))
+    output = OperatorOutput([cast("Any", receiver)], {})
+    context = OperatorContext(
+        task, "source", "source", None, False, lambda: 0, None, {}, None, SubtaskServices()
+    )
+    source.setup(context, output)
+    source.open()
+    source.add_splits([("a", [[1], [2], [3]]), ("b", [[5], [6], [7]])], no_more=False)
+    source.read(100, math.inf, lambda: None, brief=brief)
+    assert emitted == read
+    assert source.more_now is brief
 
 
 def test_the_watermark_is_the_minimum_over_the_splits() -> None:
