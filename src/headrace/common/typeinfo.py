@@ -3,7 +3,7 @@
 A `TypeInformation` is a small immutable description that can be compared, hashed, printed and
 pickled. It checks its arguments when it is built, so a mistake shows at the line that made it. What
 a declared type does to a value is in `headrace.common.conversion`; how a value is printed, in
-`headrace.common.java_text`.
+`headrace.formats.text`.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class PrintSink(Sink):
 
 class _PrintWriter(SinkWriter):
     def __init__(self, sink: PrintSink, context: WriterContext) -> None:
-        from headrace.common.java_text import formatter
+        from headrace.formats.text import formatter
 
         self._text: Callable[[Any], str] = (
             formatter(sink.type_info) if sink.type_info is not None else str

@@ -7,26 +7,15 @@ from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from headrace.common.java_text import double_text, float_text
+from headrace.formats.shapes import Kind, Shape, shape_of
+from headrace.formats.text import TextStyle, java_scalar, text_of_present, text_writer
 from headrace.sql import types as t
 from headrace.sql.functions.builtin.bitmaps import bitmap_text
 from headrace.sql.functions.builtin.times import moment, to_local
 from headrace.sql.types import DataType
 
 Text = Callable[[Any], str]
-
-
-def double_text(value: float) -> str:
-    """As Java's `Double.toString`."""
-    from headrace.common.java_text import double_text as text
-
-    return text(value)
-
-
-def float_text(value: float) -> str:
-    """As Java's `Float.toString`."""
-    from headrace.common.java_text import float_text as text
-
-    return text(value)
 
 
 def decimal_text(value: Decimal) -> str:
@@ -78,6 +67,19 @@ def sql_text(type_: DataType, zone: ZoneInfo | None = None, printing: bool = Fal
         zone: The session's time zone; UTC without one.
         printing: As a table on the screen: bytes as hexadecimal digits.
     """
+    return text_of_present(shape_of(type_), _sql_style(zone, printing))
+
+
+def _sql_style(zone: ZoneInfo | None, printing: bool) -> TextStyle:
+    return TextStyle(
+        lambda shape: _sql_scalar(shape.declared, zone, printing),
+        "NULL",
+        ("(", ")"),
+        named=lambda shape: isinstance(shape.declared, t.StructuredType),
+    )
+
+
+def _sql_scalar(type_: DataType, zone: ZoneInfo | None, printing: bool) -> Text:
     if isinstance(type_, t.BooleanType):
         return lambda v: "TRUE" if v else "FALSE"
     if isinstance(type_, t.IntegralType):
@@ -105,66 +107,27 @@ def sql_text(type_: DataType, zone: ZoneInfo | None = None, printing: bool = Fal
         return bitmap_text
     if isinstance(type_, t.BinaryType | t.VarBinaryType):
         return (lambda v: f"x'{v.hex()}'") if printing else (lambda v: v.decode(errors="replace"))
-    return _container_text(type_, zone, printing)
-
-
-def _container_text(type_: DataType, zone: ZoneInfo | None, printing: bool) -> Text:
-    def inside(inner: DataType) -> Text:
-        text = sql_text(inner, zone, printing)
-        return lambda v: "NULL" if v is None else text(v)
-
-    if isinstance(type_, t.StructuredType):
-        named = [(f.name, inside(f.data_type)) for f in type_.fields]
-        return lambda v: (
-            "(" + ", ".join(f"{n}={f(x)}" for (n, f), x in zip(named, v, strict=True)) + ")"
-        )
-    if isinstance(type_, t.RowType):
-        fields = [inside(f.data_type) for f in type_.fields]
-        return lambda v: "(" + ", ".join(f(x) for f, x in zip(fields, v, strict=True)) + ")"
-    if isinstance(type_, t.MultisetType):
-        element = inside(type_.element_type)
-        return lambda v: "{" + ", ".join(f"{element(k)}={n}" for k, n in v.items()) + "}"
-    if isinstance(type_, t.ArrayType):
-        element = inside(type_.element_type)
-        return lambda v: "[" + ", ".join(map(element, v)) + "]"
-    if isinstance(type_, t.MapType):
-        key, value = inside(type_.key_type), inside(type_.value_type)
-        return lambda v: "{" + ", ".join(f"{key(a)}={value(b)}" for a, b in v.items()) + "}"
     return str
 
 
 def java_text(type_: DataType) -> Text:
     """Makes the text that Java prints for a value: what the print connector shows."""
-    text = _java_text(type_)
-    return lambda v: "null" if v is None else text(v)
+    return text_writer(shape_of(type_), _JAVA_STYLE)
 
 
-def _java_text(type_: DataType) -> Text:
-    if isinstance(type_, t.BooleanType):
-        return lambda v: "true" if v else "false"
-    if isinstance(type_, t.TimestampType):
+def _java_scalar(shape: Shape) -> Text:
+    if shape.kind is Kind.TIMESTAMP:
         return local_date_time_text
-    if isinstance(type_, t.LocalZonedTimestampType):
+    if shape.kind is Kind.INSTANT:
         return lambda v: local_date_time_text(v, seconds=True) + "Z"
-    if isinstance(type_, t.TimeType):
+    if shape.kind is Kind.TIME:
         return lambda v: local_date_time_text(v).partition("T")[2]
-    if isinstance(type_, t.DayTimeIntervalType):
+    if shape.kind is Kind.DURATION:
         return duration_text
-    if isinstance(type_, t.BinaryType | t.VarBinaryType):
-        return lambda v: "[" + ", ".join(str(b - 256 if b > 127 else b) for b in v) + "]"
-    if isinstance(type_, t.RowType):
-        fields = [java_text(f.data_type) for f in type_.fields]
-        return lambda v: "+I[" + ", ".join(f(x) for f, x in zip(fields, v, strict=True)) + "]"
-    if isinstance(type_, t.MultisetType):
-        element = java_text(type_.element_type)
-        return lambda v: "{" + ", ".join(f"{element(k)}={n}" for k, n in v.items()) + "}"
-    if isinstance(type_, t.ArrayType):
-        inner = java_text(type_.element_type)
-        return lambda v: "[" + ", ".join(map(inner, v)) + "]"
-    if isinstance(type_, t.MapType):
-        key, value = java_text(type_.key_type), java_text(type_.value_type)
-        return lambda v: "{" + ", ".join(f"{key(a)}={value(b)}" for a, b in v.items()) + "}"
-    return sql_text(type_)
+    return java_scalar(shape) or _sql_scalar(shape.declared, None, False)
+
+
+_JAVA_STYLE = TextStyle(_java_scalar, kind=lambda row: "+I")
 
 
 def local_date_time_text(micros: int, seconds: bool = False) -> str:

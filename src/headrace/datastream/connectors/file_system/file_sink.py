@@ -136,7 +136,7 @@ class FileSink(Sink):
         """Called in each subtask."""
         settings, encoder = self.settings, self.settings.encoder
         if self.type_info is not None and type(encoder) is SimpleStringEncoder:
-            from headrace.common.java_text import formatter
+            from headrace.formats.text import formatter
 
             typed = replace(encoder, to_text=formatter(self.type_info))
             settings = replace(settings, encoder=typed)

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.common import Instant, Row, RowKind, TypeInformation, Types
-from headrace.common.java_text import double_text, float_text, formatter, shortest_float32
+from headrace.common.java_text import double_text, float_text, shortest_float32
 from headrace.common.typeinfo import ExternalTypeInfo, LocalTimeTypeInfo
+from headrace.formats.text import formatter
 
 NAN, INF = float("nan"), float("inf")
 TIME_TYPE = LocalTimeTypeInfo.TimeType
