@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +24,8 @@ from headrace.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from headrace.common.types import Row, row_of
 from headrace.datastream.connectors.file_system.enumeration import FileSplit
 from headrace.datastream.connectors.file_system.formats import BulkFormat, SetAside, SplitRecords
-from headrace.datastream.formats.avro_blocks import AvroBlocks, fastavro
+from headrace.datastream.formats.avro_blocks import AvroBlocks
+from headrace.formats.avro import fastavro, record_reader, record_writer
 
 __all__ = [
     "AvroBulkWriters",
@@ -269,6 +269,10 @@ class AvroRowDeserializationSchema(DeserializationSchema):
     ) -> None:
         """Reads rows of a schema; `record_class` is Java's, and refused."""
         self._schema = _schema_of(record_class, avro_schema_string)
+        self._read = record_reader(self._schema.parsed, whole=True)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AvroRowDeserializationSchema, (None, self._schema.text)
 
     def deserialize(self, message: bytes) -> Row:
         """The row in one message.
@@ -277,12 +281,7 @@ class AvroRowDeserializationSchema(DeserializationSchema):
             HeadraceError: The message is not a record of the schema.
         """
         try:
-            stream = io.BytesIO(message)
-            record = fastavro().schemaless_reader(stream, self._schema.parsed, None)
-            if stream.read(1):
-                raise ValueError(f"{len(message) - stream.tell() + 1} bytes are left over")
-        except HeadraceError:
-            raise
+            record = self._read(message)
         except Exception as error:
             raise HeadraceError(
                 f"a message is not Avro of the declared schema: {type(error).__name__}: {error}; "
@@ -300,18 +299,17 @@ class AvroRowSerializationSchema(SerializationSchema):
     ) -> None:
         """Writes rows of a schema; `record_class` is Java's, and refused."""
         self._schema = _schema_of(record_class, avro_schema_string)
+        self._write = record_writer(self._schema.parsed)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AvroRowSerializationSchema, (None, self._schema.text)
 
     def serialize(self, element: Any) -> bytes:
         """The bytes of one record."""
-        stream = io.BytesIO()
         try:
-            record = _as_record(element, self._schema)
-            fastavro().schemaless_writer(stream, self._schema.parsed, record)
-        except HeadraceError:
-            raise
+            return self._write(_as_record(element, self._schema))
         except Exception as error:
             raise _misfit(element, error) from error
-        return stream.getvalue()
 
 
 def _as_row(value: Any) -> Any:

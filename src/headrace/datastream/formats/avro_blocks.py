@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from typing import Any, BinaryIO
 
-from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.file_system.formats import SetAside
+from headrace.formats.avro import fastavro
 
-__all__ = ["AvroBlocks", "fastavro"]
+__all__ = ["AvroBlocks"]
 
 _SYNC_SIZE = 16
 _SEARCH = 1024 * 1024
-
-
-def fastavro() -> Any:
-    """The library, or an error that says how to get it."""
-    try:
-        import fastavro
-    except ImportError:
-        raise HeadraceError(
-            "Avro needs the package fastavro: pip install 'headrace[avro]'"
-        ) from None
-    return fastavro
 
 
 class AvroBlocks:

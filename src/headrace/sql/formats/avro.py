@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import io
 import json
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 from headrace.common.errors import HeadraceError, SqlError
+from headrace.formats.avro import fastavro, record_reader, record_writer
+from headrace.formats.shapes import Convert, or_none
 from headrace.sql import types as t
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions
 from headrace.sql.types import DataType, RowType
@@ -19,19 +19,6 @@ OPTIONS = ("codec", "encoding", "timestamp_mapping.legacy")
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _FIRST_DAY = datetime.date(1970, 1, 1)
 _MICROSECOND = datetime.timedelta(microseconds=1)
-
-Convert = Callable[[Any], Any]
-
-
-def fastavro() -> Any:
-    """The library."""
-    try:
-        import fastavro
-    except ImportError as error:
-        raise HeadraceError(
-            "the format avro needs fastavro: pip install 'headrace[avro]'"
-        ) from error
-    return fastavro
 
 
 def decoder(row_type: RowType, options: FormatOptions) -> Decoder:
@@ -111,20 +98,14 @@ def _present(type_: DataType, name: str) -> Any:
 
 def to_avro(row_type: RowType) -> Convert:
     """Makes a record as fastavro takes it of an internal row."""
-    fields = [(f.name, _or_none(_outward(f.data_type))) for f in row_type.fields]
+    fields = [(f.name, or_none(_outward(f.data_type))) for f in row_type.fields]
     return lambda row: {n: w(v) for (n, w), v in zip(fields, row, strict=True)}
 
 
 def from_avro(row_type: RowType) -> Convert:
     """Makes an internal row of a record of fastavro."""
-    fields = [(f.name, _or_none(_inward(f.data_type))) for f in row_type.fields]
+    fields = [(f.name, or_none(_inward(f.data_type))) for f in row_type.fields]
     return lambda record: tuple([read(record.get(name)) for name, read in fields])
-
-
-def _or_none(convert: Convert | None) -> Convert:
-    if convert is None:
-        return lambda v: v
-    return lambda v: None if v is None else convert(v)
 
 
 def _outward(type_: DataType) -> Convert | None:
@@ -135,10 +116,10 @@ def _outward(type_: DataType) -> Convert | None:
     if isinstance(type_, t.RowType):
         return to_avro(type_)
     if isinstance(type_, t.MapType):
-        value = _or_none(_outward(type_.value_type))
+        value = or_none(_outward(type_.value_type))
         return lambda v: {str(k): value(x) for k, x in v.items()}
     if isinstance(type_, t.ArrayType):
-        element = _or_none(_outward(type_.element_type))
+        element = or_none(_outward(type_.element_type))
         return lambda v: [element(x) for x in v]
     return None
 
@@ -156,10 +137,10 @@ def _inward(type_: DataType) -> Convert | None:
     if isinstance(type_, t.RowType):
         return from_avro(type_)
     if isinstance(type_, t.MapType):
-        value = _or_none(_inward(type_.value_type))
+        value = or_none(_inward(type_.value_type))
         return lambda v: {k: value(x) for k, x in v.items()}
     if isinstance(type_, t.ArrayType):
-        element = _or_none(_inward(type_.element_type))
+        element = or_none(_inward(type_.element_type))
         return lambda v: tuple([element(x) for x in v])
     return None
 
@@ -185,15 +166,15 @@ class AvroDecoder(Decoder):
     def __init__(self, row_type: RowType) -> None:
         self._row_type = row_type
         self._schema = fastavro().parse_schema(avro_schema(row_type))
+        self._read = record_reader(self._schema)
         self._convert = from_avro(row_type)
 
     def __reduce__(self) -> Any:
         return AvroDecoder, (self._row_type,)
 
     def decode(self, messages: list[Any]) -> list[tuple[Any, ...]]:
-        read = fastavro().schemaless_reader
         try:
-            found = [read(io.BytesIO(m), self._schema, None) for m in messages if m]
+            found = [self._read(m) for m in messages if m]
         except Exception as error:
             raise HeadraceError(
                 f"Failed to deserialize an Avro record of the schema {json.dumps(self._schema)}: "
@@ -207,16 +188,11 @@ class AvroEncoder(Encoder):
 
     def __init__(self, row_type: RowType) -> None:
         self._row_type = row_type
-        self._schema = fastavro().parse_schema(avro_schema(row_type))
+        self._write = record_writer(fastavro().parse_schema(avro_schema(row_type)))
         self._convert = to_avro(row_type)
 
     def __reduce__(self) -> Any:
         return AvroEncoder, (self._row_type,)
 
     def encode(self, rows: list[tuple[Any, ...]]) -> list[bytes]:
-        write, out = fastavro().schemaless_writer, []
-        for row in rows:
-            stream = io.BytesIO()
-            write(stream, self._schema, self._convert(row))
-            out.append(stream.getvalue())
-        return out
+        return [self._write(self._convert(row)) for row in rows]
