@@ -89,7 +89,8 @@ class Subtask:
         self.gate = self._build_gate()
         if self.gate.channels:
             self.head.watermark_of = self.gate.watermark_of
-        self._sorted = SortedInput() if self.vertex.batch and self.head.context.keyed else None
+        backend = self.head.context.backend
+        self._sorted = SortedInput(backend) if self.vertex.batch and backend is not None else None
 
     # Building.
 
@@ -205,10 +206,19 @@ class Subtask:
 
     def open(self) -> None:
         """Open all functions, the last of the chain first: a record finds everybody ready."""
+        if self._sorted is not None:
+            self._sorted.open()
         for operator in self.operators.values():
             operator.open()
         for backend in self.backends.values():
             backend.detach()
+
+    def before_snapshot(self, checkpoint: int) -> None:
+        """A barrier: whatever is held outside of state is written to it."""
+        if self._sorted is not None:
+            self._sorted.store()
+        for operator in reversed(self.operators.values()):
+            operator.before_snapshot(checkpoint, operator.context.clock())
 
     def close(self) -> None:
         """Close all functions, also when one of them fails; the first failure is then raised."""

@@ -108,8 +108,7 @@ def take_snapshot(
     """
     # A snapshot of its own has no number; functions see the one that a checkpoint would have had.
     subtask.last_checkpoint = number = checkpoint or CheckpointId(subtask.last_checkpoint + 1)
-    for operator in reversed(subtask.operators.values()):
-        operator.before_snapshot(number, operator.context.clock())
+    subtask.before_snapshot(number)
     # Operators before backends: some write what they hold to theirs.
     operators = {o.context.operator_id: o.snapshot() for o in subtask.operators.values()}
     operator_state = {
