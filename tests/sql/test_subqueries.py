@@ -60,6 +60,16 @@ def test_stars_do_not_show_values_of_subqueries() -> None:
             "not found",
         ),
         (
+            "SELECT age FROM people WHERE EXISTS (SELECT 1 FROM people a, people b WHERE age > 5)",
+            "age",
+            "Column 'age' is ambiguous",
+        ),
+        (
+            "SELECT age FROM people AS a WHERE EXISTS (SELECT 1 FROM orders AS a WHERE a.age > 5)",
+            "a.age",
+            "Column 'age' not found in table 'a'",
+        ),
+        (
             "SELECT item FROM orders AS o GROUP BY item HAVING EXISTS (SELECT 1 FROM people AS p "
             "WHERE p.age = o.price)",
             "o.price",

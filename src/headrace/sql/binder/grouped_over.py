@@ -39,8 +39,8 @@ class GroupedScope(Scope):
     below: Scope = field(kw_only=True)
     places: dict[Expression, int] = field(kw_only=True)
 
-    def has_table(self, name: str) -> bool:
-        return self.below.has_table(name)
+    def knows(self, parts: tuple[str, ...]) -> bool:
+        return super().knows(parts) or self.below.knows(parts)
 
     def _resolve(self, parts: tuple[str, ...], span: x.Span | None) -> Expression:
         if parts[0] in self.schema.names:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from headrace.common.errors import SqlError
 from headrace.sql import types as t
 from headrace.sql.binder.context import BindingContext, suggestion
 from headrace.sql.parser.syntax import Span
@@ -65,10 +64,6 @@ class Scope:
     def _names(self) -> list[str]:
         return [r.name for r in self.relations if r.name]
 
-    def has_table(self, name: str) -> bool:
-        """Whether a table has this name."""
-        return self._relation((name,)) is not None
-
     def _relation(self, table: tuple[str, ...]) -> Relation | None:
         for relation in self.relations:
             if relation.name == table[-1] and len(table) == 1:
@@ -78,17 +73,29 @@ class Scope:
         return None
 
     def resolve(self, parts: tuple[str, ...], span: Span | None) -> Expression:
-        """A column by name, and fields of rows behind it; perhaps one of the outer query."""
-        if self.context.outer is None:
+        """A column by name, and fields of rows behind it; perhaps one of the outer query.
+
+        A name that means something here is not looked for outside, even if it means too much.
+        """
+        outer = self.context.outer
+        if outer is None or self.knows(parts) or not outer.finds(parts):
             return self._resolve(parts, span)
-        try:
-            return self._resolve(parts, span)
-        except SqlError as error:
-            try:
-                return further_in(self.context.outer.resolve(parts, span))
-            except SqlError as further:
-                outside = not self.has_table(parts[0]) and self.context.outer.has_table(parts[0])
-                raise (further if outside else error) from None
+        return further_in(outer.resolve(parts, span))
+
+    def finds(self, parts: tuple[str, ...]) -> bool:
+        """Whether a name means something here or in a query around this one."""
+        outer = self.context.outer
+        return self.knows(parts) or (outer is not None and outer.finds(parts))
+
+    def knows(self, parts: tuple[str, ...]) -> bool:
+        """Whether a name means something here: it begins with a table, or with a column."""
+        if any(self._relation(parts[:length]) for length in range(1, len(parts))):
+            return True
+        # `a.b` is no field of a column `a` that is not a row: there may be a table `a` outside.
+        return any(
+            field.name == parts[0] and (len(parts) == 1 or isinstance(field.type, t.RowType))
+            for field in self.schema
+        )
 
     def _resolve(self, parts: tuple[str, ...], span: Span | None) -> Expression:
         for length in range(1, len(parts)):

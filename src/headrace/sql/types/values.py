@@ -20,7 +20,7 @@ import datetime
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from headrace.common.errors import TypeMismatchError
 from headrace.common.types import Row, row_of
@@ -49,7 +49,7 @@ def local_zone() -> ZoneInfo:
         name = path.partition("zoneinfo/")[2] or "UTC"
     try:
         return ZoneInfo(name)
-    except Exception:
+    except (ZoneInfoNotFoundError, ValueError, OSError):
         return ZoneInfo("UTC")
 
 
