@@ -615,3 +615,6 @@ SELECT trim_both(item, 'a') FROM orders;
 SELECT `$SUM0`(id) FROM orders;
 -- at: `$SUM0`(id)
 -- says: No match found for function $SUM0
+SELECT item AS k, MAX(id) AS m FROM orders GROUP BY item ORDER BY orders.m LIMIT 3;
+-- at: orders.m
+-- says: Column 'm' not found in table 'orders'

@@ -78,3 +78,10 @@ def test_rows_and_their_partners_move_to_other_subtasks() -> None:
         h.process_many2([(k, 2, DELETE) for k in keys])
         expected = [(k, 1, k, 2, DELETE) for k in keys] + [(k, 1, None, None, INSERT) for k in keys]
         assert sorted(h.output(), key=str) == sorted(expected, key=str)
+
+
+def test_order_by_means_the_column_of_the_result() -> None:
+    """The name is ambiguous in the input, but not there."""
+    tables = "(VALUES (2), (1)) AS a (k) JOIN (VALUES (1), (2)) AS b (k) ON a.k = b.k"
+    result = LocalSession(batch=True).query(f"SELECT a.k FROM {tables} ORDER BY k")
+    assert [row for _, row in result.rows] == [(1,), (2,)]

@@ -15,7 +15,7 @@ from headrace.sql.binder.constants import fold
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.group_windows import GroupWindow, group_window_of, window_property
-from headrace.sql.binder.scope import Scope
+from headrace.sql.binder.scope import Scope, of_result
 from headrace.sql.functions.aggregates import CONSTANT_ARGUMENTS
 from headrace.sql.functions.registry import FunctionKind
 from headrace.sql.parser import syntax as x
@@ -159,15 +159,7 @@ class Aggregation:
         condition = None if having is None else outer.condition(having, "HAVING")
         sorting: list[Expression | None] = []
         for item in order:
-            if isinstance(item.value, x.Constant):
-                sorting.append(None)
-                continue
-            try:
-                sorting.append(outer.bind(item.value))
-            except SqlError:
-                if not isinstance(item.value, x.Name) or item.value.parts[-1] not in names:
-                    raise
-                sorting.append(None)
+            sorting.append(None if of_result(item.value, names) else outer.bind(item.value))
         plan = self._aggregate()
         columns = plan.schema.columns()
         expressions = [outer.resolved(e, columns) for e in expressions]

@@ -23,7 +23,7 @@ from headrace.sql.binder.relations import (
     union_of,
     values_of_rows,
 )
-from headrace.sql.binder.scope import Scope
+from headrace.sql.binder.scope import Scope, of_result
 from headrace.sql.binder.subqueries import SubqueryBinder, conjuncts, contains_subquery
 from headrace.sql.binder.tables import TableBinder
 from headrace.sql.parser import syntax as x
@@ -124,7 +124,7 @@ class QueryBinder:
         values = windowed[: len(values)]
         if over:
             plan, expressions = bind_over(self.context, plan, scope, windowed, windows)
-            sorting = self._sort_expressions(plan, scope, order, items)
+            sorting = self._sort_expressions(scope, order, names)
             binder = ExpressionBinder(self.context, scope)
             count = len(values)
             for bound, node in zip(expressions[count:], windowed[count:], strict=True):
@@ -137,8 +137,8 @@ class QueryBinder:
         else:
             binder = ExpressionBinder(self.context, scope)
             expressions = [binder.bind(v) for v in values]
-            sorting = self._sort_expressions(plan, scope, order, items)
-        return self._finished(tree, plan, expressions, names, items, order, sorting, state_ttl)
+            sorting = self._sort_expressions(scope, order, names)
+        return self._finished(tree, plan, expressions, names, order, sorting, state_ttl)
 
     def _qualify(self, tree: Any, items: list[x.Node]) -> list[x.Node]:
         """The condition on the results of OVER, if there is one."""
@@ -158,7 +158,6 @@ class QueryBinder:
         plan: n.Node,
         expressions: Sequence[Expression],
         names: list[str],
-        items: list[x.Node],
         order: tuple[x.Order, ...],
         sorting: list[Expression | None],
         state_ttl: int | None,
@@ -168,7 +167,7 @@ class QueryBinder:
         extra: list[Expression] = []
         keys = []
         for item, bound in zip(order, sorting, strict=True):
-            index = self._position(item, items, names, expressions, bound)
+            index = self._position(item, names, expressions, bound)
             if index is None:
                 assert bound is not None
                 index = count + len(extra)
@@ -191,36 +190,26 @@ class QueryBinder:
     def _position(
         self,
         item: x.Order,
-        items: list[x.Node],
         names: list[str],
         expressions: Sequence[Expression],
         bound: Expression | None,
     ) -> int | None:
         """The column of the result that ORDER BY means: by number, name or value."""
         node = item.value
-        if isinstance(node, x.Constant) and isinstance(node.value, int):
+        if bound is None and isinstance(node, x.Constant):
             if not 1 <= node.value <= len(names):
                 raise self.context.error("Ordinal out of range", item.span)
-            return node.value - 1
-        if isinstance(node, x.Name) and len(node.parts) == 1 and node.parts[0] in names:
+            return int(node.value) - 1
+        if bound is None and isinstance(node, x.Name):
             return names.index(node.parts[0])
-        for index, e in enumerate(expressions):
-            if e == bound:
-                return index
-        return None
+        return next((index for index, e in enumerate(expressions) if e == bound), None)
 
     def _sort_expressions(
-        self, plan: n.Node, scope: Scope, order: tuple[x.Order, ...], items: list[x.Node]
+        self, scope: Scope, order: tuple[x.Order, ...], names: list[str]
     ) -> list[Expression | None]:
-        aliases = {i.name for i in items if isinstance(i, x.Alias)}
         binder = ExpressionBinder(self.context, scope)
-        found: list[Expression | None] = []
-        for item in order:
-            node = item.value
-            by_alias = isinstance(node, x.Name) and bool(aliases.intersection(node.parts[:1]))
-            by_number = isinstance(node, x.Constant)
-            found.append(None if by_alias or by_number else binder.bind(node))
-        return found
+        values = (item.value for item in order)
+        return [None if of_result(value, names) else binder.bind(value) for value in values]
 
     def _from(self, tree: Any, hints: QueryHints | None = None) -> tuple[n.Node, Scope]:
         scope = Scope(self.context)

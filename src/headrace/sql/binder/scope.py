@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from headrace.sql import types as t
 from headrace.sql.binder.context import BindingContext, suggestion
-from headrace.sql.parser.syntax import Span
+from headrace.sql.parser.syntax import Constant, Name, Node, Span
 from headrace.sql.plan.correlation import further_in
 from headrace.sql.plan.expressions import Call, Expression, Literal, Schema
 from headrace.sql.types.type_rules import literal_type
@@ -134,6 +135,13 @@ class Scope:
         for name in names:
             expression = field_of(self.context, expression, name, span)
         return expression
+
+
+def of_result(node: Node, names: Sequence[str]) -> bool:
+    """Whether ORDER BY means a column of the result, by number or name; input comes after it."""
+    if isinstance(node, Constant):
+        return isinstance(node.value, int)
+    return isinstance(node, Name) and len(node.parts) == 1 and node.parts[0] in names
 
 
 def field_of(
