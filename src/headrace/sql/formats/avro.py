@@ -21,18 +21,6 @@ _FIRST_DAY = datetime.date(1970, 1, 1)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
-def decoder(row_type: RowType, options: FormatOptions) -> Decoder:
-    """Reads single records, without a schema before them."""
-    _check(options)
-    return AvroDecoder(row_type)
-
-
-def encoder(row_type: RowType, options: FormatOptions) -> Encoder:
-    """Writes single records, without a schema before them."""
-    _check(options)
-    return AvroEncoder(row_type)
-
-
 def avro_codec(options: FormatOptions) -> str:
     """How blocks of files are compressed."""
     return options.choice("codec", "deflate", ("null", "deflate", "bzip2", "xz"))
@@ -161,16 +149,14 @@ def _time(value: Any) -> int:
 
 
 class AvroDecoder(Decoder):
-    """Records in Avro's binary form."""
+    """Single records in Avro's binary form, without a schema before them."""
 
-    def __init__(self, row_type: RowType) -> None:
-        self._row_type = row_type
+    def __init__(self, row_type: RowType, options: FormatOptions) -> None:
+        super().__init__(row_type, options)
+        _check(options)
         self._schema = fastavro().parse_schema(avro_schema(row_type))
         self._read = record_reader(self._schema)
         self._convert = from_avro(row_type)
-
-    def __reduce__(self) -> Any:
-        return AvroDecoder, (self._row_type,)
 
     def decode(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         try:
@@ -184,15 +170,16 @@ class AvroDecoder(Decoder):
 
 
 class AvroEncoder(Encoder):
-    """Records in Avro's binary form."""
+    """Single records in Avro's binary form, without a schema before them."""
 
-    def __init__(self, row_type: RowType) -> None:
-        self._row_type = row_type
+    def __init__(self, row_type: RowType, options: FormatOptions) -> None:
+        super().__init__(row_type, options)
+        _check(options)
         self._write = record_writer(fastavro().parse_schema(avro_schema(row_type)))
         self._convert = to_avro(row_type)
 
-    def __reduce__(self) -> Any:
-        return AvroEncoder, (self._row_type,)
-
     def encode(self, rows: list[tuple[Any, ...]]) -> list[bytes]:
         return [self._write(self._convert(row)) for row in rows]
+
+
+decoder, encoder = AvroDecoder, AvroEncoder

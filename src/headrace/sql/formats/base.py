@@ -47,16 +47,26 @@ def decimal_text(value: Decimal) -> str:
     return str(value.normalize()) if value else "0"
 
 
-class Decoder(ABC):
-    """Makes rows of messages. Picklable."""
+class _OfOptions:
+    """What a format makes of the type of rows and its options, and makes anew in a slot."""
+
+    def __init__(self, row_type: RowType, options: FormatOptions) -> None:
+        self._arguments = (row_type, options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._arguments
+
+
+class Decoder(_OfOptions, ABC):
+    """Makes rows of messages."""
 
     @abstractmethod
     def decode(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         """Rows of text or bytes; messages that are skipped leave no row."""
 
 
-class Encoder(ABC):
-    """Makes messages of rows. Picklable."""
+class Encoder(_OfOptions, ABC):
+    """Makes messages of rows."""
 
     @abstractmethod
     def encode(self, rows: list[tuple[Any, ...]]) -> list[Any]:

@@ -27,16 +27,6 @@ OPTIONS = (
 )
 
 
-def decoder(row_type: RowType, options: FormatOptions) -> Decoder:
-    """Reads lines."""
-    return CsvDecoder(row_type, options)
-
-
-def encoder(row_type: RowType, options: FormatOptions) -> Encoder:
-    """Writes lines."""
-    return CsvEncoder(row_type, options)
-
-
 def _style(options: FormatOptions) -> CsvStyle:
     quote = options.text("quote-character", '"')
     dialect = CsvDialect(
@@ -68,14 +58,11 @@ class CsvDecoder(Decoder):
     """Fields by position."""
 
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
-        self._arguments = (row_type, options)
+        super().__init__(row_type, options)
         style = _style(options)
         self._dialect = style.dialect
         self._ignore = options.flag("ignore-parse-errors")
         self._rows = RowReader(shape_of(row_type), [style] * len(row_type))
-
-    def __reduce__(self) -> Any:
-        return CsvDecoder, self._arguments
 
     def decode(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         lines = [m if isinstance(m, str) else bytes(m).decode() for m in messages]
@@ -120,11 +107,11 @@ class CsvEncoder(Encoder):
     """Fields in order; those that need it are quoted."""
 
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
-        self._arguments = (row_type, options)
+        super().__init__(row_type, options)
         self._line = RowWriter(shape_of(row_type), [_style(options)] * len(row_type)).line
-
-    def __reduce__(self) -> Any:
-        return CsvEncoder, self._arguments
 
     def encode(self, rows: list[tuple[Any, ...]]) -> list[str]:
         return list(map(self._line, rows))
+
+
+decoder, encoder = CsvDecoder, CsvEncoder

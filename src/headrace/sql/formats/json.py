@@ -25,16 +25,6 @@ OPTIONS = (
 )
 
 
-def decoder(row_type: RowType, options: FormatOptions) -> Decoder:
-    """Reads objects."""
-    return JsonDecoder(row_type, options)
-
-
-def encoder(row_type: RowType, options: FormatOptions) -> Encoder:
-    """Writes objects."""
-    return JsonEncoder(row_type, options)
-
-
 def _style(options: FormatOptions) -> json.JsonStyle:
     standards = ("SQL", "ISO-8601")
     iso = options.choice("timestamp-format.standard", "SQL", standards) == "ISO-8601"
@@ -56,7 +46,7 @@ class JsonDecoder(Decoder):
     """Fields by name; those that are missing are NULL."""
 
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
-        self._arguments = (row_type, options)
+        super().__init__(row_type, options)
         style = _style(options)
         self._ignore = style.ignore_errors
         if self._ignore and style.fail_on_missing_field:
@@ -64,9 +54,6 @@ class JsonDecoder(Decoder):
         shape = shape_of(row_type)
         self._load = json.loader(shape)
         self._read = json.reader(shape, style)
-
-    def __reduce__(self) -> Any:
-        return JsonDecoder, self._arguments
 
     def decode(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         present = [m for m in messages if m and not m.isspace()]
@@ -95,11 +82,8 @@ class JsonEncoder(Encoder):
     """Objects with all fields in order."""
 
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
-        self._arguments = (row_type, options)
+        super().__init__(row_type, options)
         self._write = json.writer(shape_of(row_type), _style(options))
-
-    def __reduce__(self) -> Any:
-        return JsonEncoder, self._arguments
 
     def encode(self, rows: list[tuple[Any, ...]]) -> list[str]:
         return list(map(self._write, rows))
@@ -115,3 +99,6 @@ def value_writer(type_: DataType, null_keys: str = "FAIL") -> Callable[[Any], st
         null_keys=null_keys,
     )
     return json.writer(shape_of(type_), style)
+
+
+decoder, encoder = JsonDecoder, JsonEncoder

@@ -49,22 +49,12 @@ def _order(options: FormatOptions) -> str:
     return ">" if options.choice("endianness", "big-endian", orders) == "big-endian" else "<"
 
 
-def decoder(row_type: RowType, options: FormatOptions) -> Decoder:
-    """Reads messages."""
-    _check(row_type)
-    return RawDecoder(row_type, options)
-
-
-def encoder(row_type: RowType, options: FormatOptions) -> Encoder:
-    """Writes messages."""
-    _check(row_type)
-    return RawEncoder(row_type, options)
-
-
 class RawDecoder(Decoder):
     """Text in a charset, bytes as they are, numbers in bytes."""
 
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
+        super().__init__(row_type, options)
+        _check(row_type)
         self._type = row_type.fields[0].data_type
         self._charset = _charset(options)
         self._order = _order(options)
@@ -86,6 +76,8 @@ class RawEncoder(Encoder):
     """The bytes of the only column; no message at all of NULL."""
 
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
+        super().__init__(row_type, options)
+        _check(row_type)
         self._type = row_type.fields[0].data_type
         self._charset = _charset(options)
         self._order = _order(options)
@@ -102,3 +94,6 @@ class RawEncoder(Encoder):
             return bytes
         text, charset = sql_text(self._type), self._charset
         return lambda v: text(v).encode(charset)
+
+
+decoder, encoder = RawDecoder, RawEncoder
