@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 import time
+from contextlib import suppress
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -87,11 +88,17 @@ def parse_moment(text: str, pattern: str) -> int | None:
 _TIMESTAMP = re.compile(
     r"(\d{1,4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?"
 )
+_FULL, _SIGNS = (19, 23, 26), {"-- ::", "--T::", "-- ::.", "--T::."}
 _TIME = re.compile(r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?")
 
 
 def parse_timestamp(text: str) -> int | None:
     """`2020-01-31 10:20:30.123`, the time may be missing; None if the text is not a timestamp."""
+    if len(text) in _FULL and text[4:20:3] in _SIGNS:
+        # With all digits, which is how most are written, Python's own parser is much quicker.
+        # It also reads zones, which do not belong here, and then the difference fails.
+        with suppress(ValueError, TypeError):
+            return micros_of(datetime.datetime.fromisoformat(text))
     found = _TIMESTAMP.fullmatch(text.strip())
     if found is None:
         return None
