@@ -46,6 +46,8 @@ class LiveFigures:
         self.epochs += 1
         self.records += statistics.records_read
         self.durations_ms.append(statistics.duration_ms)
+        if self._samples and _began_anew(self._samples[-1][2], statistics.operators):
+            self._samples.clear()
         self._samples.append((now_s, self.records, statistics.operators))
         while len(self._samples) > 2 and now_s - self._samples[1][0] >= _WINDOW_S:
             self._samples.popleft()
@@ -95,6 +97,11 @@ class LiveFigures:
         if not self._samples:
             return ((0.0, 0, ()), (0.0, 0, ()))
         return (self._samples[0], self._samples[-1])
+
+
+def _began_anew(before: Sequence[OperatorStatistics], now: Sequence[OperatorStatistics]) -> bool:
+    """Whether the job was restarted in between: the totals are those of its processes."""
+    return any(o.records_in < b.records_in for b, o in zip(before, now, strict=False))
 
 
 def _rates(now: OperatorStatistics, before: OperatorStatistics | None, s: float) -> OperatorRates:

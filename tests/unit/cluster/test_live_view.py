@@ -68,6 +68,16 @@ class TestFigures:
         figures.add(epoch(1, 100, 100), now_s=5.0)
         assert figures.records_per_s == pytest.approx(1000)
 
+    def test_a_restart_counts_from_zero_and_not_backwards(self) -> None:
+        figures = LiveFigures()
+        figures.add(epoch(1, 1000, 1000), now_s=1.0)
+        figures.add(epoch(2, 1000, 2000), now_s=2.0)
+        figures.add(epoch(3, 100, 100), now_s=3.0)
+        assert [o.in_per_s for o in figures.operators()] == [0, 0]
+        figures.add(epoch(4, 300, 400), now_s=4.0)
+        assert [o.in_per_s for o in figures.operators()] == [300, 300]
+        assert figures.records == 2400
+
     def test_watermark(self) -> None:
         figures = LiveFigures()
         assert figures.watermark is None
