@@ -18,7 +18,7 @@ PYTEST  := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 INSTALL := $(if $(shell command -v uv),uv pip install --python $(BIN)/python,$(BIN)/python -m pip --disable-pip-version-check install) --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-sql demo-kafka test test-quick test-all kafka postgresql mariadb lint format types bench docs coverage-page clean java dashboard dashboard-test release
+.PHONY: help setup demo demo-sql demo-kafka test test-quick test-all pictures kafka postgresql mariadb lint format types bench docs coverage-page clean java dashboard dashboard-test release
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -64,6 +64,9 @@ test-quick: $(VENV)/.stamp-dev ## Run the tests that need neither Spark nor a se
 
 test-all: $(VENV)/.stamp-dev java ## Run every test with ten times the generated examples; takes long
 	$(PYTEST) --durations 20 --hypothesis-profile all
+
+pictures: $(VENV)/.stamp-dev java ## Make the pictures of the README anew, from the real thing; NAMES="demo chart" for some
+	$(BIN)/python -m tools.pictures $(NAMES)
 
 kafka: $(VENV)/.stamp-dev java ## Run a Kafka broker on loopback until Ctrl+C, with its address printed; TOPICS="a b" to create
 	@$(BIN)/python -m tools.kafka_broker --topics $(TOPICS)

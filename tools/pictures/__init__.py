@@ -1,0 +1,69 @@
+"""The pictures of the README and the documentation, made from the real thing by `make pictures`.
+
+Each picture has sources: what it shows and what draws it. A hash of them is kept beside the
+pictures, so that a test can tell when one has become older than what it shows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.pictures import chart, drawing, terminal
+
+ROOT = Path(__file__).parents[2]
+STATIC = ROOT / "docs" / "_static"
+HASHES = STATIC / "pictures.json"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Some files that are made together, and what they are made from."""
+
+    files: tuple[str, ...]
+    sources: tuple[str, ...]
+    make: Callable[[Path], None]
+
+    def hash(self) -> str:
+        """Of all sources, by name and content."""
+        digest = hashlib.sha256()
+        paths = sorted(path for source in self.sources for path in ROOT.glob(source))
+        for path in paths:
+            digest.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
+        return digest.hexdigest()
+
+
+PICTURES = {
+    "drawing": Picture(("how-a-job-runs.svg",), ("tools/pictures/drawing.py",), drawing.make),
+    # A test compares it with the figures of the page, so the page is not a source.
+    "chart": Picture(("throughput.svg",), ("tools/pictures/chart.py",), chart.make),
+    "demo": Picture(
+        ("demo.svg",),
+        (
+            "tools/pictures/terminal.py",
+            "examples/sensor_alarms.py",
+            "src/headrace/cluster/commands/demo.py",
+            "src/headrace/cluster/live_figures.py",
+            "src/headrace/cluster/live_view.py",
+            "src/headrace/cluster/terminal_panel.py",
+        ),
+        terminal.make,
+    ),
+}
+
+
+def known_hashes() -> dict[str, str]:
+    """The hash of the sources of each picture at the time when it was made."""
+    return dict(json.loads(HASHES.read_text())) if HASHES.exists() else {}
+
+
+def make(names: list[str]) -> None:
+    """Make pictures, and note what they were made from."""
+    for name in names:
+        PICTURES[name].make(STATIC)
+        noted = {**known_hashes(), name: PICTURES[name].hash()}
+        HASHES.write_text(json.dumps(noted, indent=2, sort_keys=True) + "\n")
+        print(f"made {', '.join(PICTURES[name].files)}", flush=True)
