@@ -1,4 +1,17 @@
-"""Decides when a checkpoint is taken, gathers its parts, and makes it complete or gives it up."""
+"""Starts checkpoints, gathers their parts, and completes each one or gives it up.
+
+Why a completed checkpoint is consistent:
+
+- A checkpoint is requested in the plan of an epoch, and every subtask takes its snapshot when it
+  has processed that epoch and nothing of the next. The parts therefore describe one moment; the
+  end of the epoch does what barriers do in Flink.
+- The metadata is written last, atomically, and only when every subtask has delivered its part. A
+  crash before that leaves a directory without metadata, which recovery ignores; a crash after it
+  leaves a checkpoint that recovery finds.
+- Sinks commit only after the metadata is written. If the job fails in between, it is restored from
+  that very checkpoint, which holds what is still to be committed.
+- A part that arrives after its checkpoint was given up is deleted, so that it cannot complete it.
+"""
 
 from __future__ import annotations
 
@@ -64,21 +77,26 @@ class CheckpointSettings:
 
     @property
     def limit(self) -> int:
-        """How many may be under way; a minimum pause between them leaves one, as in Flink."""
+        """How many may run at once; with a minimum pause between them it is one, as in Flink."""
         return 1 if self.min_pause_ms > 0 else max(self.max_concurrent, 1)
 
     @property
     def tracks_changes(self) -> bool:
-        """Whether slots keep in mind what changed since the last checkpoint."""
+        """Whether slots record what has changed since the last checkpoint."""
         return self.enabled and self.incremental
 
 
 @dataclass
 class SavepointOrder:
-    """A savepoint that somebody waits for, or without a directory an ordinary checkpoint.
+    """A savepoint that a caller is waiting for; without a directory, an ordinary checkpoint.
 
-    `stop` says whether the job ends with it, `rescaled` whether it goes on as another graph; that
-    is then `resumed`.
+    Attributes:
+        directory: Where the user wants the savepoint.
+        done: Resolves to the savepoint's directory.
+        stop: Whether the job ends with it.
+        drain: Whether the highest watermark comes first, so that all timers and windows fire.
+        rescaled: The graph with which the job continues, if it changes its parallelism.
+        resumed: Resolves when the job runs again as that graph.
     """
 
     directory: str | None
@@ -108,24 +126,24 @@ class _Pending:
 
     @property
     def savepoint(self) -> bool:
-        """Whether it belongs to the user."""
+        """Whether the user asked for it, and so owns its files."""
         return self.order is not None and self.order.directory is not None
 
     @property
     def binding(self) -> bool:
-        """Whether it counts for the job: recovery may go back to it, and sinks commit with it.
+        """Whether recovery may go back to it, and sinks commit with it.
 
-        As in Flink a savepoint that the job goes on after does neither: its files are the user's,
-        who may move or delete them.
+        As in Flink, neither is true of a savepoint after which the job continues: its files belong
+        to the user, who may move or delete them.
         """
         return not self.savepoint or (self.order is not None and self.order.stop)
 
 
 class CheckpointCoordinator:
-    """Checkpoints of one job, over all its attempts. Parts arrive on other threads.
+    """The checkpoints of one job, across all its attempts. Parts arrive on other threads.
 
-    Times of day are what people see; what has passed between two times is measured by `clock`,
-    which nobody can set.
+    The time of day is only shown to people. Durations are measured with `clock`, which nobody can
+    set back.
     """
 
     def __init__(
@@ -144,11 +162,12 @@ class CheckpointCoordinator:
         self._on_end = on_end
         self._clock = clock
         self._lock = threading.Lock()
-        # Held while a checkpoint becomes complete: an attempt that ends meanwhile must see it
-        # either complete, with all that follows from it, or never.
+        # Held while a checkpoint is being completed. An attempt that ends at the same time must
+        # find it either completed, with everything that follows from that, or not at all.
         self._completing = threading.Lock()
         self._next_id = 1
-        # A child of a driver that was killed may write yet: never to a file of this one.
+        # A process of an earlier driver that was killed may still be writing. With names of its
+        # own, it cannot write to a file of this driver.
         self._suffix = f"-{secrets.token_hex(4)}"
         self._pending: dict[CheckpointId, _Pending] = {}
         self._ending = 0
@@ -163,14 +182,15 @@ class CheckpointCoordinator:
     # When.
 
     def order(self, order: SavepointOrder) -> None:
-        """Somebody wants a savepoint."""
+        """Ask for a savepoint; it starts with one of the next epochs."""
         with self._lock:
             self._orders.append(order)
 
     def next_due(self, now_ms: int) -> int | None:
-        """When there is something to do next, a checkpoint to start or one to give up.
+        """When a checkpoint must be started or given up next, as a time of day.
 
-        The answer is a time of day if it is `now_ms` now.
+        Args:
+            now_ms: The time of day now.
         """
         with self._lock:
             expiry = [p.expires_at for p in self._pending.values()]
@@ -181,7 +201,7 @@ class CheckpointCoordinator:
     def begin(
         self, now_ms: int, enumerators: dict[VertexId, Any]
     ) -> tuple[CheckpointRequest, SavepointOrder | None] | None:
-        """Start a checkpoint if one is due: the request for the epoch's plan."""
+        """Start a checkpoint if one is due; the request goes into the epoch's plan."""
         with self._lock:
             if not self._schedule.is_due(len(self._pending), bool(self._orders)):
                 return None
@@ -198,7 +218,7 @@ class CheckpointCoordinator:
         return (self._request(pending), order) if self._started(pending) else None
 
     def begin_final(self, now_ms: int, enumerators: dict[VertexId, Any]) -> CheckpointRequest:
-        """Start the checkpoint of a job that has come to its end; none may be under way."""
+        """Start the last checkpoint of a job whose input has ended; no other may be in progress."""
         with self._lock:
             checkpoint = self._next_checkpoint()
             directory = self.store.directory_of(checkpoint)
@@ -213,10 +233,12 @@ class CheckpointCoordinator:
         return self._clock() + self._settings.timeout_ms
 
     def _started(self, pending: _Pending) -> bool:
-        """Whether a checkpoint has its number for good, and is under way.
+        """Record the checkpoint's number durably; whether that worked and the checkpoint runs.
+
+        The number is claimed first so that no later driver uses it again for other files.
 
         Raises:
-            CheckpointError: It is not, and too many checkpoints have failed now, or it is the last.
+            CheckpointError: It did not work, and it was the last checkpoint or one too many.
         """
         try:
             self.store.claim(pending.checkpoint)
@@ -248,7 +270,7 @@ class CheckpointCoordinator:
         return self.store.base(self._job_id, self._settings.most_increments)
 
     def begin_commit(self) -> CheckpointId:
-        """A number for what is committed without a checkpoint."""
+        """The number under which a job without checkpoints commits an epoch."""
         with self._lock:
             return self._next_checkpoint()
 
@@ -259,14 +281,14 @@ class CheckpointCoordinator:
 
     @property
     def under_way(self) -> bool:
-        """Whether a checkpoint is neither complete nor given up."""
+        """Whether a checkpoint is in progress, or is just being completed or given up."""
         with self._lock:
             return bool(self._pending) or self._ending > 0
 
     # Parts.
 
     def on_snapshot(self, part: Snapshotted, now_ms: int) -> CheckpointError | None:
-        """A subtask's part arrived. An error if too many checkpoints have failed now."""
+        """Take in the part of a subtask; returns an error if too many checkpoints have failed."""
         with self._completing:
             return self._take_part(part, now_ms)
 
@@ -298,7 +320,7 @@ class CheckpointCoordinator:
         return self._complete(pending, now_ms)
 
     def _drop_late(self, part: Snapshotted) -> None:
-        """A part of a checkpoint that was given up meanwhile: nobody else would delete it."""
+        """Delete a part whose checkpoint was given up before it arrived: nobody else would."""
         directory = resolve(part.path, "..")
         storage = self.store.storages.of(directory)
         if not self.store.needs(directory) and not storage.exists(join(directory, METADATA)):
@@ -320,7 +342,8 @@ class CheckpointCoordinator:
             full_size = sum(i.size for i in completed.increments)
             self._remember(pending, "COMPLETED", full_size, now_ms)
             if pending.binding:
-                # Whatever is under way may still complete on top of what it was told to.
+                # A checkpoint in progress may still complete as an increment of its base, so the
+                # store must not delete that base yet.
                 others = [p.base for p in self._pending.values() if p.base is not None]
                 self.store.add(completed, others)
                 older = [c for c, p in self._pending.items() if c < pending.checkpoint]
@@ -384,7 +407,7 @@ class CheckpointCoordinator:
 
     @staticmethod
     def _seals(pending: _Pending, operators: list[OperatorEntry]) -> dict[str, Seal]:
-        """Those of its own files, and of all that it builds upon."""
+        """The seals of its own files, and of all files that they are increments of."""
         known = {name_of(p.path): p.seal for p in pending.parts.values() if p.seal is not None}
         if pending.base is not None:
             for file, seal in pending.base.seals.items():
@@ -395,7 +418,7 @@ class CheckpointCoordinator:
 
     @staticmethod
     def _bases(pending: _Pending, vertex: JobVertex, part: Snapshotted) -> tuple[str, ...]:
-        """The files that a part has the changes to, as seen from the checkpoint's directory."""
+        """The files that a part is an increment of, relative to the checkpoint's directory."""
         if part.base is None:
             return ()
         assert pending.base is not None
@@ -409,7 +432,7 @@ class CheckpointCoordinator:
         return pending.base.increments if pending.base is not None and is_changes else ()
 
     def progress(self) -> dict[str, int] | None:
-        """How far the newest checkpoint is that is under way, if one is."""
+        """How far the newest checkpoint in progress has come, if there is one."""
         with self._lock:
             if not self._pending:
                 return None
@@ -424,7 +447,7 @@ class CheckpointCoordinator:
     # Giving up.
 
     def expire(self) -> CheckpointError | None:
-        """Give up what has taken too long. An error if too many checkpoints have failed now."""
+        """Give up checkpoints that take too long; returns an error if too many have failed."""
         timeout_ms = self._settings.timeout_ms
         with self._completing:
             with self._lock:
@@ -443,7 +466,7 @@ class CheckpointCoordinator:
         return next((verdict for verdict in verdicts if verdict is not None), None)
 
     def abort_pending(self, reason: CheckpointFailureReason, keep_orders: bool = False) -> None:
-        """The attempt is over, and with it what was under way."""
+        """Give up all checkpoints in progress, because their attempt has ended."""
         with self._completing, self._lock:
             pending, self._pending = list(self._pending.values()), {}
             orders = [] if keep_orders else self._orders
@@ -456,7 +479,7 @@ class CheckpointCoordinator:
     def _give_up(
         self, pending: _Pending, reason: CheckpointFailureReason, why: str
     ) -> CheckpointError | None:
-        """Forget a checkpoint; an error if that was one too many."""
+        """Delete a checkpoint's files and record why; returns an error if too many have failed."""
         _log.warning("checkpoint %s of job %s failed: %s", pending.checkpoint, self._job_id, why)
         self.store.storages.of(pending.directory).delete_directory(pending.directory)
         error = CheckpointError(
@@ -481,7 +504,7 @@ class CheckpointCoordinator:
         del self.history[:-_HISTORY]
 
     def entries(self) -> list[Checkpoint]:
-        """The last checkpoints, oldest first, with those that are under way."""
+        """The last checkpoints, oldest first, including those in progress."""
         now_ms = int(time.time() * 1000)
         with self._lock:
             return [
@@ -493,6 +516,6 @@ class CheckpointCoordinator:
             ]
 
     def continue_after(self, checkpoint: CheckpointId) -> None:
-        """Ids go on rising when a job is restored from another one's checkpoint."""
+        """Continue numbering after the checkpoint, perhaps of another job, that was restored."""
         with self._lock:
             self._next_id = max(self._next_id, checkpoint + 1)

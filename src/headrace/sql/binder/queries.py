@@ -36,14 +36,14 @@ __all__ = ["QueryBinder"]
 
 
 class QueryBinder:
-    """Binds one statement; common table expressions are known to the queries inside."""
+    """Binds one query; the queries inside it see its common table expressions."""
 
     def __init__(self, context: BindingContext, known: dict[str, n.Node] | None = None) -> None:
         self.context = context
         self.known = dict(known or {})
 
     def inside(self, outer: Scope) -> QueryBinder:
-        """The binder of a query that knows the names of the one around it."""
+        """A binder for a query inside this one, which can refer to the outer query's columns."""
         return QueryBinder(replace(self.context, outer=outer), self.known)
 
     def bind(self, tree: Any) -> n.Node:
@@ -141,7 +141,7 @@ class QueryBinder:
         return self._finished(tree, plan, expressions, names, order, sorting, state_ttl)
 
     def _qualify(self, tree: Any, items: list[x.Node]) -> list[x.Node]:
-        """The condition on the results of OVER, if there is one."""
+        """The condition of QUALIFY, which may refer to results of OVER; none without QUALIFY."""
         qualify = tree.args.get("qualify")
         if qualify is None:
             return []
@@ -194,7 +194,7 @@ class QueryBinder:
         expressions: Sequence[Expression],
         bound: Expression | None,
     ) -> int | None:
-        """The column of the result that ORDER BY means: by number, name or value."""
+        """The column of the result that ORDER BY refers to, by number, name or expression."""
         node = item.value
         if bound is None and isinstance(node, x.Constant):
             if not 1 <= node.value <= len(names):
@@ -220,7 +220,7 @@ class QueryBinder:
         return TableBinder(self, hints).bind_from(from_.this, tree.args.get("joins") or ())
 
     def _items(self, tree: Any, scope: Scope) -> list[x.Node]:
-        """SELECT's expressions, with stars written out."""
+        """The expressions of SELECT, with stars expanded."""
         items: list[x.Node] = []
         for expression in tree.expressions:
             node = expression_node(expression)
@@ -236,7 +236,7 @@ class QueryBinder:
 
     @staticmethod
     def _names(items: list[x.Node]) -> list[str]:
-        """Names of the result's columns; those without one are EXPR$ and their number."""
+        """Names of the result's columns; an expression without a name is EXPR$ and its position."""
         names: list[str] = []
         for position, item in enumerate(items):
             if isinstance(item, x.Alias):
@@ -252,7 +252,7 @@ class QueryBinder:
         return names
 
     def _where(self, plan: n.Node, scope: Scope, node: x.Node) -> n.Node:
-        """Rows that fulfil a condition; what needs no subquery is looked at first."""
+        """Filter rows; conditions without subqueries come first, so that fewer rows meet those."""
         if not contains_subquery(node):
             return n.Filter.of(plan, self._condition(scope, node))
         parts = list(conjuncts(node))
@@ -274,7 +274,7 @@ class QueryBinder:
     # ORDER BY and LIMIT.
 
     def _ordered(self, tree: Any, plan: n.Node) -> n.Node:
-        """ORDER BY and LIMIT of a set operation: names or numbers of its columns."""
+        """ORDER BY and LIMIT of a set operation, which refer to columns by name or number."""
         scope = Scope(self.context)
         scope.add(None, plan.schema)
         keys = []

@@ -1,4 +1,4 @@
-"""Which columns a name may mean."""
+"""Scopes: which columns a name can refer to, here or in the queries around this one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.sql.types.type_rules import literal_type
 
 @dataclass
 class Relation:
-    """A table in FROM: its name, perhaps with a path, and where its columns begin."""
+    """A table in FROM: its name or alias, its path if it has one, and where its columns begin."""
 
     name: str | None
     schema: Schema
@@ -26,18 +26,18 @@ class Relation:
 
 @dataclass
 class Scope:
-    """The relations of a FROM clause, one after the other."""
+    """The relations of a FROM clause, with their columns side by side."""
 
     context: BindingContext
     relations: list[Relation] = field(default_factory=list)
     merged: dict[str, int] = field(default_factory=dict)
-    """Columns of USING and NATURAL, which stand for one of each side: name and position."""
+    """Position, by name, of the columns that USING and NATURAL merge from both sides."""
 
     def add(self, name: str | None, schema: Schema, path: tuple[str, ...] = ()) -> None:
         self.relations.append(Relation(name, schema, len(self.schema), path))
 
     def add_hidden(self, schema: Schema) -> None:
-        """Columns without names, which no star stands for."""
+        """Add columns that have no names, and that a star does not include."""
         self.relations.append(Relation(None, schema, len(self.schema), hidden=True))
 
     @property
@@ -45,7 +45,7 @@ class Scope:
         return Schema(tuple(f for r in self.relations for f in r.schema))
 
     def columns_of(self, table: tuple[str, ...], span: Span | None) -> list[int]:
-        """Positions of the columns of a table, or of all tables."""
+        """Positions of the columns that a star stands for: those of one table, or of all."""
         if not table:
             rest = [
                 r.offset + i
@@ -74,9 +74,10 @@ class Scope:
         return None
 
     def resolve(self, parts: tuple[str, ...], span: Span | None) -> Expression:
-        """A column by name, and fields of rows behind it; perhaps one of the outer query.
+        """The column that a name refers to, with any fields of rows after it.
 
-        A name that means something here is not looked for outside, even if it means too much.
+        As in SQL, the innermost query that knows the name decides. If the name is ambiguous there,
+        that is an error; outer queries are not searched.
         """
         outer = self.context.outer
         if outer is None or self.knows(parts) or not outer.finds(parts):
@@ -84,15 +85,15 @@ class Scope:
         return further_in(outer.resolve(parts, span))
 
     def finds(self, parts: tuple[str, ...]) -> bool:
-        """Whether a name means something here or in a query around this one."""
+        """Whether this query, or one around it, knows a name."""
         outer = self.context.outer
         return self.knows(parts) or (outer is not None and outer.finds(parts))
 
     def knows(self, parts: tuple[str, ...]) -> bool:
-        """Whether a name means something here: it begins with a table, or with a column."""
+        """Whether this query knows a name: it begins with one of its tables or columns."""
         if any(self._relation(parts[:length]) for length in range(1, len(parts))):
             return True
-        # `a.b` is no field of a column `a` that is not a row: there may be a table `a` outside.
+        # A column `a` that is not a row has no field `b`; `a.b` may be a table of an outer query.
         return any(
             field.name == parts[0] and (len(parts) == 1 or isinstance(field.type, t.RowType))
             for field in self.schema
@@ -138,7 +139,10 @@ class Scope:
 
 
 def of_result(node: Node, names: Sequence[str]) -> bool:
-    """Whether ORDER BY means a column of the result, by number or name; input comes after it."""
+    """Whether ORDER BY refers to a column of the result, by number or name.
+
+    Names of the result take precedence over those of the input.
+    """
     if isinstance(node, Constant):
         return isinstance(node.value, int)
     return isinstance(node, Name) and len(node.parts) == 1 and node.parts[0] in names

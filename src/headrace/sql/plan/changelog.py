@@ -1,4 +1,10 @@
-"""Which changes a node emits: inserts alone, or updates and deletes as well."""
+"""Which changes a node emits: only inserts, or updates and deletes too.
+
+The rules are conservative: a node counts as append-only if no row that it has emitted can become
+wrong through a later one. An aggregate of groups revises its results, and so does an outer join,
+whose unmatched row is taken back when a match arrives. Results of windows and of interval and
+temporal joins are final, because watermarks say when nothing more can change them.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +23,12 @@ __all__ = ["is_append_only"]
 
 
 def is_append_only(node: n.Node, marked: bool = True) -> bool:
-    """Whether rows only ever come, and none is changed or taken back.
+    """Whether a node only adds rows, and never updates or deletes one.
 
     Args:
         node: The node.
-        marked: Whether rows that are only marked as inserts count as changes, since they have a
-            kind. An operator that wants it of all its input may still emit rows without one.
+        marked: Whether rows count as changes if they carry a kind that is always INSERT. Some
+            operators want a kind on all their input, even if they emit rows without one.
     """
     if node.makes_changes and (marked or not node.marks_inserts):
         return False

@@ -1,4 +1,9 @@
-"""From physical plans to transformations of a stream graph."""
+"""Turns physical plans into transformations of a stream graph, one node at a time.
+
+All choices were made by the physical rules. Translation looks each node up in a table and decides
+nothing but parallelism: changes of the same row must stay in order, so a stream of changes keeps
+the number of subtasks that it has, unless an exchange brings all changes of a key together.
+"""
 
 from __future__ import annotations
 
@@ -48,11 +53,11 @@ OPERATORS: Table = {
     **lookups.OPERATORS,
     **process_tables.OPERATORS,
 }
-"""Nodes that become an operator of their inputs."""
+"""How nodes become operators."""
 
 
 class StreamTranslator:
-    """Makes transformations of the plans of one job, in one environment."""
+    """Translates the plans of one job, in one environment."""
 
     def __init__(self, env: StreamExecutionEnvironment, settings: PlanSettings) -> None:
         self.env = env
@@ -60,11 +65,11 @@ class StreamTranslator:
         self._done: dict[n.Node, Transformation] = {}
 
     def translate(self, *plans: n.Node) -> list[Transformation]:
-        """What optimized plans become; whatever they share is there once."""
+        """The transformations of optimized plans; a part that several plans share exists once."""
         return [self._made(plan) for plan in physical_plans(plans, self.settings)]
 
     def stream(self, plan: n.Node) -> DataStream[Any]:
-        """The stream of an optimized plan's rows; decimals that are NOT NULL are looked at."""
+        """The rows of an optimized plan; NULL in a decimal column that is NOT NULL is an error."""
         (made,) = self.translate(plan)
         stream: DataStream[Any] = DataStream(self.env, made)
         spec = ConstraintSpec.of_decimals(plan.schema)
@@ -72,12 +77,12 @@ class StreamTranslator:
 
     @with_room
     def takes_changes(self, plan: n.Node) -> bool:
-        """Whether rows of a plan end with their kind."""
+        """Whether each row of a plan ends with its kind."""
         return takes_changes(plan, self.settings)
 
     @with_room
     def _made(self, node: n.Node) -> Transformation:
-        """The transformation of a physical plan; a node that two others read is there once."""
+        """The transformation of a physical node; a node with two readers is translated once."""
         found = self._done.get(node)
         if found is None:
             inputs = [self._made(i) for i in node.inputs]
@@ -103,9 +108,10 @@ class StreamTranslator:
         return transformation
 
     def _may_spread(self, node: n.Node) -> bool:
-        """Whether rows may go on in another number of subtasks, as Flink lets those of a source.
+        """Whether the next operator may have another parallelism, as Flink allows after a source.
 
-        Changes of a row must not overtake each other, and neither must rows that were sorted.
+        Spreading rows loses their order. That must not happen to the changes of a row, nor to rows
+        that were sorted.
         """
         return isinstance(node, n.Scan) and not self.takes_changes(node)
 
@@ -125,7 +131,7 @@ def _exchange(t: StreamTranslator, node: ph.Exchange, inputs: Inputs) -> Transfo
 
 
 def no_key(row: Any) -> tuple[()]:
-    """The key of rows that all belong together."""
+    """The key of all rows where there is a single group."""
     return ()
 
 
@@ -175,7 +181,7 @@ def _sink(t: StreamTranslator, node: n.Sink, inputs: Inputs) -> Transformation:
 def _in_order(
     t: StreamTranslator, node: n.Sink, stream: DataStream[Any], changes: bool
 ) -> DataStream[Any]:
-    """Changes of a row go to one subtask, also where the sink has another number of them."""
+    """Sends all changes of a row to the same subtask of a sink with its own parallelism."""
     wanted = node.target.parallelism
     given = stream._transformation.parallelism or t.env.get_parallelism()
     if not changes or wanted in (None, given):
@@ -220,4 +226,4 @@ _GRAPH: dict[type[n.Node], Callable[[StreamTranslator, Any, Inputs], Transformat
     ph.SparkAggregate: _spark_aggregate,
     ph.SparkRank: _spark_rank,
 }
-"""Nodes that become something else of the graph: sources, sinks, and the ways between."""
+"""How all other nodes are translated: sources, sinks, unions and exchanges."""
