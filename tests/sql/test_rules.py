@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,8 +19,10 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.plan.joins import Join
 from headrace.sql.plan.nodes import rewrite_nodes
 from headrace.sql.plan.text import plan_text
-from headrace.sql.rules import PASSES
+from headrace.sql.rules import PASSES, optimize_all
 from headrace.sql.session.user_functions import register_function
+from headrace.table import EnvironmentSettings, TableEnvironment
+from headrace.table.expressions import col
 from headrace.table.udf import as_wrapper, udf
 from tests.sql.process_functions import AllKinds, Kinds, Tally
 from tests.sql.sessions import HERE, with_tables
@@ -117,6 +120,21 @@ TWICE = (
 )
 
 
+def joins_of(plans: Sequence[n.Node]) -> list[Join]:
+    """The different joins of plans."""
+    nodes: dict[int, n.Node] = {}
+
+    def walk(node: n.Node) -> None:
+        if id(node) not in nodes:
+            nodes[id(node)] = node
+            for child in node.inputs:
+                walk(child)
+
+    for plan in plans:
+        walk(plan)
+    return [node for node in nodes.values() if isinstance(node, Join)]
+
+
 @pytest.mark.parametrize(
     ("query", "joins"),
     [
@@ -138,16 +156,22 @@ TWICE = (
 def test_a_join_that_several_read_runs_once(query: str, joins: int) -> None:
     """With the columns that any of them reads."""
     plan = with_tables().plan(TWICE + query)
-    nodes: dict[int, n.Node] = {}
-
-    def walk(node: n.Node) -> None:
-        if id(node) not in nodes:
-            nodes[id(node)] = node
-            for child in node.inputs:
-                walk(child)
-
-    walk(plan)
-    found = [node for node in nodes.values() if isinstance(node, Join)]
+    found = joins_of([plan])
     assert len(found) == joins
     below = found[-1]
     assert "ts" not in {name for side in below.inputs for name in side.schema.names} or "*" in query
+
+
+def test_a_join_that_several_inserts_read_runs_once() -> None:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    for name in ("one", "two"):
+        t_env.execute_sql(f"CREATE TABLE {name} (i BIGINT, v STRING) WITH ('connector' = 'print')")
+    left = t_env.from_elements([(1, "a")], ["id", "x"])
+    right = t_env.from_elements([(1, "b")], ["other", "y"])
+    joined = left.join(right, col("id") == col("other"))
+    sinks = [
+        joined.select(col("id"), col(column)).insert_into(name)._plan
+        for name, column in (("one", "x"), ("two", "y"))
+    ]
+    (join,) = joins_of(optimize_all(sinks))
+    assert join.schema.names == ["id", "x", "other", "y"]

@@ -67,11 +67,11 @@ def session(tmp_path: Path) -> Session:
 def segments(session: Session, text: str) -> list[Segment]:
     statement = parse_statement(text)
     if isinstance(statement, s.Insert):
-        plan = session.insert_plan(statement, text)
+        plan: n.Node = session.insert_plan(statement, text)
     else:
         assert isinstance(statement, s.Query)
-        plan = optimize(session.query_plan(statement.tree, text))
-    (physical,) = physical_plans([plan], session.settings())
+        plan = session.query_plan(statement.tree, text)
+    (physical,) = physical_plans([optimize(plan)], session.settings())
     return list(_segments(physical))
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
-from headrace.sql.plan.nodes import Node, rewrite_nodes
+from headrace.sql.plan.expressions import Schema
+from headrace.sql.plan.nodes import Node, Union, rewrite_nodes
 from headrace.sql.room import with_room
 from headrace.sql.rules.any_order_over import any_order_over
 from headrace.sql.rules.interval_joins import interval_joins
@@ -24,7 +25,7 @@ from headrace.sql.rules.versions import versions
 from headrace.sql.rules.window_aggregate import window_aggregate
 from headrace.sql.rules.window_joins import window_joins
 
-__all__ = ["PASSES", "Rule", "optimize"]
+__all__ = ["PASSES", "Rule", "optimize", "optimize_all"]
 
 Rule = Callable[[Node], Node]
 
@@ -51,6 +52,11 @@ PASSES: tuple[tuple[Rule, ...] | Rule, ...] = (
 
 One that is a single function gets the whole plan.
 """
+
+
+def optimize_all(plans: Sequence[Node]) -> list[Node]:
+    """Plans of one job after all passes; what they share is rewritten once, and stays shared."""
+    return list(optimize(Union(Schema(()), tuple(plans))).inputs)
 
 
 @with_room

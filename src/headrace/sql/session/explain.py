@@ -11,7 +11,7 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.plan.advice import plan_advice
 from headrace.sql.plan.text import plan_text
 from headrace.sql.room import with_room
-from headrace.sql.rules import optimize
+from headrace.sql.rules import optimize_all
 from headrace.sql.session.session import Session
 
 __all__ = ["explain_plans", "explain_statement"]
@@ -36,7 +36,7 @@ def explain_statement(
 def explain_plans(session: Session, plans: Sequence[n.Node], details: Sequence[str] = ()) -> str:
     """Bound plans, and what runs: plans after all rules, logical and physical ones."""
     changelog = "CHANGELOG_MODE" in details
-    optimized = [optimize(p) for p in plans]
+    optimized = optimize_all(plans)
     for plan in optimized:
         session.check(plan)
     parts = ["== Abstract Syntax Tree =="]

@@ -247,7 +247,7 @@ class Session:
         overwrite: bool = False,
         partition: dict[str, Any] | None = None,
     ) -> n.Sink:
-        """Writes a query's rows to a table."""
+        """Writes a query's rows to a table; the plan is checked, and optimized with its job's."""
         entry = self.catalogs.find_table(path)
         if entry is None or entry.is_view:
             from headrace.sql.binder.context import suggestion
@@ -263,8 +263,7 @@ class Session:
         sink = find_factory(context.options, context.name).create_sink(context, overwrite)
         declared = sink_schema(entry)
         plan = self.fitted(query, declared, columns, ".".join(full), partition or {})
-        plan = optimize(plan)
-        self._check_sink(sink, plan, ".".join(full))
+        self._check_sink(sink, optimize(plan), ".".join(full))
         keys = tuple(plan.schema.names.index(k) for k in entry.primary_key)
         return n.Sink(plan.schema, plan, full, sink, declared, keys)
 

@@ -32,6 +32,7 @@ from headrace.sql.physical.passes import physical_plans
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.room import with_room
+from headrace.sql.rules import optimize_all
 from headrace.sql.translation import (
     aggregates,
     lookups,
@@ -65,12 +66,15 @@ class StreamTranslator:
         self._done: dict[n.Node, Transformation] = {}
 
     def translate(self, *plans: n.Node) -> list[Transformation]:
-        """The transformations of optimized plans; a part that several plans share exists once."""
+        """The transformations of plans of one job; a part that several plans share exists once."""
+        return self._translated(optimize_all(plans))
+
+    def _translated(self, plans: Sequence[n.Node]) -> list[Transformation]:
         return [self._made(plan) for plan in physical_plans(plans, self.settings)]
 
     def stream(self, plan: n.Node) -> DataStream[Any]:
         """The rows of an optimized plan; NULL in a decimal column that is NOT NULL is an error."""
-        (made,) = self.translate(plan)
+        (made,) = self._translated([plan])
         stream: DataStream[Any] = DataStream(self.env, made)
         spec = ConstraintSpec.of_decimals(plan.schema)
         return stream if spec is None else with_operator(stream, "ConstraintEnforcer", spec)
