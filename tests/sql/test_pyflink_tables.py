@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from headrace.common.errors import HeadraceError, SqlError
+from headrace.common.typeinfo import Types
+from headrace.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
+from headrace.datastream import ProcessFunction
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.table import (
@@ -18,6 +23,7 @@ from headrace.table import (
     TableDescriptor,
 )
 from headrace.table.expressions import col
+from headrace.testing import run_in_process
 from tests.sql.sessions import rows_of
 
 
@@ -72,3 +78,60 @@ def test_statements_are_read_in_the_default_dialect_alone(t_env: StreamTableEnvi
         t_env.execute_sql("SHOW TABLES")
     t_env.execute_sql("SET 'table.sql-dialect' = 'default'")
     t_env.execute_sql("SHOW TABLES")
+
+
+def test_streams_of_tables_have_the_type_that_is_asked_for(t_env: StreamTableEnvironment) -> None:
+    table = t_env.from_elements([(1, "a")], ["i", "s"])
+    row = Types.ROW([Types.LONG(), Types.STRING()])
+    appended = t_env.to_append_stream(table, row)
+    assert appended.get_type() == row
+    assert _records(t_env, appended) == ["Row(f0=1, f1='a')"]
+    pairs = Types.TUPLE([Types.LONG(), Types.STRING()])
+    assert _records(t_env, t_env.to_append_stream(table, pairs)) == ["(1, 'a')"]
+    assert _records(t_env, t_env.to_retract_stream(table, row)) == ["(True, Row(f0=1, f1='a'))"]
+
+
+def test_a_schema_names_the_fields_of_a_changelog_and_its_timestamps(
+    t_env: StreamTableEnvironment,
+) -> None:
+    stream = t_env._session.env.from_collection(
+        [("a", 1000)], Types.TUPLE([Types.STRING(), Types.LONG()])
+    ).assign_timestamps_and_watermarks(
+        WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(_Second())
+    )
+    source = (
+        Schema.new_builder()
+        .column("f0", DataTypes.STRING())
+        .column("f1", DataTypes.BIGINT())
+        .column_by_metadata("rowtime", DataTypes.TIMESTAMP_LTZ(3))
+        .watermark("rowtime", "SOURCE_WATERMARK()")
+        .build()
+    )
+    target = (
+        Schema.new_builder()
+        .column("name", DataTypes.STRING())
+        .column("number", DataTypes.INT())
+        .column_by_metadata("rowtime", DataTypes.TIMESTAMP_LTZ(3))
+        .column_by_expression("left_out", "UPPER(name)")
+        .build()
+    )
+    table = t_env.from_data_stream(stream, source)
+    changes = t_env.to_changelog_stream(table, target).process(_WithTime())
+    assert _records(t_env, changes) == ["Row(name='a', number=1000) at 1000"]
+    short = Schema.new_builder().column("name", DataTypes.STRING()).build()
+    with pytest.raises(SqlError, match="has 1 columns, but the table has 3: f0, f1, rowtime"):
+        t_env.to_changelog_stream(table, short)
+
+
+class _Second(TimestampAssigner):
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return int(value[1])
+
+
+class _WithTime(ProcessFunction):
+    def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Iterator[str]:
+        yield f"{value} at {ctx.timestamp()}"
+
+
+def _records(t_env: StreamTableEnvironment, stream: Any) -> list[str]:
+    return [str(r) for r in run_in_process(t_env._session.env, {"out": stream})["out"]]

@@ -41,6 +41,15 @@ class TestModules:
             [(1,)], shell.DataTypes.ROW([shell.DataTypes.FIELD("a", shell.DataTypes.INT())])
         )
 
+    def test_give_programs_the_changelogs_that_flink_has_by_default(self) -> None:
+        def merged() -> str:
+            env = StreamExecutionEnvironment.get_execution_environment()
+            return env.get_configuration().get_string("table.exec.mini-batch.enabled", "unset")
+
+        assert merged() == "false"
+        compat.uninstall()
+        assert merged() == "unset"
+
     def test_keep_their_own_name_and_spec(self) -> None:
         module = importlib.import_module("pyflink.datastream.window")
         assert module.__name__ == "headrace.datastream.window"

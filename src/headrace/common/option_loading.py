@@ -44,6 +44,7 @@ def load_configuration(
     arguments: Iterable[str] | Mapping[str, Any] = (),
     environ: Mapping[str, str] | None = None,
     working_directory: str | Path = ".",
+    defaults: Mapping[str, Any] | None = None,
 ) -> Configuration:
     """Puts together the settings from all places; defaults are not written into the result.
 
@@ -52,12 +53,13 @@ def load_configuration(
         arguments: Settings from the command line, as `key=value` texts or as a mapping.
         environ: The environment; that of the process by default.
         working_directory: Where to look for a file if `HEADRACE_CONF_DIR` is not set.
+        defaults: Settings that count less than all others.
 
     Raises:
         ConfigurationError: A file cannot be read, or an option has a value that it cannot have.
     """
     environ = os.environ if environ is None else environ
-    merged = Configuration()
+    merged = Configuration.from_dict(defaults or {})
     file = find_configuration_file(environ, working_directory)
     if file is not None:
         merged.add_all(read_configuration_file(file))

@@ -13,7 +13,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from headrace.common import options
+from headrace.common import options, table_options
 from headrace.common.errors import HeadraceError
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
@@ -37,6 +37,13 @@ _REFUSED = {
 }
 """Modules that will never be there, and why."""
 
+_FLINK_DEFAULTS = {table_options.MINI_BATCH_ENABLED.key: "false"}
+"""Where headrace has another default than Flink, and a program would notice.
+
+A changelog with every single change of a result is what a PyFlink program prints, collects and
+converts to a stream; one that merges the changes of an epoch would have fewer rows.
+"""
+
 _ELSEWHERE = {"shell": "compat.shell"}
 """Modules of PyFlink that have another place in headrace."""
 
@@ -58,6 +65,7 @@ def install() -> None:
         )
     sys.meta_path.insert(0, _Finder())
     _set_preload([*_preloaded(), _PRELOAD])
+    StreamExecutionEnvironment.defaults.update(_FLINK_DEFAULTS)
 
 
 def uninstall() -> None:
@@ -66,6 +74,8 @@ def uninstall() -> None:
     for name in [n for n in sys.modules if n == ALIAS or n.startswith(ALIAS + ".")]:
         del sys.modules[name]
     _set_preload([m for m in _preloaded() if m != _PRELOAD])
+    for key in _FLINK_DEFAULTS:
+        StreamExecutionEnvironment.defaults.pop(key, None)
 
 
 def is_installed() -> bool:

@@ -71,6 +71,9 @@ class StreamExecutionEnvironment(EarlierMethods):
     command_line: ClassVar[dict[str, Any]] = {}
     """Settings of `headrace run -D key=value`; they count less than those of the program."""
 
+    defaults: ClassVar[dict[str, Any]] = {}
+    """Settings that count less than all others, for programs that expect other defaults."""
+
     listeners_of_all: ClassVar[list[JobListener]] = []
     """Listeners of every environment of this process, for tools that run others' programs."""
 
@@ -79,7 +82,9 @@ class StreamExecutionEnvironment(EarlierMethods):
 
     def __init__(self, configuration: Configuration | None = None) -> None:
         install_hook()
-        self._configuration = load_configuration(configuration, self.command_line)
+        self._configuration = load_configuration(
+            configuration, self.command_line, defaults=self.defaults
+        )
         self._config = ExecutionConfig(self._configuration)
         self._checkpoint_config = CheckpointConfig(self._configuration)
         self._transformations: list[OperatorTransformation] = []

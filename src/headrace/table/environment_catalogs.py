@@ -99,8 +99,8 @@ class CatalogEnvironment:
         return []
 
     def list_temporary_tables(self) -> list[str]:
-        """Temporary tables of the current database."""
-        return self._temporary(views=False)
+        """Temporary tables and views of the current database."""
+        return sorted([*self._temporary(views=False), *self._temporary(views=True)])
 
     def list_temporary_views(self) -> list[str]:
         """Temporary views of the current database."""

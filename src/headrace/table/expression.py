@@ -107,7 +107,7 @@ class Expression(ContainerFunctions, Generic[T]):
 
     def as_argument(self, name: str) -> Expression[T]:
         """As the argument of that name, in a call of a process table function."""
-        return Expression(x.Named(name, self._node), f"{self} as argument {name!r}")
+        return Expression(x.Named(name, self._node), f"ASSIGNMENT({name!r}, {self})")
 
     @property
     def asc(self) -> Expression[T]:

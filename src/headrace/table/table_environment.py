@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -10,6 +10,8 @@ from zoneinfo import ZoneInfo
 from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import FunctionTypeError, SqlError
+from headrace.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from headrace.common.types import Row, RowKind, row_of
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -386,17 +388,43 @@ class StreamTableEnvironment(TableEnvironment):
         target_schema: Schema | None = None,
         changelog_mode: ChangelogMode | None = None,
     ) -> DataStream[Any]:
-        """A stream of changes: each `Row` has its kind."""
-        return table_stream(self._session, table._plan, changelog=True)
+        """A stream of changes: each `Row` has its kind.
 
-    def to_append_stream(self, table: Table, type_info: Any) -> DataStream[Any]:
-        """A stream of rows; the table must only ever grow."""
-        return self.to_data_stream(table)
+        Args:
+            table: The table.
+            target_schema: Names and types for the columns, in order. A metadata column `rowtime`
+                becomes the timestamp of the records instead of a field; computed columns are left
+                out.
+            changelog_mode: Accepted as in PyFlink; rows come with the kinds that they have.
+        """
+        declared = None if target_schema is None else target_schema.entry()
+        return table_stream(self._session, table._plan, changelog=True, declared=declared)
 
-    def to_retract_stream(self, table: Table, type_info: Any) -> DataStream[Any]:
+    def to_append_stream(
+        self, table: Table, type_info: TypeInformation | None = None
+    ) -> DataStream[Any]:
+        """A stream of rows of a type; the table must only ever grow."""
+        stream = self.to_data_stream(table)
+        return stream if type_info is None else stream.map(_shaped(type_info), type_info)
+
+    def to_retract_stream(
+        self, table: Table, type_info: TypeInformation | None = None
+    ) -> DataStream[Any]:
         """A stream of pairs: True and a row that comes, False and a row that goes."""
-        changes = self.to_changelog_stream(table)
-        return changes.map(_as_pair)
+        stream = self.to_changelog_stream(table)
+        if type_info is None:
+            return stream.map(_as_pair)
+        pair = Types.TUPLE([Types.BOOLEAN(), type_info])
+        shape = _shaped(type_info)
+        return stream.map(lambda row: _as_pair(row, shape), pair)
+
+
+def _shaped(type_info: TypeInformation) -> Callable[[Row], Any]:
+    """Makes of a table's row what a type describes: a row with other names, or a tuple."""
+    if isinstance(type_info, RowTypeInfo):
+        names = list(type_info.get_field_names())
+        return lambda row: row_of(list(row), names, row.get_row_kind())
+    return tuple
 
 
 def _no_java(name: str) -> SqlError:
@@ -406,12 +434,10 @@ def _no_java(name: str) -> SqlError:
     )
 
 
-def _as_pair(row: Any) -> tuple[bool, Any]:
-    from headrace.common.types import RowKind
-
+def _as_pair(row: Row, shape: Callable[[Row], Any] = lambda row: row) -> tuple[bool, Any]:
     kind = row.get_row_kind()
     row.set_row_kind(RowKind.INSERT)
-    return (kind in (RowKind.INSERT, RowKind.UPDATE_AFTER), row)
+    return (kind in (RowKind.INSERT, RowKind.UPDATE_AFTER), shape(row))
 
 
 def _view(table: Table) -> TableEntry:

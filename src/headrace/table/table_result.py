@@ -69,7 +69,7 @@ class TableResult:
 
         result = self._result
         # PyFlink's rows have no names here, and show so.
-        convert = row_to_external(result.schema.types, ZoneInfo(result.zone), named=False)
+        convert = row_to_external(result.schema.types, ZoneInfo(result.zone), collected=True)
 
         def rows() -> Iterator[Row]:
             for kind, row in result.rows():

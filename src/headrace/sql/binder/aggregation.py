@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, TypeVar
@@ -82,6 +82,15 @@ def split_constants(
                 raise context.error(f"argument {index + 1} of {name} must be a constant", span)
             constants.append(value.value)
     return [a for i, a in enumerate(args) if i not in fixed], tuple(constants)
+
+
+def aggregates_in(context: BindingContext, node: x.Node) -> Iterator[x.Node]:
+    """The calls of aggregates in a node."""
+    if aggregate_of(context, node) is not None:
+        yield node
+    else:
+        for part in parts_of(node):
+            yield from aggregates_in(context, part)
 
 
 def contains_aggregate(context: BindingContext, node: x.Node) -> bool:

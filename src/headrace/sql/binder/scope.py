@@ -120,6 +120,12 @@ class Scope:
                 hint = suggestion(parts[0], names)
                 raise self.context.error(f"Table '{parts[0]}' not found{hint}", span)
             hint = suggestion(parts[0], self.schema.names)
+            if span is None:
+                # The Table API has no text to show, and other words for this in Flink.
+                known = ", ".join(self.schema.names)
+                raise self.context.error(
+                    f"Cannot resolve field [{parts[0]}], input field list:[{known}].{hint}", span
+                )
             raise self.context.error(f"Column '{parts[0]}' not found in any table{hint}", span)
         return self._fields(found, parts[1:], span)
 

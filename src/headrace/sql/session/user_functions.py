@@ -57,10 +57,20 @@ def register_function(
     entry = function if isinstance(function, FunctionEntry) else _entry(function)
     catalogs = session.catalogs
     if system:
+        if path[-1].lower() in catalogs.system_functions and not if_not_exists:
+            raise SqlError(
+                "Could not register temporary system function. A function named "
+                f"'{path[-1]}' does already exist."
+            )
         catalogs.system_functions[path[-1].lower()] = entry
         return
     full = catalogs.function_path(path)
     if temporary:
+        if full in catalogs.temporary_functions and not if_not_exists:
+            raise SqlError(
+                "Could not register temporary catalog function. A function "
+                f"'{'.'.join(full)}' does already exist."
+            )
         catalogs.temporary_functions[full] = entry
         return
     store = catalogs.catalog(full[0])

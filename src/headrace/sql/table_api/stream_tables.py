@@ -8,15 +8,18 @@ from typing import Any
 
 from headrace.common.errors import SqlError
 from headrace.common.typeinfo import (
+    BasicArrayTypeInfo,
     BasicType,
     BasicTypeInfo,
     ListTypeInfo,
     MapTypeInfo,
+    ObjectArrayTypeInfo,
+    PrimitiveArrayTypeInfo,
     RowTypeInfo,
     TupleTypeInfo,
     TypeInformation,
 )
-from headrace.common.types import RowKind
+from headrace.common.types import Row, RowKind, row_of
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql import types as t
@@ -33,6 +36,7 @@ from headrace.sql.rules import optimize
 from headrace.sql.session.session import Session
 from headrace.sql.session.table_plan import with_time
 from headrace.sql.table_api.expression_nodes import ExpressionBase
+from headrace.sql.table_api.table_binding import TableBinding
 from headrace.sql.types import DataType
 from headrace.sql.types.data_types import DataTypes
 
@@ -65,8 +69,13 @@ def data_type_of(info: TypeInformation) -> DataType:
         if isinstance(info, RowTypeInfo):
             names = list(info.get_field_names())
         return t.RowType([t.RowField(a, b) for a, b in zip(names, types, strict=True)])
-    if isinstance(info, ListTypeInfo):
-        return DataTypes.ARRAY(data_type_of(info.elem_type))
+    if isinstance(info, PrimitiveArrayTypeInfo):
+        element = data_type_of(info.element_type)
+        if isinstance(element, t.TinyIntType):
+            return DataTypes.BYTES()
+        return DataTypes.ARRAY(element.not_null())
+    if isinstance(info, ListTypeInfo | BasicArrayTypeInfo | ObjectArrayTypeInfo):
+        return DataTypes.ARRAY(data_type_of(info.element_type))
     if isinstance(info, MapTypeInfo):
         return DataTypes.MAP(data_type_of(info._key_type_info), data_type_of(info._value_type_info))
     name = str(info).upper()
@@ -221,8 +230,20 @@ def _named(plan: n.Node, names: Sequence[ExpressionBase]) -> n.Node:
     return n.Project.of(plan, columns, labels)
 
 
-def table_stream(session: Session, plan: n.Node, changelog: bool) -> DataStream[Any]:
-    """The stream of a table's rows."""
+def table_stream(
+    session: Session, plan: n.Node, changelog: bool, declared: TableEntry | None = None
+) -> DataStream[Any]:
+    """The stream of a table's rows.
+
+    Args:
+        session: Where the plan belongs.
+        plan: The table.
+        changelog: Whether rows may change.
+        declared: Columns of a schema, if they have other names or types.
+    """
+    times: list[int] = []
+    if declared is not None:
+        plan, times = _as_declared(session, plan, declared)
     plan = optimize(plan)
     session.check(plan)
     translator = session.translator()
@@ -232,4 +253,32 @@ def table_stream(session: Session, plan: n.Node, changelog: bool) -> DataStream[
             "changes; use to_changelog_stream()"
         )
     stream = translator.stream(plan)
-    return external_rows(stream, plan.schema, translator.takes_changes(plan), session.zone)
+    rows = external_rows(stream, plan.schema, translator.takes_changes(plan), session.zone)
+    return rows.map(lambda row: _without(row, times)) if times else rows
+
+
+def _as_declared(session: Session, plan: n.Node, declared: TableEntry) -> tuple[n.Node, list[int]]:
+    """A plan with the names and types of a schema, and which columns are times of records."""
+    columns = [c for c in declared.columns if c.expression is None]
+    if len(columns) != len(plan.schema):
+        raise SqlError(
+            f"the schema has {len(columns)} columns, but the table has {len(plan.schema)}: "
+            f"{', '.join(plan.schema.names)}"
+        )
+    _rowtime_fields(declared)
+    binder = TableBinding(session.binding(), plan).binder
+    made = []
+    for index, column in enumerate(columns):
+        value = plan.schema.column(index)
+        # A cast would make an ordinary column of event time.
+        assert column.type is not None
+        keep = column.metadata or value.type == column.type
+        made.append(value if keep else binder.cast(value, column.type))
+    times = [i for i, c in enumerate(columns) if c.metadata]
+    return n.Project.of(plan, made, [c.name for c in columns]), times
+
+
+def _without(row: Row, left_out: Sequence[int]) -> Row:
+    kept = [i for i in range(len(row)) if i not in left_out]
+    names = row.get_field_names() or []
+    return row_of([row[i] for i in kept], [names[i] for i in kept], row.get_row_kind())

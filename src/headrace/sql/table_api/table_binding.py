@@ -8,7 +8,7 @@ from typing import Any
 from headrace.common.errors import SqlError
 from headrace.sql import types as t
 from headrace.sql.binder import BindingContext
-from headrace.sql.binder.aggregation import Aggregation, contains_aggregate
+from headrace.sql.binder.aggregation import Aggregation, aggregates_in, contains_aggregate
 from headrace.sql.binder.expressions import ExpressionBinder, column_index
 from headrace.sql.binder.group_windows import GroupWindow as BoundGroupWindow
 from headrace.sql.binder.group_windows import group_window_of
@@ -150,7 +150,17 @@ class TableBinding:
 
     def _aggregated(self, aggregation: Aggregation, nodes: Sequence[x.Node]) -> n.Node:
         plan, bound, _ = aggregation.select([_value(v) for v in nodes])
-        return n.Project.of(plan, bound, self.names(nodes))
+        return n.Project.of(plan, bound, self.names(self._with_aggregates_named(nodes)))
+
+    def _with_aggregates_named(self, nodes: Sequence[x.Node]) -> list[x.Node]:
+        """Aggregates without a name get Flink's: `EXPR$` and their number among the aggregates."""
+        numbers: dict[x.Node, int] = {}
+        named: list[x.Node] = []
+        for node in nodes:
+            for found in aggregates_in(self.context, _value(node)):
+                numbers.setdefault(found, len(numbers))
+            named.append(x.Alias(node, f"EXPR${numbers[node]}") if node in numbers else node)
+        return named
 
     def over(self, windows: Sequence[OverWindow], fields: Sequence[Any]) -> n.Node:
         """Columns of the rows around each row."""

@@ -23,6 +23,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from headrace.common.errors import TypeMismatchError
+from headrace.common.java_text import shortest_float32
 from headrace.common.types import Row, row_of
 from headrace.sql import types as t
 from headrace.sql.functions.builtin.arithmetic import decimal_of, fit_decimal, float32
@@ -54,24 +55,25 @@ def local_zone() -> ZoneInfo:
 
 
 def to_external(
-    type_: DataType, zone: ZoneInfo | None = None, named: bool = True, aware: bool = False
+    type_: DataType, zone: ZoneInfo | None = None, aware: bool = False, collected: bool = False
 ) -> Converter | None:
     """Makes users' objects of internal values; None where they are the same.
 
     Args:
         type_: The type of the values.
         zone: The session's time zone; without it that of this machine.
-        named: Whether rows have the names of their fields.
         aware: Whether instants know their zone, as functions get them in PyFlink.
+        collected: Whether the objects are for `collect()`, where rows have no names in PyFlink and
+            a FLOAT is the shortest number that stands for it.
     """
     if isinstance(type_, t.LocalZonedTimestampType):
         return _instants(zone or local_zone(), aware)
 
     def inner(inside: DataType) -> Converter | None:
-        return to_external(inside, zone, named, aware)
+        return to_external(inside, zone, aware, collected)
 
     if isinstance(type_, t.RowType):
-        names = type_.names if named else None
+        names = None if collected else type_.names
         fields = [inner(f.data_type) for f in type_.fields]
         return lambda v: None if v is None else row_of(_converted(v, fields), names)
     if isinstance(type_, t.MultisetType):
@@ -88,6 +90,8 @@ def to_external(
             return None
         k, w = key or _same, value or _same
         return lambda v: None if v is None else {k(a): w(b) for a, b in v.items()}
+    if collected and isinstance(type_, t.FloatType):
+        return lambda v: None if v is None else shortest_float32(v)
     return type_.from_sql_type if type_.need_conversion() else None
 
 
@@ -104,11 +108,11 @@ def _instants(zone: ZoneInfo, aware: bool) -> Converter:
 def row_to_external(
     types: Sequence[DataType],
     zone: ZoneInfo | None = None,
-    named: bool = True,
     aware: bool = False,
+    collected: bool = False,
 ) -> Callable[[Sequence[Any]], list[Any]]:
-    """Makes a list of users' objects of an internal row; rows inside may have names."""
-    converters = [to_external(x, zone, named, aware) for x in types]
+    """Makes a list of users' objects of an internal row, see `to_external`."""
+    converters = [to_external(x, zone, aware, collected) for x in types]
     if not any(converters):
         return list
     return lambda row: _converted(row, converters)
