@@ -73,7 +73,7 @@ class UserCodeFailure(Exception):
         return cls(error, shown, where)
 
     def at(self, name: str, uid: str | None) -> UserCodeFailure:
-        """Name the operator, if nobody nearer to the cause did."""
+        """Name the operator, unless code closer to the cause already did."""
         if self.operator_name is None:
             self.operator_name, self.operator_uid = name, uid
         return self

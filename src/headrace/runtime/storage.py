@@ -70,7 +70,7 @@ class Storage(ABC):
 
     @abstractmethod
     def delete_directory(self, directory: str) -> None:
-        """Delete a directory with all that is in it, as far as that is possible."""
+        """Delete a directory and everything in it, as far as possible."""
 
     def read(self, path: str) -> bytes:
         """A whole file."""

@@ -31,7 +31,7 @@ def cancel_jobs() -> None:
 
 
 def end_quietly() -> None:
-    """Let an interrupt that nobody catches end the program quietly, with Python's own exit code."""
+    """Let an uncaught interrupt end the program quietly, with Python's usual exit code."""
     global _before
     if _before is None:
         _before, sys.excepthook = sys.excepthook, _hook

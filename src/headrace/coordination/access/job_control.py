@@ -173,7 +173,7 @@ class JobControl:
             self._registry.put(ended)
 
     def _archive(self, status: JobStatus) -> None:
-        """Leave behind what can be told about the job, where somebody wants it."""
+        """Write a record of the finished job, if one was asked for."""
         archive = archive_file(self._entry.job_id)
         if archive is not None:
             new = archive.with_suffix(".new")

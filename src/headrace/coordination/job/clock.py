@@ -16,7 +16,7 @@ class JobClock:
         return protocol.now_ms()
 
     def steady_ms(self) -> int:
-        """A time that nobody can set, for what passes between two moments."""
+        """A monotonic time, for measuring durations."""
         return protocol.steady_ms()
 
     def wait(

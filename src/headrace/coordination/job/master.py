@@ -562,7 +562,7 @@ class JobMaster:
             self._on_epoch(summary)
 
     def _wait_for_work(self, attempt: JobAttempt) -> None:
-        """Sleep until there is something to do; no Spark job runs meanwhile."""
+        """Sleep until there is something to do; no Spark job runs while it waits."""
         self._collected.wait_while_full(self._cancelling)
         attempt.wait(self.time_left_s)
         linger_s = self._options.live_linger_s

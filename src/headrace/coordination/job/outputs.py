@@ -48,7 +48,7 @@ class Terminal:
 
 
 def _write_to_nobody(stream: TextIO) -> None:
-    """Let a stream that nobody reads take what it still has, so that the program's end is quiet."""
+    """Send what a stream still holds to the null device, so that the program ends quietly."""
     with contextlib.suppress(OSError, ValueError):
         nobody = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nobody, stream.fileno())
@@ -192,7 +192,7 @@ class Collector:
             self._changed.notify_all()
 
     def abandon(self) -> None:
-        """Nobody reads any more."""
+        """Note that the reader is gone."""
         with self._changed:
             self._abandoned = True
             self._uncommitted, self._sealed, self._delivered = [], [], []

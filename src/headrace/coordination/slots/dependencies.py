@@ -126,7 +126,7 @@ def _existing(path: str, key: str) -> Path:
 
 
 def _add_file(file: Path, cache: Path, first: list[str], last: list[str]) -> None:
-    """A module or package gets a directory of its own: its neighbours are nobody's business."""
+    """Give a module or package its own directory, so that files beside it are not importable."""
     if file.is_dir():
         if (file / "__init__.py").exists():
             first.append(str(_linked(file, cache)))

@@ -52,7 +52,7 @@ class Heartbeats:
         threading.Thread(target=self._run, daemon=True, name="headrace-heartbeats").start()
 
     def stop(self) -> None:
-        """Nobody is expected to answer any more."""
+        """Stop expecting answers from any slot."""
         self._ended.set()
 
     def heard(self, slot: SlotId) -> None:

@@ -75,7 +75,7 @@ class PrometheusEndpoint:
                 self.wfile.write(page)
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Nobody wants to read about every scrape."""
+                """Log nothing: a line for every scrape would be noise."""
 
         self._server = _bound(host, ports, Handler)
         self._server.daemon_threads = True

@@ -66,7 +66,7 @@ def isolate(
 
 
 def own_values(values: list[Any]) -> list[Any]:
-    """A copy of records, or the list itself if nobody can change them."""
+    """A copy of records, or the list itself if the records are immutable."""
     types = set(map(type, values))
     if types <= _PLAIN:
         return values

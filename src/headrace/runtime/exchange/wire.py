@@ -211,7 +211,7 @@ class MessageSocket:
         return self._sock
 
     def shut_down(self) -> None:
-        """Have all that wait for this connection, on either side, find its end."""
+        """Make all waiting readers, on either side of the connection, see that it has ended."""
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
 

@@ -180,7 +180,7 @@ class SourceOperator(Operator):
 
     @property
     def aligned_watermark(self) -> int | None:
-        """How far the source has come; None if nobody need wait: idle, or nothing to read."""
+        """The source's watermark; None if others need not wait for it: idle, or nothing to read."""
         if self.ended or self._told_idle or self._reader.exhausted:
             return None
         return self.watermark

@@ -106,7 +106,7 @@ class Close:
 
 @dataclass(frozen=True)
 class QueryState:
-    """Read the state of a key for somebody outside; it is answered between two tasks."""
+    """Read the state of a key for a client outside the job; answered between two tasks."""
 
     request: int
     vertex: VertexId
@@ -117,7 +117,7 @@ class QueryState:
 
 @dataclass(frozen=True)
 class SampleStacks:
-    """Sample what you do for a vertex, for so many seconds."""
+    """Sample the stacks of a vertex for a number of seconds."""
 
     request: int
     vertex: VertexId

@@ -78,7 +78,7 @@ class StackSampler:
 
 
 def _cpu_clock(thread: int) -> Callable[[], float]:
-    """The time that a thread had on a CPU; where nobody knows it, it always had one."""
+    """A clock of the CPU time of a thread; of elapsed time where that cannot be measured."""
     try:
         clock = time.pthread_getcpuclockid(thread)
     except AttributeError:

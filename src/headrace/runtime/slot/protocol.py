@@ -41,7 +41,7 @@ class SlotLaunch:
 
     @property
     def log_path(self) -> str:
-        """Where the slot writes what nobody forwards, such as why it could not start."""
+        """Where the slot writes output that is not forwarded, such as why it could not start."""
         return os.path.join(self.socket_dir, f"slot-{self.slot}.log")
 
     def to_json(self) -> str:
@@ -82,7 +82,7 @@ class TaskRequest:
         return replace(self, signature=self._signature(token))
 
     def is_signed_with(self, token: str) -> bool:
-        """Whether it comes from somebody who knows the token."""
+        """Whether the sender knows the token."""
         return hmac.compare_digest(self.signature, self._signature(token))
 
     def _signature(self, token: str) -> str:

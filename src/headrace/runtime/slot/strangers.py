@@ -32,7 +32,7 @@ class Strangers:
         self._waiting: list[_Connection] = []
 
     def add(self, connection: _Connection) -> None:
-        """Somebody has connected."""
+        """Note that a client has connected."""
         with self._lock:
             if len(self._waiting) >= self._most:
                 hang_up(self._waiting.pop(0))

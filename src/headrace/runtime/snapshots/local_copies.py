@@ -32,7 +32,7 @@ _READ_BYTES = 1 << 20
 
 
 def local_root(directory: str | None) -> Path:
-    """Where the copies of all jobs are: a directory that nobody else can write to."""
+    """The directory of all jobs' local copies; other users cannot write to it."""
     return Path(directory or tempfile.gettempdir()) / f"headrace-local-state-{os.getuid()}"
 
 

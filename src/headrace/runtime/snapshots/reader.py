@@ -189,7 +189,7 @@ class StoredState:
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Blocks that are read each time somebody goes through them."""
+    """Blocks that are read again on every iteration."""
 
     file: SnapshotFile
     place: Any

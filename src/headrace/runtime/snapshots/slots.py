@@ -73,7 +73,7 @@ class SlotSnapshots:
         return storage if self._copies is None else CopyingStorage(storage, self._copies)
 
     def ended(self, checkpoint: CheckpointId, completed: bool) -> None:
-        """What became of a checkpoint: copies that nobody needs go."""
+        """Note the outcome of a checkpoint, and delete local copies that are no longer needed."""
         if self._copies is not None:
             self._copies.ended(checkpoint, completed)
 

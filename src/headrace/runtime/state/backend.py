@@ -48,7 +48,7 @@ class KeyedStateBackend(ABC):
 
     @abstractmethod
     def state_names(self) -> list[str]:
-        """Names of all states, including restored ones that nobody asked for yet."""
+        """Names of all states, including restored ones that have not been used yet."""
 
     @abstractmethod
     def keys(self, state_name: str, namespace: Any = None) -> list[Any]:

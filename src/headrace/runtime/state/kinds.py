@@ -135,7 +135,7 @@ class TrackedDefaultingValueState(TrackedValueState):
 
 
 def fresh_default(default: Any) -> Callable[[], Any]:
-    """A function that gives the default value, copied if somebody could change it."""
+    """A function that gives the default value, or a copy of it if it is mutable."""
     if copy.deepcopy(default) is default:
         return lambda: default
     return lambda: copy.deepcopy(default)

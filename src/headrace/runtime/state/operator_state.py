@@ -87,7 +87,7 @@ class SavedOperatorState:
             self.data, self.content = self._dumped(), None
 
     def load(self) -> Any:
-        """A content that nobody else has."""
+        """A copy of the content that no other object shares."""
         self.serialize()
         try:
             return pickle.loads(self.data)
@@ -294,7 +294,7 @@ class OperatorStateBackend(OperatorStateStore):
         return BroadcastMap(entry.meta.name, entry.content)
 
     def detach_lists(self) -> None:
-        """Replace the elements of lists by copies that nobody else has."""
+        """Replace the elements of lists by copies that no other object shares."""
         for entry in self._lists.values():
             entry.content[:] = pickle.loads(_dumps(entry.content))
 

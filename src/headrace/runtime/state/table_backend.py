@@ -67,7 +67,7 @@ class StateTable(ABC):
 
     @abstractmethod
     def addresses(self) -> Iterator[Any]:
-        """All addresses that have an entry; entries may change while somebody iterates."""
+        """All addresses that have an entry; entries may change during iteration."""
 
     @abstractmethod
     def count(self) -> int:

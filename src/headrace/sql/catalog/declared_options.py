@@ -70,7 +70,7 @@ class DeclaredOptions:
         return {k.removeprefix(prefix): v for k, v in found.items()}
 
     def check_all_used(self, known: Iterable[str] = ()) -> None:
-        """Refuses options that nobody asked for."""
+        """Refuses options that nothing reads."""
         unknown = sorted(set(self.options) - self._used - {"property-version"})
         if unknown:
             hint = suggestion(unknown[0], [*self._used, *known])

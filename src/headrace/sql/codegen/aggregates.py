@@ -37,7 +37,7 @@ __all__ = [
 
 
 def check_supported(calls: Sequence[AggregateCall], supported: frozenset[str] = SUPPORTED) -> None:
-    """Refuses aggregates that nobody computes here."""
+    """Refuses aggregates that are not supported."""
     for call in calls:
         name = call.function.name
         if not hasattr(call.function, "bound") and name not in supported:

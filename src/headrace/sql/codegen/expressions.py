@@ -199,7 +199,7 @@ class ExpressionCompiler:
     # Special forms.
 
     def _logic(self, e: Call, decisive: str, word: str) -> str:
-        """AND and OR: the second operand is looked at only where the first does not decide."""
+        """AND and OR; the second operand is evaluated only if the first does not decide."""
         first, *rest = e.args
         code = self.value(first)
         nullable = first.type.is_nullable

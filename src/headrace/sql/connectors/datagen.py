@@ -268,7 +268,7 @@ class DataGenSource(Source):
 
     @property
     def bounded(self) -> bool:
-        """Whether there are so few rows that somebody may wait for them."""
+        """Whether the rows come to an end."""
         return self.count < _UNBOUNDED
 
     @property

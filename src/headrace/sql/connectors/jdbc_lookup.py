@@ -49,7 +49,7 @@ class JdbcKeys(KeySource):
         return f"rows of table {self.table!r} in {self.rows.options.url} cannot be looked up"
 
     def sql(self, keys: int) -> str:
-        """The query for so many keys."""
+        """The query for a number of keys."""
         options, schema = self.rows.options, self.rows.schema
 
         def quoted(column: int) -> str:

@@ -48,7 +48,7 @@ def decimal_text(value: Decimal) -> str:
 
 
 class _OfOptions:
-    """What a format makes of the type of rows and its options, and makes anew in a slot."""
+    """A reader or writer for a row type and options; slots build it again from these."""
 
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
         self._arguments = (row_type, options)

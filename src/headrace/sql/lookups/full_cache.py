@@ -138,7 +138,7 @@ class WholeTable:
 
 
 class Kept(Generic[T]):
-    """What is made of all rows of a table, in a subtask; it is made anew between two batches."""
+    """What a subtask makes of all rows of a table, and rebuilds between two batches."""
 
     def __init__(self, table: WholeTable, make: Callable[[Iterable[Row]], T]) -> None:
         self._table = table

@@ -83,7 +83,7 @@ class EndpointRequests:
 
 @dataclass
 class EndpointPredictions(BatchTableFunction):
-    """Sends the texts of a batch, so many at the same time."""
+    """Sends the texts of a batch, a limited number of them at the same time."""
 
     requests: EndpointRequests
     limits: CallLimits

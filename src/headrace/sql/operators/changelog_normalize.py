@@ -16,7 +16,7 @@ from headrace.sql.operators.specs import ChangelogNormalizeSpec
 
 
 class ChangelogNormalizeOperator(NetChangeOperator):
-    """Keeps the row of each key; a key that nobody knew cannot be deleted."""
+    """Keeps the last row of each key; the deletion of an unknown key is dropped."""
 
     def __init__(self, spec: ChangelogNormalizeSpec) -> None:
         super().__init__(spec.emission)

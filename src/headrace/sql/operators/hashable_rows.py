@@ -12,7 +12,7 @@ from headrace.sql.operators.specs import HashableRowsSpec
 
 
 class HashableMap(dict[Any, Any]):
-    """A map that nobody changes any more, so that it has a hash."""
+    """An immutable map, which therefore has a hash."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))

@@ -274,7 +274,7 @@ def _rows_of(variable: int | None) -> Callable[[Taken], Rows]:
 
 
 def _navigation(reference: Reference) -> Callable[[Taken], Any]:
-    """FIRST and LAST: NULL where there are not so many rows."""
+    """FIRST and LAST; NULL if there are not enough rows."""
     rows_of, column, offset = _rows_of(reference.variable), reference.column, reference.offset
     place = offset if reference.first else -1 - offset
 

@@ -205,7 +205,7 @@ class SessionTableSpec(OperatorSpec):
 
 @dataclass(frozen=True)
 class RowWindowAggregateSpec(OperatorSpec):
-    """Aggregates of so many rows of a key, each `slide` rows."""
+    """Aggregates over the last rows of a key, every `slide` rows."""
 
     code: AggregateCode
     keys: int

@@ -13,7 +13,7 @@ __all__ = ["sink_constraints"]
 
 
 def sink_constraints(node: n.Node, settings: PlanSettings) -> n.Node:
-    """Columns are looked at which may be NULL, too long or too short, and must not be."""
+    """Check columns whose values may be NULL, too long or too short for the sink."""
     if not isinstance(node, n.Sink):
         return node
     wanted = settings.sinks
@@ -41,7 +41,7 @@ def _may_be_null(type_: t.DataType) -> bool:
 
 
 def _is_checked(type_: t.DataType, wanted: SinkSettings) -> bool:
-    """Whether values of a column that are not NULL have to be looked at."""
+    """Whether the values of a column have to be checked, apart from NULL."""
     if declared_length(type_) is not None:
         return wanted.lengths != "IGNORE"
     return any(not x.is_nullable or _is_checked(x, wanted) for x in wanted.parts(type_))

@@ -51,7 +51,7 @@ def _about_join(join: Join, state_ttl_ms: int) -> Iterator[str]:
 
 
 def _about_updates(node: n.Project | n.Filter) -> Iterator[str]:
-    """What is computed anew for the row before an update may not be what it was."""
+    """An expression computed again for the old row of an update may give another value."""
     if is_append_only(node.input):
         return
     named = [("a condition", node.condition)] if isinstance(node, n.Filter) else []
@@ -68,7 +68,7 @@ def _about_updates(node: n.Project | n.Filter) -> Iterator[str]:
 
 
 def _about_lookups(node: n.Node) -> Iterator[str]:
-    """What is found anew for the row before an update may not be what it was."""
+    """A lookup repeated for the old row of an update may find another value."""
     for child in node.inputs:
         yield from _about_lookups(child)
     if isinstance(node, LookupJoin) and not is_append_only(node.input):

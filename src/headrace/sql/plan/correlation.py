@@ -102,7 +102,7 @@ def separated(node: n.Node, outer: n.Node) -> Separated:
 
 
 def empty_row(node: n.Node) -> tuple[Expression, ...] | None:
-    """What aggregates of no rows are; None if a plan has no row then, or nobody knows which."""
+    """The values of aggregates over no rows; None if there is no row then, or it is unknown."""
     if isinstance(node, n.Project):
         below = empty_row(node.input)
         if below is None:

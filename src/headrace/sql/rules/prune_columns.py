@@ -197,7 +197,7 @@ class _Pruning:
 
 
 def _readers(plan: n.Node) -> dict[n.Node, list[n.Node]]:
-    """All nodes of a plan with those that read them, each behind all that read it."""
+    """All nodes of a plan with their readers, in an order in which readers come first."""
     above: dict[n.Node, list[n.Node]] = {plan: []}
     order: list[n.Node] = []
 

@@ -177,7 +177,7 @@ def _check_decimals(*types: DataType) -> None:
 
 
 def _compared_floats(operator: str, left: Expression, right: Expression) -> str:
-    """Spark thinks that NaN equals itself and is greater than all others; nobody else does."""
+    """In Spark, unlike elsewhere, NaN equals itself and is greater than all other numbers."""
     texts = [f"CAST({spark_text(e)} AS DOUBLE)" for e in (left, right)]
     unsafe = []
     for e, text in zip((left, right), texts, strict=True):

@@ -26,7 +26,7 @@ class Where:
 
 @dataclass(frozen=True)
 class Select:
-    """New columns: names and texts. Those that nobody needs are left out."""
+    """New columns: names and texts, without those that are not needed."""
 
     texts: tuple[tuple[str, str], ...]
 

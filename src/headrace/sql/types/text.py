@@ -24,7 +24,7 @@ def decimal_text(value: Decimal) -> str:
 
 
 def timestamp_text(micros: int, precision: int) -> str:
-    """`2020-01-31 10:20:30.123` with so many digits behind the point."""
+    """`2020-01-31 10:20:30.123`, with `precision` digits after the point."""
     text = moment(micros).strftime("%H:%M:%S")
     day = moment(micros).date().isoformat()
     fraction = f"{micros % 1_000_000:06d}000"[:precision]
@@ -32,7 +32,7 @@ def timestamp_text(micros: int, precision: int) -> str:
 
 
 def time_text(micros: int, precision: int) -> str:
-    """`10:20:30.123` with so many digits behind the point."""
+    """`10:20:30.123`, with `precision` digits after the point."""
     text = moment(micros).strftime("%H:%M:%S")
     fraction = f"{micros % 1_000_000:06d}000"[:precision]
     return f"{text}.{fraction}" if precision else text

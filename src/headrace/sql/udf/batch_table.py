@@ -51,7 +51,7 @@ class BatchTableFunction(ABC):
 async def together(
     call: Callable[[T], Awaitable[R]], given: Iterable[T], limits: CallLimits
 ) -> list[R]:
-    """The results of calls in the order of what was given, so many of them at the same time."""
+    """The results of calls in the order of their arguments, with a limit on parallel calls."""
     gate = asyncio.Semaphore(limits.concurrent)
 
     async def one(argument: T) -> R:
@@ -72,5 +72,5 @@ async def together(
 
 
 def parts(rows: Sequence[T], size: int) -> list[Sequence[T]]:
-    """Pieces of a list, each of at most so many elements."""
+    """Pieces of a list, each with at most `size` elements."""
     return [rows[i : i + size] for i in range(0, len(rows), size)]

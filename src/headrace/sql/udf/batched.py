@@ -95,7 +95,7 @@ class PandasFunction(ArrowFunction):
 
 
 class AsyncFunction(BatchFunction):
-    """Awaits the results of a batch together, so many at a time, each with time and attempts."""
+    """Awaits the results of a batch together, with limits on parallelism, time and attempts."""
 
     def __init__(
         self,

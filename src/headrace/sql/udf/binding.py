@@ -172,7 +172,7 @@ class OpenedFunction:
         self._prepare()
 
     def _prepare(self) -> None:
-        """What is made anew in every process: conversions, and the user's code."""
+        """Create what each process needs for itself: conversions, and the user's code."""
         zone = ZoneInfo(self._zone)
         self._give = row_to_external(self._types, zone, aware=self._aware)
         self._take = to_internal(self._result, zone)

@@ -137,7 +137,7 @@ class JoinOperator(NetChangeOperator):
         self.emit_rows(as_changes(result, self._spec.changelog))
 
     def _join_all(self, sides: Sides, changes: Sides, result: Counts) -> None:
-        """Equal keys are all that a pair needs."""
+        """Rows match if their keys are equal; there is no other condition."""
         had = tuple(map(bool, sides))
         if self._pairs:
             multiply(result, sides[0], changes[1])
@@ -197,7 +197,7 @@ class JoinOperator(NetChangeOperator):
 
 
 class _Partners:
-    """How many partners each row of one side and key has; if none is kept nobody wants to know."""
+    """How many partners each row of a side and key has; not counted if the join needs no counts."""
 
     def __init__(self, kept: JoinRows | None) -> None:
         self._kept = kept
