@@ -279,7 +279,7 @@ def start(settings: Settings) -> Iterator[Result]:
         ours=statistics.median(mine),
         theirs=statistics.median(other),
         ratio=middle_ratio(mine, other),
-        goal=1.3,
+        goal=0.6,
         at_least=False,
         samples={"headrace": mine, "bare": other},
     )
