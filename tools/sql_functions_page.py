@@ -12,7 +12,8 @@ import json
 import sys
 from pathlib import Path
 
-from headrace.sql.functions.registry import Function, builtin_registry
+from headrace.sql.functions.catalogue import builtin_registry
+from headrace.sql.functions.registry import Function
 
 ROOT = Path(__file__).parents[1]
 

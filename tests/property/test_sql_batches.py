@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from headrace.runtime.batch import Batch
 from headrace.sql import types as t
 from headrace.sql.codegen.aggregates import AggregateCode, aggregate_code
-from headrace.sql.functions.registry import builtin_registry
+from headrace.sql.functions.catalogue import builtin_registry
 from headrace.sql.operators.local_rank import LocalRankOperator
 from headrace.sql.operators.local_session import LocalSessionAggregateOperator
 from headrace.sql.operators.ordering import keep_first, sort_key

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.sql.codegen.calc import calc_code
-from headrace.sql.functions.registry import builtin_registry
+from headrace.sql.functions.catalogue import builtin_registry
 from headrace.sql.operators.base import DELETE, INSERT
 from headrace.sql.operators.joins.specs import JoinSide, JoinSpec
 from headrace.sql.operators.specs import Emission

@@ -9,7 +9,7 @@ import pytest
 
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.sql import statements as s
-from headrace.sql.functions.registry import builtin_registry
+from headrace.sql.functions.catalogue import builtin_registry
 from headrace.sql.parsing import parse_statement
 from tests.sql.sessions import HERE, LocalSession, case_files, statements, with_tables
 

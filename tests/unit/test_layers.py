@@ -10,7 +10,9 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -69,12 +71,13 @@ LIGHT_LAYERS = ("common", "metrics", "util", "formats", "graph", "datastream", "
 
 @dataclass(frozen=True)
 class Import:
-    """One imported module: where, what, and whether it happens when the file is imported."""
+    """One imported module: where, what, whether that is when the file is imported, or never."""
 
     file: Path
     line: int
     target: str
     at_import: bool
+    for_types: bool = False
 
     def __str__(self) -> str:
         return f"{self.file.relative_to(SRC)}:{self.line} imports {self.target}"
@@ -120,8 +123,8 @@ def walk_imports(node: ast.AST, file: Path, at_import: bool) -> Iterator[Import]
             for target in imported_modules(child, file):
                 yield Import(file, child.lineno, target, at_import)
         elif isinstance(child, ast.If) and is_type_checking(child):
-            for statement in child.body:
-                yield from walk_imports(ast.Module([statement], []), file, False)
+            for found in walk_imports(ast.Module(child.body, []), file, False):
+                yield replace(found, for_types=True)
             for statement in child.orelse:
                 yield from walk_imports(ast.Module([statement], []), file, at_import)
         else:
@@ -129,8 +132,13 @@ def walk_imports(node: ast.AST, file: Path, at_import: bool) -> Iterator[Import]
             yield from walk_imports(child, file, at_import and not later)
 
 
+@cache
 def imports_of(file: Path) -> list[Import]:
     return list(walk_imports(ast.parse(file.read_text(encoding="utf-8")), file, True))
+
+
+def module_name(file: Path) -> str:
+    return ".".join(file.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__")
 
 
 def is_allowed(layer: str, target: str, at_import: bool = True) -> bool:
@@ -190,7 +198,7 @@ def test_light_layers_import_nothing_heavy_at_their_top() -> None:
 @pytest.mark.parametrize("layer", LIGHT_LAYERS)
 def test_importing_a_light_layer_loads_nothing_heavy(layer: str) -> None:
     modules = [
-        ".".join(file.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__")
+        module_name(file)
         for file in sources()
         if layer_of(file) == layer and file.name != "__main__.py"
     ]
@@ -203,6 +211,54 @@ def test_importing_a_light_layer_loads_nothing_heavy(layer: str) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == []
+
+
+def refuse_cycles(needed: dict[str, set[str]]) -> None:
+    try:
+        TopologicalSorter(needed).prepare()
+    except CycleError as error:
+        raise AssertionError(" <- ".join(error.args[1])) from None
+
+
+def test_there_are_no_knots() -> None:
+    """Imports inside of functions count too: what needs each other belongs together, or apart.
+
+    The root is left out: it has a hook that notebooks look for, which leads to everything.
+    """
+    modules = {module_name(file): file for file in sources() if layer_of(file)}
+    refuse_cycles(
+        {
+            name: {
+                found.target
+                for found in imports_of(file)
+                if found.target in modules and found.target != name and not found.for_types
+            }
+            for name, file in modules.items()
+        }
+    )
+
+
+def loaded_by(name: str, target: str) -> set[str]:
+    """What an import loads: the module, and the packages around it that are not around us."""
+    parts = target.split(".")
+    around = {".".join(parts[:n]) for n in range(1, len(parts) + 1)}
+    return {package for package in around if not f"{name}.".startswith(f"{package}.")}
+
+
+def test_each_module_can_be_imported_first() -> None:
+    """A module loads the packages of what it imports, with all that those import."""
+    modules = {module_name(file): file for file in sources()}
+    refuse_cycles(
+        {
+            name: {
+                loaded
+                for found in imports_of(file)
+                if found.target in modules and found.at_import
+                for loaded in loaded_by(name, found.target)
+            }
+            for name, file in modules.items()
+        }
+    )
 
 
 def test_imports_are_read_correctly() -> None:

@@ -68,7 +68,7 @@ def build_parser(prog: str = "headrace") -> argparse.ArgumentParser:
         added.add_argument(
             "-v", "--verbose", action="store_true", help="log what happens; show whole tracebacks"
         )
-        added.set_defaults(run=command.run)
+        added.set_defaults(run=command.run, parser=parser)
     return parser
 
 

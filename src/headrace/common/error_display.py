@@ -12,8 +12,6 @@ import traceback
 from pathlib import Path
 from types import TracebackType
 
-from headrace.common.errors import HeadraceError, JobExecutionError
-
 __all__ = ["FULL_TRACEBACK", "full_text", "install_hook", "short_text", "wants_everything"]
 
 FULL_TRACEBACK = "HEADRACE_FULL_TRACEBACK"
@@ -36,9 +34,10 @@ def full_text(error: BaseException) -> str:
 
 def short_text(error: BaseException, everything: str = f"{FULL_TRACEBACK}=1") -> str:
     """An error of a user's program without frames of headrace; `everything` shows those, too."""
-    if isinstance(error, JobExecutionError):
-        return f"Job failed: {error}\n({everything} shows everything)\n"
-    own = isinstance(error, HeadraceError)
+    headline = _headline(error)
+    if headline:
+        return f"{headline}: {error}\n({everything} shows everything)\n"
+    own = headline is not None
     refused = isinstance(error, ImportError) and (error.name or "").startswith("pyflink")
     frames = _users_frames(error.__traceback__, also_last=own or refused)
     lines = ["Traceback (most recent call last):\n"] if frames else []
@@ -50,6 +49,12 @@ def short_text(error: BaseException, everything: str = f"{FULL_TRACEBACK}=1") ->
     if cause is not None and not own:
         lines.append(f"caused by {type(cause).__name__}: {cause}\n")
     return "".join(lines)
+
+
+def _headline(error: BaseException) -> str | None:
+    """That of an error of ours, see `HeadraceError`; None for all others."""
+    headline: str | None = getattr(error, "headline", None)
+    return headline
 
 
 def _users_frames(tb: TracebackType | None, *, also_last: bool) -> list[traceback.FrameSummary]:
@@ -75,7 +80,7 @@ def install_hook() -> None:
 
 
 def _hook(kind: type[BaseException], error: BaseException, tb: TracebackType | None) -> None:
-    if isinstance(error, HeadraceError) and not wants_everything():
+    if _headline(error) is not None and not wants_everything():
         print(short_text(error), end="", file=sys.stderr)
     else:
         sys.__excepthook__(kind, error, tb)

@@ -8,7 +8,9 @@ trip with its fields.
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
+
+from headrace.common.error_display import full_text, short_text, wants_everything
 
 __all__ = [
     "CheckpointError",
@@ -55,7 +57,12 @@ class HeadraceError(Exception):
 
     Subclasses may take any keyword arguments: pickling restores `args` and the instance's fields
     without calling `__init__` again. The cause and the context stay in their own process.
+
+    Attributes:
+        headline: Stands before the text of an error that needs no traceback.
     """
+
+    headline: ClassVar[str] = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles the class, the positional arguments and the fields."""
@@ -63,8 +70,6 @@ class HeadraceError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """What IPython, and so a notebook, shows of the error."""
-        from headrace.common.error_display import full_text, short_text, wants_everything
-
         text = full_text(self) if wants_everything() else short_text(self)
         return text.rstrip("\n").split("\n")
 
@@ -195,6 +200,8 @@ class JobExecutionError(HeadraceError):
         record: The record that was being processed, already shortened (see `shorten_repr`).
         user_traceback: The traceback of the user's code, as text.
     """
+
+    headline = "Job failed"
 
     def __init__(
         self,

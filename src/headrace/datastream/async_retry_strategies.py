@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from headrace.common.errors import FunctionTypeError, GraphError
-from headrace.datastream.functions.asynchronous import AsyncRetryPredicate, AsyncRetryStrategy
 
 __all__ = [
     "NO_RETRY_STRATEGY",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
     "ExponentialBackoffDelayRetryStrategy",
     "FixedDelayRetryStrategy",
     "NoRetryStrategy",
@@ -17,6 +19,74 @@ __all__ = [
 ]
 
 OUT = TypeVar("OUT")
+
+
+class AsyncRetryPredicate(ABC, Generic[OUT]):
+    """Decides which outcomes of an asynchronous call are tried again."""
+
+    @abstractmethod
+    def result_predicate(self) -> Callable[[list[OUT]], bool] | None:
+        """Returns a function that says whether a result is to be retried, or None for never."""
+
+    @abstractmethod
+    def exception_predicate(self) -> Callable[[Exception], bool] | None:
+        """Returns a function that says whether an exception is to be retried, or None for never."""
+
+
+class AsyncRetryStrategy(ABC, Generic[OUT]):
+    """Decides whether and when a call is tried again. One object serves all records."""
+
+    @abstractmethod
+    def can_retry(self, current_attempts: int) -> bool:
+        """Returns whether another attempt may follow.
+
+        Args:
+            current_attempts: Number of the retry that would follow, from 1.
+        """
+
+    @abstractmethod
+    def get_backoff_time_millis(self, current_attempts: int) -> int:
+        """Returns how long to wait before retry number `current_attempts`, in milliseconds."""
+
+    @abstractmethod
+    def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
+        """Returns which outcomes are retried."""
+
+    @staticmethod
+    def no_restart() -> AsyncRetryStrategy[Any]:
+        """Returns the strategy that never retries."""
+        return NO_RETRY_STRATEGY
+
+    @staticmethod
+    def fixed_delay(
+        max_attempts: int,
+        backoff_time_millis: int,
+        result_predicate: Callable[[list[OUT]], bool] | None,
+        exception_predicate: Callable[[Exception], bool] | None,
+    ) -> AsyncRetryStrategy[OUT]:
+        """Returns a strategy that waits the same time before each retry."""
+        return FixedDelayRetryStrategy(
+            max_attempts, backoff_time_millis, result_predicate, exception_predicate
+        )
+
+    @staticmethod
+    def exponential_backoff(
+        max_attempts: int,
+        initial_delay: int,
+        max_retry_delay: int,
+        multiplier: float,
+        result_predicate: Callable[[list[OUT]], bool] | None,
+        exception_predicate: Callable[[Exception], bool] | None,
+    ) -> AsyncRetryStrategy[OUT]:
+        """Returns a strategy whose wait grows by a factor up to a limit."""
+        return ExponentialBackoffDelayRetryStrategy(
+            max_attempts,
+            initial_delay,
+            max_retry_delay,
+            multiplier,
+            result_predicate,
+            exception_predicate,
+        )
 
 
 class RetryPredicate(AsyncRetryPredicate[OUT], Generic[OUT]):

@@ -7,11 +7,10 @@ records of one side and reads it with those of the other.
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.typeinfo import TypeInformation
-from headrace.datastream.data_stream import DataStream, KeyedStream
 from headrace.datastream.functions import (
     BroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
@@ -21,6 +20,9 @@ from headrace.datastream.operator_settings import resolved_type
 from headrace.datastream.state import MapStateDescriptor
 from headrace.graph import specs
 from headrace.graph.shipping import check_shippable
+
+if TYPE_CHECKING:
+    from headrace.datastream.data_stream import DataStream
 
 __all__ = ["BroadcastConnectedStream", "BroadcastStream"]
 
@@ -77,7 +79,7 @@ class BroadcastConnectedStream(Generic[T, V]):
         """
         kinds = (BroadcastProcessFunction, KeyedBroadcastProcessFunction)
         function = cast("Any", check_function(func, kinds, "process of a broadcast stream"))
-        keyed = isinstance(self.non_broadcast_stream, KeyedStream)
+        keyed = self.non_broadcast_stream._transformation.keyed
         if isinstance(function, KeyedBroadcastProcessFunction) and not keyed:
             raise FunctionTypeError(
                 "KeyedBroadcastProcessFunction should be applied to keyed DataStream: call "

@@ -7,6 +7,7 @@ the next stream; nothing runs before `execute()`.
 from __future__ import annotations
 
 import enum
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
@@ -16,6 +17,8 @@ from headrace.common.execution_config import ExecutionConfig
 from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import rolling
+from headrace.datastream.broadcast import BroadcastConnectedStream, BroadcastStream
+from headrace.datastream.caches import sources_above
 from headrace.datastream.connectors.base import Sink
 from headrace.datastream.connectors.function_sink import FunctionSink
 from headrace.datastream.connectors.print_sink import CollectSink, PrintSink
@@ -44,6 +47,7 @@ from headrace.datastream.functions import (
     as_sink_function,
     check_function,
 )
+from headrace.datastream.joins import CoGroupedStreams, IntervalJoin, JoinedStreams
 from headrace.datastream.operator_settings import OperatorSettings, resolved_type
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.queryable_state import (
@@ -57,6 +61,7 @@ from headrace.datastream.window import (
     CountTumblingWindowAssigner,
     WindowAssigner,
 )
+from headrace.datastream.windowed_stream import AllWindowedStream, WindowedStream
 from headrace.graph import partitioning as p
 from headrace.graph import specs
 from headrace.graph.shipping import check_shippable
@@ -70,12 +75,8 @@ from headrace.graph.transformation import (
 )
 
 if TYPE_CHECKING:
-    from headrace.datastream.broadcast import BroadcastConnectedStream, BroadcastStream
-    from headrace.datastream.cached_data_stream import CachedDataStream
-    from headrace.datastream.joins import CoGroupedStreams, IntervalJoin, JoinedStreams
     from headrace.datastream.state import MapStateDescriptor
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-    from headrace.datastream.windowed_stream import AllWindowedStream, WindowedStream
 
 __all__ = [
     "CachedDataStream",
@@ -126,8 +127,6 @@ class DataStream(OperatorSettings, Generic[T]):
 
     def is_bounded(self) -> bool:
         """Whether the stream comes to an end: all sources that it is computed from do."""
-        from headrace.datastream.cached_data_stream import sources_above
-
         return all(source.bounded for source in sources_above(self._transformation))
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
@@ -242,8 +241,6 @@ class DataStream(OperatorSettings, Generic[T]):
 
     def cache(self) -> CachedDataStream[T]:
         """Keep what this operator computes, so that later jobs need not compute it again."""
-        from headrace.datastream.cached_data_stream import CachedDataStream
-
         if self._transformation.virtual:
             raise GraphError(
                 "cache() keeps what an operator computes: call it right after the operation, not "
@@ -267,8 +264,6 @@ class DataStream(OperatorSettings, Generic[T]):
 
         The other one may be a stream with broadcast state: `items.connect(rules.broadcast(state))`.
         """
-        from headrace.datastream.broadcast import BroadcastConnectedStream, BroadcastStream
-
         if isinstance(ds, BroadcastStream):
             self._check_same_environment(ds.input_stream, "connect")
             return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
@@ -287,8 +282,6 @@ class DataStream(OperatorSettings, Generic[T]):
             ...     .apply(lambda order, payment: (order.id, payment.amount))
             ... )
         """
-        from headrace.datastream.joins import JoinedStreams
-
         self._check_same_environment(other, "join")
         return JoinedStreams(self, other)
 
@@ -297,8 +290,6 @@ class DataStream(OperatorSettings, Generic[T]):
 
         It is written as `join` is; the function gets all records of both sides at once.
         """
-        from headrace.datastream.joins import CoGroupedStreams
-
         self._check_same_environment(other, "co_group")
         return CoGroupedStreams(self, other)
 
@@ -393,8 +384,6 @@ class DataStream(OperatorSettings, Generic[T]):
         stream = self._partitioned(p.Broadcast())
         if broadcast_state_descriptor is None and not other_broadcast_state_descriptors:
             return stream
-        from headrace.datastream.broadcast import BroadcastStream
-
         descriptors = [broadcast_state_descriptor, *other_broadcast_state_descriptors]
         return BroadcastStream(stream, cast("list[MapStateDescriptor]", descriptors))
 
@@ -413,8 +402,6 @@ class DataStream(OperatorSettings, Generic[T]):
 
     def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream[T]:
         """Cuts the whole stream into windows; one subtask computes them."""
-        from headrace.datastream.windowed_stream import AllWindowedStream
-
         return AllWindowedStream(self, window_assigner)
 
     def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream[T]:
@@ -548,6 +535,33 @@ class DataStream(OperatorSettings, Generic[T]):
             sink.max_parallelism = upstream.max_parallelism
 
 
+class CachedDataStream(DataStream[T]):
+    """A stream whose records are kept when a job has computed them.
+
+    The first job that comes to its end with this stream in it fills the cache; later jobs of the
+    same environment read from there and leave out what is above. The stream must be bounded.
+    The records lie in files on the driver's machine, which executors must reach.
+    """
+
+    _transformation: CacheTransformation
+
+    def __init__(
+        self, environment: StreamExecutionEnvironment, transformation: CacheTransformation
+    ) -> None:
+        super().__init__(environment, transformation)
+
+    def invalidate(self) -> None:
+        """Forget what is kept; the next job computes it anew."""
+        cached = self._transformation
+        cached.inputs = [cached.computed]
+        if cached.directory is not None:
+            shutil.rmtree(cached.directory, ignore_errors=True)
+            cached.directory = None
+
+    def _settable(self, what: str) -> Transformation:
+        return self._transformation.computed
+
+
 class KeyedStream(DataStream[T], Generic[K, T]):
     """A stream whose records have a key; state and timers of the next operator are scoped to it."""
 
@@ -654,8 +668,6 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         Example:
             >>> ds.key_by(lambda r: r.user).window(TumblingEventTimeWindows.of(Time.seconds(10)))
         """
-        from headrace.datastream.windowed_stream import WindowedStream
-
         return WindowedStream(self, window_assigner)
 
     def interval_join(self, other: KeyedStream[K, V]) -> IntervalJoin[K, T, V]:
@@ -665,9 +677,11 @@ class KeyedStream(DataStream[T], Generic[K, T]):
             >>> near = clicks.interval_join(views).between(Time.seconds(-5), Time.seconds(0))
             >>> near.process(MyJoin())
         """
-        from headrace.datastream.joins import IntervalJoin
-
         self._check_same_environment(other, "interval_join")
+        if not isinstance(other, KeyedStream):
+            raise FunctionTypeError(
+                "interval_join() takes a KeyedStream: call key_by() on the other stream as well"
+            )
         return IntervalJoin(self, other)
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream[K, T]:
@@ -790,20 +804,3 @@ class CloseableIterator(Generic[T]):
     def close(self) -> None:
         """Stop taking records; the job is cancelled if it still runs."""
         self._close()
-
-
-def __getattr__(name: str) -> Any:
-    """PyFlink has windowed, broadcast and cached streams here too; ours are in other modules."""
-    if name == "CachedDataStream":
-        from headrace.datastream.cached_data_stream import CachedDataStream
-
-        return CachedDataStream
-    if name in ("BroadcastStream", "BroadcastConnectedStream"):
-        from headrace.datastream import broadcast
-
-        return getattr(broadcast, name)
-    if name in ("WindowedStream", "AllWindowedStream"):
-        from headrace.datastream import windowed_stream
-
-        return getattr(windowed_stream, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.time import to_millis
 from headrace.common.typeinfo import TypeInformation
-from headrace.datastream.data_stream import DataStream, KeyedStream
 from headrace.datastream.functions import (
     CoGroupFunction,
     FlatJoinFunction,
@@ -35,6 +34,9 @@ from headrace.datastream.window import WindowAssigner
 from headrace.datastream.windowed_stream import WindowSettings
 from headrace.graph import specs
 from headrace.graph.shipping import check_shippable
+
+if TYPE_CHECKING:
+    from headrace.datastream.data_stream import DataStream, KeyedStream
 
 __all__ = [
     "CoGroupedStreams",
@@ -286,10 +288,6 @@ class IntervalJoin(Generic[K, T1, T2]):
     """Two keyed streams to be joined by their distance in event time: `between` follows."""
 
     def __init__(self, left: KeyedStream[K, T1], right: KeyedStream[K, T2]) -> None:
-        if not isinstance(right, KeyedStream):
-            raise FunctionTypeError(
-                "interval_join() takes a KeyedStream: call key_by() on the other stream as well"
-            )
         self._left = left
         self._right = right
         self._event_time = True

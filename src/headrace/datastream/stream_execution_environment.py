@@ -27,7 +27,7 @@ from headrace.common.time import to_millis
 from headrace.common.typeinfo import BasicTypeInfo, TypeInformation, Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import unexecuted
-from headrace.datastream.cached_data_stream import CachesOfJob, computed_from
+from headrace.datastream.caches import CachesOfJob, computed_from
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
 from headrace.datastream.connectors.base import Source

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.time import to_millis
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream import rolling
 from headrace.datastream.aggregates import Average, Count
-from headrace.datastream.data_stream import DataStream, KeyedStream
 from headrace.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -27,6 +26,9 @@ from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.window import Evictor, MergingWindowAssigner, Trigger, WindowAssigner
 from headrace.graph import specs
 from headrace.graph.shipping import check_shippable
+
+if TYPE_CHECKING:
+    from headrace.datastream.data_stream import DataStream, KeyedStream
 
 __all__ = ["AllWindowedStream", "WindowedStream"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headrace.graph.ids import NodeId
-from headrace.graph.partitioning import Partitioning
+from headrace.graph.partitioning import Keyed, Partitioning
 from headrace.graph.specs import OperatorSpec
 
 
@@ -49,6 +49,11 @@ class Transformation:
         """Whether this is only a property of an edge."""
         return True
 
+    @property
+    def keyed(self) -> bool:
+        """Whether records have a key from here on."""
+        return False
+
 
 class OperatorTransformation(Transformation):
     """A real operator: source, one or two inputs, or sink."""
@@ -79,6 +84,10 @@ class PartitionTransformation(Transformation):
     ) -> None:
         super().__init__(ids, "Partition", [upstream], upstream.output_type)
         self.partitioning = partitioning
+
+    @property
+    def keyed(self) -> bool:
+        return isinstance(self.partitioning, Keyed)
 
 
 class UnionTransformation(Transformation):

@@ -7,16 +7,18 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.base import GlobalCommitter
-from headrace.datastream.connectors.spark_sink import Staging
 from headrace.spark.feeds import spark_failure
 from headrace.spark.session import get_or_create_session
+
+if TYPE_CHECKING:
+    from headrace.datastream.connectors.spark_sink import Staging
 
 _log = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from pyspark.sql.types import StructField, StructType
 
 from headrace.common.errors import FunctionTypeError, HeadraceError
 from headrace.coordination.carrier import EpochRun
-from headrace.datastream.connectors.spark_source import FedSplit
+from headrace.datastream.connectors.fed_split import FedSplit
 from headrace.graph.ids import VertexId
 
 __all__ = ["DataFrameFeed", "Feed", "FilesFeed", "arrow_schema_of", "spark_failure"]

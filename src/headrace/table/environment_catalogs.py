@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from headrace.sql.functions.registry import builtin_registry
+from headrace.sql.functions.catalogue import builtin_registry
 from headrace.sql.session.models import check_model, create_model, drop_model
 from headrace.sql.session.session import Session
 from headrace.table.catalog import (

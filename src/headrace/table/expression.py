@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from headrace.common.errors import FunctionTypeError
 from headrace.sql.parser import syntax as x
-from headrace.sql.table_api.expression_nodes import called, node_of, text_of
+from headrace.sql.table_api.expression_nodes import RelationBase, called, node_of, text_of
 from headrace.table.expression_times import (
     ContainerFunctions,
     JsonExistsOnError,
@@ -136,9 +136,7 @@ class Expression(ContainerFunctions, Generic[T]):
 
     def in_(self, first_element_or_table: Any, *remaining_elements: Any) -> Expression[bool]:
         """Whether it is one of some values."""
-        from headrace.table.table import Table
-
-        if isinstance(first_element_or_table, Table):
+        if isinstance(first_element_or_table, RelationBase):
             raise FunctionTypeError("in_() with a table needs joins, which are not supported yet")
         elements = (first_element_or_table, *remaining_elements)
         return Expression(*called("in", "IN", self, *elements))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from headrace.common.errors import FunctionTypeError
+from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.process_tables import TableValue
 from headrace.sql.parser import syntax as x
-from headrace.sql.table_api.expression_nodes import node_of
+from headrace.sql.plan import nodes as n
+from headrace.sql.table_api.expression_nodes import RelationBase, node_of
 from headrace.sql.table_api.process_calls import NamedTable, process_call
-from headrace.table.table import Table
 
 if TYPE_CHECKING:
-    from headrace.table.table_environment import TableEnvironment
+    from headrace.table.table import Table
 
-__all__ = ["PartitionedTable", "process_table"]
+__all__ = ["PartitionedTable", "process_plan"]
 
 
 class PartitionedTable:
@@ -46,7 +47,8 @@ class PartitionedTable:
         Example:
             >>> orders.partition_by(col("user")).process(Cart, on_time=descriptor("ts"))
         """
-        return process_table(self._table._environment, function, (self, *arguments), named)
+        context = self._table._environment._session.binding()
+        return self._table._with(process_plan(context, function, (self, *arguments), named))
 
     def _value(self) -> TableValue:
         return TableValue(
@@ -58,8 +60,8 @@ class PartitionedTable:
 
 def _argument(value: Any) -> Any:
     """A table without a name among the arguments."""
-    if isinstance(value, Table):
-        value = value.partition_by()
+    if isinstance(value, RelationBase):
+        value = PartitionedTable(cast("Table", value), ())
     return NamedTable(None, value._value()) if isinstance(value, PartitionedTable) else value
 
 
@@ -72,11 +74,10 @@ def _column(field: Any) -> x.Node:
     return node
 
 
-def process_table(
-    environment: TableEnvironment, function: Any, arguments: Sequence[Any], named: dict[str, Any]
-) -> Table:
+def process_plan(
+    context: BindingContext, function: Any, arguments: Sequence[Any], named: dict[str, Any]
+) -> n.Node:
     """The rows of a call of a process table function, all of whose tables are arguments."""
     given = [_argument(a) for a in arguments]
     by_name = {key: _argument(value) for key, value in named.items()}
-    context = environment._session.binding()
-    return Table(environment, process_call(context, function, given, by_name))
+    return process_call(context, function, given, by_name)

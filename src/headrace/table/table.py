@@ -19,14 +19,17 @@ from headrace.sql.plan.expressions import SortKey
 from headrace.sql.plan.joins import JoinKind
 from headrace.sql.session.explain import explain_plans
 from headrace.sql.session.tableau import Tableau, print_result
-from headrace.sql.table_api.expression_nodes import ExpressionBase, node_of
+from headrace.sql.table_api.expression_nodes import ExpressionBase, RelationBase, node_of
 from headrace.sql.table_api.joins import join_tables
 from headrace.sql.table_api.pandas_tables import to_pandas
 from headrace.sql.table_api.row_functions import row_call
 from headrace.sql.table_api.table_binding import TableBinding
 from headrace.sql.table_api.temporal_functions import versioned_table
+from headrace.table.expressions import col, without_columns
+from headrace.table.partitioned_table import PartitionedTable
 from headrace.table.table_result import TableResult
 from headrace.table.table_schema import TableSchema
+from headrace.table.temporal_table_function import TemporalTableFunction
 from headrace.table.window import GroupWindow, OverWindow
 
 if TYPE_CHECKING:
@@ -34,10 +37,8 @@ if TYPE_CHECKING:
     from headrace.sql.table_api.process_calls import NamedTable
     from headrace.table.catalog import ResolvedSchema
     from headrace.table.expression import Expression
-    from headrace.table.partitioned_table import PartitionedTable
     from headrace.table.table_environment import TableEnvironment
     from headrace.table.table_pipeline import TablePipeline
-    from headrace.table.temporal_table_function import TemporalTableFunction
 
 __all__ = [
     "AggregatedTable",
@@ -57,7 +58,7 @@ def _unsupported(what: str) -> SqlError:
     return SqlError(f"{what} is not supported yet")
 
 
-class Table:
+class Table(RelationBase):
     """A relation of a table environment; each method makes a new one.
 
     Example:
@@ -77,8 +78,6 @@ class Table:
 
     def __getattr__(self, name: str) -> Expression[Any]:
         """A column of the table: `table.price` is `col("price")`."""
-        from headrace.table.expressions import col
-
         # While an object is unpickled or copied, it has no plan yet.
         names = self._plan.schema.names if "_plan" in self.__dict__ else ()
         if name not in names:
@@ -149,8 +148,6 @@ class Table:
 
     def drop_columns(self, *fields: Any) -> Table:
         """Without some columns."""
-        from headrace.table.expressions import without_columns
-
         head, *tails = fields
         return self.select(without_columns(head, *tails))
 
@@ -184,8 +181,6 @@ class Table:
 
     def map(self, func: Any) -> Table:
         """A function of each row that gives a row; without arguments it gets the whole row."""
-        from headrace.table.expressions import col
-
         names: tuple[str, ...] = ()
         node = row_call(func, self._plan)
         if isinstance(node, x.Alias):
@@ -284,8 +279,6 @@ class Table:
             >>> rates = history.create_temporal_table_function(col("r_time"), col("r_currency"))
             >>> orders.join_lateral(rates(col("o_time")), col("o_currency") == col("r_currency"))
         """
-        from headrace.table.temporal_table_function import TemporalTableFunction
-
         return TemporalTableFunction(versioned_table(self._plan, time_attribute, primary_key))
 
     def _lateral(self, call: Any, predicate: Any, outer: bool) -> Table:
@@ -304,8 +297,6 @@ class Table:
 
     def partition_by(self, *fields: Any) -> PartitionedTable:
         """Rows that belong together, for a process table function with set semantics."""
-        from headrace.table.partitioned_table import PartitionedTable
-
         return PartitionedTable(self, fields)
 
     def as_argument(self, name: str) -> NamedTable:

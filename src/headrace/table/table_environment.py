@@ -39,7 +39,7 @@ from headrace.table.explain_detail import detail_names
 from headrace.table.expression import Expression
 from headrace.table.model import Model
 from headrace.table.model_descriptor import ModelDescriptor
-from headrace.table.partitioned_table import process_table
+from headrace.table.partitioned_table import process_plan
 from headrace.table.plan_reference import PlanReference
 from headrace.table.schema import Schema
 from headrace.table.statement_set import StatementSet
@@ -179,7 +179,8 @@ class TableEnvironment(CatalogEnvironment):
                 set semantics are `table.partition_by(...)`.
             named: Its arguments by name.
         """
-        return process_table(self, function, arguments, named)
+        context = self._session.binding()
+        return Table(self, process_plan(context, function, arguments, named))
 
     def create_table(
         self,

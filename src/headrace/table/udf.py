@@ -7,11 +7,13 @@ from abc import abstractmethod
 from typing import Any
 
 from headrace.common.errors import ConfigurationError, FunctionTypeError
+from headrace.sql.table_api.expression_nodes import called
 from headrace.sql.types import DataType, MapType
 from headrace.sql.udf.binding import FunctionBinding
 from headrace.sql.udf.function_context import FunctionContext
 from headrace.sql.udf.process.binding import ProcessTableBinding, process_binding
 from headrace.sql.udf.user_defined import UserDefinedFunction
+from headrace.table.expression import Expression
 
 __all__ = [
     "AggregateFunction",
@@ -147,9 +149,6 @@ class UserDefinedFunctionWrapper(FunctionBinding):
             )
 
     def __call__(self, *args: Any) -> Any:
-        from headrace.sql.table_api.expression_nodes import called
-        from headrace.table.expression import Expression
-
         return Expression(*called(self.name, self, *args))
 
     def alias(self, *alias_names: str) -> UserDefinedFunctionWrapper:

@@ -57,7 +57,7 @@ from headrace.common.configuration import Configuration
 from headrace.common.rolling_log import DEFAULT_LIMIT
 from headrace.coordination.slots.dependencies import prepare
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.cached_data_stream import CachesOfJob
+from headrace.datastream.caches import CachesOfJob
 from headrace.datastream.connectors.file_system.remote import Workspace
 from headrace.runtime.storage import Storages
 from headrace.spark.session import java_output_in_a_file

@@ -25,7 +25,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the script; the exit code."""
-    from headrace.cluster.cli import build_parser
-
-    print(script_for(options.shell, build_parser()))
+    print(script_for(options.shell, options.parser))
     return ExitCode.OK

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from headrace.common import options as declared
 from headrace.common.errors import HeadraceError
-from headrace.sql.functions.registry import builtin_registry
+from headrace.sql.functions.catalogue import builtin_registry
 from headrace.sql.session.session import Session
 
 __all__ = ["candidates"]

@@ -8,20 +8,12 @@ were given out.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.datastream.connectors.base import (
-    ReaderContext,
-    Source,
-    SourceReader,
-    SplitEnumerator,
-)
 from headrace.datastream.connectors.file_system.enumeration import files_under
-from headrace.datastream.connectors.spark_source import ArrowReader, PartitionsEnumerator
 
-__all__ = ["GroupBy", "ParquetFiles", "RowNumbers", "SparkQuery", "SparkQuerySource"]
+__all__ = ["GroupBy", "ParquetFiles", "RowNumbers", "SparkQuery"]
 
 _MIB = 1 << 20
 _FIRST_BYTES = 64 * _MIB
@@ -108,49 +100,3 @@ class SparkQuery:
     outputs: tuple[str, ...]
     types: tuple[str, ...]
     group_by: GroupBy | None = None
-
-
-@dataclass(frozen=True)
-class SparkQuerySource(Source):
-    """Reads the result of a query; `records` makes records of a batch of columns."""
-
-    query: SparkQuery
-    schema: bytes
-    records: Callable[[Any], list[Any]]
-
-    @property
-    def bounded(self) -> bool:
-        return True
-
-    @property
-    def fed_by_spark(self) -> bool:
-        return True
-
-    def create_enumerator(self, parallelism: int) -> SplitEnumerator:
-        return _QueryEnumerator(self.query, parallelism)
-
-    def create_reader(self, context: ReaderContext) -> SourceReader:
-        return ArrowReader(self.schema, self.records, f"spark-{context.subtask}")
-
-
-class _QueryEnumerator(PartitionsEnumerator):
-    """Gives out partitions of a table that is cut when a job starts for the first time."""
-
-    def __init__(self, query: SparkQuery, parallelism: int) -> None:
-        self._query = query
-        self._cut(query.table.cut(parallelism))
-        super().__init__(self._feed, parallelism, query.table.first_parts(self._inputs))
-
-    def _cut(self, inputs: dict[str, Any]) -> None:
-        from headrace.spark.query_feed import QueryFeed
-
-        self._inputs = inputs
-        self._feed = QueryFeed(self._query, inputs)
-
-    def snapshot(self) -> Any:
-        return {**super().snapshot(), "inputs": self._inputs}
-
-    def restore(self, snapshot: Any) -> None:
-        # Files that have come since then are not part of what is being read.
-        self._cut(snapshot["inputs"])
-        super().restore(snapshot)

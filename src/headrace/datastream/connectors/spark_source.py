@@ -22,6 +22,7 @@ from headrace.datastream.connectors.base import (
     SourceReader,
     SplitEnumerator,
 )
+from headrace.datastream.connectors.fed_split import FedSplit
 from headrace.datastream.connectors.file_system.enumeration import files_under, local_path
 
 if TYPE_CHECKING:
@@ -173,21 +174,6 @@ def _schema_of_files(read: Any, paths: tuple[str, ...], data_schema: Any) -> byt
     raise GraphError(
         f"no file in {', '.join(paths)} shows the columns yet; give data_schema=StructType(...)"
     )
-
-
-class FedSplit:
-    """Some part of what a feed can read. Only its name gets to the slots."""
-
-    def __init__(self, split_id: str, feed: Feed | None = None, part: Any = None) -> None:
-        self.split_id = split_id
-        self.feed = feed
-        self.part = part
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return FedSplit, (self.split_id,)
-
-    def __repr__(self) -> str:
-        return f"FedSplit({self.split_id!r})"
 
 
 class _Pace:

@@ -5,11 +5,12 @@ The runtime runs the coroutines on one event loop for each subtask.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from headrace.datastream.async_retry_strategies import AsyncRetryPredicate, AsyncRetryStrategy
 from headrace.datastream.functions.base import Function, RichFunction
 
 if TYPE_CHECKING:
@@ -58,82 +59,6 @@ class AsyncFunction(Function, Generic[IN, OUT]):
 
 class RichAsyncFunction(AsyncFunction[IN, OUT], RichFunction):
     """An asynchronous function with `get_runtime_context()`."""
-
-
-class AsyncRetryPredicate(ABC, Generic[OUT]):
-    """Decides which outcomes of an asynchronous call are tried again."""
-
-    @abstractmethod
-    def result_predicate(self) -> Callable[[list[OUT]], bool] | None:
-        """Returns a function that says whether a result is to be retried, or None for never."""
-
-    @abstractmethod
-    def exception_predicate(self) -> Callable[[Exception], bool] | None:
-        """Returns a function that says whether an exception is to be retried, or None for never."""
-
-
-class AsyncRetryStrategy(ABC, Generic[OUT]):
-    """Decides whether and when a call is tried again. One object serves all records."""
-
-    @abstractmethod
-    def can_retry(self, current_attempts: int) -> bool:
-        """Returns whether another attempt may follow.
-
-        Args:
-            current_attempts: Number of the retry that would follow, from 1.
-        """
-
-    @abstractmethod
-    def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """Returns how long to wait before retry number `current_attempts`, in milliseconds."""
-
-    @abstractmethod
-    def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """Returns which outcomes are retried."""
-
-    @staticmethod
-    def no_restart() -> AsyncRetryStrategy[Any]:
-        """Returns the strategy that never retries."""
-        from headrace.datastream import async_retry_strategies
-
-        return async_retry_strategies.NO_RETRY_STRATEGY
-
-    @staticmethod
-    def fixed_delay(
-        max_attempts: int,
-        backoff_time_millis: int,
-        result_predicate: Callable[[list[OUT]], bool] | None,
-        exception_predicate: Callable[[Exception], bool] | None,
-    ) -> AsyncRetryStrategy[OUT]:
-        """Returns a strategy that waits the same time before each retry."""
-        from headrace.datastream.async_retry_strategies import FixedDelayRetryStrategy
-
-        return FixedDelayRetryStrategy(
-            max_attempts, backoff_time_millis, result_predicate, exception_predicate
-        )
-
-    @staticmethod
-    def exponential_backoff(
-        max_attempts: int,
-        initial_delay: int,
-        max_retry_delay: int,
-        multiplier: float,
-        result_predicate: Callable[[list[OUT]], bool] | None,
-        exception_predicate: Callable[[Exception], bool] | None,
-    ) -> AsyncRetryStrategy[OUT]:
-        """Returns a strategy whose wait grows by a factor up to a limit."""
-        from headrace.datastream.async_retry_strategies import (
-            ExponentialBackoffDelayRetryStrategy,
-        )
-
-        return ExponentialBackoffDelayRetryStrategy(
-            max_attempts,
-            initial_delay,
-            max_retry_delay,
-            multiplier,
-            result_predicate,
-            exception_predicate,
-        )
 
 
 class AsyncFunctionDescriptor:

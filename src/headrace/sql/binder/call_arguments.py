@@ -10,8 +10,8 @@ from sqlglot import exp
 from headrace.sql.binder.context import BindingContext, suggestion
 from headrace.sql.models.provider import ModelContext
 from headrace.sql.parser import syntax as x
-from headrace.sql.parser.dialect import ModelArgument
 from headrace.sql.parser.from_ast import expression_node, span_of
+from headrace.sql.parser.tree_nodes import ModelArgument
 
 __all__ = ["descriptor_names", "model_of", "options_of", "unique_names"]
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import SqlError
-from headrace.sql.functions.registry import Registry, builtin_registry
+from headrace.sql.functions.catalogue import builtin_registry
+from headrace.sql.functions.registry import Registry
 from headrace.sql.parser.excerpts import Excerpt
 from headrace.sql.parser.syntax import Span
 from headrace.sql.plan.nodes import Node

@@ -22,10 +22,10 @@ from headrace.sql.binder.scope import Scope
 from headrace.sql.binder.subqueries import SubqueryBinder, contains_subquery
 from headrace.sql.binder.vector_search import bind_vector_search
 from headrace.sql.parser import syntax as x
-from headrace.sql.parser.dialect import NamedArgument, TableArgument
 from headrace.sql.parser.from_ast import expression_node, order_nodes, span_of
 from headrace.sql.parser.hints import hint_options
 from headrace.sql.parser.match_syntax import MatchRecognize
+from headrace.sql.parser.tree_nodes import NamedArgument, TableArgument
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Expression, Field, Schema, TimeAttribute
 from headrace.sql.udf.process.binding import ProcessTableBinding

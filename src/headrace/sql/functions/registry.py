@@ -13,13 +13,12 @@ import difflib
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 from headrace.sql.functions.signatures import ReturnRule, Signature, parse_signature
 from headrace.sql.types import DataType
 
-__all__ = ["Function", "FunctionKind", "Registry", "aggregate", "builtin_registry", "scalar"]
+__all__ = ["Function", "FunctionKind", "Registry", "aggregate", "scalar"]
 
 
 class FunctionKind(enum.Enum):
@@ -68,13 +67,6 @@ class Function:
             if found is not None:
                 return found
         return None
-
-    def __reduce__(self) -> Any:
-        return _function_of, (self.name, self.number)
-
-
-def _function_of(name: str, number: int) -> Function:
-    return builtin_registry().overloads(name)[number]
 
 
 def camel_case(name: str) -> str:
@@ -157,25 +149,6 @@ class Registry:
 
     def all(self) -> list[Function]:
         return [self._by_name[n][0] for n in self.names()]
-
-
-@cache
-def builtin_registry() -> Registry:
-    """Flink's built-in functions, as far as they are there."""
-    from headrace.sql.functions import (
-        aggregates,
-        bitmaps,
-        conditions,
-        containers,
-        json,
-        numbers,
-        operators,
-        texts,
-        times,
-    )
-
-    modules = (operators, numbers, texts, times, conditions, containers, json, aggregates, bitmaps)
-    return Registry([f for m in modules for f in m.FUNCTIONS])
 
 
 Implementation = Callable[..., Any]

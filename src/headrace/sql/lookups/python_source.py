@@ -14,7 +14,7 @@ from headrace.sql.lookups.search import VectorSearchTableSource
 from headrace.sql.lookups.tables import Key, KeySource
 from headrace.sql.plan.expressions import Schema
 from headrace.sql.types.values import row_to_external, to_internal
-from headrace.sql.udf.binding import runtime_context
+from headrace.sql.udf.bound import runtime_context
 from headrace.sql.udf.function_context import FunctionContext
 
 __all__ = ["LookupTableSource", "PythonKeys", "as_lookup_source"]

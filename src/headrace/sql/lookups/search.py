@@ -16,7 +16,7 @@ from headrace.sql.operators.base import OpenedCode
 from headrace.sql.plan.expressions import Schema
 from headrace.sql.types.values import to_internal
 from headrace.sql.udf.batch_table import BatchTableFunction, CallLimits, Rows, parts, together
-from headrace.sql.udf.binding import runtime_context
+from headrace.sql.udf.bound import runtime_context
 from headrace.sql.udf.function_context import FunctionContext
 
 if TYPE_CHECKING:

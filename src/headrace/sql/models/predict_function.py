@@ -15,7 +15,7 @@ from headrace.sql.types import ArrayType
 from headrace.sql.types.arrow_columns import arrow_array
 from headrace.sql.types.values import row_to_external, to_internal
 from headrace.sql.udf.batch_table import BatchTableFunction, CallLimits, Rows, parts, together
-from headrace.sql.udf.binding import runtime_context
+from headrace.sql.udf.bound import runtime_context
 from headrace.sql.udf.function_context import FunctionContext
 
 __all__ = ["ModelFunctionContext", "PredictFunction", "PythonPredictions"]

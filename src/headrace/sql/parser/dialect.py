@@ -16,46 +16,17 @@ from sqlglot.tokenizer_core import TokenType
 from headrace.sql import types as t
 from headrace.sql.parser.json_syntax import JsonSyntax
 from headrace.sql.parser.match_syntax import MatchSyntax
+from headrace.sql.parser.tree_nodes import (
+    Form,
+    ModelArgument,
+    NamedArgument,
+    TableArgument,
+    TypeNode,
+)
 from headrace.sql.types import DataType
 from headrace.sql.types.data_types import DataTypes
 
-__all__ = [
-    "Flink",
-    "FlinkParser",
-    "ModelArgument",
-    "NamedArgument",
-    "TableArgument",
-    "TypeNode",
-]
-
-
-class Form(exp.Anonymous):
-    """A function that was read by a syntax of its own, not by its name and a list of arguments."""
-
-
-class TypeNode(exp.Expression):
-    """Holds a type of ours inside of sqlglot's tree."""
-
-    arg_types: ClassVar[dict[str, bool]] = {"this": True}
-
-
-class TableArgument(exp.Expression):
-    """`TABLE t` or `(SELECT ...)` as an argument, perhaps with PARTITION BY and ORDER BY."""
-
-    arg_types: ClassVar[dict[str, bool]] = {"this": True, "partition": False, "order": False}
-
-
-class ModelArgument(exp.Expression):
-    """`MODEL m` as an argument of a function."""
-
-    arg_types: ClassVar[dict[str, bool]] = {"this": True}
-
-
-class NamedArgument(exp.Expression):
-    """`name => value` as an argument of a function."""
-
-    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True}
-
+__all__ = ["Flink", "FlinkParser"]
 
 _PLAIN_WORDS = frozenset(
     {"/*+", "EXECUTE", "CALL", "SHOW", "COMMENT", "EXPLAIN", "ANALYZE", "COPY", "SESSION"}

@@ -13,8 +13,8 @@ from headrace.common.errors import SqlError
 from headrace.sql import types as t
 from headrace.sql.functions.builtin.times import parse_date, parse_time, parse_timestamp
 from headrace.sql.parser import syntax as x
-from headrace.sql.parser.dialect import Form, NamedArgument, TableArgument, TypeNode
 from headrace.sql.parser.excerpts import SpannedError
+from headrace.sql.parser.tree_nodes import Form, NamedArgument, TableArgument, TypeNode
 from headrace.sql.types.intervals import interval_constant
 from headrace.sql.types.type_rules import literal_type
 

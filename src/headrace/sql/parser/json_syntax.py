@@ -7,6 +7,9 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from headrace.sql.parser.tree_nodes import TypeNode
+from headrace.sql.types.data_types import DataTypes
+
 __all__ = ["JsonSyntax"]
 
 
@@ -28,8 +31,6 @@ class JsonSyntax:
         }
         call = self.call(name, value, path, *read[name]())
         if returning is not None:
-            from headrace.sql.parser.dialect import TypeNode
-
             return self.call(f"{name}_RETURNING", call, self.expression(TypeNode(this=returning)))
         return call
 
@@ -51,9 +52,6 @@ class JsonSyntax:
         return [x for b, d in found.values() for x in (exp.Literal.string(b), d)]
 
     def _text_of(self: Any, value: Any) -> Any:
-        from headrace.sql.parser.dialect import TypeNode
-        from headrace.sql.types.data_types import DataTypes
-
         return self.call("CAST", value, self.expression(TypeNode(this=DataTypes.STRING())))
 
     def _query_options(self: Any) -> list[Any]:

@@ -12,8 +12,13 @@ from enum import Enum
 from typing import ClassVar
 
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.expression_text import expression_text
-from headrace.sql.plan.expressions import AggregateCall, Expression, Schema, SortKey
+from headrace.sql.plan.expressions import (
+    AggregateCall,
+    Expression,
+    Schema,
+    SortKey,
+    expression_text,
+)
 from headrace.sql.segments.segment import Segment
 
 __all__ = [

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from headrace.sql import types as t
-from headrace.sql.functions.registry import builtin_registry
+from headrace.sql.functions.catalogue import builtin_registry
 from headrace.sql.plan.expressions import Call, Expression
 
 __all__ = ["all_of", "conjuncts"]

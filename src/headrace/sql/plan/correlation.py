@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from headrace.sql import types as t
-from headrace.sql.functions.registry import builtin_registry
+from headrace.sql.functions.catalogue import builtin_registry
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.conditions import all_of, conjuncts
 from headrace.sql.plan.expressions import (

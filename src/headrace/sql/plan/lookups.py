@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.expression_text import expression_text
-from headrace.sql.plan.expressions import Expression
+from headrace.sql.plan.expressions import Expression, expression_text
 from headrace.sql.plan.joins import JoinKind
 from headrace.sql.plan.lookup_hint import LookupHint
 

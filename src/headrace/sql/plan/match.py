@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headrace.sql.plan.expression_text import expression_text
-from headrace.sql.plan.expressions import Expression, SortKey
+from headrace.sql.plan.expressions import Expression, SortKey, expression_text
 from headrace.sql.plan.nodes import OneInput
 from headrace.sql.plan.patterns import PatternVariable, Reference
 

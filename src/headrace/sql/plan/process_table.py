@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from headrace.sql.plan.expression_text import expression_text
-from headrace.sql.plan.expressions import Expression, SortKey
+from headrace.sql.plan.expressions import Expression, SortKey, expression_text
 from headrace.sql.plan.nodes import Node
 from headrace.sql.udf.process.binding import ProcessTableBinding
 from headrace.sql.udf.process.signature import Argument

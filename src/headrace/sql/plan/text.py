@@ -8,8 +8,7 @@ from headrace.sql.physical.nodes import PhysicalNode, SparkSegment
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.batch_tables import MLPredictTableFunction, VectorSearchTableFunction
 from headrace.sql.plan.changelog import is_append_only
-from headrace.sql.plan.expression_text import expression_text
-from headrace.sql.plan.expressions import AggregateCall, SortKey
+from headrace.sql.plan.expressions import AggregateCall, SortKey, expression_text
 from headrace.sql.plan.joins import (
     IntervalJoin,
     Join,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headrace.sql import types as t
-from headrace.sql.functions.registry import builtin_registry
+from headrace.sql.functions.catalogue import builtin_registry
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import AggregateCall, Call, Expression, Field, Literal, Schema
 from headrace.sql.types.type_rules import is_character, is_timestamp

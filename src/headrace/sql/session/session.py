@@ -16,8 +16,9 @@ from headrace.common.options import ARROW_BATCH_SIZE
 from headrace.datastream.connectors.print_sink import CollectSink
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql import statements as s
-from headrace.sql.binder import BindingContext, QueryBinder
+from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
+from headrace.sql.binder.queries import QueryBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.catalog import CatalogManager, TableEntry, TablePath
 from headrace.sql.catalog.manager import quoted

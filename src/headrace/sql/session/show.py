@@ -13,7 +13,7 @@ from headrace.sql import statements as s
 from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog import ModelEntry, TableEntry
 from headrace.sql.catalog.manager import quoted, text_literal
-from headrace.sql.functions.registry import builtin_registry
+from headrace.sql.functions.catalogue import builtin_registry
 from headrace.sql.plan.expressions import Field
 from headrace.sql.session.catalog_statements import (
     describe_catalog,

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.common.errors import SqlError
 from headrace.sql import types as t
-from headrace.sql.binder import BindingContext
+from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.catalog import TableEntry

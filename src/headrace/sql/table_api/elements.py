@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.common.errors import TypeMismatchError
 from headrace.sql import types as t
-from headrace.sql.binder import BindingContext
+from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.relations import union_of
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n

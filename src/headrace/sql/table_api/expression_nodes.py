@@ -13,7 +13,20 @@ from headrace.sql.types.text import sql_text
 from headrace.sql.types.type_rules import literal_type
 from headrace.sql.types.values import to_internal
 
-__all__ = ["ExpressionBase", "called", "literal", "node_of", "text_of", "unary", "with_optional"]
+__all__ = [
+    "ExpressionBase",
+    "RelationBase",
+    "called",
+    "literal",
+    "node_of",
+    "text_of",
+    "unary",
+    "with_optional",
+]
+
+
+class RelationBase:
+    """What a table is derived from, so that it can be told from a value."""
 
 
 class ExpressionBase:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from headrace.common.errors import SqlError
-from headrace.sql.binder import BindingContext
+from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.correlate import Unnest
 from headrace.sql.functions.registry import FunctionKind
 from headrace.sql.parser import syntax as x

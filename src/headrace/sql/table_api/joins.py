@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.common.errors import SqlError
-from headrace.sql.binder import BindingContext
+from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.plan import nodes as n

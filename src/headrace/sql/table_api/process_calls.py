@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.common.errors import SqlError
-from headrace.sql.binder import BindingContext
+from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.process_tables import DEFAULT, TableValue, bind_process_table
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n

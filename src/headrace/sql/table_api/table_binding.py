@@ -7,8 +7,8 @@ from typing import Any
 
 from headrace.common.errors import SqlError
 from headrace.sql import types as t
-from headrace.sql.binder import BindingContext
 from headrace.sql.binder.aggregation import Aggregation, aggregates_in, contains_aggregate
+from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder, column_index
 from headrace.sql.binder.group_windows import GroupWindow as BoundGroupWindow
 from headrace.sql.binder.group_windows import group_window_of

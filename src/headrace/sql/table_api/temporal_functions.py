@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.common.errors import SqlError
-from headrace.sql.binder import BindingContext
-from headrace.sql.binder.context import suggestion
+from headrace.sql.binder.context import BindingContext, suggestion
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.parser import syntax as x

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.common.watermark_strategy import WatermarkStrategy
-from headrace.datastream.connectors.spark_query import GroupBy, SparkQuery, SparkQuerySource
+from headrace.datastream.connectors.spark_query import GroupBy, SparkQuery
+from headrace.datastream.connectors.spark_query_source import SparkQuerySource
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql import types as t

@@ -6,7 +6,7 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from headrace.common.errors import FunctionTypeError, TypeMismatchError
@@ -18,7 +18,10 @@ from headrace.sql.types.arrow_columns import (
     series_to_array,
 )
 from headrace.sql.udf.batch_table import CallLimits, Rows, together
-from headrace.sql.udf.binding import FunctionBinding, OpenedFunction
+from headrace.sql.udf.bound import OpenedFunction
+
+if TYPE_CHECKING:
+    from headrace.sql.udf.binding import FunctionBinding
 
 __all__ = ["ArrowFunction", "AsyncFunction", "BatchFunction", "PandasFunction"]
 

@@ -12,8 +12,8 @@ from headrace.datastream.connectors.spark_query import (
     ParquetFiles,
     RowNumbers,
     SparkQuery,
-    SparkQuerySource,
 )
+from headrace.datastream.connectors.spark_query_source import SparkQuerySource
 from headrace.spark import query_feed
 
 

@@ -10,7 +10,8 @@ from typing import Any, BinaryIO
 from headrace.common.errors import HeadraceError
 from headrace.common.serialization import DeserializationSchema
 from headrace.datastream.connectors.file_system.enumeration import FileSplit
-from headrace.datastream.connectors.file_system.formats import SplitRecords, TextLineFormat
+from headrace.datastream.connectors.file_system.file_bytes import TextEncoding
+from headrace.datastream.connectors.file_system.split_records import SplitRecords
 
 __all__ = ["LineChunks", "RecordLines"]
 
@@ -30,7 +31,7 @@ class _NoText:
 class LineChunks(SplitRecords):
     """The lines of one split as text."""
 
-    def __init__(self, split: FileSplit, text_format: TextLineFormat, chunk: int = CHUNK) -> None:
+    def __init__(self, split: FileSplit, text_format: TextEncoding, chunk: int = CHUNK) -> None:
         self.split = split
         self._format = text_format
         self._chunk_size = chunk
@@ -221,7 +222,7 @@ class RecordLines(SplitRecords):
     """The records in the lines of one split."""
 
     def __init__(self, split: FileSplit, schema: DeserializationSchema) -> None:
-        self._lines = ByteLines(split, TextLineFormat("utf-8"))
+        self._lines = ByteLines(split, TextEncoding("utf-8"))
         self._schema = schema
         schema.open()
 

@@ -7,14 +7,17 @@ import datetime
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import HeadraceError
 from headrace.common.types import Row
 from headrace.datastream.connectors.base import ReadBatch, SourceReader, SplitEnumerator
 from headrace.datastream.connectors.jdbc.database import Database, ServerAwayError, database_of
-from headrace.datastream.connectors.jdbc.source import JdbcSource, JdbcSplit, PartitionColumn
+from headrace.datastream.connectors.jdbc.splits import JdbcSplit, PartitionColumn
 from headrace.datastream.connectors.jdbc.statements import quoted_name
+
+if TYPE_CHECKING:
+    from headrace.datastream.connectors.jdbc.source import JdbcSource
 
 __all__ = ["ScanEnumerator", "ScanReader", "ranges"]
 

@@ -16,36 +16,11 @@ from headrace.datastream.connectors.base import (
 )
 from headrace.datastream.connectors.jdbc.database import require_driver
 from headrace.datastream.connectors.jdbc.options import JdbcConnectionOptions
+from headrace.datastream.connectors.jdbc.scan import ScanEnumerator, ScanReader
+from headrace.datastream.connectors.jdbc.splits import JdbcSplit, PartitionColumn
 from headrace.datastream.connectors.jdbc.statements import count_placeholders
 
 __all__ = ["JdbcSource", "JdbcSplit", "PartitionColumn"]
-
-
-@dataclass(frozen=True)
-class PartitionColumn:
-    """A column by whose values a query is cut into ranges.
-
-    Attributes:
-        name: A column of the query's result: of numbers, dates or timestamps.
-        partitions: Number of ranges, which differ in width as little as possible.
-        lower: Where the first range starts; asked of the database if it is None.
-        upper: The last value of the last range; asked of the database if it is None.
-    """
-
-    name: str
-    partitions: int
-    lower: Any = None
-    upper: Any = None
-
-
-@dataclass(frozen=True)
-class JdbcSplit:
-    """One part: a statement with its values, and how many rows of its result are read already."""
-
-    split_id: str
-    sql: str
-    parameters: tuple[Any, ...] = ()
-    rows_read: int = 0
 
 
 @dataclass(frozen=True)
@@ -95,13 +70,9 @@ class JdbcSource(Source):
         return isinstance(self.type_info, RowTypeInfo)
 
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
-        from headrace.datastream.connectors.jdbc.scan import ScanEnumerator
-
         return ScanEnumerator(self, parallelism)
 
     def create_reader(self, context: ReaderContext) -> SourceReader:
-        from headrace.datastream.connectors.jdbc.scan import ScanReader
-
         return ScanReader(self)
 
 

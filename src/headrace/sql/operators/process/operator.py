@@ -18,7 +18,7 @@ from headrace.sql.operators.process.specs import ProcessTableSpec, TableSpec
 from headrace.sql.operators.process.states import KeyStates
 from headrace.sql.types import RowType
 from headrace.sql.types.values import row_to_external, to_internal
-from headrace.sql.udf.binding import runtime_context
+from headrace.sql.udf.bound import runtime_context
 from headrace.sql.udf.function_context import FunctionContext
 from headrace.sql.udf.process.context import Context, OnTimerContext, TableSemantics
 

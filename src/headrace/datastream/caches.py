@@ -1,17 +1,14 @@
-"""`CachedDataStream`: what a stream computed in one job is read by the next ones."""
+"""What a stream computed in one job is read by the next ones."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import weakref
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeVar
 
 from headrace.common.scratch import ScratchDirectory
 from headrace.datastream.connectors.base import Source
 from headrace.datastream.connectors.record_files import RecordFileSink, RecordFileSource
-from headrace.datastream.data_stream import DataStream
 from headrace.graph.ids import NodeId
 from headrace.graph.specs import SinkSpec, SourceSpec
 from headrace.graph.transformation import (
@@ -20,39 +17,7 @@ from headrace.graph.transformation import (
     Transformation,
 )
 
-if TYPE_CHECKING:
-    from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-
-__all__ = ["CachedDataStream", "CachesOfJob", "computed_from", "sources_above"]
-
-T = TypeVar("T")
-
-
-class CachedDataStream(DataStream[T]):
-    """A stream whose records are kept when a job has computed them.
-
-    The first job that comes to its end with this stream in it fills the cache; later jobs of the
-    same environment read from there and leave out what is above. The stream must be bounded.
-    The records lie in files on the driver's machine, which executors must reach.
-    """
-
-    _transformation: CacheTransformation
-
-    def __init__(
-        self, environment: StreamExecutionEnvironment, transformation: CacheTransformation
-    ) -> None:
-        super().__init__(environment, transformation)
-
-    def invalidate(self) -> None:
-        """Forget what is kept; the next job computes it anew."""
-        cached = self._transformation
-        cached.inputs = [cached.computed]
-        if cached.directory is not None:
-            shutil.rmtree(cached.directory, ignore_errors=True)
-            cached.directory = None
-
-    def _settable(self, what: str) -> Transformation:
-        return self._transformation.computed
+__all__ = ["CachesOfJob", "computed_from", "sources_above"]
 
 
 class CachesOfJob:
