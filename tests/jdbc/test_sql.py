@@ -60,7 +60,7 @@ def test_rows_that_go_are_deleted(postgresql: PostgreSqlServer) -> None:
     session.insert(
         "INSERT INTO t SELECT n, v FROM (SELECT n, v, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v "
         "DESC) AS r FROM (VALUES ('x', 'a', 1), ('x', 'b', 2), ('x', 'c', 3), ('y', 'd', 1)) "
-        "AS w(k, n, v)) WHERE r = 1",
+        "AS w(k, n, v)) WHERE r = 1 ON CONFLICT DO DEDUPLICATE",
         epoch_records=1,
     )
     assert table.rows() == [("c", 3), ("d", 1)]
@@ -165,7 +165,8 @@ def test_a_key_that_several_rows_of_a_query_have_keeps_the_last_one(
     session = session_with(table, "total BIGINT, name STRING, PRIMARY KEY (total) NOT ENFORCED")
     insert = (
         "INSERT INTO t SELECT SUM(v), k FROM "
-        "(VALUES ('a', 1), ('b', 1), ('b', 1), ('c', 2), ('c', 3), ('a', 1)) AS x(k, v) GROUP BY k"
+        "(VALUES ('a', 1), ('b', 1), ('b', 1), ('c', 2), ('c', 3), ('a', 1)) AS x(k, v) GROUP BY k "
+        "ON CONFLICT DO DEDUPLICATE"
     )
     [(_, (plan,))] = session.executor.execute(f"EXPLAIN {insert}").rows()
     assert "UpsertMaterialize(key=" in plan

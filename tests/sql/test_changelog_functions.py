@@ -25,6 +25,7 @@ def session(batch: bool = False) -> LocalSession:
 def test_every_change_is_a_row() -> None:
     result = session().query("SELECT * FROM TO_CHANGELOG(input => TABLE counts)")
     assert result.schema.names == ["op", "item", "n"]
+    assert result.schema[0].type.sql_text() == "STRING"
     assert result.rows == [
         (0, ("INSERT", "apple", 1)),
         (0, ("INSERT", "pear", 1)),

@@ -183,6 +183,11 @@ UPSERT_MATERIALIZE = declare(
     "Whether the rows of each key of a sink are kept, so that updates that arrive out of order do "
     "no harm: never, where needed, or for every query that updates.",
 )  # fmt: skip
+REQUIRE_ON_CONFLICT = declare(
+    "table.exec.sink.require-on-conflict", BOOLEAN, True,
+    "Whether an INSERT must have ON CONFLICT if rows of the query with different keys may have the "
+    "same primary key in the sink.",
+)  # fmt: skip
 
 # -- Flink's, without a meaning here
 

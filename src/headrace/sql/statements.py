@@ -200,6 +200,14 @@ class Query(Statement):
 
 
 @dataclass(frozen=True)
+class OnConflict:
+    """ON CONFLICT DO `action`: NOTHING, ERROR or DEDUPLICATE; `span` is where the text has it."""
+
+    action: str
+    span: tuple[int, int] | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
 class Insert(Statement):
     """INSERT INTO or OVERWRITE a table."""
 
@@ -209,6 +217,7 @@ class Insert(Statement):
     partition: dict[str, Any] = field(default_factory=dict)
     overwrite: bool = False
     hints: dict[str, str] = field(default_factory=dict)
+    conflict: OnConflict | None = None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from headrace.sql.parser import syntax as x
 from headrace.sql.parser.from_ast import expression_node, span_of
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Field, Schema
+from headrace.sql.types.data_types import DataTypes
 
 __all__ = ["bind_from_changelog", "bind_to_changelog"]
 
@@ -37,7 +38,7 @@ def bind_to_changelog(
                         span,
                     )
                 codes[kind] = code
-    fields = (Field(op, t.VarCharType()), *(Field(f.name, f.type) for f in plan.schema))
+    fields = (Field(op, DataTypes.STRING()), *(Field(f.name, f.type) for f in plan.schema))
     by_number = tuple(codes.get(kind) for kind in _KINDS)
     return n.ToChangelog(Schema(fields), plan, by_number, origin=context.excerpt(span_of(call)))
 

@@ -11,23 +11,17 @@ from headrace.sql.operators.base import RowOperator
 _WAITING = "waiting"
 
 
-class WaitingRows:
-    """Rows of each key that wait for the watermark; in state when a snapshot is taken.
+class HeldRows:
+    """Rows of each key that an operator holds back; in state when a snapshot is taken.
 
     Args:
         operator: Whose rows they are.
         state: The name of their state.
-        time: The column of their time.
-        order: In which they are released.
     """
 
-    def __init__(
-        self, operator: RowOperator, state: str, time: int, order: Callable[[Any], Any]
-    ) -> None:
+    def __init__(self, operator: RowOperator, state: str) -> None:
         self._operator = operator
         self._name = state
-        self._time = time
-        self._order = order
         self.by_key: dict[Any, list[Any]] = {}
 
     def open(self) -> None:
@@ -45,8 +39,33 @@ class WaitingRows:
         return backend.keys(self._name)
 
     def add(self, key: Any, row: Any) -> None:
-        """A row that the watermark has not passed."""
+        """Hold a row back."""
         self.by_key.setdefault(key, []).append(row)
+
+    def store(self) -> None:
+        """Write them to the state."""
+        cell = self._operator.cell
+        for cell.key in [k for k in self._kept() if k not in self.by_key]:
+            self._state.clear()
+        self._operator.store(self._state, self.by_key)
+
+
+class WaitingRows(HeldRows):
+    """Rows that wait until the watermark has passed them.
+
+    Args:
+        operator: Whose rows they are.
+        state: The name of their state.
+        time: The column of their time.
+        order: In which they are released.
+    """
+
+    def __init__(
+        self, operator: RowOperator, state: str, time: int, order: Callable[[Any], Any]
+    ) -> None:
+        super().__init__(operator, state)
+        self._time = time
+        self._order = order
 
     def release(self, until: int) -> Iterator[tuple[Any, list[Any]]]:
         """The keys that have rows which the watermark has passed, and these in their order."""
@@ -61,13 +80,6 @@ class WaitingRows:
             else:
                 del self.by_key[key]
             yield key, due
-
-    def store(self) -> None:
-        """Write them to the state."""
-        cell = self._operator.cell
-        for cell.key in [k for k in self._kept() if k not in self.by_key]:
-            self._state.clear()
-        self._operator.store(self._state, self.by_key)
 
 
 class InTimeOrderOperator(RowOperator):

@@ -604,6 +604,28 @@ class UpsertMaterializeSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class ResolveConflictsSpec(OperatorSpec):
+    """The first row of each key of a sink, or an error.
+
+    Attributes:
+        names: Of the columns of the key, for the error.
+        row_key: The columns that name a row of the query; None: all of them.
+        fails: Whether several rows are an error, rather than the first one counting.
+        changes: Whether rows end with their kind.
+        ttl_ms: How long the row of a key is kept; 0 is for ever.
+    """
+
+    names: tuple[str, ...]
+    row_key: tuple[int, ...] | None
+    fails: bool
+    changes: bool
+    ttl_ms: int = 0
+
+    kind: ClassVar[str] = "ConflictResolver"
+    operator: ClassVar[str] = f"{_PACKAGE}.resolve_conflicts:ResolveConflictsOperator"
+
+
+@dataclass(frozen=True)
 class EncodeSpec(OperatorSpec):
     """Rows to messages."""
 

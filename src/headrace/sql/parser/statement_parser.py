@@ -140,7 +140,17 @@ class StatementParser(AlterParser):
         columns: tuple[str, ...] = ()
         if self._check(TokenType.L_PAREN) and not self._is_query_ahead():
             columns = self.names()
-        return s.Insert(path, self.parse_query(), columns, partition, overwrite, hints)
+        query = self.parse_query()
+        conflict = self._on_conflict()
+        return s.Insert(path, query, columns, partition, overwrite, hints, conflict)
+
+    def _on_conflict(self) -> s.OnConflict | None:
+        first = self._curr
+        if not self._match_text_seq("ON", "CONFLICT", "DO"):
+            return None
+        if not self._match_texts(("NOTHING", "ERROR", "DEDUPLICATE")):
+            self.raise_error("Expecting NOTHING, ERROR or DEDUPLICATE")
+        return s.OnConflict(self._prev.text.upper(), (first.start, self._prev.end))
 
     def _is_query_ahead(self) -> bool:
         following = self._next

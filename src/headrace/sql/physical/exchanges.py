@@ -38,7 +38,9 @@ def required(node: n.Node, settings: PlanSettings) -> tuple[Required, ...]:
         return _by(node.group)
     if isinstance(node, n.OverAggregate | n.Rank | Match):
         return _by(node.partition)
-    if isinstance(node, n.Deduplicate | n.ChangelogNormalize | ph.UpsertMaterialize):
+    if isinstance(node, n.Deduplicate | n.ChangelogNormalize):
+        return _by(node.keys)
+    if isinstance(node, ph.UpsertMaterialize | ph.ResolveConflicts):
         return _by(node.keys)
     if isinstance(node, n.WindowTable) and node.window.kind == "SESSION":
         return _by(node.window.partition)

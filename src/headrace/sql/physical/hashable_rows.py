@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.sql.physical.nodes import HashableRows
+from headrace.sql.physical.nodes import HashableRows, ResolveConflicts
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.joins import Join, MultiJoin
@@ -12,8 +12,8 @@ __all__ = ["hashable_rows"]
 
 
 def hashable_rows(node: n.Node, settings: PlanSettings) -> n.Node:
-    """Joins that keep rows count how often each is there."""
-    if not isinstance(node, Join | MultiJoin):
+    """Whatever keeps rows counts how often each is there."""
+    if not isinstance(node, Join | MultiJoin | ResolveConflicts):
         return node
     return node.with_inputs([_hashable(i) for i in node.inputs])
 

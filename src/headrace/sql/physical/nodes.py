@@ -151,6 +151,24 @@ class UpsertMaterialize(n.OneInput, PhysicalNode):
 
 
 @dataclass(frozen=True, eq=False)
+class ResolveConflicts(n.OneInput, PhysicalNode):
+    """The first row of each key of a sink, or an error if there are several at a watermark.
+
+    Rows of the query that have the same `row_key` are one row; without it all of their columns
+    have to be the same.
+    """
+
+    makes_changes: ClassVar[bool] = True
+
+    keys: tuple[int, ...]
+    row_key: tuple[int, ...] | None
+    action: str
+
+    def texts(self) -> list[str]:
+        return [f"key=[{_names(self, self.keys)}]", f"conflictStrategy=[{self.action}]"]
+
+
+@dataclass(frozen=True, eq=False)
 class LocalAggregate(n.OneInput, PhysicalNode):
     """Aggregates what one sender has; a key and its accumulator are sent, once an epoch.
 

@@ -396,12 +396,14 @@ class Sink(OneInput):
     Attributes:
         declared: The table's columns, with the constraints that its rows have to keep.
         upsert_keys: The columns of its primary key.
+        conflict: What ON CONFLICT says, NOTHING, ERROR or DEDUPLICATE; None without it.
     """
 
     table: tuple[str, ...]
     target: Any
     declared: Schema
     upsert_keys: tuple[int, ...] = ()
+    conflict: str | None = None
 
 
 def rewrite_nodes(

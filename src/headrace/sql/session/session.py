@@ -24,12 +24,13 @@ from headrace.sql.catalog import CatalogManager, TableEntry, TablePath
 from headrace.sql.catalog.manager import quoted
 from headrace.sql.connectors.base import TableSink, find_factory
 from headrace.sql.models.provider import ModelContext
-from headrace.sql.parser.excerpts import located
+from headrace.sql.parser.excerpts import Excerpt, located
 from headrace.sql.parser.unsupported import check_supported_syntax
 from headrace.sql.parsing import parse_statement
 from headrace.sql.physical.settings import PlanSettings, SinkSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
+from headrace.sql.plan.conflicts import conflict_problem
 from headrace.sql.plan.expressions import Expression, Field, Literal, Schema
 from headrace.sql.plan.key_checks import check_keys
 from headrace.sql.plan.stream_checks import check_stream
@@ -235,6 +236,8 @@ class Session:
             options=insert.hints,
             overwrite=insert.overwrite,
             partition=insert.partition,
+            conflict=insert.conflict,
+            text=text,
         )
 
     @with_room
@@ -247,6 +250,8 @@ class Session:
         options: dict[str, str] | None = None,
         overwrite: bool = False,
         partition: dict[str, Any] | None = None,
+        conflict: s.OnConflict | None = None,
+        text: str = "",
     ) -> n.Sink:
         """Writes a query's rows to a table; the plan is checked, and optimized with its job's."""
         entry = self.catalogs.find_table(path)
@@ -266,7 +271,15 @@ class Session:
         plan = self.fitted(query, declared, columns, ".".join(full), partition or {})
         self._check_sink(sink, optimize(plan), ".".join(full))
         keys = tuple(plan.schema.names.index(k) for k in entry.primary_key)
-        return n.Sink(plan.schema, plan, full, sink, declared, keys)
+        action = None if conflict is None else conflict.action
+        node = n.Sink(plan.schema, plan, full, sink, declared, keys, action)
+        if not self.batch:
+            required = self.config.read(o.REQUIRE_ON_CONFLICT)
+            automatic = self.config.read(o.UPSERT_MATERIALIZE) == "AUTO"
+            problem = conflict_problem(node, required and automatic)
+            if problem is not None:
+                raise Excerpt(text, None if conflict is None else conflict.span).error(problem)
+        return node
 
     @with_room
     def check(self, plan: n.Node) -> None:

@@ -9,6 +9,7 @@ from headrace.sql.physical.nodes import (
     ConstraintEnforcer,
     HashableRows,
     MarkInserts,
+    ResolveConflicts,
     UpsertMaterialize,
 )
 from headrace.sql.physical.settings import PlanSettings
@@ -119,6 +120,17 @@ def _upsert_materialize(node: UpsertMaterialize, settings: PlanSettings) -> Oper
     return Operator(spec.kind, spec)
 
 
+def _resolve_conflicts(node: ResolveConflicts, settings: PlanSettings) -> Operator:
+    spec = specs.ResolveConflictsSpec(
+        tuple(node.schema[i].name for i in node.keys),
+        node.row_key,
+        node.action == "ERROR",
+        takes_changes(node.input, settings),
+        settings.state_ttl_ms,
+    )
+    return Operator(spec.kind, spec)
+
+
 def _to_changelog(node: n.ToChangelog, settings: PlanSettings) -> Operator:
     spec = specs.ToChangelogSpec(node.codes, takes_changes(node.input, settings))
     return Operator(spec.kind, spec)
@@ -134,6 +146,7 @@ OPERATORS: Table = {
     n.FromChangelog: _from_changelog,
     ConstraintEnforcer: _constraint_enforcer,
     UpsertMaterialize: _upsert_materialize,
+    ResolveConflicts: _resolve_conflicts,
     Calc: _calc,
     MarkInserts: _mark_inserts,
     HashableRows: _hashable_rows,
