@@ -126,9 +126,11 @@ class Configuration:
 
     @staticmethod
     def parse_list_value(value: str) -> list[str]:
-        """The items of a list in text form: `a;b` or `[a, b]`."""
+        """The items of a list in text form: `a;b`, `[a, b]`, or lines that begin with `- `."""
         if not value:
             return []
+        if value.startswith("- "):
+            return [line.removeprefix("- ").strip() for line in value.splitlines()]
         if value.lstrip().startswith("["):
             return LIST.parse("list", value)
         return value.split(";")
@@ -159,8 +161,8 @@ class Configuration:
         return self
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
-        """Writes all settings as texts into a dict."""
-        target_dict.update(self.to_dict())
+        """Writes all settings into a dict, with the values that they were given."""
+        target_dict.update(self._values)
 
     def to_dict(self) -> dict[str, str]:
         """All settings as texts."""

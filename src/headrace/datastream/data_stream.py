@@ -583,6 +583,12 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         super().__init__(environment, transformation)
         self._key_type = key_type
 
+    def _partitioned(self, partitioning: p.Partitioning) -> DataStream[T]:
+        raise GraphError(
+            "Cannot override partitioning for KeyedStream. Its key says where a record goes; for "
+            "another partitioning begin with the stream before key_by()"
+        )
+
     def get_key_type(self) -> TypeInformation:
         """The type of the keys."""
         return self._key_type or Types.PICKLED_BYTE_ARRAY()

@@ -97,13 +97,17 @@ class WindowSettings:
             )
         return trigger
 
+    def _own(self, trigger: Trigger[Any, Any]) -> Trigger[Any, Any]:
+        """The assigner's trigger; as in PyFlink it need not say that it can merge if it does."""
+        merges = type(trigger).on_merge is not Trigger.on_merge
+        return trigger if merges else self._mergeable(trigger)
+
     def _spec(self, environment: Any, **parts: Any) -> specs.WindowSpec:
         check_shippable(tuple(parts.values()), "window")
         check_shippable((self._assigner, self._trigger, self._evictor), "window")
         return specs.WindowSpec(
             self._assigner,
-            # The trigger that an assigner brings itself is its own affair.
-            self._trigger or self._assigner.get_default_trigger(environment),
+            self._trigger or self._own(self._assigner.get_default_trigger(environment)),
             evictor=self._evictor,
             allowed_lateness_ms=self._lateness_ms,
             late_tag=self._late_tag,

@@ -189,7 +189,8 @@ def test_dict_and_back() -> None:
     assert conf.to_dict() == {"a": "1", "b": "true", "c": "x;y"}
     target: dict[str, Any] = {"z": 0}
     conf.add_all_to_dict(target)
-    assert target == {"z": 0, "a": "1", "b": "true", "c": "x;y"}
+    assert target == {"z": 0, "a": "1", "b": True, "c": ["x", "y"]}
+    assert Configuration.parse_list_value("- x\n- y") == ["x", "y"]
     assert conf.key_set() == {"a", "b", "c"}
     assert str(conf) == "{a=1, b=true, c=x;y}"
 

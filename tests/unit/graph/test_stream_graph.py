@@ -58,7 +58,6 @@ def test_partitioning_is_a_property_of_the_edge() -> None:
     source.broadcast().map(same).name("broadcast")
     source.key_by(same).map(same).name("keyed")
     source.rebalance().rescale().map(same).name("last counts")
-    source.key_by(same).rebalance().map(same).name("no key")
     graph = stream_graph(env)
     partitionings = {
         n.name: type(n.in_edges[0].partitioning) for n in graph.nodes.values() if n.in_edges
@@ -69,9 +68,11 @@ def test_partitioning_is_a_property_of_the_edge() -> None:
         "broadcast": Broadcast,
         "keyed": Keyed,
         "last counts": Rescale,
-        "no key": Rebalance,
     }
     assert {n.name for n in graph.nodes.values() if n.keyed} == {"keyed"}
+    for partitioned in ("rebalance", "rescale", "shuffle", "forward", "broadcast", "global_"):
+        with pytest.raises(GraphError, match="Cannot override partitioning for KeyedStream"):
+            getattr(source.key_by(same), partitioned)()
 
 
 def test_a_union_is_several_edges() -> None:

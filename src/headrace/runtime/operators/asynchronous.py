@@ -103,12 +103,18 @@ class AsyncOperator(FunctionOperator):
             attempt += 1
 
 
+_REFUSED = (
+    "The result of AsyncFunction should be of list type",
+    "The result of AsyncFunction cannot be none",
+)
+
+
 def _listed(results: Any, method: str) -> list[Any]:
     if results is None or isinstance(results, str | bytes) or not hasattr(results, "__iter__"):
         raise UserCodeFailure.of(
             TypeError(
-                f"{method} must return a list of records to emit, even for a single record; it "
-                f"returned {results!r}"
+                f"{_REFUSED[results is None]}: {method} must return a list of records to emit, "
+                f"even for a single record; it returned {results!r}"
             ),
             where=method,
         )

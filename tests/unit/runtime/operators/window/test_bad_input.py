@@ -155,7 +155,7 @@ def test_settings_of_a_window_are_checked_where_they_are_made(keyed: Any) -> Non
 
 def test_a_trigger_that_cannot_merge_is_refused_for_sessions(keyed: Any) -> None:
     trigger = DeltaTrigger.of(3, lambda old, new: 1, Types.PICKLED_BYTE_ARRAY())
-    with pytest.raises(GraphError, match="because its windows merge"):
+    with pytest.raises(GraphError, match="a trigger that does not support merging"):
         keyed.window(EventTimeSessionWindows.with_gap(5)).trigger(trigger)
 
 
@@ -164,8 +164,21 @@ def test_a_default_trigger_that_cannot_merge_is_refused(keyed: Any) -> None:
         def get_default_trigger(self, env: Any = None) -> Any:
             return DeltaTrigger.of(3, lambda old, new: 1, Types.PICKLED_BYTE_ARRAY())
 
-    with pytest.raises(GraphError, match="because its windows merge"):
+    with pytest.raises(GraphError, match="a trigger that does not support merging"):
         keyed.window(Wrong()).process(Values())
+
+    class Silent(EventTimeTrigger):
+        def can_merge(self) -> bool:
+            return False
+
+        def on_merge(self, window: Any, ctx: Any) -> None:
+            pass
+
+    class Right(ByDay):
+        def get_default_trigger(self, env: Any = None) -> Any:
+            return Silent()
+
+    keyed.window(Right()).process(Values())
 
 
 @pytest.mark.parametrize("trigger", [EventTimeTrigger(), GeneralTrigger()], ids=["fast", "general"])
