@@ -16,7 +16,7 @@ from headrace.datastream.functions import (
     KeyedBroadcastProcessFunction,
     check_function,
 )
-from headrace.datastream.operator_settings import resolved_type
+from headrace.datastream.operator_settings import resolved_type, transformation_of
 from headrace.datastream.state import MapStateDescriptor
 from headrace.graph import specs
 from headrace.graph.shipping import check_shippable
@@ -79,7 +79,7 @@ class BroadcastConnectedStream(Generic[T, V]):
         """
         kinds = (BroadcastProcessFunction, KeyedBroadcastProcessFunction)
         function = cast("Any", check_function(func, kinds, "process of a broadcast stream"))
-        keyed = self.non_broadcast_stream._transformation.keyed
+        keyed = transformation_of(self.non_broadcast_stream).keyed
         if isinstance(function, KeyedBroadcastProcessFunction) and not keyed:
             raise FunctionTypeError(
                 "KeyedBroadcastProcessFunction should be applied to keyed DataStream: call "
@@ -99,7 +99,7 @@ class BroadcastConnectedStream(Generic[T, V]):
         )
         check_shippable(spec, "process of a broadcast stream")
         result_type, converts = resolved_type(output_type, "process of a broadcast stream")
-        inputs = [main._transformation, broadcast._transformation]
+        inputs = [transformation_of(main), transformation_of(broadcast)]
         return main._apply(name, spec, result_type, converts, inputs)
 
 

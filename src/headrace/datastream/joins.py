@@ -28,7 +28,7 @@ from headrace.datastream.functions import (
     as_join_function,
     check_function,
 )
-from headrace.datastream.operator_settings import resolved_type
+from headrace.datastream.operator_settings import resolved_type, transformation_of
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.window import WindowAssigner
 from headrace.datastream.windowed_stream import WindowSettings
@@ -192,7 +192,7 @@ class WithWindow(WindowSettings):
         environment = self._first.get_execution_environment()
         spec = self._spec(environment, function=function, tag=TaggedUnion)
         result_type, converts = resolved_type(output_type, f"{self._name}.apply")
-        inputs = [self._first._transformation, self._second._transformation]
+        inputs = [transformation_of(self._first), transformation_of(self._second)]
         name = f"{self._name}({type(self._assigner).__name__})"
         return self._first._apply(name, spec, result_type, converts, inputs)
 
@@ -380,7 +380,7 @@ class IntervalJoined(Generic[K, T1, T2]):
             self._right_late_tag,
         )
         result_type, converts = resolved_type(output_type, "interval_join")
-        inputs = [self._left._transformation, self._right._transformation]
+        inputs = [transformation_of(self._left), transformation_of(self._right)]
         return self._left._apply("Interval Join", spec, result_type, converts, inputs)
 
 

@@ -158,3 +158,8 @@ def check_max_parallelism(max_parallelism: Any) -> int:
             f"maxParallelism is out of bounds 0 < maxParallelism <= 32768. Found: {max_parallelism}"
         )
     return max_parallelism
+
+
+def transformation_of(stream: OperatorSettings) -> Transformation:
+    """What a stream stands for in the graph; for whoever builds upon it here, not for programs."""
+    return stream._transformation

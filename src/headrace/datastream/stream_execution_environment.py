@@ -36,7 +36,11 @@ from headrace.datastream.data_stream import CloseableIterator, DataStream
 from headrace.datastream.earlier_methods import EarlierMethods, deprecated
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.functions import SourceFunction
-from headrace.datastream.operator_settings import check_max_parallelism, check_parallelism
+from headrace.datastream.operator_settings import (
+    check_max_parallelism,
+    check_parallelism,
+    transformation_of,
+)
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.slot_sharing_group import SlotSharingGroup
 from headrace.graph import specs
@@ -595,7 +599,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         """The program so far as SVG, or only what some streams are computed from."""
         from headrace.graph.picture import svg_of
 
-        wanted = computed_from(s._transformation for s in streams) or self._transformations
+        wanted = computed_from(transformation_of(s) for s in streams) or self._transformations
         return svg_of(build_job_graph(self._graph_of(wanted)))
 
     def _repr_html_(self) -> str:

@@ -28,6 +28,7 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.session.explain import explain_plans
 from headrace.sql.session.session import Session
 from headrace.sql.session.show import create_model_statement, create_statement
+from headrace.table.environment_catalogs import session_of
 from headrace.table.explain_detail import detail_names
 from headrace.table.plan_reference import PlanReference
 from headrace.table.table_result import TableResult
@@ -52,7 +53,7 @@ class CompiledPlan:
 
     @classmethod
     def _compile(cls, environment: TableEnvironment, text: str) -> CompiledPlan:
-        session = environment._session
+        session = session_of(environment)
         statement = parse_statement(text)
         inserts = _inserts(statement)
         recording = _Recording(session)
@@ -158,8 +159,8 @@ class CompiledPlan:
 
     def _plans(self) -> tuple[Session, list[n.Sink]]:
         if "plans" in self._content:
-            return self._environment._session, self._unpickled()
-        session = _with_tables(self._environment._session, self._content)
+            return session_of(self._environment), self._unpickled()
+        session = _with_tables(session_of(self._environment), self._content)
         text = self._content["statement"]
         inserts = _inserts(parse_statement(text))
         return session, [session.insert_plan(i, text) for i in inserts]

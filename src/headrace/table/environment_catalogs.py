@@ -14,7 +14,7 @@ from headrace.table.catalog import (
 from headrace.table.model_descriptor import ModelDescriptor
 from headrace.table.module import Module, ModuleEntry
 
-__all__ = ["CatalogEnvironment", "path_of"]
+__all__ = ["CatalogEnvironment", "path_of", "session_of"]
 
 
 def path_of(path: str) -> tuple[str, ...]:
@@ -34,6 +34,11 @@ def anonymous_name(number: int) -> str:
 def is_anonymous(name: str) -> bool:
     """Whether a name stands for a table that has none."""
     return name.startswith(_ANONYMOUS)
+
+
+def session_of(environment: CatalogEnvironment) -> Session:
+    """What is behind an environment; for whoever builds upon it here, not for programs."""
+    return environment._session
 
 
 class CatalogEnvironment:

@@ -12,6 +12,7 @@ from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n
 from headrace.sql.table_api.expression_nodes import RelationBase, node_of
 from headrace.sql.table_api.process_calls import NamedTable, process_call
+from headrace.table.environment_catalogs import session_of
 
 if TYPE_CHECKING:
     from headrace.table.table import Table
@@ -47,7 +48,7 @@ class PartitionedTable:
         Example:
             >>> orders.partition_by(col("user")).process(Cart, on_time=descriptor("ts"))
         """
-        context = self._table._environment._session.binding()
+        context = session_of(self._table._environment).binding()
         return self._table._with(process_plan(context, function, (self, *arguments), named))
 
     def _value(self) -> TableValue:

@@ -9,6 +9,7 @@ from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
 from headrace.sql.session.explain import explain_plans
+from headrace.table.environment_catalogs import session_of
 from headrace.table.explain_detail import detail_names
 from headrace.table.table import Table
 from headrace.table.table_pipeline import TablePipeline
@@ -32,7 +33,7 @@ class StatementSet:
         statement = parse_statement(stmt)
         if not isinstance(statement, s.Insert):
             raise SqlError("Only insert statement is supported now.")
-        self._plans.append(self._environment._session.insert_plan(statement, stmt))
+        self._plans.append(session_of(self._environment).insert_plan(statement, stmt))
         return self
 
     def add(self, table_pipeline: TablePipeline) -> StatementSet:
@@ -48,7 +49,9 @@ class StatementSet:
 
     def explain(self, *extra_details: Any) -> str:
         """The plans as text."""
-        return explain_plans(self._environment._session, self._plans, detail_names(extra_details))
+        return explain_plans(
+            session_of(self._environment), self._plans, detail_names(extra_details)
+        )
 
     def print_explain(self, *extra_details: Any) -> None:
         """Show the plans."""
@@ -59,11 +62,11 @@ class StatementSet:
         if not self._plans:
             raise SqlError("the statement set is empty: add an INSERT first")
         plans, self._plans = self._plans, []
-        return TableResult(self._environment._session.run_inserts(plans))
+        return TableResult(session_of(self._environment).run_inserts(plans))
 
     def attach_as_datastream(self) -> None:
         """Add them to the stream environment's program, which its `execute` starts."""
-        self._environment._session.translator().translate(*self._plans)
+        session_of(self._environment).translator().translate(*self._plans)
         self._plans = []
 
     def compile_plan(self) -> Any:

@@ -25,6 +25,7 @@ from headrace.sql.table_api.pandas_tables import to_pandas
 from headrace.sql.table_api.row_functions import row_call
 from headrace.sql.table_api.table_binding import TableBinding
 from headrace.sql.table_api.temporal_functions import versioned_table
+from headrace.table.environment_catalogs import session_of
 from headrace.table.expressions import col, without_columns
 from headrace.table.partitioned_table import PartitionedTable
 from headrace.table.table_result import TableResult
@@ -88,7 +89,7 @@ class Table(RelationBase):
         return col(name)
 
     def _binding(self) -> TableBinding:
-        return TableBinding(self._environment._session.binding(), self._plan)
+        return TableBinding(session_of(self._environment).binding(), self._plan)
 
     def _with(self, plan: n.Node) -> Table:
         return Table(self._environment, plan)
@@ -103,7 +104,7 @@ class Table(RelationBase):
         """With other names for the first columns."""
         names = [field, *fields]
         names += self._plan.schema.names[len(names) :]
-        return self._with(renamed(self._environment._session.binding(), self._plan, names))
+        return self._with(renamed(session_of(self._environment).binding(), self._plan, names))
 
     def filter(self, predicate: Any) -> Table:
         """Rows for which a condition is TRUE."""
@@ -144,7 +145,7 @@ class Table(RelationBase):
             self._binding().bound(_Node(node.value))
             new[node.value.parts[0]] = node.name
         names = [new.get(name, name) for name in self._plan.schema.names]
-        return self._with(renamed(self._environment._session.binding(), self._plan, names))
+        return self._with(renamed(session_of(self._environment).binding(), self._plan, names))
 
     def drop_columns(self, *fields: Any) -> Table:
         """Without some columns."""
@@ -194,7 +195,7 @@ class Table(RelationBase):
         """A table function of each row; without arguments it gets the whole row."""
         from headrace.sql.table_api.lateral import lateral_join
 
-        context = self._environment._session.binding()
+        context = session_of(self._environment).binding()
         node = row_call(func, self._plan)
         joined = lateral_join(context, self._plan, node, None, outer=False, unique=False)
         width = len(self._plan.schema)
@@ -228,7 +229,7 @@ class Table(RelationBase):
         return self._set_operation(right, "EXCEPT", True)
 
     def _same_types(self, right: Table, kind: str) -> list[n.Node]:
-        context = self._environment._session.binding()
+        context = session_of(self._environment).binding()
         return same_types(context, [self._plan, right._plan], kind, None)
 
     def _set_operation(self, right: Table, kind: str, everything: bool) -> Table:
@@ -252,7 +253,7 @@ class Table(RelationBase):
         return self._joined(right, JoinKind.FULL, join_predicate)
 
     def _joined(self, right: Table, kind: JoinKind, predicate: Any) -> Table:
-        context = self._environment._session.binding()
+        context = session_of(self._environment).binding()
         return self._with(join_tables(context, self._plan, right._plan, kind, predicate))
 
     def join_lateral(self, table_function_call: Any, join_predicate: Any = None) -> Table:
@@ -284,7 +285,7 @@ class Table(RelationBase):
     def _lateral(self, call: Any, predicate: Any, outer: bool) -> Table:
         from headrace.sql.table_api.lateral import lateral_join
 
-        context = self._environment._session.binding()
+        context = session_of(self._environment).binding()
         return self._with(
             lateral_join(context, self._plan, row_call(call, self._plan), predicate, outer)
         )
@@ -336,7 +337,7 @@ class Table(RelationBase):
 
     def execute(self) -> TableResult:
         """Start the query; its rows come while it runs."""
-        return TableResult(self._environment._session.run_query(self._plan))
+        return TableResult(session_of(self._environment).run_query(self._plan))
 
     def execute_insert(self, table_path_or_descriptor: Any, overwrite: bool = False) -> TableResult:
         """Start a job that writes the rows to a table."""
@@ -347,14 +348,14 @@ class Table(RelationBase):
         from headrace.table.table_pipeline import TablePipeline
 
         path = self._environment._path_of(table_path_or_descriptor)
-        session = self._environment._session
+        session = session_of(self._environment)
         plan = session.sink_plan(path, self._plan, overwrite=overwrite)
         return TablePipeline(self._environment, plan)
 
     def to_pandas(self) -> Any:
         """All rows as a `pandas.DataFrame`; waits for the end of the job."""
         with self.execute().collect() as rows:
-            zone = ZoneInfo(self._environment._session.zone)
+            zone = ZoneInfo(session_of(self._environment).zone)
             return to_pandas(rows, self._plan.schema, zone)
 
     def head(self, n: int = 5) -> list[Row]:
@@ -364,7 +365,7 @@ class Table(RelationBase):
 
     def show(self, n: int = 20) -> None:
         """Print the first rows as a table; a query that never ends is ended after them."""
-        result = self._environment._session.run_query(self._plan)
+        result = session_of(self._environment).run_query(self._plan)
         print_result(replace(result, rows=lambda: islice(result.rows(), n)))
         result.close()
 
@@ -373,7 +374,7 @@ class Table(RelationBase):
         columns = [f"{f.name} {f.type_text()}" for f in self._plan.schema]
         if not n.is_bounded(self._plan):
             return html_table(columns, (), "a stream without an end: show() prints its first rows")
-        result = self._environment._session.run_query(self._plan)
+        result = session_of(self._environment).run_query(self._plan)
         cells = Tableau(result.schema, result.zone).cells
         rows = [cells(row) for _, row in islice(result.rows(), _SHOWN)]
         result.close()
@@ -391,7 +392,7 @@ class Table(RelationBase):
         """The columns; of a table of a catalog as they were declared, with all types known."""
         from headrace.table.resolved_schemas import resolved_schema
 
-        return resolved_schema(self._environment._session, self._plan, self._entry)
+        return resolved_schema(session_of(self._environment), self._plan, self._entry)
 
     def get_schema(self) -> TableSchema:
         """The columns."""
@@ -407,7 +408,7 @@ class Table(RelationBase):
         from headrace.table.explain_detail import detail_names
 
         names = detail_names(extra_details)
-        return explain_plans(self._environment._session, [self._plan], names)
+        return explain_plans(session_of(self._environment), [self._plan], names)
 
     def print_explain(self, *extra_details: Any) -> None:
         """Show the plan."""
@@ -525,7 +526,7 @@ class FlatAggregateTable:
         )
 
         grouped = self._grouped
-        context = grouped._table._environment._session.binding()
+        context = session_of(grouped._table._environment).binding()
         node = row_call(self._func, grouped._table._plan)
         names, call = called_table_aggregate(context, node)
         one = grouped.select(*grouped.columns, _Node(x.Alias(call, "$rows")))

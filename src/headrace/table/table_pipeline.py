@@ -8,7 +8,7 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.session.explain import explain_plans
 from headrace.table.catalog import ObjectIdentifier
 from headrace.table.compiled_plan import CompiledPlan
-from headrace.table.environment_catalogs import is_anonymous
+from headrace.table.environment_catalogs import is_anonymous, session_of
 from headrace.table.explain_detail import detail_names
 from headrace.table.table_result import TableResult
 
@@ -27,7 +27,7 @@ class TablePipeline:
 
     def execute(self) -> TableResult:
         """Start the job."""
-        return TableResult(self._environment._session.run_inserts([self._plan]))
+        return TableResult(session_of(self._environment).run_inserts([self._plan]))
 
     def get_sink_identifier(self) -> ObjectIdentifier | None:
         """The table that is written to; None if it is a descriptor that nobody registered."""
@@ -42,7 +42,7 @@ class TablePipeline:
     def explain(self, *extra_details: Any) -> str:
         """The plan as text."""
         names = detail_names(extra_details)
-        return explain_plans(self._environment._session, [self._plan], names)
+        return explain_plans(session_of(self._environment), [self._plan], names)
 
     def print_explain(self, *extra_details: Any) -> None:
         """Show the plan."""

@@ -10,6 +10,7 @@ from headrace.common import options
 from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
 from headrace.datastream.connectors.print_sink import CollectSink
 from headrace.datastream.data_stream import DataStream
+from headrace.datastream.operator_settings import transformation_of
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.graph.job_graph import JobGraph, build_job_graph
 from headrace.graph.transformation import Transformation
@@ -157,7 +158,7 @@ def _collected(env: StreamExecutionEnvironment, stream: DataStream[Any]) -> str:
         raise HeadraceError("the stream belongs to another environment")
     collect_id = env.new_collect_id()
     sink = stream.sink_to(CollectSink(collect_id)).name("Sink: Collect")
-    parallelism = _parallelism(stream._transformation)
+    parallelism = _parallelism(transformation_of(stream))
     if parallelism is not None:
         sink.set_parallelism(parallelism)
     return collect_id

@@ -12,6 +12,7 @@ from headrace.common.table_options import DML_SYNC
 from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement
 from headrace.sql.session.tableau import print_result
+from headrace.table.environment_catalogs import session_of
 
 if TYPE_CHECKING:
     from headrace.sql.session.result import StatementResult
@@ -31,7 +32,7 @@ class ClientSession(Client):
     def __init__(self, environment: TableEnvironment, interactive: bool) -> None:
         super().__init__()
         self.environment = environment
-        self.session = environment._session
+        self.session = session_of(environment)
         self._interactive = interactive
 
     def candidates(self, before: str) -> Iterator[tuple[str, int]]:

@@ -25,6 +25,7 @@ from headrace.sql.session.result import StatementResult
 from headrace.sql.session.session import SubmittedJob
 from headrace.sql.types.type_rules import string_type
 from headrace.table import EnvironmentSettings, TableEnvironment
+from headrace.table.environment_catalogs import session_of
 
 __all__ = ["GatewaySession", "Sessions", "UnknownSessionError"]
 
@@ -57,7 +58,7 @@ class GatewaySession:
         self.name = name
         settings = EnvironmentSettings.new_instance().with_configuration(configuration)
         self._environment = TableEnvironment.create(settings.build())
-        self.session = self._environment._session
+        self.session = session_of(self._environment)
         self._running = threading.Lock()
         self._operations: dict[str, Operation] = {}
         self.accessed_s = time.monotonic()

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.common.typeinfo import Types
 from headrace.datastream.data_stream import DataStream
+from headrace.datastream.operator_settings import transformation_of
 from headrace.graph import partitioning as p
 from headrace.graph.specs import OperatorSpec
 from headrace.graph.transformation import OperatorTransformation, PartitionTransformation
@@ -32,16 +33,16 @@ def by_columns(stream: DataStream[Any], columns: Sequence[int]) -> DataStream[An
     """
     env = stream.get_execution_environment()
     keyed = p.Keyed(_ColumnsOf(tuple(columns)))
-    return DataStream(env, PartitionTransformation(env.ids, stream._transformation, keyed))
+    return DataStream(env, PartitionTransformation(env.ids, transformation_of(stream), keyed))
 
 
 def with_operator(stream: DataStream[Any], name: str, spec: OperatorSpec) -> DataStream[Any]:
     """A stream after one more operator, which has as many subtasks: all rows keep their order."""
     env = stream.get_execution_environment()
     transformation = OperatorTransformation(
-        env.ids, name, [stream._transformation], Types.PICKLED_BYTE_ARRAY(), spec
+        env.ids, name, [transformation_of(stream)], Types.PICKLED_BYTE_ARRAY(), spec
     )
-    transformation.parallelism = stream._transformation.parallelism
+    transformation.parallelism = transformation_of(stream).parallelism
     env.register(transformation)
     return DataStream(env, transformation)
 

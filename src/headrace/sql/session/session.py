@@ -14,6 +14,7 @@ from headrace.common.job_client import JobClient
 from headrace.common.job_status import JobStatus
 from headrace.common.options import ARROW_BATCH_SIZE
 from headrace.datastream.connectors.print_sink import CollectSink
+from headrace.datastream.operator_settings import transformation_of
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql import statements as s
 from headrace.sql.binder.context import BindingContext
@@ -355,7 +356,7 @@ class Session:
         stream = translator.stream(plan)
         collect_id = self.env.new_collect_id()
         sink = stream.sink_to(CollectSink(collect_id)).name("Sink: Collect")
-        sink._transformation.parallelism = stream._transformation.parallelism
+        transformation_of(sink).parallelism = transformation_of(stream).parallelism
         collector = self.env._collectors[collect_id]
         name = self._job_name("collect")
         master = self.env._submit(name)

@@ -14,6 +14,7 @@ from typing import Any
 from headrace.common.errors import SqlError
 from headrace.common.typeinfo import Types
 from headrace.datastream.data_stream import DataStream
+from headrace.datastream.operator_settings import transformation_of
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.graph import partitioning as p
 from headrace.graph.transformation import (
@@ -148,11 +149,11 @@ def _scan(t: StreamTranslator, node: n.Scan, inputs: Inputs) -> Transformation:
         marks = RowWatermarks(value_code(node.watermark, t.settings.zone), options.emit_every)
         strategy = options.strategy(marks, t.settings.idle_timeout_ms)
         stream = node.source.build_with_watermarks(t.env, strategy)
-    return stream._transformation
+    return transformation_of(stream)
 
 
 def _values(t: StreamTranslator, node: n.Values, inputs: Inputs) -> Transformation:
-    return MemoryTable(node.rows).build(t.env)._transformation
+    return transformation_of(MemoryTable(node.rows).build(t.env))
 
 
 def _union(t: StreamTranslator, node: n.Union, inputs: Inputs) -> Transformation:
@@ -178,7 +179,7 @@ def _sink(t: StreamTranslator, node: n.Sink, inputs: Inputs) -> Transformation:
     parallelism = target.parallelism or inputs[0].parallelism
     if parallelism is not None:
         sink.set_parallelism(parallelism)
-    found: Transformation = sink._transformation
+    found: Transformation = transformation_of(sink)
     return found
 
 
@@ -187,7 +188,7 @@ def _in_order(
 ) -> DataStream[Any]:
     """Sends all changes of a row to the same subtask of a sink with its own parallelism."""
     wanted = node.target.parallelism
-    given = stream._transformation.parallelism or t.env.get_parallelism()
+    given = transformation_of(stream).parallelism or t.env.get_parallelism()
     if not changes or wanted in (None, given):
         return stream
     if not node.upsert_keys:
@@ -201,22 +202,22 @@ def _in_order(
 
 
 def _spark_rows(t: StreamTranslator, node: ph.SparkRows, inputs: Inputs) -> Transformation:
-    return spark.rows(t.env, node)._transformation
+    return transformation_of(spark.rows(t.env, node))
 
 
 def _spark_columns(t: StreamTranslator, node: ph.SparkColumns, inputs: Inputs) -> Transformation:
-    return spark.columns(t.env, node)._transformation
+    return transformation_of(spark.columns(t.env, node))
 
 
 def _spark_aggregate(
     t: StreamTranslator, node: ph.SparkAggregate, inputs: Inputs
 ) -> Transformation:
-    return spark.accumulators(t.env, node)._transformation
+    return transformation_of(spark.accumulators(t.env, node))
 
 
 def _spark_rank(t: StreamTranslator, node: ph.SparkRank, inputs: Inputs) -> Transformation:
     local = ordered.local_rank_spec(node.rank, t.settings)
-    return spark.ranked(t.env, node, local)._transformation
+    return transformation_of(spark.ranked(t.env, node, local))
 
 
 _GRAPH: dict[type[n.Node], Callable[[StreamTranslator, Any, Inputs], Transformation]] = {
