@@ -37,6 +37,8 @@ _SETTINGS = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
+    # Java's own letters, as in Flink.
+    "spark.sql.icu.caseMappings.enabled": "false",
     # Partitions have to be the same after a restore, whatever else is different.
     "spark.sql.files.minPartitionNum": "1",
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(_BATCH_ROWS),

@@ -7,11 +7,13 @@ on, and hold internal values: a timestamp is a BIGINT of microseconds, a date an
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from headrace.sql import types as t
 from headrace.sql.plan.expressions import Call, Column, Expression, Literal
+from headrace.sql.segments.patterns import takes_part
 from headrace.sql.types import DataType
 from headrace.sql.types.type_rules import is_character, is_timestamp
 
@@ -279,7 +281,11 @@ def _negative(e: Call) -> str:
 
 
 def _cast(e: Call) -> str:
-    return coerced(e.args[0], e.type)
+    (value,) = e.args
+    if isinstance(value.type, t.DecimalType) and isinstance(e.type, t.DecimalType):
+        # Both round half up, and make NULL of what is too large.
+        return f"CAST({spark_text(value)} AS {storage(e.type)})"
+    return coerced(value, e.type)
 
 
 def _case(e: Call) -> str:
@@ -328,6 +334,64 @@ def _like(e: Call) -> str:
     if escape or not isinstance(pattern, Literal) or "\\" in (pattern.value or "\\"):
         raise UnsupportedBySparkError("LIKE with a pattern that is not known")
     return f"({spark_text(text)} LIKE {spark_text(pattern)})"
+
+
+def _replace(e: Call) -> str:
+    if not _text_constant(e.args[1]):
+        raise UnsupportedBySparkError("REPLACE of nothing, which Spark leaves as it is")
+    return f"replace({', '.join(map(spark_text, e.args))})"
+
+
+def _split_index(e: Call) -> str:
+    text, separator, number = e.args
+    between = _text_constant(separator)
+    index = _constant((number,), 0)
+    if not between or index is None or index < 0:
+        raise UnsupportedBySparkError("SPLIT_INDEX with a separator or number that is not known")
+    pattern = quoted(re.sub(r"[^\w/]", r"\\\g<0>", between, flags=re.ASCII))
+    # An empty text has no parts at all.
+    return f"get(split(nullif({spark_text(text)}, ''), {pattern}, -1), {index})"
+
+
+def _regexp_extract(e: Call) -> str:
+    """Spark gives an empty text where there is no match."""
+    text, pattern, *group = e.args
+    wanted = _constant(group, 0)
+    if wanted is None or not takes_part(_text_constant(pattern) or "(", wanted):
+        raise UnsupportedBySparkError("REGEXP_EXTRACT of a group that may be absent")
+    subject, regexp = spark_text(text), spark_text(pattern)
+    found = f"regexp_extract({subject}, {regexp}, {wanted})"
+    return f"(CASE WHEN {found} <> '' THEN {found} WHEN {subject} RLIKE {regexp} THEN '' END)"
+
+
+def _text_constant(e: Expression) -> str | None:
+    return e.value if isinstance(e, Literal) and isinstance(e.value, str) else None
+
+
+_DAY = 86_400_000_000
+_CLOCK = {"HOUR": (_DAY, 24), "MINUTE": (_DAY // 24, 60), "SECOND": (_DAY // 1_440, 60)}
+_CALENDAR = ("YEAR", "MONTH", "DAY")
+
+
+def _extract(e: Call) -> str:
+    unit, time = _text_constant(e.args[0]), e.args[1]
+    if isinstance(time.type, t.TimestampType):
+        micros = spark_text(time)
+        if unit in _CLOCK:
+            whole, parts = _CLOCK[unit]
+            return f"(pmod({micros}, {whole}L) div {whole // parts}L)"
+        if unit in _CALENDAR:
+            return f"CAST({unit.lower()}(timestamp_micros({micros})) AS BIGINT)"
+    raise UnsupportedBySparkError("EXTRACT")
+
+
+def _date_format(e: Call) -> str:
+    time, pattern = e.args
+    known = _text_constant(pattern)
+    plain = known is not None and re.fullmatch("(?:yyyy|MM|dd|HH|mm|ss|[-:/. ])+", known)
+    if not plain or not isinstance(time.type, t.TimestampType):
+        raise UnsupportedBySparkError("DATE_FORMAT")
+    return f"date_format(timestamp_micros({spark_text(time)}), {spark_text(pattern)})"
 
 
 def _substring(e: Call) -> str:
@@ -381,6 +445,13 @@ _FUNCTIONS: dict[str, Callable[[Call], str]] = {
     "CHAR_LENGTH": _applied("char_length({0})"),
     "CHARACTER_LENGTH": _applied("char_length({0})"),
     "CONCAT_OPERATOR": _applied("concat({0}, {1})"),
+    "UPPER": _applied("upper({0})"),
+    "LOWER": _applied("lower({0})"),
+    "REPLACE": _replace,
+    "SPLIT_INDEX": _split_index,
+    "REGEXP_EXTRACT": _regexp_extract,
+    "EXTRACT": _extract,
+    "DATE_FORMAT": _date_format,
     "TRIM": _applied("trim({0})"),
     "TO_TIMESTAMP_LTZ": _millis_to_time,
 }
