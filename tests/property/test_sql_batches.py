@@ -44,8 +44,10 @@ def test_the_first_rows_are_those_of_a_stable_sort(rows: Any, order: Any, count:
     assert kept == wanted
 
 
-@given(ROWS.filter(bool), ORDERS, st.sets(st.integers(0, 2)), st.integers(1, 3))
-def test_columns_are_ranked_as_rows_are(rows: Any, order: Any, groups: Any, count: int) -> None:
+@given(ROWS.filter(bool), ORDERS, st.sets(st.integers(0, 2)), st.integers(1, 3), st.booleans())
+def test_columns_are_ranked_as_rows_are(
+    rows: Any, order: Any, groups: Any, count: int, latest: bool
+) -> None:
     kinds = (pa.int64(), pa.int64(), pa.string())
     columns = [pa.array(c, k) for c, k in zip(zip(*rows, strict=True), kinds, strict=True)]
     batch = pa.record_batch(columns, names=["a", "b", "c"])
@@ -53,9 +55,11 @@ def test_columns_are_ranked_as_rows_are(rows: Any, order: Any, groups: Any, coun
     for number, row in enumerate(rows):
         by_group.setdefault(tuple(row[g] for g in groups), []).append((*row, number))
     for held in by_group.values():
+        if latest:
+            held.reverse()
         keep_first(held, order, count)
     wanted = sorted(row[-1] for held in by_group.values() for row in held)
-    assert first_of_groups(batch, sorted(groups), order, count).to_pylist() == wanted
+    assert first_of_groups(batch, sorted(groups), order, count, latest).to_pylist() == wanted
 
 
 # Batches of rows between watermarks.

@@ -42,12 +42,16 @@ class LocalRankOperator(RowOperator):
         spec = self._spec
         keys = [()] * len(rows) if self._key is None else map(self._key, rows)
         for key, new in by_key(keys, rows).items():
+            if spec.latest:
+                new.reverse()
             held = self._rows.get(key)
             before = 0 if held is None else len(held)
             if held is None:
                 held = self._rows[key] = new
                 if spec.window_end is not None:
                     self._reaches(new[0][spec.window_end])
+            elif spec.latest:
+                held[:0] = new
             else:
                 held += new
             if len(held) > spec.end:
@@ -82,7 +86,7 @@ class LocalRankOperator(RowOperator):
 
 
 class SegmentRankOperator(LocalRankOperator):
-    """The same on columns that come from Spark's JVM; the last one is the watermark of a row."""
+    """The same on columns that come from Spark's JVM, before they become rows."""
 
     def __init__(self, spec: SegmentRankSpec) -> None:
         super().__init__(spec.rank)
@@ -95,11 +99,14 @@ class SegmentRankOperator(LocalRankOperator):
             self._take_columns(columns)
 
     def _take_columns(self, columns: pa.RecordBatch) -> None:
-        import pyarrow.compute as pc
+        spec, rank = self._columns, self._spec
+        reached: int | None = None
+        if spec.watermark:
+            import pyarrow.compute as pc
 
-        reached = pc.max(columns.column(columns.num_columns - 1)).as_py()
-        columns = columns.select(list(range(columns.num_columns - 1)))
-        chosen = first_of_groups(columns, self._columns.groups, self._columns.order, self._spec.end)
+            reached = pc.max(columns.column(columns.num_columns - 1)).as_py()
+            columns = columns.select(list(range(columns.num_columns - 1)))
+        chosen = first_of_groups(columns, spec.groups, spec.order, rank.end, rank.latest)
         self.take(self._to_rows(columns.take(chosen)))
         if reached is not None:
             super().process_watermark(reached // 1000)

@@ -360,6 +360,7 @@ class LocalRankSpec(OperatorSpec):
         end: How many rows of a key are wanted.
         window_end: The column with the end of a row's window, if the ranking is within windows.
         zone: That of the clock that windows follow.
+        latest: Whether of rows that are equal in the order the latest ones come first.
     """
 
     key: tuple[int, ...]
@@ -367,6 +368,7 @@ class LocalRankSpec(OperatorSpec):
     end: int
     window_end: int | None = None
     zone: str | None = None
+    latest: bool = False
 
     kind: ClassVar[str] = "LocalRank"
     operator: ClassVar[str] = f"{_PACKAGE}.local_rank:LocalRankOperator"
@@ -374,7 +376,7 @@ class LocalRankSpec(OperatorSpec):
 
 @dataclass(frozen=True)
 class SegmentRankSpec(OperatorSpec):
-    """The same for columns of Spark's JVM, behind which there is one with the watermark.
+    """The same for columns of Spark's JVM, behind which there may be one with the watermark.
 
     Attributes:
         rank: What is done with rows.
@@ -382,6 +384,7 @@ class SegmentRankSpec(OperatorSpec):
         positions: Where the columns of a batch belong.
         groups: Columns of a batch that rows are ranked within.
         order: Columns of a batch, descending, nulls first.
+        watermark: Whether the last column of a batch is the watermark of a row.
     """
 
     rank: LocalRankSpec
@@ -389,6 +392,7 @@ class SegmentRankSpec(OperatorSpec):
     positions: tuple[int, ...]
     groups: tuple[int, ...]
     order: tuple[tuple[int, bool, bool], ...]
+    watermark: bool
 
     kind: ClassVar[str] = "SegmentRank"
     operator: ClassVar[str] = f"{_PACKAGE}.local_rank:SegmentRankOperator"

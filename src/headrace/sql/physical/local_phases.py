@@ -7,6 +7,7 @@ from headrace.sql.physical import nodes as ph
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
+from headrace.sql.plan.expressions import SortKey
 from headrace.sql.rules.window_columns import window_column
 
 __all__ = ["local_phases"]
@@ -50,6 +51,10 @@ def local_phases(node: n.Node, settings: PlanSettings) -> n.Node:
             zoned_windows(node),
         )
         return node.with_inputs([best])
+    if isinstance(node, n.Deduplicate) and _keeps_newest(node, settings):
+        newest = (SortKey(node.order, descending=True),)
+        last = ph.LocalRank(node.schema, node.input, node.keys, newest, 1, latest=True)
+        return node.with_inputs([last])
     return node
 
 
@@ -59,10 +64,15 @@ def _merges(node: n.Aggregate | n.WindowAggregate, settings: PlanSettings) -> bo
     return aggregates_early(node.calls, changelog)
 
 
-def _grows(node: n.Rank, settings: PlanSettings) -> bool:
-    if (settings.every_change or node.every_change) and node.window is None:
+def _grows(node: n.Rank | n.Deduplicate, settings: PlanSettings) -> bool:
+    in_windows = isinstance(node, n.Rank) and node.window is not None
+    if (settings.every_change or node.every_change) and not in_windows:
         return False
     return settings.batch or is_append_only(node.input)
+
+
+def _keeps_newest(node: n.Deduplicate, settings: PlanSettings) -> bool:
+    return node.last and node.event_time and not settings.batch and _grows(node, settings)
 
 
 def zoned_windows(node: n.Rank) -> bool:

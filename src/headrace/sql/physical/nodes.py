@@ -212,13 +212,15 @@ class LocalRank(n.OneInput, PhysicalNode):
     Attributes:
         window_end: The column of the end of a window, if rows are ranked within windows.
         zoned: Whether windows follow the session's clock.
+        latest: Whether of rows that are equal in the order the latest ones come first.
     """
 
     partition: tuple[int, ...]
     order: tuple[SortKey, ...]
     end: int
-    window_end: int | None
-    zoned: bool
+    window_end: int | None = None
+    zoned: bool = False
+    latest: bool = False
 
     def texts(self) -> list[str]:
         order = (
@@ -264,7 +266,7 @@ class SparkAggregate(SparkSegment):
 
 @dataclass(frozen=True, eq=False)
 class SparkRank(SparkSegment):
-    """Rows that may be among the first ones of their windows."""
+    """Rows that may be among the first ones."""
 
     rank: LocalRank
 

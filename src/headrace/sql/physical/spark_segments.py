@@ -18,7 +18,7 @@ from headrace.sql.physical.nodes import (
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import columns_used
-from headrace.sql.plan.joins import IntervalJoin, TemporalJoin
+from headrace.sql.plan.joins import IntervalJoin, Join, TemporalJoin
 from headrace.sql.plan.match import Match
 from headrace.sql.segments.aggregates import local_places
 from headrace.sql.segments.expressions import UnsupportedBySparkError
@@ -35,8 +35,6 @@ _ON_TIME = (
     n.WindowAggregate,
     n.RowWindowAggregate,
     n.OverAggregate,
-    n.Deduplicate,
-    n.Rank,
     n.Sort,
     IntervalJoin,
     TemporalJoin,
@@ -56,6 +54,8 @@ class _Rewriter:
     def __init__(self, plans: Sequence[n.Node], settings: PlanSettings) -> None:
         self._settings = settings
         self._done: dict[n.Node, n.Node] = {}
+        # Who takes a stream out of SQL may look at its watermarks.
+        self._outside = not all(isinstance(p, n.Sink) for p in plans)
         self._readers: Counter[n.Node] = Counter()
         for plan in plans:
             self._count(plan)
@@ -87,12 +87,15 @@ class _Rewriter:
         if isinstance(node, LocalAggregate | LocalWindowAggregate):
             made = self._aggregated(node)
         elif isinstance(node, LocalRank):
-            made = self._ranked(node, needed)
+            made = self._ranked(node, timely, needed)
         elif isinstance(node, (n.Scan, *STEPS)):
             made = self._rows(node, timely, needed)
         if made is not None:
             return made
-        timely = timely or isinstance(node, _ON_TIME)
+        if type(node) is Join:
+            # Behind it there is no time attribute any more.
+            timely = self._outside
+        timely = timely or _looks_at_time(node)
         below = [self.visit(i, timely, needed_below(node, needed)) for i in node.inputs]
         if isinstance(node, n.Sink) and node.target.takes_columns:
             below = [_as_columns(i) for i in below]
@@ -140,10 +143,13 @@ class _Rewriter:
     def _has_marks(self, steps: Steps) -> bool:
         return steps.has_watermark and self._settings.idle_timeout_ms == 0
 
-    def _ranked(self, node: LocalRank, needed: frozenset[int] | None) -> n.Node | None:
+    def _ranked(
+        self, node: LocalRank, timely: bool, needed: frozenset[int] | None
+    ) -> n.Node | None:
         """Columns that are ranked before there are any rows."""
         chain = self._input_chain(node.input, (*STEPS, n.WindowTable))
-        if chain is None or self._settings.every_change or node.window_end is None:
+        in_windows = node.window_end is not None
+        if chain is None or self._settings.every_change:
             return None
         windows = [x.window for x in chain if isinstance(x, n.WindowTable)]
         if not all(map(self._on_spark_clock, windows)):
@@ -154,9 +160,11 @@ class _Rewriter:
             check_rankable([node.schema[i].type for i in sorted(used)])
         except UnsupportedBySparkError:
             return None
-        if steps.compile() < len(chain) or not self._has_marks(steps):
+        if steps.compile() < len(chain):
             return None
-        segment = steps.segment(len(chain), LocalRanking(WATERMARK))
+        if not self._has_marks(steps) if in_windows else timely and steps.has_watermark:
+            return None
+        segment = steps.segment(len(chain), LocalRanking(WATERMARK if in_windows else None))
         return SparkRank(node.schema, segment, node)
 
     def _rows(self, node: n.Node, timely: bool, needed: frozenset[int] | None) -> n.Node | None:
@@ -178,6 +186,15 @@ class _Rewriter:
         for above in chain[count:]:
             made = above.with_inputs([made])
         return made
+
+
+def _looks_at_time(node: n.Node) -> bool:
+    """Whether a node needs watermarks."""
+    if isinstance(node, n.Rank):
+        return node.window is not None
+    if isinstance(node, n.Deduplicate):
+        return node.event_time and not node.last
+    return isinstance(node, _ON_TIME)
 
 
 def _as_columns(node: n.Node) -> n.Node:

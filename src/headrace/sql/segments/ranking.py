@@ -36,6 +36,7 @@ def first_of_groups(
     groups: Sequence[int],
     order: Sequence[tuple[int, bool, bool]],
     count: int,
+    latest: bool = False,
 ) -> pa.Array:
     """Numbers of the first rows of each group; of equal ones those that come first.
 
@@ -44,10 +45,12 @@ def first_of_groups(
         groups: Columns whose values make a group.
         order: Column, descending, nulls first.
         count: How many rows of a group are wanted.
+        latest: Of equal ones those that come last are wanted.
     """
     import numpy as np
 
-    numbers = _sorted(batch, order)
+    numbers = np.arange(batch.num_rows)
+    numbers = _sorted(batch, numbers[::-1] if latest else numbers, order)
     codes = _codes(batch, groups)[numbers]
     by_group = np.argsort(codes, kind="stable")
     numbers, codes = numbers[by_group], codes[by_group]
@@ -58,12 +61,10 @@ def first_of_groups(
     return column_of_numbers(np.sort(numbers[places < count]))
 
 
-def _sorted(batch: pa.RecordBatch, order: Sequence[tuple[int, bool, bool]]) -> Any:
+def _sorted(batch: pa.RecordBatch, numbers: Any, order: Sequence[tuple[int, bool, bool]]) -> Any:
     """Numbers of rows in an order; a pass for each column, the last one first."""
-    import numpy as np
     import pyarrow.compute as pc
 
-    numbers = np.arange(batch.num_rows)
     for index, descending, nulls_first in reversed(order):
         column = batch.column(index).take(column_of_numbers(numbers))
         sorted_ = pc.array_sort_indices(

@@ -54,13 +54,14 @@ class LocalPhase:
 
 @dataclass(frozen=True)
 class LocalRanking:
-    """A ranking within windows before the exchange, on the columns that come out.
+    """A ranking before the exchange, on the columns that come out.
 
     Attributes:
-        watermark: The column of the watermark that a row stands for, in microseconds.
+        watermark: The column of the watermark that a row stands for, in microseconds, if rows are
+            ranked within windows.
     """
 
-    watermark: str
+    watermark: str | None
 
 
 @dataclass(frozen=True)

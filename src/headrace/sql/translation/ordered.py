@@ -110,7 +110,7 @@ def local_rank_spec(node: LocalRank, settings: PlanSettings) -> specs.LocalRankS
     """What keeps the rows that may be among the first ones."""
     zone = settings.zone if node.zoned else None
     order = sort_order(node.order)
-    return specs.LocalRankSpec(node.partition, order, node.end, node.window_end, zone)
+    return specs.LocalRankSpec(node.partition, order, node.end, node.window_end, zone, node.latest)
 
 
 def _local_rank(node: LocalRank, settings: PlanSettings) -> Operator:
