@@ -89,3 +89,16 @@ class Keyed(Partitioning):
     key_selector: Callable[[Any], Any]
 
     ship_strategy: ClassVar[str] = "HASH"
+
+
+@dataclass(frozen=True)
+class KeyedColumns(Keyed):
+    """The same for batches of columns, which become records behind the exchange.
+
+    Attributes:
+        keys_of: The keys of the records of a batch.
+        decode: The records and their keys.
+    """
+
+    keys_of: Callable[[Any], list[Any]]
+    decode: Callable[[Any], tuple[list[Any], list[Any]]]

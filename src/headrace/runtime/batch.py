@@ -7,9 +7,12 @@ functions may change are copied for them (`isolation`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MIN_TIMESTAMP = -(1 << 63)
 MAX_TIMESTAMP = (1 << 63) - 1
@@ -38,6 +41,25 @@ class Batch:
 
     def __repr__(self) -> str:
         return f"Batch({self.values!r}, {self.timestamps!r}, {self.keys!r})"
+
+
+class ColumnBatch(Batch):
+    """Records that are still columns: they cross an exchange as such, and are a `Batch` behind it.
+
+    `decode` makes the records and their keys.
+    """
+
+    __slots__ = ("columns", "decode")
+
+    def __init__(
+        self, columns: pa.RecordBatch, decode: Callable[[Any], tuple[list[Any], list[Any]]]
+    ) -> None:
+        super().__init__([columns])
+        self.columns = columns
+        self.decode = decode
+
+    def __len__(self) -> int:
+        return int(self.columns.num_rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,7 @@ def test_expressions_in_sparks_sql(session: Session, expression: str, text: str)
         "CAST(id AS INT)",
         "CAST(s AS INT)",
         "s LIKE s",
-        "UPPER(s)",
+        "REVERSE(s)",
         "id > d",
     ],
 )
@@ -171,7 +171,7 @@ def test_rows_that_are_only_counted_have_one_column(session: Session) -> None:
         "SELECT k, MAX(d) FROM t GROUP BY k",
         "SELECT k, SUM(CAST(dec AS DECIMAL(30, 2))) FROM t GROUP BY k",
         "SELECT d, COUNT(*) FROM t GROUP BY d",
-        "SELECT UPPER(s), COUNT(*) FROM t GROUP BY UPPER(s)",
+        "SELECT REVERSE(s), COUNT(*) FROM t GROUP BY REVERSE(s)",
     ],
 )
 def test_other_aggregates_have_rows_from_spark_alone(session: Session, query: str) -> None:
@@ -361,9 +361,24 @@ def test_parts_of_sessions_have_a_start_and_an_end() -> None:
     assert out.marks == [7]
 
 
+def test_the_latest_of_equal_rows_comes_first_if_wanted() -> None:
+    rank = LocalRankSpec((0,), ((1, True, True),), 1, latest=True)
+    spec = SegmentRankSpec(rank, 3, (0, 1, 2), (0,), ((1, True, True),), watermark=False)
+    made = SegmentRankOperator(spec)
+    out = Collected()
+    made.output = out  # type: ignore[assignment]
+    for keys, times, ids in (("aab", (5, 5, 3), (1, 2, 3)), ("bba", (3, 1, 4), (4, 5, 6))):
+        columns = {"k": list(keys), "t": list(times), "id": list(ids)}
+        made.process_batch(Batch([pa.record_batch(columns)]))
+    assert out.rows == []
+    made.end_epoch()
+    assert sorted(out.rows) == [("a", 5, 2), ("b", 3, 4)]
+
+
 def test_only_the_first_rows_of_columns_become_rows() -> None:
     rank = LocalRankSpec((3,), ((1, True, False),), 1, window_end=3)
-    made = SegmentRankOperator(SegmentRankSpec(rank, 4, (0, 1, 3), (2,), ((1, True, False),)))
+    spec = SegmentRankSpec(rank, 4, (0, 1, 3), (2,), ((1, True, False),), watermark=True)
+    made = SegmentRankOperator(spec)
     out = Collected()
     made.output = out  # type: ignore[assignment]
     for ids, values in (([1, 2, 3], [5, 7, 9]), ([4, 5, 6], [7, 7, 10])):
@@ -377,7 +392,7 @@ def test_only_the_first_rows_of_columns_become_rows() -> None:
 
 
 def test_a_function_in_python_gets_its_rows_from_spark(session: Session) -> None:
-    text = "SELECT UPPER(s) FROM t WHERE k > 3"
+    text = "SELECT REVERSE(s) FROM t WHERE k > 3"
     statement = parse_statement(text)
     assert isinstance(statement, s.Query)
     translator = session.translator()

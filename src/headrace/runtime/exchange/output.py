@@ -137,7 +137,7 @@ class ChannelBuffer:
             elements[-1] = self._joined.batch
         else:
             elements.append(batch)
-        self._records += len(batch.values)
+        self._records += len(batch)
         if self._records >= _FLUSH_RECORDS:
             self.flush()
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from itertools import compress
 from typing import Any
 
 from headrace.common.errors import HeadraceError
 from headrace.graph import partitioning as p
-from headrace.runtime.batch import Batch
+from headrace.runtime.batch import Batch, ColumnBatch
 from headrace.runtime.failure import UserCodeFailure, record_at
 from headrace.runtime.key_groups import KeyAssigner, hashable_key
 
@@ -51,6 +52,8 @@ def make_router(
 ) -> Router:
     """The router of one sender for one edge."""
     targets = connected_receivers(partitioning, sender, senders, receivers)
+    if isinstance(partitioning, p.KeyedColumns):
+        return _keyed_columns(partitioning, receivers, max_parallelism)
     if isinstance(partitioning, p.Keyed):
         return _keyed(partitioning.key_selector, receivers, max_parallelism)
     if isinstance(partitioning, p.Custom):
@@ -135,6 +138,25 @@ def _keyed(selector: Callable[[Any], Any], receivers: int, max_parallelism: int)
             targets = assigner.assign(keys)
         keyed = Batch(values, batch.timestamps, keys)  # type: ignore[arg-type]
         return iter(((0, keyed),)) if receivers == 1 else split(keyed, targets, receivers)
+
+    return route
+
+
+def _keyed_columns(how: p.KeyedColumns, receivers: int, max_parallelism: int) -> Router:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    assigner = KeyAssigner(receivers, max_parallelism)
+
+    def route(batch: Batch) -> Iterator[tuple[int, Batch]]:
+        for columns in batch.values:
+            targets = array("i", iter(assigner.assign(how.keys_of(columns))))
+            # Not `pa.array`, which imports pandas, if it is there, to look what it has got.
+            column = pa.Array.from_buffers(pa.int32(), len(targets), [None, pa.py_buffer(targets)])
+            for target in range(receivers):
+                part = columns.filter(compute.equal(column, target))
+                if part.num_rows:
+                    yield target, ColumnBatch(part, how.decode)
 
     return route
 

@@ -15,7 +15,15 @@ from operator import attrgetter
 from typing import Any
 
 from headrace.common.types import Row, RowKind, field_names_of, make_rows, values_of
-from headrace.runtime.batch import Batch, Element, EndMark, LatencyMark, StatusMark, WatermarkMark
+from headrace.runtime.batch import (
+    Batch,
+    ColumnBatch,
+    Element,
+    EndMark,
+    LatencyMark,
+    StatusMark,
+    WatermarkMark,
+)
 
 _HEADER = struct.Struct("<HIHII")
 _LENGTH = struct.Struct("<I")
@@ -23,7 +31,7 @@ _LENGTH = struct.Struct("<I")
 HEADER_SIZE = _HEADER.size
 _LAST = 1 << 31
 
-_BATCH, _WATERMARK, _STATUS, _END, _ROWS, _LATENCY = range(6)
+_BATCH, _WATERMARK, _STATUS, _END, _ROWS, _LATENCY, _COLUMNS = range(7)
 
 _kind_of = attrgetter("_row_kind")
 
@@ -111,6 +119,8 @@ def _pack(element: Element) -> tuple[Any, ...]:
         if element.values and type(element.values[0]) is Row:
             return _pack_rows(element)
         return (_BATCH, element.values, element.timestamps, element.keys)
+    if type(element) is ColumnBatch:
+        return (_COLUMNS, element.columns, element.decode)
     if type(element) is WatermarkMark:
         return (_WATERMARK, element.timestamp)
     if type(element) is StatusMark:
@@ -145,6 +155,10 @@ def _unpack(packed: tuple[Any, ...]) -> Element:
         return Batch(packed[1], packed[2], packed[3])
     if kind == _ROWS:
         return _unpack_rows(packed)
+    if kind == _COLUMNS:
+        _, columns, decode = packed
+        rows, keys = decode(columns)
+        return Batch(rows, None, keys)
     if kind == _WATERMARK:
         return WatermarkMark(packed[1])
     if kind == _LATENCY:

@@ -8,6 +8,7 @@ from headrace.formats.arrow import values_of
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.sql.operators.base import RowOperator
 from headrace.sql.operators.specs import SegmentAggregateSpec
+from headrace.sql.segments.columns import key_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,7 +32,7 @@ class SegmentAggregateOperator(RowOperator):
 
     def _accumulators(self, batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
         spec, columns = self._spec, batch.columns
-        keys = _keys([values_of(c) for c in columns[: spec.keys]], batch.num_rows)
+        keys = key_values([values_of(c) for c in columns[: spec.keys]], batch.num_rows)
         heads: list[list[Any]] = [keys]
         columns = columns[spec.keys :]
         if spec.windows:
@@ -58,12 +59,6 @@ class SegmentAggregateOperator(RowOperator):
         if self._reached is not None:
             super().process_watermark(self._reached // 1000)
             self._reached = None
-
-
-def _keys(columns: list[list[Any]], count: int) -> list[Any]:
-    if len(columns) == 1:
-        return columns[0]
-    return list(zip(*columns, strict=True)) if columns else [()] * count
 
 
 def _filled(column: pa.Array, empty: Any) -> list[Any]:

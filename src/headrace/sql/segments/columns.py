@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "KeyedRowsOfColumns",
+    "KeysOfColumns",
     "RowsOfColumns",
     "arrow_schema",
     "column_of_numbers",
+    "key_values",
     "whole_batch",
 ]
 
@@ -40,6 +43,34 @@ class RowsOfColumns:
         for position, column in zip(self.positions, batch.columns, strict=True):
             columns[position] = values_of(column)
         return list(zip(*columns, strict=True)) if columns else [()] * batch.num_rows
+
+
+@dataclass(frozen=True)
+class KeysOfColumns:
+    """Keys of rows; `positions` are those of a batch's columns that make them."""
+
+    positions: tuple[int, ...]
+
+    def __call__(self, batch: pa.RecordBatch) -> list[Any]:
+        return key_values([values_of(batch.column(i)) for i in self.positions], batch.num_rows)
+
+
+@dataclass(frozen=True)
+class KeyedRowsOfColumns:
+    """Rows with their keys."""
+
+    rows: RowsOfColumns
+    keys: KeysOfColumns
+
+    def __call__(self, batch: pa.RecordBatch) -> tuple[list[Any], list[Any]]:
+        return self.rows(batch), self.keys(batch)
+
+
+def key_values(columns: list[list[Any]], count: int) -> list[Any]:
+    """Keys of rows: a single value is not a tuple."""
+    if len(columns) == 1:
+        return columns[0]
+    return list(zip(*columns, strict=True)) if columns else [()] * count
 
 
 def whole_batch(batch: pa.RecordBatch) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from headrace.common.watermark_strategy import WatermarkStrategy
@@ -10,16 +11,23 @@ from headrace.datastream.connectors.spark_query import GroupBy, SparkQuery
 from headrace.datastream.connectors.spark_query_source import SparkQuerySource
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.graph.partitioning import KeyedColumns
 from headrace.sql import types as t
 from headrace.sql.connectors.streams import with_operator
 from headrace.sql.operators.specs import LocalRankSpec, SegmentAggregateSpec, SegmentRankSpec
 from headrace.sql.physical.nodes import SparkAggregate, SparkColumns, SparkRank, SparkRows
-from headrace.sql.segments.columns import RowsOfColumns, arrow_schema, whole_batch
+from headrace.sql.segments.columns import (
+    KeyedRowsOfColumns,
+    KeysOfColumns,
+    RowsOfColumns,
+    arrow_schema,
+    whole_batch,
+)
 from headrace.sql.segments.expressions import column_name, storage
 from headrace.sql.segments.segment import LocalPhase, LocalRanking, Segment, Where
 from headrace.sql.types import DataType
 
-__all__ = ["accumulators", "columns", "ranked", "rows"]
+__all__ = ["accumulators", "by_key", "columns", "ranked", "rows"]
 
 
 def rows(env: StreamExecutionEnvironment, node: SparkRows) -> DataStream[Any]:
@@ -31,6 +39,14 @@ def rows(env: StreamExecutionEnvironment, node: SparkRows) -> DataStream[Any]:
 def columns(env: StreamExecutionEnvironment, node: SparkColumns) -> DataStream[Any]:
     """Arrow batches of internal values."""
     return _stream(env, node.segment, whole_batch)
+
+
+def by_key(node: SparkColumns, key: tuple[int, ...]) -> KeyedColumns:
+    """How such batches are exchanged by columns of the rows that they stand for."""
+    chosen = node.segment.columns
+    keys = KeysOfColumns(tuple(chosen.index(k) for k in key))
+    decode = KeyedRowsOfColumns(RowsOfColumns(len(node.schema), chosen), keys)
+    return KeyedColumns(itemgetter(*key), keys, decode)
 
 
 def accumulators(env: StreamExecutionEnvironment, node: SparkAggregate) -> DataStream[Any]:
@@ -64,8 +80,10 @@ def ranked(
     assert isinstance(local, LocalRanking)
     columns = segment.columns
     types = [segment.nodes[-1].schema[i].type for i in columns]
-    types.append(t.BigIntType())
-    outputs = (*map(column_name, columns), local.watermark)
+    outputs = tuple(map(column_name, columns))
+    if local.watermark is not None:
+        types.append(t.BigIntType())
+        outputs = (*outputs, local.watermark)
     source = SparkQuerySource(_query(segment, outputs, types), arrow_schema(types), whole_batch)
     place = {column: i for i, column in enumerate(columns)}
     spec = SegmentRankSpec(
@@ -74,6 +92,7 @@ def ranked(
         columns,
         tuple(place[k] for k in rank.key),
         tuple((place[i], descending, nulls) for i, descending, nulls in rank.order),
+        local.watermark is not None,
     )
     return with_operator(_read(env, source), spec.kind, spec)
 

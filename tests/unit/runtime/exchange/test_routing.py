@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from headrace.common.errors import HeadraceError
 from headrace.graph import partitioning as p
 from headrace.runtime.batch import Batch
 from headrace.runtime.exchange.routing import connected_receivers, connected_senders, make_router
+from headrace.runtime.exchange.wire import FrameHeader, decode_payload, encode_frame
 from headrace.runtime.failure import UserCodeFailure
 from headrace.runtime.key_groups import key_group_of, subtask_of_group
+from headrace.sql.segments.columns import KeyedRowsOfColumns, KeysOfColumns, RowsOfColumns
 
 VALUES = [(k % 7, k) for k in range(50)]
 
@@ -163,3 +167,28 @@ def test_routing_leaves_the_batch_as_it_was() -> None:
         batch = Batch(list(VALUES), list(range(50)))
         list(make_router(partitioning, 0, 1, 3, 128)(batch))
         assert (batch.values, batch.timestamps, batch.keys) == (VALUES, list(range(50)), None)
+
+
+@pytest.mark.parametrize("receivers", [1, 2, 300])
+def test_columns_go_where_their_rows_would_go(receivers: int) -> None:
+    rows = [(i % 13, f"k{i % 5}", None if i % 7 == 0 else i) for i in range(400)]
+    columns = pa.record_batch(list(map(list, zip(*rows, strict=True))), names=["a", "b", "c"])
+    by_rows = p.Keyed(itemgetter(1, 0))
+    keys = KeysOfColumns((1, 0))
+    decode = KeyedRowsOfColumns(RowsOfColumns(3, (0, 1, 2)), keys)
+    by_columns = p.KeyedColumns(by_rows.key_selector, keys, decode)
+    wanted, found = (
+        {
+            target: through_a_frame(part)
+            for target, part in make_router(how, 0, 1, receivers, 500)(b)
+        }
+        for how, b in ((by_rows, Batch(rows)), (by_columns, Batch([columns])))
+    )
+    assert found == wanted
+    assert sum(len(values) for values, _ in found.values()) == len(rows)
+
+
+def through_a_frame(batch: Batch) -> tuple[list[Any], list[Any] | None]:
+    (received,) = decode_payload(encode_frame(FrameHeader(0, 0, 0, 0, 0), [batch]))
+    assert type(received) is Batch
+    return received.values, received.keys
