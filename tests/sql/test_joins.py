@@ -9,7 +9,7 @@ import pytest
 from headrace.sql.codegen.calc import calc_code
 from headrace.sql.functions.catalogue import builtin_registry
 from headrace.sql.operators.base import DELETE, INSERT
-from headrace.sql.operators.joins.specs import JoinSide, JoinSpec
+from headrace.sql.operators.joins.specs import GrowingJoinSpec, JoinSide, JoinSpec
 from headrace.sql.operators.specs import Emission
 from headrace.sql.plan.expressions import Call, Column
 from headrace.sql.types import BooleanType, IntType
@@ -85,3 +85,38 @@ def test_order_by_means_the_column_of_the_result() -> None:
     tables = "(VALUES (2), (1)) AS a (k) JOIN (VALUES (1), (2)) AS b (k) ON a.k = b.k"
     result = LocalSession(batch=True).query(f"SELECT a.k FROM {tables} ORDER BY k")
     assert [row for _, row in result.rows] == [(1,), (2,)]
+
+
+def test_of_a_key_with_many_rows_only_the_last_page_changes() -> None:
+    side = JoinSide(2, changes=False, outer=False)
+    spec = GrowingJoinSpec(side, side, (False,), None, False, Emission.EVERY_CHANGE)
+    rows = [("a", i) for i in range(1_200)]
+    with two_input_harness(spec, key1=first, key2=first) as h:
+        h.process_many1([("b", 0), *rows[:1_100]])
+        assert h.state("left")["b"] == ("b", 0)
+        pages = h.state("left-pages")
+        h.process_many1(rows[1_100:])
+        pages_then, *last = h.state("left")["a"]
+        assert h.state("left-pages") == pages
+        assert pages_then == len(pages) == 2
+        assert last == rows[1_000:]
+        h.snapshot_and_restore(parallelism=2)
+        h.process_many2([("a", -1), ("c", 0), (None, 0)])
+        h.process1((None, 1))
+        assert sorted(h.output()) == [(*row, "a", -1) for row in rows]
+
+
+def test_rows_that_were_counted_before_are_still_there() -> None:
+    side = JoinSide(2, changes=False, outer=False)
+    counted = JoinSpec(side, side, (False,), None, False, Emission.EVERY_CHANGE)
+    with two_input_harness(counted, key1=first, key2=first) as h:
+        h.process_many1([("a", 1), ("a", 1), ("a", 2), ("b", 3)])
+        before = h.snapshot()
+    grown = GrowingJoinSpec(**vars(counted))
+    with two_input_harness(grown, key1=first, key2=first) as h:
+        h.restore(before)
+        h.process1(("a", 4))
+        h.process_many2([("a", 0), ("b", 0)])
+        assert sorted(row[:2] for row in h.output()) == [
+            ("a", 1), ("a", 1), ("a", 2), ("a", 4), ("b", 3)
+        ]  # fmt: skip

@@ -6,6 +6,7 @@ from headrace.sql.codegen.calc import calc_code
 from headrace.sql.codegen.code import GeneratedCode
 from headrace.sql.operators import specs
 from headrace.sql.operators.joins.specs import (
+    GrowingJoinSpec,
     IntervalJoinSpec,
     JoinSide,
     JoinSpec,
@@ -49,6 +50,9 @@ def _join(node: Join, settings: PlanSettings) -> Operator:
         settings.emission,
         None if not node.kind.left_only else node.kind is JoinKind.SEMI,
     )
+    grows = not any(side.changes or side.ttl_ms for side in (spec.left, spec.right))
+    if grows and node.kind is JoinKind.INNER:
+        spec = GrowingJoinSpec(**vars(spec))
     return Operator("Join", spec)
 
 

@@ -56,6 +56,13 @@ class JoinSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class GrowingJoinSpec(JoinSpec):
+    """An inner join of sides whose rows only come, and stay for ever."""
+
+    operator: ClassVar[str] = f"{_PACKAGE}.growing:GrowingJoinOperator"
+
+
+@dataclass(frozen=True)
 class MultiJoinSpec(OperatorSpec):
     """Rows of several relations with one common key.
 
