@@ -46,6 +46,13 @@ QUERIES = [
     "WHERE s <> 'item 3' AND (flag OR k IS NULL)",
     "SELECT id, price * k, price + 1, price > 3, 0.908 * v, d >= 20.0, d <> d, d < 3, "
     "born > DATE '2024-01-03' FROM t WHERE d > 10.5 OR k > 2",
+    "SELECT id, UPPER(s), LOWER(s), REPLACE(s, 'te', '<>'), SPLIT_INDEX(s, ' ', 1), "
+    "SPLIT_INDEX(s, '.', 0), SPLIT_INDEX(s, 'e', 2), REGEXP_EXTRACT(s, '(it|x)em ([0-9]+)', 2), "
+    "REGEXP_EXTRACT(s, '1(3?)', 1), REGEXP_EXTRACT(s, '1(3)?', 1), REGEXP_EXTRACT(s, 'm .') "
+    "FROM t WHERE REGEXP_EXTRACT(s, '1([^3])', 1) IS NOT NULL OR LOWER(s) LIKE 'item 2%'",
+    "SELECT id, DATE_FORMAT(ts, 'yyyy-MM-dd HH:mm:ss'), DATE_FORMAT(ts, 'dd/MM'), YEAR(ts), "
+    "EXTRACT(MONTH FROM ts), DAYOFMONTH(ts), HOUR(ts), MINUTE(ts), SECOND(ts), "
+    "CAST(price * price AS DECIMAL(6, 1)), CAST(price / 7 AS DECIMAL(8, 3)) FROM t",
     "SELECT k, COUNT(*), COUNT(v), SUM(v), AVG(v), MIN(v), MAX(ts) FROM t GROUP BY k",
     "SELECT s, k, SUM(v) FILTER (WHERE v > 0), COUNT(*) FILTER (WHERE flag) FROM t GROUP BY s, k",
     "SELECT k, SUM(price), AVG(price) FILTER (WHERE flag), MIN(price), MAX(price), MIN(s), MAX(s) "
@@ -62,6 +69,12 @@ QUERIES = [
     f"window_end, flag ORDER BY v DESC, s, id) AS n FROM {TUMBLE} WHERE k > 1) WHERE n <= 3",
     "SELECT id, x, y, b FROM gen WHERE x <> 4",
     "SELECT x, COUNT(*), MIN(b), MAX(id) FROM gen GROUP BY x",
+    "SELECT x, n, id, b FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY x ORDER BY b DESC, id) "
+    "AS n FROM gen) WHERE n <= 3",
+    "SELECT l.id, r.id, l.x, r.y FROM gen AS l JOIN gen AS r ON l.x = r.x AND l.id = r.id + 1",
+    "SELECT l.id, r.id FROM gen AS l LEFT JOIN (SELECT * FROM gen WHERE x > 0) AS r "
+    "ON l.id = r.id * 2",
+    "SELECT id, k, s FROM t WHERE k IN (SELECT x FROM gen WHERE b > 0)",
 ]
 
 
@@ -169,7 +182,9 @@ TYPES = (
 DRAWN_QUERIES = [
     "SELECT id, v + 1, v - k, v / 7, MOD(v, -7), -v, d * 2, d + k, d > 1, d = d, d <= 0, "
     "price * k, price > 3, price - k, born, s || '-', CHAR_LENGTH(s), SUBSTRING(s, 2, 2), "
-    "s LIKE '_a%', s > 'b', COALESCE(s, '?'), NULLIF(k, 3), ts FROM t "
+    "s LIKE '_a%', s > 'b', COALESCE(s, '?'), NULLIF(k, 3), ts, REPLACE(s, 'a', '.'), "
+    "SPLIT_INDEX(s, '.', 0), SPLIT_INDEX(s, 'a', 1), REGEXP_EXTRACT(s, '[a-z](0*)', 1), "
+    "CAST(price * 7 AS DECIMAL(6, 1)), DATE_FORMAT(ts, 'HH:mm'), SECOND(ts) FROM t "
     "WHERE flag IS NOT FALSE OR v > 0 OR d < 2",
     "SELECT k, s, COUNT(*), COUNT(v), SUM(v), AVG(k), MIN(v), MAX(v), MIN(born), MAX(ts), "
     "SUM(price), AVG(price), MIN(price), MIN(s), MAX(s), SUM(k) FILTER (WHERE flag) FROM t "

@@ -76,6 +76,10 @@ MULTI_JOIN_ENABLED = declare(
     "Whether inner and left joins on one common key run in one operator of a stream, which keeps "
     "the rows of each table once, and nothing of what is joined in between.",
 )  # fmt: skip
+REUSE_SUB_PLAN_ENABLED = declare(
+    "table.optimizer.reuse-sub-plan-enabled", BOOLEAN, True,
+    "Whether aggregates, joins and the like that a statement has twice run once.",
+)  # fmt: skip
 DISTINCT_SPLIT_ENABLED = declare(
     "table.optimizer.distinct-agg.split.enabled", BOOLEAN, False,
     "Whether distinct aggregates run in two levels, for groups with very many values.",
@@ -223,7 +227,7 @@ _WITHOUT_MEANING = {
         table.optimizer.multiple-input-enabled
         table.optimizer.ptf.max-tables table.optimizer.reuse-optimize-block-with-digest-enabled
         table.optimizer.reuse-sink-enabled table.optimizer.reuse-source-enabled
-        table.optimizer.reuse-sub-plan-enabled table.optimizer.source.report-statistics-enabled
+        table.optimizer.source.report-statistics-enabled
         table.optimizer.sql2rel.project-merge.enabled
         table.optimizer.union-all-as-breakpoint-enabled table.exec.disabled-operators
         table.exec.operator-fusion-codegen.enabled table.exec.unbounded-over.version

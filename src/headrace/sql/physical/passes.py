@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from headrace.sql.physical.calcs import calcs
+from headrace.sql.physical.column_exchanges import column_exchanges
 from headrace.sql.physical.exchanges import exchanges
 from headrace.sql.physical.hashable_rows import hashable_rows
 from headrace.sql.physical.keep_lookups import keep_lookups
@@ -17,6 +18,7 @@ from headrace.sql.physical.mark_inserts import mark_inserts
 from headrace.sql.physical.multi_joins import multi_joins
 from headrace.sql.physical.process_tables import process_tables
 from headrace.sql.physical.settings import PlanSettings
+from headrace.sql.physical.shared_subplans import shared_subplans
 from headrace.sql.physical.sink_constraints import sink_constraints
 from headrace.sql.physical.spark_segments import spark_segments
 from headrace.sql.physical.state_ttls import state_ttls
@@ -40,6 +42,7 @@ def _of_nodes(rule: Callable[[Node, PlanSettings], Node]) -> Pass:
 
 PHYSICAL_PASSES: tuple[Pass, ...] = (
     process_tables,
+    shared_subplans,
     _of_nodes(sink_constraints),
     _of_nodes(upsert_materialize),
     _of_nodes(keep_lookups),
@@ -51,9 +54,10 @@ PHYSICAL_PASSES: tuple[Pass, ...] = (
     _of_nodes(mark_inserts),
     _of_nodes(hashable_rows),
     _of_nodes(exchanges),
+    column_exchanges,
 )
 """What sinks need is seen from logical nodes. Spark takes what it can before the rest becomes
-operators; exchanges come last, between these.
+operators; exchanges come last, between these, and then it is known what crosses them.
 """
 
 

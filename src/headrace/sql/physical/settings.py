@@ -61,6 +61,7 @@ class PlanSettings:
         lookup_timeout_ms: How long one may take.
         model_calls: How asynchronous calls of models run.
         search_calls: How asynchronous vector searches run.
+        reuse_subplans: Whether what a statement computes twice is computed once.
         multi_join: Whether joins on one key run in one operator.
         keep_lookups: Whether what was found for rows that may change is kept.
         configuration: That of the job, for what slots read by themselves.
@@ -84,6 +85,7 @@ class PlanSettings:
     lookup_timeout_ms: int = 180_000
     model_calls: CallLimits = field(default_factory=CallLimits)
     search_calls: CallLimits = field(default_factory=CallLimits)
+    reuse_subplans: bool = True
     multi_join: bool = False
     keep_lookups: bool = False
     configuration: Configuration = field(default_factory=Configuration)

@@ -31,7 +31,7 @@ def plan_text(
     modes: bool = False,
     batch: bool = False,
 ) -> str:
-    """A tree of nodes, inputs below those who read them.
+    """A tree of nodes, inputs below those who read them; what several read is shown once.
 
     Args:
         plan: The plan.
@@ -39,11 +39,20 @@ def plan_text(
         batch: Whether the plan runs in batch mode, where nothing changes.
     """
     lines: list[str] = []
+    several = _read_by_several(plan)
+    shown: dict[n.Node, int] = {}
 
     def add(node: n.Node, prefix: str, tail: str, place: str) -> None:
+        if node in shown:
+            lines.append(f"{prefix}Reused(reference_id=[{shown[node]}])")
+            return
+        mark = ""
+        if node in several:
+            shown[node] = len(shown) + 1
+            mark = f"(reuse_id=[{shown[node]}])"
         if isinstance(node, SparkSegment):
             place = "  [Spark's JVM]"
-        lines.append(prefix + _described(node, modes, batch) + place)
+        lines.append(prefix + _described(node, modes, batch) + mark + place)
         below = _below(node)
         for number, child in enumerate(below):
             last = number == len(below) - 1
@@ -51,6 +60,20 @@ def plan_text(
 
     add(plan, "", "", "")
     return "\n".join(lines)
+
+
+def _read_by_several(plan: n.Node) -> set[n.Node]:
+    seen: set[n.Node] = set()
+    several: set[n.Node] = set()
+    todo = [plan]
+    while todo:
+        for child in todo.pop().inputs:
+            if child in seen:
+                several.add(child)
+            else:
+                seen.add(child)
+                todo.append(child)
+    return several
 
 
 def _below(node: n.Node) -> Sequence[n.Node]:

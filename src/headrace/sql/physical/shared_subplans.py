@@ -1,0 +1,77 @@
+"""What a statement computes twice is computed once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import Any
+
+from headrace.sql.physical.exchanges import required
+from headrace.sql.physical.settings import PlanSettings
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Expression, is_deterministic
+
+__all__ = ["shared_subplans"]
+
+
+def shared_subplans(plans: Sequence[n.Node], settings: PlanSettings) -> list[n.Node]:
+    """One node in place of several that do the same with the same.
+
+    These are nodes that look at more than one row: to read a table twice, with other columns and
+    filters each time, is cheaper than to have all that anybody needs of it.
+    """
+    if not settings.reuse_subplans:
+        return list(plans)
+    alike = _Alike()
+    kept: dict[int, n.Node] = {}
+
+    def one_of(node: n.Node) -> n.Node:
+        number = alike.number(node)
+        return kept.setdefault(number, node) if required(node, settings) else node
+
+    done: dict[n.Node, n.Node] = {}
+    return [n.rewrite_nodes(p, one_of, done) for p in plans]
+
+
+class _Alike:
+    """Numbers nodes; those that give the same rows have the same number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[n.Node, int] = {}
+        # By what is quick to compare; then what is to be compared, with the number.
+        self._seen: defaultdict[Any, list[tuple[list[Any], int]]] = defaultdict(list)
+
+    def number(self, node: n.Node) -> int:
+        """The number of a node whose inputs have theirs."""
+        found = self._numbers.get(node)
+        if found is None:
+            found = self._numbers[node] = self._find(node)
+        return found
+
+    def _find(self, node: n.Node) -> int:
+        named = {f.name: getattr(node, f.name) for f in fields(node) if f.name != "origin"}
+        values = [value for value in named.values() if not _is_input(value)]
+        inputs = tuple(self.number(i) for i in node.inputs)
+        others = self._seen[type(node), inputs]
+        new = len(self._numbers)
+        if not all(is_deterministic(e) for e in _expressions(values)):
+            return new
+        for before, number in others:
+            if before == values:
+                return number
+        others.append((values, new))
+        return new
+
+
+def _is_input(value: Any) -> bool:
+    first = value[0] if isinstance(value, tuple) and value else value
+    return isinstance(first, n.Node)
+
+
+def _expressions(value: Any) -> Iterator[Expression]:
+    if isinstance(value, Expression):
+        yield value
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _expressions(part)
