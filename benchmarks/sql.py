@@ -7,6 +7,7 @@ import os
 import statistics
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +22,8 @@ FILES = 8
 PARQUET_JAR = "org.apache.flink:flink-sql-parquet:2.3.0"
 # PyFlink runs a function in Python on so few rows that a run takes some seconds.
 FEWER = 10
+MOST_SECONDS = 300
+"""What takes longer than that is not waited for."""
 
 
 class FlinkSession:
@@ -28,21 +31,31 @@ class FlinkSession:
 
     def __init__(self, python: Path, arguments: list[str]) -> None:
         program = peers.PROGRAMS / "flink_sql.py"
-        command = [str(python), str(program), *arguments]
-        peers.show(command)
-        environment = {**os.environ}
-        environment["PATH"] = f"{python.parent}{os.pathsep}{environment.get('PATH', '')}"
-        environment["HADOOP_CLASSPATH"] = arguments[-1].replace("file://", "").replace(";", ":")
+        self._command = [str(python), str(program), *arguments]
+        self._environment = {**os.environ}
+        self._environment["PATH"] = f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+        hadoop = arguments[-1].replace("file://", "").replace(";", ":")
+        self._environment["HADOOP_CLASSPATH"] = hadoop
         self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed by __exit__
+        self._process = self._started()
+
+    def _started(self) -> subprocess.Popen[str]:
+        peers.show(self._command)
         self._process = subprocess.Popen(
-            command,
+            self._command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
-            env=environment,
+            env=self._environment,
         )
         self._answer("ready")
+        return self._process
+
+    def restart(self) -> None:
+        """Another program in place of one that may be in the middle of something."""
+        self._end()
+        self._started()
 
     def seconds(self, statement: str) -> float:
         """How long the job of an INSERT ran."""
@@ -60,9 +73,14 @@ class FlinkSession:
 
     def _answer(self, start: str) -> str:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            if line.startswith(start):
-                return line
+        end = threading.Timer(MOST_SECONDS, self._process.kill)
+        end.start()
+        try:
+            for line in self._process.stdout:
+                if line.startswith(start):
+                    return line
+        finally:
+            end.cancel()
         self._log.seek(0)
         raise peers.PeerUnavailableError(f"flink: {self._log.read().strip()[-800:]}")
 
@@ -75,9 +93,12 @@ class FlinkSession:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._end()
+        self._log.close()
+
+    def _end(self) -> None:
         self._process.terminate()
         self._process.wait()
-        self._log.close()
 
 
 def write_tables(folder: str, rows: int, fewer: int) -> None:
@@ -196,7 +217,11 @@ def compared(
 
 
 def _done(result: Any) -> Any:
-    result.wait()
+    try:
+        result.wait(MOST_SECONDS * 1000)
+    except TimeoutError:
+        result.get_job_client().cancel().result()
+        raise
     return result.get_job_client().get_job_execution_result().result()
 
 
