@@ -162,6 +162,18 @@ class Encoder(ABC):
         return SchemaEncoder(schema, delimiter)
 
 
+class LinesEncoder(Encoder):
+    """Makes the bytes of many records at once."""
+
+    @abstractmethod
+    def encode_all(self, elements: list[Any]) -> bytes:
+        """Records with what separates them, also from what follows."""
+
+    def encode(self, element: Any, stream: BinaryIO) -> None:
+        """Writes one record."""
+        stream.write(self.encode_all([element]))
+
+
 @dataclass(frozen=True)
 class SimpleStringEncoder(Encoder):
     """One line of text for each record.

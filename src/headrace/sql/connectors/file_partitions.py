@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
-from headrace.common.serialization import BulkWriter, BulkWriterFactory, Encoder
+from headrace.common.serialization import BulkWriter, BulkWriterFactory, LinesEncoder
 from headrace.datastream.connectors.file_system import BucketAssigner
 from headrace.sql.operators.coding import as_line
 from headrace.sql.types import DataType
@@ -17,6 +17,7 @@ __all__ = ["DataWriters", "PartitionBuckets", "RowEncoder"]
 
 # What may stand in a directory's name as it is.
 _PLAIN = " -_.,;@!$&()+~"
+_MOST_KNOWN = 10_000
 
 
 @dataclass(frozen=True)
@@ -27,28 +28,38 @@ class PartitionBuckets(BucketAssigner):
     names: tuple[str, ...]
     types: tuple[DataType, ...]
     default_name: str
+    known: dict[Any, str] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def get_bucket_id(self, element: Any, context: BucketAssigner.Context) -> str:
         """The directory of a row."""
+        values = tuple([element[c] for c in self.columns])
+        found = self.known.get(values)
+        if found is None:
+            if len(self.known) >= _MOST_KNOWN:
+                self.known.clear()
+            found = self.known[values] = self._directory(values)
+        return found
+
+    def _directory(self, values: tuple[Any, ...]) -> str:
         parts = []
-        for column, name, type_ in zip(self.columns, self.names, self.types, strict=True):
-            value = element[column]
+        for value, name, type_ in zip(values, self.names, self.types, strict=True):
             text = self.default_name if value is None else sql_text(type_)(value)
             parts.append(f"{quote(name, safe=_PLAIN)}={quote(text, safe=_PLAIN)}")
         return "/".join(parts)
 
 
 @dataclass(frozen=True)
-class RowEncoder(Encoder):
+class RowEncoder(LinesEncoder):
     """A line for each row, without its partition columns."""
 
     encoder: Any
     columns: tuple[int, ...]
 
-    def encode(self, element: Any, stream: BinaryIO) -> None:
-        """Writes one row."""
-        [line] = self.encoder.encode([tuple([element[c] for c in self.columns])])
-        stream.write(as_line(line).encode() + b"\n")
+    def encode_all(self, elements: list[Any]) -> bytes:
+        """The lines of some rows."""
+        columns = self.columns
+        lines = self.encoder.encode([tuple([e[c] for c in columns]) for e in elements])
+        return "".join([as_line(line) + "\n" for line in lines]).encode()
 
 
 @dataclass(frozen=True)

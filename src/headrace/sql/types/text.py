@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -25,10 +26,15 @@ def decimal_text(value: Decimal) -> str:
 
 def timestamp_text(micros: int, precision: int) -> str:
     """`2020-01-31 10:20:30.123`, with `precision` digits after the point."""
-    text = moment(micros).strftime("%H:%M:%S")
-    day = moment(micros).date().isoformat()
-    fraction = f"{micros % 1_000_000:06d}000"[:precision]
-    return f"{day} {text}.{fraction}" if precision else f"{day} {text}"
+    second, rest = divmod(micros, 1_000_000)
+    text = _second_text(second)
+    return f"{text}.{f'{rest:06d}000'[:precision]}" if precision else text
+
+
+@lru_cache(4096)
+def _second_text(second: int) -> str:
+    at = moment(second * 1_000_000)
+    return f"{at.date().isoformat()} {at.strftime('%H:%M:%S')}"
 
 
 def time_text(micros: int, precision: int) -> str:

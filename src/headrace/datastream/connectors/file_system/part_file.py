@@ -16,7 +16,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from headrace.common.errors import HeadraceError
-from headrace.common.serialization import BulkWriterFactory, Encoder, SimpleStringEncoder
+from headrace.common.serialization import (
+    BulkWriterFactory,
+    Encoder,
+    LinesEncoder,
+    SimpleStringEncoder,
+)
 from headrace.datastream.connectors.file_system.enumeration import is_remote
 from headrace.datastream.connectors.file_system.remote import Workspace
 
@@ -254,6 +259,8 @@ class BulkFile(PartFile):
 
 def encode_lines(elements: list[Any], encoder: Any) -> bytes | None:
     """Many records at once, where the encoder is known; None if it has to write them one by one."""
+    if isinstance(encoder, LinesEncoder):
+        return encoder.encode_all(elements)
     if type(encoder) is not SimpleStringEncoder:
         return None
     return ("\n".join(map(encoder.to_text, elements)) + "\n").encode(encoder.charset)

@@ -109,10 +109,14 @@ class GrowingJoinOperator(NetChangeOperator):
         self._emit_pairs()
 
     def _pair(self, lefts: list[Row], rights: list[Row]) -> None:
-        for left in lefts:
-            self._pairs += [left + right for right in rights]
-        if len(self._pairs) > _MOST_PAIRS:
-            self._emit_pairs()
+        if not rights:
+            return
+        step = -(-_MOST_PAIRS // len(rights))
+        for start in range(0, len(lefts), step):
+            some = lefts[start : start + step]
+            self._pairs += [left + right for left in some for right in rights]
+            if len(self._pairs) > _MOST_PAIRS:
+                self._emit_pairs()
 
     def _emit_pairs(self) -> None:
         pairs, self._pairs = self._pairs, []
