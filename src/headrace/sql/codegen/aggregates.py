@@ -8,6 +8,7 @@ does a whole batch of rows for all aggregates of a query.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -218,20 +219,28 @@ def _write_add(
 def _write_rows(
     writer: CodeWriter, calls: Sequence[AggregateCall], steps: list[tuple[Lines, bool]]
 ) -> None:
+    """Lines of all calls; a filter is looked at once for all that have it, and so is a value."""
+    groups: dict[int | None, dict[tuple[str, str], Lines]] = {}
     for call, (lines, nulls) in zip(calls, steps, strict=True):
-        tests = [] if call.filter is None else [f"r[{call.filter}]"]
         arguments = [f"r[{i}]" for i in call.args]
-        if len(arguments) == 1:
-            writer.line(f"x = {arguments[0]}")
-        elif arguments:
-            writer.line(f"x = ({', '.join(arguments)},)")
+        value = arguments[0] if len(arguments) == 1 else "".join(f"{a}, " for a in arguments)
+        nullable: list[str] = []
         if not nulls:
-            nullable = [n for n, x in zip(arguments, call.arg_types, strict=True) if may_be_null(x)]
-            tests += [f"{'x' if len(arguments) == 1 else n} is not None" for n in nullable]
-        if tests:
-            with writer.block(f"if {' and '.join(tests)}:"):
-                for line in lines:
-                    writer.line(line)
-        else:
-            for line in lines:
-                writer.line(line)
+            types = zip(arguments, call.arg_types, strict=True)
+            nullable = [name for name, type_ in types if may_be_null(type_)]
+        present = " and ".join(
+            f"{'x' if len(arguments) == 1 else name} is not None" for name in nullable
+        )
+        groups.setdefault(call.filter, {}).setdefault((value, present), []).extend(lines)
+    for column, by_value in groups.items():
+        with _under(writer, "" if column is None else f"r[{column}]"):
+            for (value, present), lines in by_value.items():
+                if value:
+                    writer.line(f"x = {value}")
+                with _under(writer, present):
+                    for line in lines:
+                        writer.line(line)
+
+
+def _under(writer: CodeWriter, test: str) -> AbstractContextManager[None]:
+    return writer.block(f"if {test}:") if test else nullcontext()
