@@ -11,6 +11,7 @@ from headrace.sql.physical.exchanges import required
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Expression, is_deterministic
+from headrace.sql.plan.process_table import ProcessTable
 
 __all__ = ["shared_subplans"]
 
@@ -55,7 +56,9 @@ class _Alike:
         inputs = tuple(self.number(i) for i in node.inputs)
         others = self._seen[type(node), inputs]
         new = len(self._numbers)
-        if not all(is_deterministic(e) for e in _expressions(values)):
+        # A process table function may do more than to give rows.
+        certain = all(is_deterministic(e) for e in _expressions(values))
+        if not certain or isinstance(node, ProcessTable):
             return new
         for before, number in others:
             if before == values:
