@@ -70,12 +70,12 @@ def bids_by_bidder(counts: Iterable[Sequence[Any]]) -> list[list[Any]]:
 
 
 def _until_all_are_counted(result: Any, bids: int) -> list[list[Any]]:
-    """The counts of a query that does not end by itself."""
+    """The counts of a query that does not end by itself; closing its rows ends it."""
     counts: list[Any] = []
     with result.collect() as rows:
         while sum(row[1] for row in counts) < bids:
             counts.append(next(rows))
-    result.get_job_client().cancel().result()
+            print(f"  {counts[-1]}", flush=True)
     return bids_by_bidder(counts)
 
 
