@@ -181,11 +181,6 @@ def tables(folder: str) -> list[str]:
     return [*found, f"CREATE TABLE side (key BIGINT, `value` STRING){side}"]
 
 
-WAIT_FOR_BIDS = "ALTER TABLE bid SET ('source.monitor-interval' = '1 s')"
-"""Windows of processing time that are not over when a table ends never come out."""
-END_WITH_BIDS = "ALTER TABLE bid RESET ('source.monitor-interval')"
-
-
 def endless(query: str) -> str:
     """A query over auctions and bids whose tables wait for more files."""
     hint = "/*+ OPTIONS('source.monitor-interval' = '1 s') */"
