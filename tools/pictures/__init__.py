@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.pictures import chart, drawing, terminal
+from tools.pictures import chart, dashboard, drawing, terminal
 
 ROOT = Path(__file__).parents[2]
 STATIC = ROOT / "docs" / "_static"
@@ -51,6 +51,11 @@ PICTURES = {
             "src/headrace/cluster/terminal_panel.py",
         ),
         terminal.make,
+    ),
+    "dashboard": Picture(
+        ("dashboard-light.png", "dashboard-dark.png"),
+        ("tools/pictures/dashboard.py", "src/headrace/cluster/dashboard/*"),
+        dashboard.make,
     ),
 }
 
