@@ -58,7 +58,7 @@ class SparkCarrier(ProcessCarrier):
                     launch.slot: zygote.fork(replace(launch, executor_pid=java and java.pid))
                     for launch in launches
                 }
-        wait_for_executors(self._context, len(launches))
+        wait_for_executors(self._context, self.tasks_at_once(len(launches)))
         self._name_jobs("start slots")
         count = len(launches)
         places: RDD[Any] = self._context.parallelize(map(self._for_cluster, launches), count)
@@ -70,6 +70,10 @@ class SparkCarrier(ProcessCarrier):
         self._locations = locations_of(started)
         started.unpersist()
         return {}
+
+    def tasks_at_once(self, slots: int) -> int:
+        """How many tasks the job has at once, at most."""
+        return slots
 
     def _for_cluster(self, launch: SlotLaunch) -> SlotLaunch:
         address = launch.control_address

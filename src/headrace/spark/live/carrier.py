@@ -53,6 +53,9 @@ class LiveSparkCarrier(SparkCarrier, LiveCarrier):
     def slots(self, wanted: SlotsWanted, listener: SlotListener) -> LiveSlots:
         return LiveCarrier.slots(self, wanted, listener)
 
+    def tasks_at_once(self, slots: int) -> int:
+        return TASKS * slots
+
     def hosts(self, slots: int) -> tuple[int, ...]:
         places = self._places(slots)
         known = {place: number for number, place in enumerate(dict.fromkeys(places))}

@@ -96,6 +96,8 @@ def _missing(context: SparkContext) -> str | None:
         for key, value in FRAME_BY_FRAME.items():
             if conf.get(key) != value:
                 return f"the executors were not started with {key}={value}"
+        # They may still have to come. Spark says then whether there is room.
+        return None
     room = task_room(context)
     if room < TASKS:
         return f"it needs room for {TASKS} tasks, and {context.master} has it for {room}"
