@@ -68,9 +68,8 @@ def kill(pid: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_executor_is_replaced(start: Start, either_carrier: str) -> None:
-    cores = 2 if either_carrier == "live" else 1
-    runs = start(f"local-cluster[2,{cores},1024]")
+def test_a_killed_executor_is_replaced(start: Start) -> None:
+    runs = start("local-cluster[2,1,1024]")
     driver, slots = runs.attempt(1)
     runs.wait_for_rows()
     kill(descendants_of(driver, b"CoarseGrainedExecutorBackend")[0])
