@@ -121,7 +121,11 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
             self._advance()
             return self.expression(ModelArgument(this=self._parse_table_parts()))
         found = super()._parse_lambda(alias)
-        return self._parse_table_clauses(found) if isinstance(found, exp.Subquery) else found
+        if not isinstance(found, exp.Subquery):
+            return found
+        table = self._parse_table_clauses(found)
+        # Without clauses it may be a value as well: the function knows.
+        return table if table.args["partition"] or table.args["order"] else found
 
     def _next_is_name(self) -> bool:
         following = self._next
