@@ -74,9 +74,27 @@ def _spark_ends_with_the_tests() -> Iterator[None]:
             session.stop()
 
 
+@pytest.fixture
+def room_for_live_jobs() -> None:
+    """Ends a Spark session that other tests have left and that has no room beside its own tasks."""
+    if "pyspark.sql" not in sys.modules:
+        return
+    from pyspark.sql import SparkSession
+
+    from headrace.spark.live.carrier import task_room
+
+    session = SparkSession.getActiveSession()
+    if session is not None:
+        context = session.sparkContext
+        if task_room(context) <= context.defaultParallelism:
+            session.stop()
+
+
 @pytest.fixture(params=["epochs", "live"])
 def either_carrier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Runs a test twice: with a Spark job for each epoch, and with one for all of them."""
+    if request.param == "live":
+        request.getfixturevalue("room_for_live_jobs")
     monkeypatch.setenv("HEADRACE_EXECUTION_CARRIER", request.param)
     return str(request.param)
 

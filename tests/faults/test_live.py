@@ -48,6 +48,17 @@ def test_where_it_is_demanded_and_cannot_be_had_the_job_fails(tmp_path: Path) ->
         job.master.result_future().result(WAIT_S)
 
 
+def test_a_job_that_was_live_goes_on_where_it_cannot_be_live_again(tmp_path: Path) -> None:
+    with CountingJob(tmp_path, carrier=LiveProcessCarrier) as job:
+        job.wait_for_rows(20)
+        job.carrier.refuses = True
+        # The first attempt was live; the second one never is.
+        job.master.rescale(PARALLELISM + 1).result(WAIT_S)
+        job.wait_for_rows(20)
+        job.finish_with_files()
+        assert (job.carrier.carriages, job.master.restarts) == (1, 0)
+
+
 def _refusing(demanded: bool) -> Callable[[], LiveProcessCarrier]:
     def carrier() -> LiveProcessCarrier:
         made = LiveProcessCarrier(LiveSettings(demanded))

@@ -15,6 +15,8 @@ from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
+pytestmark = pytest.mark.usefixtures("room_for_live_jobs")
+
 _WAIT_S = 120.0
 
 

@@ -84,10 +84,11 @@ class JobManager:
         listener = self._door.bind()
         from headrace.spark import shared
         from headrace.spark.executor_report import executors_of
+        from headrace.spark.live.choice import session_settings
         from headrace.spark.session import get_or_create_session
 
         session = get_or_create_session(
-            options.spark_properties(self._configuration), LogLimit.of(self._configuration)
+            session_settings(self._configuration), LogLimit.of(self._configuration)
         )
         programs = Programs(self._directory / "programs", LARGEST)
         dispatcher = Dispatcher(

@@ -429,9 +429,10 @@ class StreamExecutionEnvironment(EarlierMethods):
 
     def get_spark_session(self) -> Any:
         """The Spark session that jobs of this environment run in; it is started if need be."""
+        from headrace.spark.live.choice import session_settings
         from headrace.spark.session import get_or_create_session
 
-        return get_or_create_session(options.spark_properties(self._configuration))
+        return get_or_create_session(session_settings(self._configuration))
 
     def add_source(
         self,

@@ -62,10 +62,6 @@ _ON_THIS_MACHINE = {
     "spark.shuffle.compress": "false",
 }
 
-_LIVE_ROOM = 8
-"""Tasks that a local Spark may run beside what its master says. The two of a live job wait most of
-the time, and others need not wait for them."""
-
 _PATIENT_COMPILER = (
     "-XX:+IgnoreUnrecognizedVMOptions",
     "-XX:Tier4InvocationThreshold=50000",
@@ -104,11 +100,9 @@ def get_or_create_session(
             merged |= _ON_A_CLUSTER
         if master.startswith("yarn"):
             merged |= _ON_YARN
-        if (threads := _threads(master)) is not None:
-            merged["spark.default.parallelism"] = str(threads)
         merged["spark.driver.extraJavaOptions"] = " ".join(_java_options(java, master))
         merged |= settings
-        merged["spark.master"] = master if threads is None else f"local[{threads + _LIVE_ROOM}]"
+        merged["spark.master"] = master
         merged.setdefault("spark.app.name", "headrace")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         if logging.getLogger("py4j").level == logging.NOTSET:
@@ -123,7 +117,7 @@ def get_or_create_session(
         return session
 
 
-def _threads(master: str) -> int | None:
+def local_threads(master: str) -> int | None:
     """How many tasks run at once on this machine, where there are no retries; else None."""
     found = re.fullmatch(r"local(?:\[(\d+|\*)\])?", master)
     if found is None:

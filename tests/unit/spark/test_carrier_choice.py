@@ -16,6 +16,7 @@ from headrace.datastream.connectors.number_seq import NumberSequenceSource
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.graph.job_graph import JobGraph, build_job_graph
 from headrace.spark.live import choice
+from headrace.spark.session import local_threads
 from tests.faults.counting import NumbersUntil
 
 
@@ -96,6 +97,20 @@ def test_a_cluster_session_made_for_a_live_job_has_its_settings() -> None:
     assert choice.live_settings(settings("live"), job(), _session(made)) is not None
     given["execution.carrier"] = "epochs"
     assert "spark.buffer.size" not in choice.session_settings(Configuration.from_dict(given))
+
+
+@pytest.mark.parametrize("master", ["local", "local[3]", "local[*]"])
+def test_a_local_session_has_room_for_live_jobs_if_they_are_wanted(master: str) -> None:
+    made = {
+        carrier: choice.session_settings(
+            Configuration.from_dict({"spark.master": master, "execution.carrier": carrier})
+        )
+        for carrier in ("epochs", "auto", "live")
+    }
+    assert made["epochs"] == {"spark.master": master}
+    usual = local_threads(master)
+    room = {"spark.master": f"local[{usual + 8}]", "spark.default.parallelism": str(usual)}
+    assert made["auto"] == made["live"] == room
 
 
 def _session(made: dict[str, str]) -> Any:

@@ -547,7 +547,7 @@ class JobMaster:
         """The number under which an epoch without a checkpoint is committed, if it is."""
         if self._options.checkpoints.enabled:
             return None
-        now = self._clock.now_ms()
+        now = self._clock.steady_ms()
         commits = self._uncovered.due(now)
         self._uncovered.planned(now, commits)
         return self.checkpoints.begin_commit() if commits else None
@@ -572,7 +572,11 @@ class JobMaster:
     def time_left_s(self) -> float | None:
         """How long nothing is due, between two epochs; None if only a source can tell."""
         reports = () if self.attempt is None else tuple(self.attempt.reports.values())
-        due = self.checkpoints.next_due(self._clock.now_ms()), self._uncovered.next_due()
+        now = self._clock.now_ms()
+        commit_due = self._uncovered.next_due()
+        if commit_due is not None:
+            commit_due += now - self._clock.steady_ms()
+        due = self.checkpoints.next_due(now), commit_due
         barrier_due = min((ms for ms in due if ms is not None), default=None)
         return self._planner.time_left_s(reports, barrier_due)
 

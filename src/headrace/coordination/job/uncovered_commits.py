@@ -9,7 +9,7 @@ class UncoveredCommits:
     What an epoch leaves uncommitted is committed with another one, also if no record comes.
 
     Args:
-        interval_ms: The least time between two commits.
+        interval_ms: The least time between two commits. All times are of a steady clock.
     """
 
     def __init__(self, interval_ms: int = 0) -> None:
@@ -20,7 +20,7 @@ class UncoveredCommits:
 
     def due(self, now_ms: int) -> bool:
         """Whether the next epoch commits."""
-        return now_ms >= self._due_ms
+        return self._interval_ms == 0 or now_ms >= self._due_ms
 
     def planned(self, now_ms: int, commits: bool) -> None:
         """An epoch begins."""

@@ -28,7 +28,8 @@ _CONNECT_S = 60.0
 _PROBE_S = 20.0
 _END_S = 20.0
 _AGAIN_S = 30.0
-"""How long epochs are carried one by one after the job could not be had."""
+"""How long epochs are carried one by one after the job could not be had; each time twice that."""
+_MOST_AGAIN_S = 600.0
 _ROLL_S = 3600.0
 """How long one job carries frames: Spark's books on it should stay small."""
 
@@ -75,6 +76,8 @@ class LiveCarrier(ProcessCarrier):
 
     def __init__(self, live: LiveSettings) -> None:
         self.live = live
+        self.was_live = False
+        """Whether an epoch was carried live, in this attempt or in one before it."""
 
     def slots(self, wanted: SlotsWanted, listener: SlotListener) -> LiveSlots:
         """The slots of an attempt."""
@@ -124,7 +127,7 @@ class LiveSlots(SlotProcesses):
         self._busy = False
         self._ended_at = self._began_at = time.monotonic()
         self._not_before = 0.0
-        self._was_live = False
+        self._refusals = 0
         self._proven = False
 
     def start(self) -> None:
@@ -187,19 +190,21 @@ class LiveSlots(SlotProcesses):
                 raise
             self._refused(error)
             return False
-        self._was_live = True
+        self._live_carrier.was_live = True
+        self._refusals = 0
         return True
 
     def _refused(self, error: NotLiveError) -> None:
-        if self._settings.demanded and not self._was_live:
+        if self._settings.demanded and not self._live_carrier.was_live:
             raise ConfigurationError(
                 f"the job cannot run live, as execution.carrier demands: {error}",
                 key="execution.carrier",
             ) from None
-        if self._not_before == 0.0 or self._was_live:
+        if self._refusals == 0:
             _log.warning("epochs of the job are carried one by one: %s", error)
-        self._was_live = False
-        self._not_before = time.monotonic() + _AGAIN_S
+        pause_s = min(_AGAIN_S * 2**self._refusals, _MOST_AGAIN_S)
+        self._refusals += 1
+        self._not_before = time.monotonic() + pause_s
 
     @property
     def _is_up(self) -> bool:

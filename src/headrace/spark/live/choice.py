@@ -16,12 +16,15 @@ from headrace.graph.job_graph import JobGraph
 from headrace.graph.specs import SourceSpec
 from headrace.spark.carrier import SparkCarrier
 from headrace.spark.live.carrier import FRAME_BY_FRAME, TASKS, LiveSparkCarrier, task_room
-from headrace.spark.session import is_this_process
+from headrace.spark.session import is_this_process, local_threads
 
 _log = logging.getLogger(__name__)
 
 _REFUSED = ("spark.dynamicAllocation.enabled", "spark.speculation")
 """With these, Spark refuses a job with a pipelined shuffle."""
+_LOCAL_ROOM = 8
+"""Tasks that a local Spark may run beside what its master says. The two of a live job wait most of
+the time, and others need not wait for them."""
 
 
 def carrier_of(
@@ -34,11 +37,18 @@ def carrier_of(
 
 
 def session_settings(configuration: Configuration) -> dict[str, str]:
-    """Settings for a session that is made for a job."""
+    """Settings for a session that is made for jobs with a configuration."""
     settings = options.spark_properties(configuration)
-    cluster = not is_this_process(settings.get("spark.master", "local"))
-    wanted = FRAME_BY_FRAME if cluster and configuration.get(options.CARRIER) == "live" else {}
-    return {**wanted, **settings}
+    carrier, master = configuration.get(options.CARRIER), configuration.get(options.SPARK_MASTER)
+    if carrier == "epochs":
+        return settings
+    if not is_this_process(master):
+        return {**(FRAME_BY_FRAME if carrier == "live" else {}), **settings}
+    threads = local_threads(master)
+    if threads is None:
+        return settings
+    usual = {"spark.default.parallelism": str(threads)}
+    return {**usual, **settings, "spark.master": f"local[{threads + _LOCAL_ROOM}]"}
 
 
 def live_settings(

@@ -7,7 +7,7 @@ from headrace.coordination.job.uncovered_commits import UncoveredCommits
 
 def test_every_epoch_commits() -> None:
     commits = UncoveredCommits()
-    for now in (1000, 1000, 1001):
+    for now in (1000, 1000, 1001, 5):
         assert commits.due(now)
         commits.planned(now, commits=True)
         assert commits.next_due() is None
