@@ -41,7 +41,7 @@ def session_with(source: Any, batch: bool = False, **options: str) -> LocalSessi
     return session
 
 
-def register(session: LocalSession, source: Any, **options: str) -> None:
+def register(session: LocalSession, source: Any, name: str = "dim", **options: str) -> None:
     from dataclasses import replace
 
     schema = (
@@ -55,7 +55,7 @@ def register(session: LocalSession, source: Any, **options: str) -> None:
     for key, value in options.items():
         descriptor.option(key.replace("__", ".").replace("_", "-"), value)
     entry = replace(descriptor.build().entry(), object=as_lookup_source(source))
-    session.session.catalogs.create_table(("dim",), entry, temporary=True)
+    session.session.catalogs.create_table((name,), entry, temporary=True)
 
 
 def rows(session: LocalSession, query: str, **settings: Any) -> list[Any]:
@@ -68,6 +68,26 @@ def test_rows_meet_what_the_table_has(batch: bool) -> None:
     query = f"SELECT o.id, d.name {JOIN.format('', 'o.k = d.k')}"
     assert rows(session, query) == [(1, "ten"), (2, "twenty"), (2, "a score"), (4, "ten")]
     assert Dim.calls == [[10, 20, 30]]
+
+
+class Capitals(LookupTableSource):
+    """Has other names than `Dim`."""
+
+    def lookup(self, keys: Sequence[Any]) -> list[Any]:
+        return [(k.k, name.upper(), 0) for k in keys for name in NAMES.get(k.k, ())]
+
+
+@pytest.mark.parametrize(("table", "found"), [("dim", ["ten"] * 2), ("capitals", ["TEN", "ten"])])
+def test_a_join_with_another_table_is_another_join(table: str, found: list[str]) -> None:
+    """What a statement computes twice is computed once, but these are two things."""
+    session = session_with(Dim())
+    register(session, Capitals(), "capitals")
+    query = "SELECT name, COUNT(*) FROM x JOIN {} FOR SYSTEM_TIME AS OF x.pt AS d ON x.k = d.k "
+    query += "GROUP BY name HAVING COUNT(*) = 2"
+    both = f"{query.format('dim')} UNION ALL {query.format(table)}"
+    result = session.query(f"WITH x AS (SELECT * FROM orders) {both}")
+    assert sorted(result.materialized()) == [(name, 2) for name in found]
+    assert len(Dim.calls) == 1
 
 
 def test_rows_without_a_partner_stay_in_a_left_join() -> None:

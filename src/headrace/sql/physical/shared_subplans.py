@@ -51,8 +51,8 @@ class _Alike:
         return found
 
     def _find(self, node: n.Node) -> int:
-        named = {f.name: getattr(node, f.name) for f in fields(node) if f.name != "origin"}
-        values = [value for value in named.values() if not _is_input(value)]
+        names = [f.name for f in fields(node) if f.name != "origin"]
+        values = [self._compared(getattr(node, name)) for name in names]
         inputs = tuple(self.number(i) for i in node.inputs)
         others = self._seen[type(node), inputs]
         new = len(self._numbers)
@@ -66,10 +66,11 @@ class _Alike:
         others.append((values, new))
         return new
 
-
-def _is_input(value: Any) -> bool:
-    first = value[0] if isinstance(value, tuple) and value else value
-    return isinstance(first, n.Node)
+    def _compared(self, value: Any) -> Any:
+        """Numbers in place of nodes: inputs, and others, such as a table that is looked up."""
+        if isinstance(value, tuple):
+            return tuple(map(self._compared, value))
+        return self.number(value) if isinstance(value, n.Node) else value
 
 
 def _expressions(value: Any) -> Iterator[Expression]:
