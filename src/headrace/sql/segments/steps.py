@@ -60,7 +60,7 @@ def needed_below(node: n.Node, needed: frozenset[int] | None) -> frozenset[int] 
         width = len(node.input.schema)
         used = {i for i in needed if i < width}
         if isinstance(node, n.WindowTable):
-            return frozenset({*used, node.window.time})
+            return frozenset({*used, node.window.time, *node.window.partition})
         return frozenset({*used, *node.partition, *(k.index for k in node.order)})
     return None
 
