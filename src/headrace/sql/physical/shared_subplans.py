@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
 from headrace.sql.physical.exchanges import required
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.expressions import Expression, is_deterministic
+from headrace.sql.plan.expressions import AggregateCall, Expression, is_deterministic
+from headrace.sql.plan.match import MatchExpressions
+from headrace.sql.plan.patterns import Reference
 from headrace.sql.plan.process_table import ProcessTable
 
 __all__ = ["shared_subplans"]
@@ -57,8 +59,7 @@ class _Alike:
         others = self._seen[type(node), inputs]
         new = len(self._numbers)
         # A process table function may do more than to give rows.
-        certain = all(is_deterministic(e) for e in _expressions(values))
-        if not certain or isinstance(node, ProcessTable):
+        if isinstance(node, ProcessTable) or not all(map(_is_certain, values)):
             return new
         for before, number in others:
             if before == values:
@@ -73,9 +74,12 @@ class _Alike:
         return self.number(value) if isinstance(value, n.Node) else value
 
 
-def _expressions(value: Any) -> Iterator[Expression]:
+def _is_certain(value: Any) -> bool:
+    """Whether nothing in what a node is made of may give other rows the next time."""
     if isinstance(value, Expression):
-        yield value
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from _expressions(part)
+        return is_deterministic(value)
+    if isinstance(value, tuple):
+        return all(map(_is_certain, value))
+    if isinstance(value, AggregateCall | MatchExpressions | Reference):
+        return all(_is_certain(getattr(value, f.name)) for f in fields(value))
+    return getattr(value, "deterministic", True)

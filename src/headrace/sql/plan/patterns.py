@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headrace.sql.parser.syntax import Span
 from headrace.sql.plan.expressions import AggregateCall
@@ -23,7 +23,7 @@ class PatternVariable:
     least: int = 1
     most: int | None = 1
     greedy: bool = False
-    span: Span | None = None
+    span: Span | None = field(default=None, compare=False)
 
     def text(self) -> str:
         """With its quantifier, as plans show it."""
