@@ -135,6 +135,16 @@ def test_what_differs_between_flink_and_spark_stays_here(session: Session, expre
     assert not [step for step in found.steps if isinstance(step, Select)]
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [r"\U0001F600", r"\0", r"[\U0001F600]", r"[\0]", r"[a\b]", r"[\1]", "[a&&&]"],
+)
+def test_patterns_that_only_python_takes_stay_here(session: Session, pattern: str) -> None:
+    """Spark would fail where Flink says NULL."""
+    assert selected(only(session, "SELECT REGEXP_EXTRACT(s, '(a\\\\U)[\\\\0]\\d', 1) FROM t"))
+    assert only(session, f"SELECT REGEXP_EXTRACT(s, '{pattern}') FROM t").steps == ()
+
+
 def test_the_local_phase_has_the_places_of_an_accumulator(session: Session) -> None:
     text = "SELECT k, COUNT(*), SUM(id), AVG(d), MAX(ts) FILTER (WHERE k > 1) FROM t GROUP BY k"
     found = only(session, text)
