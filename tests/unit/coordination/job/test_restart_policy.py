@@ -35,6 +35,11 @@ def test_a_fixed_number_of_restarts() -> None:
     assert delays(FixedDelay(0, 5.0), 0.0) == [None]
 
 
+def test_so_many_failures_in_an_interval_are_forgiven() -> None:
+    assert delays(FailureRate(2, 10.0, 5.0), 0, 1, 10) == [5.0, 5.0, None]
+    assert delays(FailureRate(2, 10.0, 5.0), 0, 1, 11, 11) == [5.0, 5.0, 5.0, None]
+
+
 def test_a_backoff_grows_to_its_limit() -> None:
     assert delays(backoff(), 0, 1, 3, 7, 15) == [1.0, 2.0, 4.0, 8.0, 8.0]
 
