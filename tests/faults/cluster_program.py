@@ -88,9 +88,9 @@ def main() -> None:
         .key_by(lambda x: x % KEYS, Types.LONG())
         .process(Count())
     )
-    from headrace.spark import executor
+    from headrace.spark.live import choice
 
-    executor.SparkCarrier = WatchedCarrier  # type: ignore[misc]
+    choice.SparkCarrier = WatchedCarrier  # type: ignore[misc]
     with counts.execute_and_collect("on a cluster") as results:
         rows = sorted(results)
     session = SparkSession.getActiveSession()

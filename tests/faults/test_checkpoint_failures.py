@@ -95,7 +95,7 @@ def test_failures_that_are_tolerated_and_those_that_are_not(start: Start, tmp_pa
 
     heard = [line.split() for line in (tmp_path / "heard").read_text().splitlines()]
     assert {"completed", "aborted"} == {what for what, _ in heard}
-    ids = [entry["id"] for entry in job.master.checkpoints.history]
+    ids = [entry.id for entry in job.master.checkpoints.history]
     assert ids == sorted(set(ids)), "ids rise, also over restarts"
     states = [change.status.name for change in job.master.history.states]
     assert states[:3] == ["CREATED", "RUNNING", "RESTARTING"]
@@ -161,7 +161,7 @@ def failure_with(job: CountingJob, disk: Path, words: str) -> str:
             lambda n=seen: job.master.checkpoints.history[-1].id > n + 1, "two checkpoints"
         )
         filler.unlink()
-        reasons = [e["failure_message"] for e in job.master.checkpoints.history if e["id"] > seen]
+        reasons = [e.failure_message or "" for e in job.master.checkpoints.history if e.id > seen]
         found = [reason for reason in reasons if reason is not None and words in reason]
         if found:
             return found[0]
