@@ -29,6 +29,8 @@ class SortedInput:
         self._backend = backend
         self._records: dict[int, list[Record]] = {}
         self._stored: dict[int, int] = {}
+        # Not the same after a restore: some keys went to other subtasks with their numbers.
+        self._next_number: dict[int, int] = {}
         self._timed = False
 
     def open(self) -> None:
@@ -46,6 +48,7 @@ class SortedInput:
             records.sort(key=itemgetter(0))
             self._records[input_index] = [record[1:] for record in records]
             self._stored[input_index] = len(records)
+            self._next_number[input_index] = records[-1][0] + 1
 
     def add(self, input_index: int, batch: Batch) -> None:
         """Keep a batch of an input."""
@@ -60,10 +63,12 @@ class SortedInput:
         """Write what came since the last barrier to the state."""
         new: dict[Any, list[tuple[int, int, int, Any]]] = {}
         for input_index, records in self._records.items():
-            first = self._stored.get(input_index, 0)
-            for number, (stamp, key, value) in enumerate(records[first:], start=first):
+            fresh = records[self._stored.get(input_index, 0) :]
+            first = self._next_number.get(input_index, 0)
+            for number, (stamp, key, value) in enumerate(fresh, start=first):
                 new.setdefault(key, []).append((input_index, number, stamp, value))
             self._stored[input_index] = len(records)
+            self._next_number[input_index] = first + len(fresh)
         for key, entries in new.items():
             self._cell.key = key
             self._state.add_all(entries)
