@@ -143,6 +143,16 @@ def test_rows_without_a_key_of_their_own_are_compared_as_a_whole() -> None:
     )
 
 
+def test_a_query_may_have_one_row_at_most() -> None:
+    run(
+        ResolveConflictsSpec(("id",), (), fails=False, changes=True),
+        [
+            ([("k", 1, INSERT)], [("k", 1, INSERT)]),
+            ([("k", 2, UPDATE_AFTER)], [("k", 2, UPDATE_AFTER)]),
+        ],
+    )
+
+
 def test_two_rows_are_an_error_when_both_are_there_at_a_watermark() -> None:
     spec = ResolveConflictsSpec(("id", "part"), (2,), fails=True, changes=True)
     with keyed_harness(spec, key=lambda row: row[:2]) as h:

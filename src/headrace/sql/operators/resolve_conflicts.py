@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -27,7 +27,7 @@ class ResolveConflictsOperator(RowOperator):
     def __init__(self, spec: ResolveConflictsSpec) -> None:
         super().__init__()
         self._spec = spec
-        self._same = tuple if spec.row_key is None else itemgetter(*spec.row_key)
+        self._same = tuple if spec.row_key is None else _columns(spec.row_key)
         self._held = HeldRows(self, _CHANGES)
 
     def open(self) -> None:
@@ -71,20 +71,20 @@ class ResolveConflictsOperator(RowOperator):
 
     def _rows(self, before: Row | None, changes: Sequence[Row]) -> list[Row]:
         """The rows that a key has after changes; those of the same row of the query are one."""
-        rows = [] if before is None else [before]
+        rows: dict[Any, list[Row]] = {} if before is None else {self._same(before): [before]}
         keyed = self._spec.row_key is not None
         for *values, kind in changes:
             row = tuple(values)
             same = self._same(row)
-            place = next((i for i, r in enumerate(rows) if self._same(r) == same), None)
-            if kind & 1:
-                if place is not None:
-                    del rows[place]
-            elif keyed and place is not None:
-                rows[place] = row
-            else:
-                rows.append(row)
-        return rows
+            if not kind & 1 and keyed:
+                rows[same] = [row]
+            elif not kind & 1:
+                rows.setdefault(same, []).append(row)
+            elif same in rows:
+                rows[same].pop()
+                if not rows[same]:
+                    del rows[same]
+        return [row for alike in rows.values() for row in alike]
 
     def _conflict(self, key: Any) -> ValueError:
         values = key if len(self._spec.names) > 1 else (key,)
@@ -97,6 +97,10 @@ class ResolveConflictsOperator(RowOperator):
 
     def before_snapshot(self, checkpoint: int, timestamp: int) -> None:
         self._held.store()
+
+
+def _columns(indices: Sequence[int]) -> Callable[[Row], Any]:
+    return itemgetter(*indices) if indices else lambda row: ()
 
 
 def _net(changes: Sequence[Row]) -> list[Row]:
