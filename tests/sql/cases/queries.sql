@@ -95,3 +95,7 @@ SELECT name, w FROM (SELECT name, CASE WHEN age > 30 THEN ARRAY['a', 'b'] END AS
 SELECT id, item FROM orders QUALIFY ROW_NUMBER() OVER (PARTITION BY item ORDER BY price, id) = 1;
 SELECT item, COUNT(*) AS n FROM orders GROUP BY item QUALIFY ROW_NUMBER() OVER (ORDER BY COUNT(*) DESC, item) <= 2;
 SELECT * FROM (SELECT item, SUM(price) AS s, ROW_NUMBER() OVER (ORDER BY SUM(price) DESC) AS rn FROM orders WHERE item IS NOT NULL GROUP BY item) WHERE rn <= 2;
+-- Names that SELECT gives are known in all of ORDER BY.
+SELECT -price AS price FROM orders ORDER BY price + 0 LIMIT 2;
+SELECT id, -price AS y FROM orders ORDER BY y * 2, id LIMIT 2;
+SELECT item, SUM(price) AS w FROM orders GROUP BY item ORDER BY w + 1 LIMIT 1;

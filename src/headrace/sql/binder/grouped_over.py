@@ -20,14 +20,17 @@ from headrace.sql.plan.expressions import Expression
 __all__ = ["GroupsFirst", "group_keys", "named_values"]
 
 
-def named_values(node: x.Node, items: list[x.Node]) -> x.Node:
-    """A condition with the values that SELECT names in place of their names."""
+def named_values(context: BindingContext, node: x.Node, items: list[x.Node]) -> x.Node:
+    """An expression with the values that SELECT names in place of their names.
+
+    Aggregates see the rows of the input, which do not have these names.
+    """
     values = {i.name: i.value for i in items if isinstance(i, x.Alias)}
 
     def change(part: x.Node) -> x.Node | None:
         if isinstance(part, x.Name) and len(part.parts) == 1:
             return values.get(part.parts[0])
-        return None
+        return None if aggregate_of(context, part) is None else part
 
     return replaced(node, change)
 

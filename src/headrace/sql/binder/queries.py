@@ -82,7 +82,7 @@ class QueryBinder:
             plan = self._where(plan, scope, expression_node(where.this))
         items = self._items(tree, scope)
         names = self._names(items)
-        order = order_nodes(tree.args.get("order"))
+        order = self._order(tree, items, names)
         having = tree.args.get("having")
         group = tree.args.get("group")
         condition = None if having is None else expression_node(having.this)
@@ -140,12 +140,21 @@ class QueryBinder:
             sorting = self._sort_expressions(scope, order, names)
         return self._finished(tree, plan, expressions, names, order, sorting, state_ttl)
 
+    def _order(self, tree: Any, items: list[x.Node], names: list[str]) -> tuple[x.Order, ...]:
+        """ORDER BY, whose expressions may contain names that SELECT gives."""
+        order = []
+        for item in order_nodes(tree.args.get("order")):
+            if not of_result(item.value, names):
+                item = replace(item, value=named_values(self.context, item.value, items))
+            order.append(item)
+        return tuple(order)
+
     def _qualify(self, tree: Any, items: list[x.Node]) -> list[x.Node]:
         """The condition of QUALIFY, which may refer to results of OVER; none without QUALIFY."""
         qualify = tree.args.get("qualify")
         if qualify is None:
             return []
-        node = named_values(expression_node(qualify.this), items)
+        node = named_values(self.context, expression_node(qualify.this), items)
         if not contains_over(node):
             raise self.context.error(
                 "QUALIFY must contain a function with OVER; use WHERE or HAVING", span_of(qualify)

@@ -150,7 +150,7 @@ def of_result(node: Node, names: Sequence[str]) -> bool:
     Names of the result take precedence over those of the input.
     """
     if isinstance(node, Constant):
-        return isinstance(node.value, int)
+        return type(node.value) is int
     return isinstance(node, Name) and len(node.parts) == 1 and node.parts[0] in names
 
 
