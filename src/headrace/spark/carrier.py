@@ -6,6 +6,7 @@ import contextlib
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -58,7 +59,7 @@ class SparkCarrier(ProcessCarrier):
                     launch.slot: zygote.fork(replace(launch, executor_pid=java and java.pid))
                     for launch in launches
                 }
-        wait_for_executors(self._context, self.tasks_at_once(len(launches)))
+        wait_for_executors(self._context, partial(self.tasks_at_once, len(launches)))
         self._name_jobs("start slots")
         count = len(launches)
         places: RDD[Any] = self._context.parallelize(map(self._for_cluster, launches), count)
@@ -71,8 +72,8 @@ class SparkCarrier(ProcessCarrier):
         started.unpersist()
         return {}
 
-    def tasks_at_once(self, slots: int) -> int:
-        """How many tasks the job has at once, at most."""
+    def tasks_at_once(self, slots: int, executors: int) -> int:
+        """How many tasks the job has at once, at most, with so many executors."""
         return slots
 
     def _for_cluster(self, launch: SlotLaunch) -> SlotLaunch:

@@ -8,7 +8,7 @@ A task that lands elsewhere all the same reaches its slot over the network.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyspark import RDD, SparkContext
@@ -23,15 +23,19 @@ def is_cluster(context: SparkContext) -> bool:
     return not (context.master or "").startswith("local")
 
 
-def wait_for_executors(context: SparkContext, slots: int) -> None:
-    """Wait until there is a core for each slot, or no executor has come for a while.
+def wait_for_executors(context: SparkContext, tasks: Callable[[int], int]) -> None:
+    """Wait until there is a core for each task, or no executor has come for a while.
 
     Executors of a new application, or those that replace lost ones, come one after the other: the
     first would get all slots.
+
+    Args:
+        context: Spark.
+        tasks: How many tasks there will be with so many executors.
     """
     began = changed = time.monotonic()
     known = -1
-    while (cores := _cores(context)) < slots:
+    while (cores := sum(found := _cores(context))) < tasks(len(found)):
         now = time.monotonic()
         if cores != known:
             known, changed = cores, now
@@ -41,10 +45,11 @@ def wait_for_executors(context: SparkContext, slots: int) -> None:
         time.sleep(_LOOK_S)
 
 
-def _cores(context: SparkContext) -> int:
+def _cores(context: SparkContext) -> list[int]:
+    """Of each executor."""
     executors = context._jsc.sc().statusStore().executorList(True)
     found = (executors.apply(i) for i in range(executors.size()))
-    return sum(e.totalCores() for e in found if e.id() != "driver")
+    return [e.totalCores() for e in found if e.id() != "driver"]
 
 
 def locations_of(cached: RDD[Any]) -> list[str | None]:

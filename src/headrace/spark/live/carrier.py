@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterable
-from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
@@ -20,17 +20,15 @@ from headrace.coordination.slots.live import (
 )
 from headrace.spark.carrier import SparkCarrier
 from headrace.spark.feeds import spark_failure
+from headrace.spark.live.frame_by_frame import FrameByFrame
 from headrace.spark.live.job import live_job
 from headrace.spark.session import is_this_process
 
-FRAME_BY_FRAME = {
-    # Spark's workers are sent what fills this many bytes: fewer than the smallest frame has.
-    "spark.buffer.size": "8",
-    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
-}
-"""Settings that let every frame pass at once."""
 TASKS = 2
 """At each place one that takes the output of slots, and one that brings their input."""
+
+_ROOM_S = 10.0
+_LOOK_S = 0.1
 
 
 class LiveSparkCarrier(SparkCarrier, LiveCarrier):
@@ -48,13 +46,13 @@ class LiveSparkCarrier(SparkCarrier, LiveCarrier):
         SparkCarrier.__init__(self, context, paths)
         LiveCarrier.__init__(self, live)
         self._live_group = f"{self._group}-live"
-        self._before: dict[str, str | None] = {}
+        self._frame_by_frame = FrameByFrame(context)
 
     def slots(self, wanted: SlotsWanted, listener: SlotListener) -> LiveSlots:
         return LiveCarrier.slots(self, wanted, listener)
 
-    def tasks_at_once(self, slots: int) -> int:
-        return TASKS * slots
+    def tasks_at_once(self, slots: int, executors: int) -> int:
+        return max(slots, TASKS * min(slots, executors))
 
     def hosts(self, slots: int) -> tuple[int, ...]:
         places = self._places(slots)
@@ -68,8 +66,9 @@ class LiveSparkCarrier(SparkCarrier, LiveCarrier):
         self._require_room(TASKS * (max(carriage.hosts) + 1))
         self._context.setJobGroup(self._live_group, "live")
         locations = list(dict.fromkeys(self._locations))
-        self._pass_frame_by_frame()
         try:
+            if is_this_process(self._context.master or ""):
+                self._frame_by_frame.begin()
             live_job(self._context, carriage, locations).collect()
         except (Py4JError, PySparkException) as error:
             raise NotLiveError(spark_failure(error)) from None
@@ -79,34 +78,27 @@ class LiveSparkCarrier(SparkCarrier, LiveCarrier):
     def _require_room(self, tasks: int) -> None:
         """Whoever does not demand it leaves a place: what must finish would wait for a live job.
 
-        That all tasks find places, Spark looks after itself.
+        Whoever does waits a moment for what runs just now, without having a place meanwhile.
         """
-        room = task_room(self._context) - _active_tasks(self._context)
-        if not self.live.demanded and room <= tasks:
-            raise NotLiveError(
-                f"Spark has room for {room} tasks now, and {tasks} would leave none for others"
-            )
+        room = self._room()
+        if not self.live.demanded:
+            if room <= tasks:
+                raise NotLiveError(
+                    f"Spark has room for {room} tasks now, and {tasks} would leave none for others"
+                )
+            return
+        deadline = time.monotonic() + _ROOM_S
+        while room < tasks:
+            if task_room(self._context) < tasks or time.monotonic() > deadline:
+                raise NotLiveError(f"Spark has room for {room} tasks now, and {tasks} are needed")
+            time.sleep(_LOOK_S)
+            room = self._room()
 
-    def _pass_frame_by_frame(self) -> None:
-        """Where the executor is the driver, set what tasks look up when they start."""
-        if is_this_process(self._context.master or ""):
-            conf = self._executor_conf()
-            for key, value in FRAME_BY_FRAME.items():
-                self._before[key] = conf.get(key) if conf.contains(key) else None
-                conf.set(key, value)
+    def _room(self) -> int:
+        return task_room(self._context) - _active_tasks(self._context)
 
     def connected(self) -> None:
-        """Set it back: others do better with buffers."""
-        conf = self._executor_conf()
-        while self._before:
-            key, value = self._before.popitem()
-            if value is None:
-                conf.remove(key)
-            else:
-                conf.set(key, value)
-
-    def _executor_conf(self) -> Any:
-        return self._context._jsc.sc().conf()
+        self._frame_by_frame.end()
 
     def cancel_carriage(self) -> None:
         with contextlib.suppress(Exception):

@@ -15,7 +15,8 @@ from headrace.coordination.slots.live import LiveSettings
 from headrace.graph.job_graph import JobGraph
 from headrace.graph.specs import SourceSpec
 from headrace.spark.carrier import SparkCarrier
-from headrace.spark.live.carrier import FRAME_BY_FRAME, TASKS, LiveSparkCarrier, task_room
+from headrace.spark.live.carrier import TASKS, LiveSparkCarrier, task_room
+from headrace.spark.live.frame_by_frame import FRAME_BY_FRAME
 from headrace.spark.session import is_this_process, local_threads
 
 _log = logging.getLogger(__name__)

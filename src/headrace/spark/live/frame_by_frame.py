@@ -1,0 +1,85 @@
+"""Has Spark pass every frame at once, however small."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+import time
+from typing import Any
+
+from pyspark import SparkContext, SparkFiles
+
+FRAME_BY_FRAME = {
+    # Spark's workers are sent what fills this many bytes: fewer than the smallest frame has.
+    "spark.buffer.size": "8",
+    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
+}
+"""Settings that let every frame pass at once."""
+
+_WAIT_S = 5.0
+_LOOK_S = 0.05
+
+
+class FrameByFrame:
+    """Those settings in a JVM that is driver and executor, while the tasks of a live job start.
+
+    Tasks look them up when they start, and others do better with buffers. Several jobs, of several
+    programs, may share the JVM: one at a time has the settings.
+    """
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+        self._changing = threading.Lock()
+        self._before: dict[str, str | None] = {}
+        self._held: int | None = None
+
+    def begin(self) -> None:
+        """Set them, after the jobs that start now."""
+        self.end()
+        held = _hold(SparkFiles.getRootDirectory())
+        with self._changing:
+            self._held = held
+            conf = self._conf()
+            for key, value in FRAME_BY_FRAME.items():
+                found = conf.get(key) if conf.contains(key) else None
+                if found != value:
+                    self._before[key] = found
+                elif held is not None:
+                    # Somebody was killed before setting it back.
+                    self._before[key] = None
+                conf.set(key, value)
+
+    def end(self) -> None:
+        """Set them back, if they are set. Any thread may call this."""
+        with self._changing:
+            conf = self._conf()
+            while self._before:
+                key, value = self._before.popitem()
+                if value is None:
+                    conf.remove(key)
+                else:
+                    conf.set(key, value)
+            if self._held is not None:
+                os.close(self._held)
+                self._held = None
+
+    def _conf(self) -> Any:
+        return self._context._jsc.sc().conf()
+
+
+def _hold(directory: str) -> int | None:
+    """Lock a directory that this JVM's programs alone use; the end of a process unlocks it too.
+
+    None if it takes too long: a job whose frames are late for that is started again.
+    """
+    held = os.open(directory, os.O_RDONLY)
+    deadline = time.monotonic() + _WAIT_S
+    while time.monotonic() < deadline:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return held
+        except BlockingIOError:
+            time.sleep(_LOOK_S)
+    os.close(held)
+    return None
