@@ -125,7 +125,9 @@ class LiveSlots(SlotProcesses):
         self._epoch = 0
         self._reported = 0
         self._busy = False
-        self._ended_at = self._began_at = time.monotonic()
+        self._began_at = 0.0
+        # The last epoch; before the first one, slots open their functions for as long as they need.
+        self._ended_at: float | None = None
         self._not_before = 0.0
         self._refusals = 0
         self._proven = False
@@ -243,7 +245,7 @@ class LiveSlots(SlotProcesses):
             self._await(lambda: self._connected == 2 * slots, _CONNECT_S)
             self._live_carrier.connected()
             # What works once works: that frames come through, and at once, however small.
-            self._server.broadcast(m.Probe())
+            self._server.broadcast(m.Probe(self._number))
             self._await(lambda: self._probed == slots, _PROBE_S)
             self._proven = True
         except NotLiveError:
@@ -267,7 +269,7 @@ class LiveSlots(SlotProcesses):
         thread = self._thread
         if thread is None:
             return
-        self._server.broadcast(m.HangUp())
+        self._server.broadcast(m.HangUp(self._number))
         thread.join(_END_S)
         if thread.is_alive():
             self._live_carrier.cancel_carriage()
@@ -295,10 +297,10 @@ class LiveSlots(SlotProcesses):
             with self._news:
                 if isinstance(message, m.Reported):
                     self._reported += sum(r.epoch == self._epoch for r in message.reports)
-                elif isinstance(message, m.Probed):
-                    self._probed += 1
                 elif message.number != self._number:
                     return
+                elif isinstance(message, m.Probed):
+                    self._probed += 1
                 elif isinstance(message, m.Connected):
                     self._connected += 1
                 else:
@@ -309,16 +311,24 @@ class LiveSlots(SlotProcesses):
         super()._on_tick()
         if not self._changing.acquire(blocking=False):
             return
+        if not self._is_idle():
+            self._changing.release()
+            return
+        # Heartbeats do not wait for that.
+        threading.Thread(target=self._end_idle, daemon=True, name="headrace-live-end").start()
+
+    def _end_idle(self) -> None:
+        """For who has taken the lock and goes on."""
         try:
-            if self._is_idle():
-                self._end_carriage()
+            self._end_carriage()
         finally:
             self._changing.release()
 
     def _is_idle(self) -> bool:
         with self._news:
-            idle_s = time.monotonic() - self._ended_at
-            if self._busy or not self._is_up or idle_s < self._settings.idle_s:
+            if self._busy or not self._is_up or self._ended_at is None:
+                return False
+            if time.monotonic() - self._ended_at < self._settings.idle_s:
                 return False
             # An epoch that begins meanwhile finds that there is no job, and waits to start one.
             self._error = NotLiveError("nothing was to be carried")

@@ -8,6 +8,7 @@ in memory is a part of one epoch, which the budget of the sources bounds.
 
 from __future__ import annotations
 
+import contextlib
 import select
 import socket
 import struct
@@ -85,7 +86,18 @@ class LiveExchange:
         self._watch()
 
     def hang_up(self) -> None:
-        """Let both connections go."""
+        """End both connections, also for processes that were forked, and forget what they left."""
+        for connection in (self._output, self._input):
+            if connection is not None:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+        self.close()
+        self._unsent.clear()
+        self._read.clear()
+        self._arrived.clear()
+
+    def close(self) -> None:
+        """Let both connections go: a process that was forked does not need them."""
         for connection in (self._output, self._input):
             if connection is not None:
                 connection.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -26,9 +28,11 @@ class LiveEpochs:
         self._slot = slot
         self._worker = worker
         self._send = send
+        # The job whose tasks are served: those of earlier ones are not any more.
         self._number = 0
         self._roles: set[str] = set()
         self._exchange = LiveExchange(slot)
+        os.register_at_fork(after_in_child=self._exchange.close)
         self._locations: dict[tuple[str, int], tuple[int, int]] = {}
 
     def prepare(self, physical: PhysicalGraph) -> None:
@@ -45,7 +49,8 @@ class LiveEpochs:
             self._hang_up()
             self._number = request.epoch
         if request.epoch < self._number or request.role in self._roles:
-            channel.send(REFUSED)
+            with contextlib.suppress(PeerGoneError):
+                channel.send(REFUSED)
             channel.close()
             return
         self._roles.add(request.role)
@@ -65,10 +70,13 @@ class LiveEpochs:
             elif isinstance(message, m.GoLive):
                 self._exchange.send_by(message.hosts)
             elif isinstance(message, m.Probe):
-                self._exchange.probe()
-                self._send(m.Probed(self._slot))
+                if message.number == self._number:
+                    self._exchange.probe()
+                    self._send(m.Probed(self._slot, message.number))
             elif isinstance(message, m.HangUp):
-                self._hang_up()
+                if message.number >= self._number:
+                    self._hang_up()
+                    self._number = message.number + 1
             else:
                 return False
         except PeerGoneError as error:

@@ -52,6 +52,8 @@ class GoLive:
 class Probe:
     """Send an empty frame to the next slot through that job, and wait for the one before yours."""
 
+    number: int
+
 
 @dataclass(frozen=True)
 class RunEpoch:
@@ -63,6 +65,8 @@ class RunEpoch:
 @dataclass(frozen=True)
 class HangUp:
     """Let the tasks of that job go: no frame is on its way between two epochs."""
+
+    number: int
 
 
 @dataclass(frozen=True)
@@ -200,6 +204,7 @@ class Probed:
     """A frame came through that job."""
 
     slot: SlotId
+    number: int
 
 
 @dataclass(frozen=True)

@@ -325,6 +325,8 @@ class Slot:
         if request.role != EPOCH:
             if request.attempt == self._launch.attempt:
                 self._live.connected(channel, request)
+            else:
+                channel.close()
             return
         try:
             frames = _frames(channel)

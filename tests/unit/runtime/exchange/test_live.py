@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from collections.abc import Iterable, Iterator
@@ -123,6 +124,33 @@ def test_without_tasks_nothing_is_sent(slot: Slot) -> None:
     slot.exchange.hang_up()
     with pytest.raises(PeerGoneError):
         slot.exchange.send(frame(1, 0, 0))
+
+
+def test_hanging_up_is_seen_where_a_forked_process_has_the_connection_too(slot: Slot) -> None:
+    inherited = socket.socket(fileno=os.dup(slot.exchange._output.fileno()))  # type: ignore[union-attr]
+    slot.exchange.hang_up()
+    assert slot.output.recv(1) == b""
+    inherited.close()
+
+
+def test_nothing_of_a_connection_is_left_for_the_next_one(slot: Slot) -> None:
+    cut = frame(0, 1, 0, values=(1,))
+    slot.arrives(cut)
+    slot.input.sendall(LENGTH.pack(len(cut)) + cut[:5])
+    slot.input.shutdown(socket.SHUT_WR)
+    with pytest.raises(PeerGoneError):
+        list(slot.exchange.frames(1, 0, channels=1))
+    slot.exchange.send(frame(0, 0, 0, values=(2,)))
+    slot.exchange.hang_up()
+    output, far_output = socket.socketpair()
+    input_, far_input = socket.socketpair()
+    slot.exchange.take_output(output)
+    slot.exchange.take_input(input_)
+    new = frame(0, 0, 0, last=True, values=(3,))
+    far_input.sendall(LENGTH.pack(len(new)) + new)
+    assert values(slot.exchange.frames(1, 0, channels=1)) == [[3]]
+    far_output.close()
+    far_input.close()
 
 
 def test_a_probe_goes_to_the_next_slot(slot: Slot) -> None:
