@@ -27,8 +27,11 @@ from headrace.sql.segments.segment import LocalPhase, LocalRanking, Segment, Sel
 from headrace.sql.session.explain import explain_statement
 from headrace.sql.session.session import Session
 from headrace.sql.session.statement_executor import StatementExecutor
+from headrace.sql.session.user_functions import register_function
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.table_environment import new_session
+from headrace.table.udf import as_wrapper
+from tests.sql.process_functions import Kinds
 
 EXECUTION = "== Optimized Execution Plan =="
 COLUMNS = "id BIGINT, k INT, d DOUBLE, s STRING, ts TIMESTAMP(3), dec DECIMAL(10, 2)"
@@ -252,6 +255,60 @@ def test_rows_that_need_watermarks_get_them_from_headrace(session: Session) -> N
     assert not only(session, over).steps
     insert = "INSERT INTO numbers SELECT id FROM timed WHERE k > 1"
     assert len(only(session, insert).nodes) == 4
+
+
+PARTS = (
+    "CREATE TABLE parts (id BIGINT, `day` STRING) PARTITIONED BY (`day`) WITH ("
+    "'connector' = 'filesystem', 'path' = '/nowhere', 'format' = 'parquet', "
+    "'sink.partition-commit.trigger' = '{}', 'sink.partition-commit.policy.kind' = 'success-file')"
+)
+KEYED = (
+    "CREATE TABLE keyed (n BIGINT, s STRING NOT NULL, PRIMARY KEY (s) NOT ENFORCED) WITH ("
+    "'connector' = 'jdbc', 'url' = 'jdbc:postgresql://nowhere/d', 'table-name' = 't')"
+)
+PAIRS = "SELECT a.id, b.s FROM timed AS a JOIN timed AS b ON a.k = b.k"
+COUNTS = "SELECT COUNT(*), s FROM timed GROUP BY s"
+NEWEST = (
+    "SELECT id, s FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY id DESC) AS n "
+    "FROM timed) WHERE n <= 2"
+)
+
+
+def assigns_in_spark(session: Session, text: str) -> bool:
+    """Whether watermarks belong to a segment, which does not pass them on."""
+    nodes = [node for found in segments(session, text) for node in found.nodes]
+    return any(isinstance(node, n.WatermarkAssigner) for node in nodes)
+
+
+@pytest.mark.parametrize(
+    "insert",
+    [
+        "INTO numbers SELECT id FROM timed WHERE CURRENT_WATERMARK(ts) < ts",
+        "INTO numbers SELECT COUNT(*) FROM timed GROUP BY CURRENT_WATERMARK(ts)",
+        "INTO numbers SELECT COUNT(*) FROM Kinds(TABLE timed PARTITION BY k)",
+        f"INTO numbers SELECT COUNT(*) FROM Kinds(({PAIRS}) PARTITION BY s)",
+        f"INTO numbers SELECT COUNT(*) FROM Kinds(({COUNTS}) PARTITION BY s)",
+        "INTO keyed SELECT id, s FROM timed ON CONFLICT DO NOTHING",
+        f"INTO keyed {PAIRS} ON CONFLICT DO ERROR",
+        "INTO keyed SELECT n, t FROM (SELECT COUNT(*) AS n, MAX(s) AS t FROM timed GROUP BY k) "
+        "ON CONFLICT DO NOTHING",
+        f"INTO keyed {NEWEST} ON CONFLICT DO NOTHING",
+        "INTO parts SELECT id, s FROM timed",
+        f"INTO parts {PAIRS}",
+    ],
+)
+def test_watermarks_reach_whatever_looks_at_them(session: Session, insert: str) -> None:
+    """Also behind joins and aggregates, where rows have no time of their own any more."""
+    register_function(session, ("Kinds",), as_wrapper(Kinds), system=True)
+    for statement in (KEYED, PARTS.format("partition-time")):
+        StatementExecutor(session).execute(statement)
+    assert not assigns_in_spark(session, f"INSERT {insert}")
+
+
+@pytest.mark.parametrize("query", ["SELECT id, s FROM timed", PAIRS])
+def test_watermarks_that_nobody_looks_at_stay_in_spark(session: Session, query: str) -> None:
+    StatementExecutor(session).execute(PARTS.format("process-time"))
+    assert assigns_in_spark(session, f"INSERT INTO parts {query}")
 
 
 def test_files_that_are_watched_are_read_by_headrace(session: Session) -> None:

@@ -170,6 +170,11 @@ class TableSink(ABC):
     #: Why it takes no updates, if there is more to say than that it does not.
     refusal = ""
 
+    @property
+    def needs_watermarks(self) -> bool:
+        """Whether it looks at the watermarks that come with rows."""
+        return False
+
     @abstractmethod
     def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:
         """Adds the sink to a stream of rows; those of a changelog end with their kind."""

@@ -384,6 +384,11 @@ class _FileTableSink(TableSink):
     compression: str = "SNAPPY"
     parallelism: int | None = None
 
+    @property
+    def needs_watermarks(self) -> bool:
+        partitions = self.settings.partitions
+        return partitions.by_watermark and bool(partitions.policies)
+
     def attach_columns(self, stream: DataStream[Any], schema: Schema) -> Any:
         from headrace.sql.connectors.parquet_columns import ParquetColumns
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import fields
+from enum import IntEnum
+from typing import Any
 
 from headrace.sql import types as t
 from headrace.sql.physical.nodes import (
     LocalAggregate,
     LocalRank,
     LocalWindowAggregate,
+    ResolveConflicts,
     SparkAggregate,
     SparkColumns,
     SparkRank,
@@ -17,9 +21,10 @@ from headrace.sql.physical.nodes import (
 )
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.expressions import columns_used
+from headrace.sql.plan.expressions import Call, Expression, columns_used
 from headrace.sql.plan.joins import IntervalJoin, Join, TemporalJoin
 from headrace.sql.plan.match import Match
+from headrace.sql.plan.process_table import ProcessTable
 from headrace.sql.segments.aggregates import local_places
 from headrace.sql.segments.expressions import UnsupportedBySparkError
 from headrace.sql.segments.ranking import check_rankable
@@ -42,23 +47,35 @@ _ON_TIME = (
 )
 
 
+class _Marks(IntEnum):
+    """Who above a node needs its watermarks; the higher, the further down they are kept."""
+
+    NOBODY = 0
+    #: What looks at a time attribute: behind a regular join there is none any more.
+    TIMES = 1
+    #: Whoever takes a stream out of SQL; behind an aggregate of groups they do without.
+    OUTSIDE = 2
+    #: What looks at watermarks whatever rows they come with.
+    ALL = 3
+
+
 def spark_segments(plans: Sequence[n.Node], settings: PlanSettings) -> list[n.Node]:
     """Plans in which Spark reads, filters, projects and pre-aggregates what it can."""
     if not settings.spark_segments:
         return list(plans)
     rewriter = _Rewriter(plans, settings)
-    return [rewriter.visit(p, not isinstance(p, n.Sink), None) for p in plans]
+    return [rewriter.visit(p, None) for p in plans]
 
 
 class _Rewriter:
     def __init__(self, plans: Sequence[n.Node], settings: PlanSettings) -> None:
         self._settings = settings
         self._done: dict[n.Node, n.Node] = {}
-        # Who takes a stream out of SQL may look at its watermarks.
-        self._outside = not all(isinstance(p, n.Sink) for p in plans)
         self._readers: Counter[n.Node] = Counter()
+        self._marks: dict[n.Node, _Marks] = {}
         for plan in plans:
             self._count(plan)
+            self._mark(plan, _Marks.NOBODY if isinstance(plan, n.Sink) else _Marks.OUTSIDE)
 
     def _count(self, node: n.Node) -> None:
         self._readers[node] += 1
@@ -66,37 +83,42 @@ class _Rewriter:
             for child in node.inputs:
                 self._count(child)
 
-    def visit(self, node: n.Node, timely: bool, needed: frozenset[int] | None) -> n.Node:
+    def _mark(self, node: n.Node, wanted: _Marks) -> None:
+        """Notes what any reader of a node wants of its watermarks, and of those below it."""
+        if wanted <= self._marks.get(node, -1):
+            return
+        self._marks[node] = wanted
+        if type(node) is Join and wanted is _Marks.TIMES:
+            wanted = _Marks.NOBODY
+        for child in node.inputs:
+            self._mark(child, max(wanted, _own_marks(node)))
+
+    def visit(self, node: n.Node, needed: frozenset[int] | None) -> n.Node:
         """The plan of a node, with segments at and below it.
 
         Args:
             node: The node.
-            timely: Whether anybody above needs watermarks.
             needed: The columns that are needed above; None: all.
         """
         if self._readers[node] > 1:
             # It runs once for all who read it, and so as none of them alone would like it.
-            timely, needed = True, None
+            needed = None
         found = self._done.get(node)
         if found is None:
-            found = self._done[node] = self._segment(node, timely, needed)
+            found = self._done[node] = self._segment(node, needed)
         return found
 
-    def _segment(self, node: n.Node, timely: bool, needed: frozenset[int] | None) -> n.Node:
+    def _segment(self, node: n.Node, needed: frozenset[int] | None) -> n.Node:
         made: n.Node | None = None
         if isinstance(node, LocalAggregate | LocalWindowAggregate):
             made = self._aggregated(node)
         elif isinstance(node, LocalRank):
-            made = self._ranked(node, timely, needed)
+            made = self._ranked(node, needed)
         elif isinstance(node, (n.Scan, *STEPS)):
-            made = self._rows(node, timely, needed)
+            made = self._rows(node, needed)
         if made is not None:
             return made
-        if type(node) is Join:
-            # Behind it there is no time attribute any more.
-            timely = self._outside
-        timely = timely or _looks_at_time(node)
-        below = [self.visit(i, timely, needed_below(node, needed)) for i in node.inputs]
+        below = [self.visit(i, needed_below(node, needed)) for i in node.inputs]
         if isinstance(node, n.Sink) and node.target.takes_columns:
             below = [_as_columns(i) for i in below]
         same = all(a is b for a, b in zip(below, node.inputs, strict=True))
@@ -117,6 +139,8 @@ class _Rewriter:
         except UnsupportedBySparkError:
             return None
         if local.watermark is not None and not self._has_marks(steps):
+            return None
+        if local.watermark is None and steps.has_watermark and self._marks[node] is _Marks.ALL:
             return None
         segment = steps.segment(len(chain), local)
         return SparkAggregate(node.schema, segment, node.group, node.calls)
@@ -143,9 +167,7 @@ class _Rewriter:
     def _has_marks(self, steps: Steps) -> bool:
         return steps.has_watermark and self._settings.idle_timeout_ms == 0
 
-    def _ranked(
-        self, node: LocalRank, timely: bool, needed: frozenset[int] | None
-    ) -> n.Node | None:
+    def _ranked(self, node: LocalRank, needed: frozenset[int] | None) -> n.Node | None:
         """Columns that are ranked before there are any rows."""
         chain = self._input_chain(node.input, (*STEPS, n.WindowTable))
         in_windows = node.window_end is not None
@@ -162,22 +184,20 @@ class _Rewriter:
             return None
         if steps.compile() < len(chain):
             return None
-        if not self._has_marks(steps) if in_windows else timely and steps.has_watermark:
+        if not self._has_marks(steps) if in_windows else self._marks[node] and steps.has_watermark:
             return None
         segment = steps.segment(len(chain), LocalRanking(WATERMARK if in_windows else None))
         return SparkRank(node.schema, segment, node)
 
-    def _rows(self, node: n.Node, timely: bool, needed: frozenset[int] | None) -> n.Node | None:
+    def _rows(self, node: n.Node, needed: frozenset[int] | None) -> n.Node | None:
         """The lower part of a chain as a segment, and what is left of it above."""
         chain = self._chain(node)
         if chain is None:
             return None
         steps = Steps(chain, needed)
-        count = steps.compile()
-        if timely:
-            # Watermarks of single rows are headrace's business.
-            marks = [i for i, x in enumerate(chain) if isinstance(x, n.WatermarkAssigner)]
-            count = min([count, *marks])
+        # Watermarks of single rows are headrace's business.
+        assigners = [i for i, x in enumerate(chain) if isinstance(x, n.WatermarkAssigner)]
+        count = min([steps.compile(), *(i for i in assigners if self._marks[chain[i]])])
         while count and not chain[count - 1].schema:
             count -= 1
         if not count:
@@ -188,8 +208,25 @@ class _Rewriter:
         return made
 
 
+def _own_marks(node: n.Node) -> _Marks:
+    """What a node itself wants of the watermarks below it."""
+    everything = isinstance(node, ProcessTable | ResolveConflicts)
+    if isinstance(node, n.Sink):
+        everything = node.target.needs_watermarks
+    if everything or any(_asks_for_watermark(getattr(node, f.name)) for f in fields(node)):
+        return _Marks.ALL
+    return _Marks.TIMES if _looks_at_time(node) else _Marks.NOBODY
+
+
+def _asks_for_watermark(value: Any) -> bool:
+    if isinstance(value, Call) and value.function.name == "CURRENT_WATERMARK":
+        return True
+    parts = value.children if isinstance(value, Expression) else value
+    return isinstance(parts, tuple) and any(map(_asks_for_watermark, parts))
+
+
 def _looks_at_time(node: n.Node) -> bool:
-    """Whether a node needs watermarks."""
+    """Whether a node looks at a time attribute."""
     if isinstance(node, n.Rank):
         return node.window is not None
     if isinstance(node, n.Deduplicate):
