@@ -93,8 +93,6 @@ def room_for_live_jobs() -> None:
 @pytest.fixture(params=["epochs", "live"])
 def either_carrier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Runs a test twice: with a Spark job for each epoch, and with one for all of them."""
-    if request.param == "live":
-        request.getfixturevalue("room_for_live_jobs")
     monkeypatch.setenv("HEADRACE_EXECUTION_CARRIER", request.param)
     return str(request.param)
 
