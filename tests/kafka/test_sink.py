@@ -146,7 +146,8 @@ class Headers(HeaderProvider):
 
 
 def test_headers_tombstones_and_event_times(kafka: Kafka) -> None:
-    topic = kafka.topic()
+    # The broker would remove records of 1970 as soon as it looks for old ones.
+    topic = kafka.topic(retention_ms="-1")
     schema = serializer(topic).set_header_provider(Headers())
     schema.set_key_serialization_schema(LastDigit())
     env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)

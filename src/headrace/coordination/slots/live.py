@@ -24,8 +24,8 @@ from headrace.runtime.slot import messages as m
 
 _log = logging.getLogger(__name__)
 
-_CONNECT_S = 60.0
-_PROBE_S = 20.0
+_CONNECT_S = 120.0
+_PROBE_S = 60.0
 _END_S = 20.0
 _AGAIN_S = 30.0
 """How long epochs are carried one by one after the job could not be had; each time twice that."""

@@ -17,7 +17,7 @@ FRAME_BY_FRAME = {
 }
 """Settings that let every frame pass at once."""
 
-_WAIT_S = 5.0
+_WAIT_S = 60.0
 _LOOK_S = 0.05
 
 
