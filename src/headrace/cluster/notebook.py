@@ -101,9 +101,11 @@ def _show(result: StatementResult) -> None:
 
 def _display(html: str, before: Any = None) -> Any:
     """Show HTML in the notebook, in the place of what was shown before."""
-    from IPython.display import HTML, display
+    # IPython is there in notebooks only, and its functions have no types.
+    from IPython import display
 
+    shown: Any = display
     if before is None:
-        return display(HTML(html), display_id=True)
-    before.update(HTML(html))
+        return shown.display(shown.HTML(html), display_id=True)
+    before.update(shown.HTML(html))
     return before

@@ -255,8 +255,7 @@ def _unpack(archive: Path, directory: Path) -> None:
         if zipfile.is_zipfile(archive):
             _unpack_zip(archive, directory)
         elif tarfile.is_tarfile(archive):
-            with tarfile.open(archive) as tar:
-                tar.extractall(directory, filter=_inside)
+            _unpack_tar(archive, directory)
         else:
             raise _bad_archive(archive, "it is neither a zip nor a tar archive")
     except (zipfile.BadZipFile, tarfile.TarError, OSError) as error:
@@ -275,8 +274,7 @@ def _unpack_zip(archive: Path, directory: Path) -> None:
             is_link = stat.S_ISLNK(mode)
             target = directory / info.filename
             written = target.parent if is_link else target
-            if not written.resolve().is_relative_to(directory.resolve()):
-                raise _bad_archive(archive, f"{info.filename!r} is outside it")
+            _check_inside(written, directory, archive, info.filename)
             if is_link:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.symlink_to(os.fsdecode(file.read(info)))
@@ -286,18 +284,29 @@ def _unpack_zip(archive: Path, directory: Path) -> None:
                 os.chmod(path, mode & 0o777)
 
 
-def _inside(member: tarfile.TarInfo, directory: str) -> tarfile.TarInfo:
-    """Refuse what would be written outside, through symbolic links and hard ones as well.
+def _unpack_tar(archive: Path, directory: Path) -> None:
+    """With permissions and links, as a zip file is; hard links may not lead out.
 
-    Python's filter for all of that, `data`, refuses links to an interpreter, too.
+    Python's own filters for this are not in every release of 3.11, and the one that refuses all
+    that leads out refuses links to an interpreter, too.
     """
-    member = tarfile.tar_filter(member, directory)
-    if member.islnk():
-        root = os.path.realpath(directory)
-        linked = os.path.realpath(os.path.join(root, member.linkname))
-        if os.path.commonpath([root, linked]) != root:
-            raise tarfile.LinkOutsideDestinationError(member, linked)
-    return member
+    with tarfile.open(archive) as file:
+        for member in file:
+            target = directory / member.name
+            written = [target.parent if member.issym() else target]
+            if member.islnk():
+                written.append(directory / member.linkname)
+            for path in written:
+                _check_inside(path, directory, archive, member.name)
+            member.mode &= 0o755
+            member.uid, member.gid, member.uname, member.gname = os.getuid(), os.getgid(), "", ""
+            # Directories stay writable for what comes into them.
+            file.extract(member, directory, set_attrs=not member.isdir())
+
+
+def _check_inside(path: Path, directory: Path, archive: Path, name: str) -> None:
+    if not path.resolve().is_relative_to(directory.resolve()):
+        raise _bad_archive(archive, f"{name!r} is outside it")
 
 
 def _bad_archive(archive: Path, why: str) -> ConfigurationError:
