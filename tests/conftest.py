@@ -23,6 +23,11 @@ os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 _RUN_DIRECTORY = tempfile.TemporaryDirectory(prefix="headrace-tests-")
 os.environ["HEADRACE_RUN_DIR"] = _RUN_DIRECTORY.name
 
+# The many JVMs of tests live for seconds: compiling all that well costs more than half their time.
+_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+for _who in ("SUBMIT_OPTS", "LAUNCHER_OPTS", "DAEMON_JAVA_OPTS"):
+    os.environ.setdefault(f"SPARK_{_who}", _SHORT_LIVED)
+
 TESTS = Path(__file__).parent
 
 # Servers that are started once for all tests that use them.

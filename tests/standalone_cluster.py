@@ -62,7 +62,8 @@ class StandaloneCluster:
             "SPARK_HOME": str(home),
             "SPARK_LOCAL_IP": host,
             "SPARK_DAEMON_MEMORY": "256m",
-            # Executors inherit it from the worker.
+            # Executors inherit these from the worker; they live too briefly for a good compiler.
+            "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "SPARK_LOCAL_DIRS": str(self._directory / "local"),
         }
         command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{java_class}"]

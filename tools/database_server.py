@@ -294,6 +294,8 @@ class MariaDbServer(DatabaseServer):
         self._run(
             *(str(install), "--no-defaults", f"--datadir={self.data}", "--skip-test-db"),
             *("--auth-root-authentication-method=normal", f"--basedir={self.bin.parent}"),
+            # A server removes temporary tables of others from a directory that they share.
+            f"--tmpdir={self.directory}",
         )
 
     def _command(self) -> list[str]:
@@ -301,7 +303,7 @@ class MariaDbServer(DatabaseServer):
             *(str(self.bin / "mariadbd"), "--no-defaults", f"--datadir={self.data}"),
             *("--bind-address=127.0.0.1", f"--port={self.port}", "--skip-name-resolve"),
             *(f"--socket={self.directory}/socket", f"--pid-file={self.directory}/pid"),
-            "--innodb-buffer-pool-size=32M",
+            *(f"--tmpdir={self.directory}", "--innodb-buffer-pool-size=32M"),
         ]
 
     def connect(self, database: str | None = None) -> pymysql.connections.Connection:
