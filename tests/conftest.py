@@ -54,6 +54,7 @@ settings.register_profile("all", deadline=None, max_examples=1000)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist looks at the groups in the same hook.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(TESTS):
