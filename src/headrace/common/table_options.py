@@ -46,6 +46,13 @@ BUILTIN_CATALOG = declare(
 BUILTIN_DATABASE = declare(
     "table.builtin-database-name", STRING, "default_database", "Name of the first database."
 )
+CATALOG_STORE_KIND = declare(
+    "table.catalog-store.kind", choice("generic_in_memory", "file"), "generic_in_memory",
+    "Where CREATE CATALOG keeps what it was told: for the session, or in files for all sessions.",
+)  # fmt: skip
+CATALOG_STORE_PATH = declare(
+    "table.catalog-store.file.path", STRING, None, "Directory of the files of catalogs."
+)
 DML_SYNC = declare(
     "table.dml-sync", BOOLEAN, False, "Whether an INSERT waits until its job has ended."
 )

@@ -18,6 +18,7 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.sql import statements as s
 from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog import CatalogManager, TableEntry
+from headrace.sql.catalog.definitions import definitions_of
 from headrace.sql.lookups.python_source import as_lookup_source
 from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
@@ -463,10 +464,12 @@ def _settings_of(env: StreamExecutionEnvironment | None) -> EnvironmentSettings:
 
 def new_session(env: StreamExecutionEnvironment, settings: EnvironmentSettings) -> Session:
     """A session with an empty first catalog."""
-    catalogs = CatalogManager(
-        settings.get_built_in_catalog_name(), settings.get_built_in_database_name()
-    )
     env.configure(settings.get_configuration())
+    catalogs = CatalogManager(
+        settings.get_built_in_catalog_name(),
+        settings.get_built_in_database_name(),
+        definitions_of(env.get_configuration()),
+    )
     batch = not settings.is_streaming_mode()
     if batch:
         env.set_runtime_mode(RuntimeExecutionMode.BATCH)

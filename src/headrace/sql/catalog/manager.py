@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.common.errors import SqlError
 from headrace.sql.binder.context import suggestion
+from headrace.sql.catalog.definitions import CatalogDefinitions, InMemory
 from headrace.sql.catalog.entries import FunctionEntry, ModelEntry, TableEntry, TablePath
 from headrace.sql.catalog.memory import InMemoryCatalog
 from headrace.sql.catalog.registry import CatalogRegistry
@@ -37,9 +38,14 @@ def text_literal(text: str) -> str:
 class CatalogManager:
     """Finds names: temporary things first, then those of catalogs."""
 
-    def __init__(self, catalog: str = DEFAULT_CATALOG, database: str = DEFAULT_DATABASE) -> None:
-        self.registry = CatalogRegistry()
-        self.registry.register(catalog, InMemoryCatalog(catalog, database))
+    def __init__(
+        self,
+        catalog: str = DEFAULT_CATALOG,
+        database: str = DEFAULT_DATABASE,
+        definitions: CatalogDefinitions | None = None,
+    ) -> None:
+        first = InMemoryCatalog(catalog, database)
+        self.registry = CatalogRegistry(definitions or InMemory(), first)
         self.current_catalog = catalog
         self.current_database = database
         self.temporary_tables: dict[TablePath, TableEntry] = {}

@@ -51,6 +51,10 @@ class InMemoryCatalog(CatalogStore):
         super().__init__(name, default_database)
         self._databases: dict[str, _Database] = {default_database: _Database(DatabaseEntry())}
 
+    def replaced_by(self, changed: CatalogStore) -> CatalogStore:
+        self.default_database = changed.default_database
+        return self
+
     def _database(self, name: str) -> _Database:
         found = self._databases.get(name)
         if found is None:

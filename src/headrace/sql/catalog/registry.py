@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 
 from headrace.common.errors import SqlError
+from headrace.common.secret_settings import without_secrets
 from headrace.sql.binder.context import suggestion
+from headrace.sql.catalog.definitions import CatalogDefinition, CatalogDefinitions
 from headrace.sql.catalog.memory import InMemoryCatalog
 from headrace.sql.catalog.store import CatalogStore
 from headrace.sql.discovery import find_by_option
 from headrace.util.exceptions import CatalogException
 
-__all__ = ["CATALOG_TYPES", "CatalogDefinition", "CatalogRegistry"]
+__all__ = ["CATALOG_TYPES", "CatalogRegistry"]
 
 CatalogFactory = Callable[[str, dict[str, str]], CatalogStore]
 """Makes a catalog of its name and its options, `type` left out."""
@@ -23,67 +24,66 @@ CATALOG_TYPES: dict[str, str] = {
 """Kinds of catalogs: what `'type'` says, and where the factory is."""
 
 
-@dataclass(frozen=True)
-class CatalogDefinition:
-    """What CREATE CATALOG said; a catalog object that a program registered has no options."""
-
-    options: dict[str, str] = field(default_factory=dict)
-    comment: str | None = None
-
-
 class CatalogRegistry:
-    """The catalogs of a session."""
+    """The catalogs of a session: those that it has opened, and those that are only defined."""
 
-    def __init__(self) -> None:
-        self._stores: dict[str, CatalogStore] = {}
-        self._definitions: dict[str, CatalogDefinition] = {}
+    def __init__(self, definitions: CatalogDefinitions, first: CatalogStore) -> None:
+        self._stores = {first.name: first}
+        self._definitions = definitions
 
     def names(self) -> list[str]:
-        return sorted(self._stores)
+        return sorted({*self._stores, *self._definitions.names()})
 
     def find(self, name: str) -> CatalogStore | None:
-        return self._stores.get(name)
+        found = self._stores.get(name)
+        if found is None:
+            defined = self._definitions.find(name)
+            if defined is not None:
+                found = self._stores[name] = new_store(name, defined.options)
+        return found
 
     def store(self, name: str) -> CatalogStore:
         """The catalog of a name, which has to exist."""
-        found = self._stores.get(name)
+        found = self.find(name)
         if found is None:
-            hint = suggestion(name, self._stores)
+            hint = suggestion(name, self.names())
             raise CatalogException(f"A catalog with name [{name}] does not exist{hint or '.'}")
         return found
 
-    def definition(self, name: str) -> CatalogDefinition | None:
+    def definition(self, name: str) -> CatalogDefinition:
         """What the catalog was made of."""
-        return self._definitions.get(name)
+        return self._definitions.find(name) or CatalogDefinition()
 
     def register(self, name: str, store: CatalogStore) -> None:
         """Add a catalog that is there already."""
         self._check_new(name)
         self._stores[name] = store
-        self._definitions[name] = CatalogDefinition()
 
     def create(
         self, name: str, options: dict[str, str], comment: str | None, if_not_exists: bool
     ) -> None:
         """Add a catalog of its options."""
-        if if_not_exists and name in self._stores:
+        if if_not_exists and self._is_known(name):
             return
         self._check_new(name)
         self._stores[name] = new_store(name, options)
-        self._definitions[name] = CatalogDefinition(dict(options), comment)
+        self._definitions.put(name, CatalogDefinition(dict(options), comment))
+
+    def _is_known(self, name: str) -> bool:
+        return name in self._stores or self._definitions.find(name) is not None
 
     def _check_new(self, name: str) -> None:
-        if name in self._stores:
+        if self._is_known(name):
             raise CatalogException(f"Catalog {name} already exists.")
 
     def drop(self, name: str, if_exists: bool) -> None:
-        if name not in self._stores:
+        if not self._is_known(name):
             if if_exists:
                 return
-            hint = suggestion(name, self._stores)
+            hint = suggestion(name, self.names())
             raise CatalogException(f"Catalog {name} does not exist{hint or '.'}")
-        del self._stores[name]
-        del self._definitions[name]
+        self._stores.pop(name, None)
+        self._definitions.remove(name)
 
     def alter(self, name: str, changed: CatalogDefinition) -> None:
         """Change options or comment; options that make no catalog are refused and change nothing.
@@ -91,16 +91,16 @@ class CatalogRegistry:
         The catalog's content stays: what an in-memory catalog holds is nowhere else.
         """
         store = self.store(name)
-        before = self._definitions[name]
-        if changed.options != before.options:
-            fresh = new_store(name, changed.options)
-            store.default_database = fresh.default_database
-        self._definitions[name] = replace(changed)
+        if self._definitions.find(name) is None:
+            raise CatalogException(f"Catalog {name} does not exist in the catalog store.")
+        if changed.options != self.definition(name).options:
+            self._stores[name] = store.replaced_by(new_store(name, changed.options))
+        self._definitions.put(name, changed)
 
 
 def new_store(name: str, options: dict[str, str]) -> CatalogStore:
     """A catalog of the options of CREATE CATALOG."""
-    given = ", ".join(f"'{k}'='{v}'" for k, v in sorted(options.items()))
+    given = ", ".join(f"'{k}'='{v}'" for k, v in sorted(without_secrets(options).items()))
     where = f"Unable to create catalog '{name}' with the options ({given})."
     try:
         factory: CatalogFactory = find_by_option(CATALOG_TYPES, options, "type", "Catalog options")

@@ -42,6 +42,10 @@ class CatalogStore(ABC):
         self.name = name
         self.default_database = default_database
 
+    def replaced_by(self, changed: CatalogStore) -> CatalogStore:
+        """What the session goes on with after ALTER CATALOG: a catalog of the changed options."""
+        return changed
+
     # Databases.
 
     @abstractmethod

@@ -9,10 +9,10 @@ from headrace.common.errors import SqlError
 from headrace.common.secret_settings import without_secrets
 from headrace.sql import statements as s
 from headrace.sql.catalog import DatabaseEntry
+from headrace.sql.catalog.definitions import CatalogDefinition
 from headrace.sql.catalog.entries import PartitionEntry
 from headrace.sql.catalog.manager import quoted, text_literal
 from headrace.sql.catalog.partitions import TablePartitions
-from headrace.sql.catalog.registry import CatalogDefinition
 from headrace.sql.session.result import StatementResult
 from headrace.sql.session.session import Session
 from headrace.util.exceptions import CatalogException, TableException
@@ -50,7 +50,7 @@ def alter_database(session: Session, statement: s.Alter) -> None:
 
 def _definition(session: Session, name: str) -> CatalogDefinition:
     session.catalogs.catalog(name)
-    return session.catalogs.registry.definition(name) or CatalogDefinition()
+    return session.catalogs.registry.definition(name)
 
 
 def alter_catalog(session: Session, statement: s.Alter) -> None:
