@@ -62,6 +62,38 @@ class ColumnBatch(Batch):
         return int(self.columns.num_rows)
 
 
+class LazyBatch(Batch):
+    """Records that are still columns, and are made when somebody looks at `values`.
+
+    It goes from operator to operator within a chain; an exchange sends its records.
+    """
+
+    __slots__ = ("_count", "_made", "_make", "columns")
+
+    def __init__(
+        self, columns: list[Any], count: int, make: Callable[[list[Any]], list[Any]]
+    ) -> None:
+        self.columns = columns
+        self.timestamps = None
+        self.keys = None
+        self._count = count
+        self._make = make
+        self._made: list[Any] | None = None
+
+    @property
+    def values(self) -> list[Any]:  # type: ignore[override]
+        if self._made is None:
+            self._made = self._make(self.columns)
+        return self._made
+
+    def __len__(self) -> int:
+        return self._count
+
+    def picked(self, columns: Sequence[int]) -> LazyBatch:
+        """The same records with some of their columns."""
+        return LazyBatch([self.columns[i] for i in columns], self._count, self._make)
+
+
 @dataclass(frozen=True, slots=True)
 class WatermarkMark:
     """No record with a timestamp at or below this one follows, but for late ones."""

@@ -11,6 +11,7 @@ from headrace.runtime.batch import (
     Element,
     EndMark,
     LatencyMark,
+    LazyBatch,
     Receiver,
     StatusMark,
     WatermarkMark,
@@ -51,15 +52,15 @@ class OperatorOutput:
 
     def emit(self, batch: Batch) -> None:
         """Records of the main output."""
-        if not batch.values:
+        if not batch:
             return
         if self._convert is not None:
             batch = self._converted(batch, self._convert)
-            if not batch.values:
+            if not batch:
                 return
-        self.records_out += len(batch.values)
+        self.records_out += len(batch)
         if self._sends:
-            self.records_sent += len(batch.values)
+            self.records_sent += len(batch)
         for receiver in self._main:
             receiver.process_batch(batch)
 
@@ -197,6 +198,8 @@ class ExchangeWriter:
 
     def process_batch(self, batch: Batch) -> None:
         channels = self._channels
+        if isinstance(batch, LazyBatch):
+            batch = Batch(batch.values)
         for target, part in self._route(batch):
             channels[target].add_batch(part)
 

@@ -158,7 +158,7 @@ class AvroDecoder(Decoder):
         self._read = record_reader(self._schema)
         self._convert = from_avro(row_type)
 
-    def decode(self, messages: list[Any]) -> list[tuple[Any, ...]]:
+    def decode_each(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         try:
             found = [self._read(m) for m in messages if m]
         except Exception as error:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from headrace.common.errors import SqlError
+from headrace.formats.text_columns import Column, lists_of
 from headrace.sql.discovery import find_by_name
 from headrace.sql.types import RowType
 
@@ -47,6 +48,11 @@ def decimal_text(value: Decimal) -> str:
     return str(value.normalize()) if value else "0"
 
 
+def rows_of_columns(columns: list[Column]) -> list[tuple[Any, ...]]:
+    """Rows as tuples."""
+    return list(zip(*lists_of(columns), strict=True))
+
+
 class _OfOptions:
     """A reader or writer for a row type and options; slots build it again from these."""
 
@@ -60,9 +66,20 @@ class _OfOptions:
 class Decoder(_OfOptions, ABC):
     """Makes rows of messages."""
 
-    @abstractmethod
     def decode(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         """Rows of text or bytes; messages that are skipped leave no row."""
+        columns = self.columns(messages)
+        if columns is None:
+            return self.decode_each(messages)
+        return rows_of_columns(columns)
+
+    def columns(self, messages: list[Any]) -> list[Column] | None:
+        """The columns of the rows in internal form; None if they are to be read one by one."""
+        return None
+
+    @abstractmethod
+    def decode_each(self, messages: list[Any]) -> list[tuple[Any, ...]]:
+        """Rows of text or bytes, read one by one."""
 
 
 class Encoder(_OfOptions, ABC):

@@ -9,6 +9,7 @@ from typing import Any
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.formats.csv import CsvDialect, CsvStyle, RowReader, RowWriter, field_reader
 from headrace.formats.shapes import shape_of
+from headrace.formats.text_columns import Column, CsvColumns, joined
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions, decimal_text
 from headrace.sql.formats.times import read_time, write_time
 from headrace.sql.formats.values import TABLE_VALUES
@@ -62,9 +63,19 @@ class CsvDecoder(Decoder):
         style = _style(options)
         self._dialect = style.dialect
         self._ignore = options.flag("ignore-parse-errors")
-        self._rows = RowReader(shape_of(row_type), [style] * len(row_type))
+        shape, styles = shape_of(row_type), [style] * len(row_type)
+        self._rows = RowReader(shape, styles)
+        self._columns = CsvColumns(shape, styles)
 
-    def decode(self, messages: list[Any]) -> list[tuple[Any, ...]]:
+    def columns(self, messages: list[Any]) -> list[Column] | None:
+        lines = [x for x in messages if x]
+        if self._dialect.comments:
+            sign = "#" if isinstance(lines and lines[0], str) else b"#"
+            lines = [x for x in lines if not x.startswith(sign)]
+        text = joined(lines)
+        return None if text is None else self._columns.read(text, len(lines))
+
+    def decode_each(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         lines = [m if isinstance(m, str) else bytes(m).decode() for m in messages]
         if self._dialect.comments:
             lines = [x for x in lines if not x.startswith("#")]

@@ -8,6 +8,7 @@ from typing import Any
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.formats import json
 from headrace.formats.shapes import shape_of
+from headrace.formats.text_columns import Column, JsonColumns, joined
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions, decimal_text
 from headrace.sql.formats.times import read_time, write_time
 from headrace.sql.formats.values import TABLE_VALUES
@@ -54,8 +55,14 @@ class JsonDecoder(Decoder):
         shape = shape_of(row_type)
         self._load = json.loader(shape)
         self._read = json.reader(shape, style)
+        self._columns = JsonColumns(shape, style)
 
-    def decode(self, messages: list[Any]) -> list[tuple[Any, ...]]:
+    def columns(self, messages: list[Any]) -> list[Column] | None:
+        present = [m for m in messages if m and not m.isspace()]
+        text = joined(present)
+        return None if text is None else self._columns.read(text, len(present))
+
+    def decode_each(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         present = [m for m in messages if m and not m.isspace()]
         try:
             documents = json.load_all(self._load, present)

@@ -59,7 +59,7 @@ class RawDecoder(Decoder):
         self._charset = _charset(options)
         self._order = _order(options)
 
-    def decode(self, messages: list[Any]) -> list[tuple[Any, ...]]:
+    def decode_each(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         code = _NUMBERS.get(type(self._type))
         if code is not None:
             number = struct.Struct(self._order + code)

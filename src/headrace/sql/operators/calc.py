@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.runtime.batch import Batch
+from headrace.runtime.batch import Batch, LazyBatch
 from headrace.sql.operators.base import OpenedCode, RowOperator
 from headrace.sql.operators.specs import CalcSpec
 
@@ -22,8 +22,11 @@ class CalcOperator(RowOperator):
             raise self.failed(error, where="open") from error
 
     def process_batch(self, batch: Batch) -> None:
+        self.records_in += len(batch)
+        if isinstance(batch, LazyBatch) and self._spec.picks is not None:
+            self.output.emit(batch.picked(self._spec.picks))
+            return
         values = batch.values
-        self.records_in += len(values)
         try:
             rows = self._code.run(values)
         except Exception as error:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from headrace.runtime.batch import Batch
+from headrace.runtime.batch import Batch, LazyBatch
+from headrace.sql.formats.base import rows_of_columns
 from headrace.sql.operators.base import RowOperator
 from headrace.sql.operators.specs import DecodeSpec, EncodeSpec
 
@@ -22,9 +23,14 @@ class DecodeOperator(RowOperator):
         self._decoder = spec.decoder
 
     def process_batch(self, batch: Batch) -> None:
-        self.records_in += len(batch.values)
+        messages = batch.values
+        self.records_in += len(messages)
         try:
-            rows = self._decoder.decode(batch.values)
+            columns = self._decoder.columns(messages)
+            if columns is not None:
+                self.output.emit(LazyBatch(columns, len(columns[0]), rows_of_columns))
+                return
+            rows = self._decoder.decode_each(messages)
         except Exception as error:
             raise self.failed(error, where="format") from error
         self.emit_rows(rows)

@@ -11,7 +11,7 @@ from itertools import repeat
 from operator import itemgetter
 from typing import Any
 
-from headrace.runtime.batch import Batch
+from headrace.runtime.batch import Batch, LazyBatch
 from headrace.sql.operators.base import (
     DELETE,
     INSERT,
@@ -20,6 +20,7 @@ from headrace.sql.operators.base import (
     HoldingOperator,
     NetChangeOperator,
 )
+from headrace.sql.operators.column_groups import ColumnGroups
 from headrace.sql.operators.specs import GroupAggregateSpec, LocalAggregateSpec
 
 _STATE = "accumulators"
@@ -37,22 +38,42 @@ class LocalAggregateOperator(HoldingOperator):
         create = spec.code.create.load()
         self._create = lambda key: create()
         self._accumulators: dict[Any, list[Any]] = {}
+        self._merge_all = spec.code.merge_all.load()
+        self._columns = None if spec.places is None else ColumnGroups(spec.key, spec.places)
 
     def open(self) -> None:
         self.open_functions(self._spec.code.functions)
 
     def process_batch(self, batch: Batch) -> None:
-        rows = batch.values
-        self.records_in += len(rows)
+        self.records_in += len(batch)
+        if not self._take_columns(batch):
+            self._add_rows(batch.values)
+        if len(self._accumulators) > _MOST_LOCAL:
+            self.flush()
+
+    def _add_rows(self, rows: list[Any]) -> None:
         keys: Any = repeat((), len(rows)) if self._key is None else map(self._key, rows)
         try:
             self._add(keys, rows, self._accumulators, self._create)
         except Exception as error:
             raise self.failed(error, where="aggregates") from error
-        if len(self._accumulators) > _MOST_LOCAL:
-            self.flush()
+
+    def _take_columns(self, batch: Batch) -> bool:
+        columns = self._columns
+        if columns is None or not isinstance(batch, LazyBatch):
+            return False
+        if not columns.add(batch.columns, len(batch)):
+            return False
+        if columns.full:
+            self._merge_columns()
+        return True
+
+    def _merge_columns(self) -> None:
+        if self._columns is not None:
+            self._merge_all(self._accumulators, self._columns.take(), lambda key, other: other)
 
     def flush(self) -> None:
+        self._merge_columns()
         if self._accumulators:
             self.output.emit(Batch(list(self._accumulators.items())))
             self._accumulators = {}

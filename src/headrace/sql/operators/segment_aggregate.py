@@ -8,7 +8,7 @@ from headrace.formats.arrow import values_of
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.sql.operators.base import RowOperator
 from headrace.sql.operators.specs import SegmentAggregateSpec
-from headrace.sql.segments.columns import key_values
+from headrace.sql.segments.columns import filled_values, key_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +45,7 @@ class SegmentAggregateOperator(RowOperator):
                 *columns, firsts, lasts = columns
                 ends = [last + spec.gap for last in values_of(lasts)]
                 heads += [values_of(firsts), ends]
-        places = zip(*map(_filled, columns, spec.empty), strict=True)
+        places = zip(*map(filled_values, columns, spec.empty), strict=True)
         # Without keys Spark counts the rows of an empty partition as well.
         accumulators = map(list, places)
         return [row for row in zip(*heads, accumulators, strict=True) if row[-1][0]]
@@ -59,9 +59,3 @@ class SegmentAggregateOperator(RowOperator):
         if self._reached is not None:
             super().process_watermark(self._reached // 1000)
             self._reached = None
-
-
-def _filled(column: pa.Array, empty: Any) -> list[Any]:
-    if column.null_count == 0 or empty is None:
-        return values_of(column)
-    return [empty if v is None else v for v in column.to_pylist()]

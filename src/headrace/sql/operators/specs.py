@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from headrace.graph.specs import OperatorSpec
 from headrace.sql.codegen.aggregates import AggregateCode
 from headrace.sql.codegen.code import GeneratedCode
+from headrace.sql.codegen.column_places import ColumnPlace
 from headrace.sql.plan.expressions import Schema
 from headrace.sql.plan.patterns import PatternVariable, Reference
 from headrace.sql.types import DataType, DecimalType
@@ -26,9 +27,10 @@ class Emission(Enum):
 
 @dataclass(frozen=True)
 class CalcSpec(OperatorSpec):
-    """Filter and projection."""
+    """Filter and projection; `picks` are the columns, if it does nothing but choose some."""
 
     code: GeneratedCode
+    picks: tuple[int, ...] | None = None
 
     kind: ClassVar[str] = "Calc"
     operator: ClassVar[str] = f"{_PACKAGE}.calc:CalcOperator"
@@ -55,10 +57,14 @@ class WatermarkSpec(OperatorSpec):
 
 @dataclass(frozen=True)
 class LocalAggregateSpec(OperatorSpec):
-    """The part of a group aggregate before the exchange: `(key, accumulator)` comes out."""
+    """The part of a group aggregate before the exchange: `(key, accumulator)` comes out.
+
+    `places` says how accumulators are computed of columns, if they can be.
+    """
 
     code: AggregateCode
     key: tuple[int, ...]
+    places: tuple[ColumnPlace, ...] | None = None
 
     kind: ClassVar[str] = "LocalGroupAggregate"
     operator: ClassVar[str] = f"{_PACKAGE}.group_aggregate:LocalAggregateOperator"

@@ -21,6 +21,7 @@ __all__ = [
     "RowsOfColumns",
     "arrow_schema",
     "column_of_numbers",
+    "filled_values",
     "key_values",
     "whole_batch",
 ]
@@ -71,6 +72,13 @@ def key_values(columns: list[list[Any]], count: int) -> list[Any]:
     if len(columns) == 1:
         return columns[0]
     return list(zip(*columns, strict=True)) if columns else [()] * count
+
+
+def filled_values(column: pa.Array, empty: Any) -> list[Any]:
+    """The values of a column of accumulators; `empty` stands for NULL."""
+    if column.null_count == 0 or empty is None:
+        return values_of(column)
+    return [empty if v is None else v for v in column.to_pylist()]
 
 
 def whole_batch(batch: pa.RecordBatch) -> list[Any]:

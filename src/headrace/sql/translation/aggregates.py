@@ -8,6 +8,7 @@ from math import gcd
 from headrace.common.errors import SqlError
 from headrace.graph.specs import OperatorSpec
 from headrace.sql.codegen.aggregates import AggregateCode, aggregate_code, check_supported
+from headrace.sql.codegen.column_places import column_places
 from headrace.sql.operators import specs
 from headrace.sql.physical import nodes as ph
 from headrace.sql.physical.settings import PlanSettings
@@ -38,7 +39,10 @@ def _aggregate(node: n.Aggregate, settings: PlanSettings) -> Operator:
 
 
 def _local_aggregate(node: ph.LocalAggregate, settings: PlanSettings) -> Operator:
-    spec = specs.LocalAggregateSpec(_code(node.input, node.calls, settings), node.group)
+    code, places = _code(node.input, node.calls, settings), None
+    if not takes_changes(node.input, settings):
+        places = column_places(node.calls, [node.input.schema[i].type for i in node.group])
+    spec = specs.LocalAggregateSpec(code, node.group, places)
     return Operator(spec.kind, spec)
 
 
