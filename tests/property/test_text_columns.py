@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headrace.common.errors import HeadraceError
+from headrace.common.typeinfo import Types
+from headrace.datastream.connectors.file_system.enumeration import FileSplit
+from headrace.datastream.formats.csv import (
+    CsvReaderFormat,
+    CsvRowDeserializationSchema,
+    CsvSchema,
+)
+from headrace.datastream.formats.json import JsonRowDeserializationSchema
 from headrace.sql import types as t
 from headrace.sql.formats.base import Decoder, FormatOptions, decoder_for
+from headrace.table import DataTypes
 
 TYPES: list[t.DataType] = [
     t.TinyIntType(),
@@ -107,7 +118,7 @@ def decoder_delimiter(options: dict[str, str]) -> str:
 
 
 @given(csv_lines(), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_csv(case: tuple[Decoder, list[str]], as_bytes: bool) -> None:
     decoder, lines = case
     assert_same(decoder, [x.encode() for x in lines] if as_bytes else lines)
@@ -175,7 +186,7 @@ def json_lines(draw: st.DrawFn) -> tuple[Decoder, list[str]]:
 @example(
     (decoder_for("json", table(t.IntType()), FormatOptions({})), ["{}"] * 40 + ["{}\n{}"]), True
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_json(case: tuple[Decoder, list[str]], as_bytes: bool) -> None:
     decoder, messages = case
     assert_same(decoder, [x.encode() for x in messages] if as_bytes else messages)
@@ -201,6 +212,86 @@ def test_json_is_read_in_columns() -> None:
     assert decoder.columns(messages) is not None
     assert_same(decoder, messages)
     assert_same(decoder, [x.encode() for x in messages])
+
+
+STREAM_TYPES = [
+    Types.INT(),
+    Types.DOUBLE(),
+    Types.FLOAT(),
+    Types.BOOLEAN(),
+    Types.STRING(),
+    Types.BIG_DEC(),
+    Types.SQL_DATE(),
+    Types.SQL_TIMESTAMP(),
+    Types.INSTANT(),
+    Types.OBJECT_ARRAY(Types.INT()),
+]
+stream_rows = st.lists(st.sampled_from(STREAM_TYPES), min_size=1, max_size=3).map(
+    lambda types: Types.ROW_NAMED([f"c{i}" for i in range(len(types))], types)
+)
+
+
+def together_and_alone(schema: Any, messages: list[str]) -> None:
+    data = [x.encode() for x in messages]
+
+    def one_by_one(messages: list[bytes]) -> list[Any]:
+        return [row for row in map(schema.deserialize, messages) if row is not None]
+
+    assert outcome(schema.deserialize_many, data) == outcome(one_by_one, data)
+
+
+@given(stream_rows, st.lists(json_messages, max_size=5), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_json_of_streams(row: Any, odd: list[str], ignore: bool) -> None:
+    builder = JsonRowDeserializationSchema.builder().type_info(row)
+    schema = (builder.ignore_parse_errors() if ignore else builder).build()
+    together_and_alone(schema, ["{}"] * 40 + odd)
+
+
+@given(stream_rows, st.lists(st.lists(fields, max_size=3).map(",".join), max_size=5), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_csv_of_streams(row: Any, odd: list[str], ignore: bool) -> None:
+    schema = CsvRowDeserializationSchema.Builder(row).set_ignore_parse_errors(ignore).build()
+    together_and_alone(schema, ["," * (len(row.get_field_types()) - 1) or "1"] * 40 + odd)
+
+
+def csv_file(path: Path, taken: int, cuts: bool) -> str:
+    """What a file gives if so many rows are taken at a time, perhaps by a new reader each time."""
+    columns = CsvSchema.builder().add_number_column("n", DataTypes.INT()).add_string_column("s")
+    read = CsvReaderFormat.for_schema(columns.build()).read
+    split = FileSplit("f", str(path), 0, None)
+    records, rows = read(split), []
+    try:
+        while not records.at_end:
+            rows += records.take(taken)
+            if cuts and not records.at_end:
+                split = records.snapshot()
+                records.close()
+                records = read(split)
+        return repr(rows)
+    except HeadraceError as error:
+        return str(error).partition(", before byte")[0]
+    finally:
+        records.close()
+
+
+@given(
+    st.lists(st.tuples(fields, fields).map(",".join) | st.text('1,"\n', max_size=4), max_size=6),
+    st.integers(0, 80),
+    st.sampled_from(["\n", "\r\n"]),
+    st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_files_of_csv(odd: list[str], at: int, line_end: str, ended: bool) -> None:
+    lines = ["12,ab"] * at + odd + ["13,cd"] * (80 - at)
+    text = line_end.join(lines) + line_end * ended
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "f.csv")
+        path.write_bytes(text.encode())
+        alone = csv_file(path, 1, cuts=False)
+        for taken in (33, 50, 1000):
+            assert csv_file(path, taken, cuts=False) == alone
+            assert csv_file(path, taken, cuts=True) == alone
 
 
 def test_bytes_that_are_not_text() -> None:

@@ -8,30 +8,32 @@ wrong with them. So there is one meaning of a text, and this is but the quick wa
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from headrace.formats.arrow import values_of
 from headrace.formats.csv import CsvStyle, field_reader
 from headrace.formats.json import UNREADABLE, JsonStyle, reader
-from headrace.formats.shapes import TEMPORAL, Convert, Kind, Shape, or_none
+from headrace.formats.shapes import TEMPORAL, Convert, Kind, Shape, Values, or_none
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Column", "CsvColumns", "JsonColumns", "joined", "lists_of"]
+__all__ = ["FEW", "Column", "CsvColumns", "JsonColumns", "TextColumns", "joined", "lists_of"]
 
 Column: TypeAlias = "pa.Array | list[Any]"
 """Values as Arrow has them, where it has them as the API does, and as Python has them otherwise."""
 
-# A call of Arrow costs as much as so many rows.
-_FEW = 32
+FEW = 32
+"""A call of Arrow costs as much as reading so many lines one by one."""
+
 _DIRECT = frozenset({Kind.BOOLEAN, Kind.INTEGER, Kind.DOUBLE, Kind.FLOAT, Kind.TEXT})
 
 
 def joined(messages: Sequence[str | bytes]) -> bytes | None:
     """Messages as the lines of one text; None if reading them one by one is as quick."""
-    if len(messages) < _FEW:
+    if len(messages) < FEW:
         return None
     try:
         if isinstance(messages[0], str):
@@ -72,12 +74,29 @@ def _has_nan(column: pa.Array) -> bool:
     return bool(found)
 
 
-class CsvColumns:
+class TextColumns(ABC):
+    """Reads lines as columns of rows of a shape."""
+
+    def __init__(self, shape: Shape, values: Values) -> None:
+        self._names, self._parts = shape.names, shape.parts
+        self._make = values.rows(shape.names)
+
+    @abstractmethod
+    def read(self, text: bytes | None, count: int) -> list[Column] | None:
+        """The columns of so many lines, none of which is blank or a comment."""
+
+    def rows(self, text: bytes | None, count: int) -> list[Any] | None:
+        """The rows of such lines."""
+        columns = self.read(text, count)
+        return None if columns is None else self._make(zip(*lists_of(columns), strict=True))
+
+
+class CsvColumns(TextColumns):
     """Columns of lines of CSV."""
 
     def __init__(self, shape: Shape, styles: Sequence[CsvStyle]) -> None:
         """Reads rows of a shape, each column in a style of its own."""
-        self._parts = shape.parts
+        super().__init__(shape, styles[0].values)
         self._styles = styles
         self._readers = [field_reader(p, s) for p, s in zip(shape.parts, styles, strict=True)]
         dialect = styles[0].dialect
@@ -88,9 +107,9 @@ class CsvColumns:
         self._escape = None if dialect.escape is None else dialect.escape.encode()
         self._unquoted = _without_quoted_fields(dialect.delimiter, dialect.quote or "")
 
-    def read(self, text: bytes, count: int) -> list[Column] | None:
-        """The columns of lines of which none is empty or a comment."""
-        if not self._plain or not _is_lines(text, count):
+    def read(self, text: bytes | None, count: int) -> list[Column] | None:
+        """The columns, each with the type that Arrow reads best."""
+        if text is None or not self._plain or not _is_lines(text, count):
             return None
         if self._escape is not None and self._escape in text:
             return None
@@ -189,12 +208,12 @@ def _without_quoted_fields(delimiter: str, quote: str) -> Callable[[bytes], byte
     return lambda text: field.sub(b"", text)
 
 
-class JsonColumns:
+class JsonColumns(TextColumns):
     """Columns of objects in JSON, one in each line."""
 
     def __init__(self, shape: Shape, style: JsonStyle) -> None:
         """Reads rows of a shape."""
-        self._names, self._parts = shape.names, shape.parts
+        super().__init__(shape, style.values)
         self._single = style.values.single
         flat = shape.kind is Kind.ROW and all(
             p.kind in _DIRECT or p.kind in TEMPORAL for p in shape.parts
@@ -204,11 +223,11 @@ class JsonColumns:
         self._plain = self._plain and len(set(self._names)) == len(self._names) > 0
         self._readers = [reader(p, style) for p in shape.parts] if self._plain else []
 
-    def read(self, text: bytes, count: int) -> list[Column] | None:
-        """The columns of lines of which none is blank."""
+    def read(self, text: bytes | None, count: int) -> list[Column] | None:
+        """The columns; those that a line does not have are NULL there."""
         import pyarrow as pa
 
-        if not self._plain or not _is_objects(text, count):
+        if text is None or not self._plain or not _is_objects(text, count):
             return None
         try:
             text.decode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -36,6 +37,7 @@ from headrace.formats.csv import CsvDialect, CsvStyle, RowReader, RowWriter
 from headrace.formats.instants import instant_of, utc_time_of
 from headrace.formats.shapes import Kind, shape_of
 from headrace.formats.streams import STREAM_VALUES
+from headrace.formats.text_columns import FEW, CsvColumns, joined
 
 __all__ = [
     "CsvBulkWriters",
@@ -83,6 +85,10 @@ def _style(dialect: CsvDialect) -> CsvStyle:
 
 def _row_reader(row_type: RowTypeInfo, dialects: Sequence[CsvDialect]) -> RowReader:
     return RowReader(shape_of(row_type), list(map(_style, dialects)))
+
+
+def _columns(row_type: RowTypeInfo, dialects: Sequence[CsvDialect]) -> CsvColumns:
+    return CsvColumns(shape_of(row_type), list(map(_style, dialects)))
 
 
 def _line_writer(row_type: RowTypeInfo, dialects: Sequence[CsvDialect]) -> Callable[[Any], str]:
@@ -144,7 +150,9 @@ class CsvRowDeserializationSchema(DeserializationSchema):
         self._type_info = type_info
         self._dialect = dialect
         self._ignore_errors = ignore_errors
-        self._reader = _row_reader(type_info, [dialect] * len(type_info.get_field_types()))
+        dialects = [dialect] * len(type_info.get_field_types())
+        self._reader = _row_reader(type_info, dialects)
+        self._columns = _columns(type_info, dialects)
         self._options = dialect.reader_options()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -176,6 +184,21 @@ class CsvRowDeserializationSchema(DeserializationSchema):
                 f"{shorten_repr(bytes(message))}; set_ignore_parse_errors(True) skips such "
                 "messages"
             ) from error
+
+    def deserialize_many(self, messages: Sequence[bytes]) -> list[Any]:
+        """The rows of many messages; those to be skipped are left out."""
+        text = joined(messages)
+        if text is not None and self._is_one_line_each(text, len(messages)):
+            rows = self._columns.rows(text, len(messages))
+            if rows is not None:
+                return rows
+        return super().deserialize_many(messages)
+
+    def _is_one_line_each(self, text: bytes, count: int) -> bool:
+        if self._dialect.comments and (text.startswith(b"#") or b"\n#" in text):
+            return False
+        # `deserialize` takes more than \n for the end of a line.
+        return len(text.decode(errors="replace").splitlines()) == count
 
     def get_produced_type(self) -> TypeInformation:
         """The declared type."""
@@ -307,7 +330,9 @@ class _CsvFile(SplitRecords):
         self._schema = csv_format.schema
         self._ignore_errors = csv_format.ignore_errors
         self._reader = _row_reader(self._schema.row_type_info, self._schema.dialects)
+        self._columns = _columns(self._schema.row_type_info, self._schema.dialects)
         self._stream: BinaryIO | None = None
+        self._waiting: deque[bytes] = deque()
         self._records: Iterator[list[str]]
         self._line = b""
         self._position = 0
@@ -317,14 +342,29 @@ class _CsvFile(SplitRecords):
         try:
             if self._stream is None:
                 self._open()
-            records = [record for record in self._next(max_records) if record]
+            rows = self._together(max_records)
+            records = [] if rows else [record for record in self._next(max_records) if record]
             self._ended = self._at_end()
         except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
             raise HeadraceError(f"{self._split.path} cannot be read as CSV: {error}") from error
         try:
-            return self._reader.rows(records) if records else []
+            return rows or (self._reader.rows(records) if records else [])
         except (ValueError, ArithmeticError):
             return list(self._one_by_one(records))
+
+    def _together(self, count: int) -> list[Row] | None:
+        """The rows of the next lines, if there is a row in each; otherwise the lines wait."""
+        assert self._stream is not None
+        lines = list(islice(self._stream, count))
+        text = b"".join(lines).replace(b"\r\n", b"\n").removesuffix(b"\n")
+        comments = self._schema.dialect.comments and (text.startswith(b"#") or b"\n#" in text)
+        odd = comments or len(lines) < FEW
+        rows = None if odd else self._columns.rows(text, len(lines))
+        if rows is None:
+            self._waiting.extend(lines)
+        else:
+            self._position += sum(map(len, lines))
+        return rows
 
     def _next(self, count: int) -> list[list[str]]:
         records: list[list[str]] = []
@@ -376,7 +416,7 @@ class _CsvFile(SplitRecords):
     def _lines(self) -> Iterator[str]:
         assert self._stream is not None
         comments = self._schema.dialect.comments
-        for line in self._stream:
+        while line := self._waiting.popleft() if self._waiting else self._stream.readline():
             self._position += len(line)
             self._line = line
             if comments and line.startswith(b"#"):
@@ -391,7 +431,7 @@ class _CsvFile(SplitRecords):
 
     def _at_end(self) -> bool:
         assert self._stream is not None
-        return not self._stream.peek(1)  # type: ignore[attr-defined]
+        return not self._waiting and not self._stream.peek(1)  # type: ignore[attr-defined]
 
     def snapshot(self) -> FileSplit:
         return replace(self._split, position=self._position) if self._stream else self._split

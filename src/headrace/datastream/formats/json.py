@@ -15,6 +15,7 @@ from headrace.formats import json
 from headrace.formats.instants import instant_of, utc_time_of
 from headrace.formats.shapes import Kind, Shape, shape_of
 from headrace.formats.streams import STREAM_VALUES
+from headrace.formats.text_columns import JsonColumns, joined
 
 __all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
 
@@ -98,7 +99,9 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         self._ignore_errors = ignore_errors
         shape = shape_of(type_info)
         self._load = json.loader(shape)
-        self._read = json.reader(shape, _style(fail_on_missing_field, ignore_errors))
+        style = _style(fail_on_missing_field, ignore_errors)
+        self._read = json.reader(shape, style)
+        self._columns = JsonColumns(shape, style)
 
     @staticmethod
     def builder() -> JsonRowDeserializationSchema.Builder:
@@ -127,6 +130,9 @@ class JsonRowDeserializationSchema(DeserializationSchema):
 
     def deserialize_many(self, messages: Sequence[bytes]) -> list[Any]:
         """The rows of many messages; those to be skipped are left out."""
+        rows = self._columns.rows(joined(messages), len(messages))
+        if rows is not None:
+            return rows
         try:
             documents = json.load_all(self._load, messages)
             if documents is not None:

@@ -72,8 +72,7 @@ class CsvDecoder(Decoder):
         if self._dialect.comments:
             sign = "#" if isinstance(lines and lines[0], str) else b"#"
             lines = [x for x in lines if not x.startswith(sign)]
-        text = joined(lines)
-        return None if text is None else self._columns.read(text, len(lines))
+        return self._columns.read(joined(lines), len(lines))
 
     def decode_each(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         lines = [m if isinstance(m, str) else bytes(m).decode() for m in messages]

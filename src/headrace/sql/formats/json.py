@@ -59,8 +59,7 @@ class JsonDecoder(Decoder):
 
     def columns(self, messages: list[Any]) -> list[Column] | None:
         present = [m for m in messages if m and not m.isspace()]
-        text = joined(present)
-        return None if text is None else self._columns.read(text, len(present))
+        return self._columns.read(joined(present), len(present))
 
     def decode_each(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         present = [m for m in messages if m and not m.isspace()]

@@ -28,7 +28,7 @@ class ColumnGroups:
         used = {*key, *(p.column for p in places if p.column is not None)}
         # Rows that are only counted have a column, too.
         self._columns = sorted(used) or [0]
-        self._summed = {p.column for p in places if p.function == "sum" and p.empty == 0}
+        self._summed = {p.column for p in places if p.function == "sum" and p.column is not None}
         self._batches: list[pa.RecordBatch] = []
         self._rows = 0
 
