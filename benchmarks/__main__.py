@@ -34,6 +34,7 @@ from benchmarks import (
     parquet,
     recovery,
     sql,
+    text,
     windows,
 )
 from benchmarks.cases import Settings
@@ -52,6 +53,7 @@ CASES = {
     **metrics.CASES,
     **latency.CASES,
     **sql.CASES,
+    **text.CASES,
     **nexmark.CASES,
 }
 RESULTS = Path(__file__).parent / "results"
@@ -126,6 +128,7 @@ def main() -> int:
     parser.add_argument("--yardstick", metavar="PATH", help="a file with other bare loops")
     parser.add_argument("--pyflink-python", metavar="PATH", help="an environment with PyFlink")
     parser.add_argument("--bytewax-python", metavar="PATH", help="an environment with Bytewax")
+    parser.add_argument("--pathway-python", metavar="PATH", help="an environment with Pathway")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for the JSON file")
     options = parser.parse_args()
     if options.list:
@@ -141,6 +144,7 @@ def main() -> int:
         rounds=options.rounds,
         pyflink_python=options.pyflink_python,
         bytewax_python=options.bytewax_python,
+        pathway_python=options.pathway_python,
     )
     facts = {
         "command": [sys.executable, "-m", "benchmarks", *sys.argv[1:]],

@@ -41,6 +41,7 @@ class Settings:
     rounds: int = 5
     pyflink_python: str | None = None
     bytewax_python: str | None = None
+    pathway_python: str | None = None
 
     def records(self, at_full_scale: int) -> int:
         return max(int(at_full_scale * self.scale) // 2 * 2, 1000)

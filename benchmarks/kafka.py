@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +53,18 @@ class Topics:
 
     def filled(self, records: int) -> str:
         """A topic with numbers, evenly spread over its partitions."""
+        return self.filled_with(b"%d" % number for number in range(records))
+
+    def filled_with(self, messages: Iterable[bytes]) -> str:
+        """A topic with messages, evenly spread over its partitions."""
         from confluent_kafka import Producer
 
         topic = self.create()
         producer = Producer(
             {"bootstrap.servers": self.servers, "queue.buffering.max.messages": 10_000_000}
         )
-        for number in range(records):
-            producer.produce(topic, b"%d" % number, None, number % PARTITIONS)
+        for number, message in enumerate(messages):
+            producer.produce(topic, message, None, number % PARTITIONS)
         assert producer.flush(LIMIT_S) == 0
         return topic
 
@@ -212,7 +216,7 @@ def _against_bare(settings: Settings, topics: Topics) -> Iterator[Result]:
 
 def _against_pyflink(settings: Settings, topics: Topics) -> Result:
     python = peers.peer_python("pyflink", settings.pyflink_python)
-    jar = _connector_jar()
+    jar = connector_jar()
     few, records = settings.records(60_000), settings.records(1_000_000)
     source, target = topics.filled(few), topics.create()
     peers.pyflink_kafka(python, jar, topics.servers, source, target)
@@ -232,7 +236,7 @@ def _against_pyflink(settings: Settings, topics: Topics) -> Result:
     )
 
 
-def _connector_jar() -> Path:
+def connector_jar() -> Path:
     """Flink's connector for Kafka, fetched by Maven the first time."""
     from tools.kafka_broker import fetch_jar
 

@@ -12,9 +12,13 @@ from pathlib import Path
 from typing import Any
 
 PROGRAMS = Path(__file__).parent
-REQUIREMENTS = {"pyflink": "apache-flink==2.3.0", "bytewax": "bytewax==0.21.1"}
+REQUIREMENTS = {
+    "pyflink": "apache-flink==2.3.0",
+    "bytewax": "bytewax==0.21.1",
+    "pathway": "pathway==0.33.0",
+}
 # Flink's Python client wants setuptools' pkg_resources, which newer releases no longer have.
-CONSTRAINTS = {"pyflink": ["setuptools<80", "wheel"], "bytewax": []}
+CONSTRAINTS = {"pyflink": ["setuptools<80", "wheel"], "bytewax": [], "pathway": []}
 
 
 class PeerUnavailableError(Exception):
@@ -92,6 +96,13 @@ def _for_pyflink(python: Path) -> dict[str, str]:
         "PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}",
         "_python_worker_execution_mode": "process",
     }
+
+
+def pathway_seconds(python: Path, format_: str, folder: str, threads: int) -> float:
+    """How long Pathway takes to group the rows of files; its start is left out."""
+    settings = {"PATHWAY_THREADS": str(threads)}
+    out = _run([str(python), "pathway_text.py", format_, folder], settings, 300)
+    return float(json.loads(out.splitlines()[-1])["seconds"])
 
 
 def pyflink_keyed_count(

@@ -28,8 +28,9 @@ def main():
     configuration = Configuration()
     configuration.set_string("parallelism.default", PARALLELISM)
     configuration.set_string("table.local-time-zone", "UTC")
-    configuration.set_string("pipeline.jars", jars)
-    configuration.set_string("pipeline.classpaths", jars)
+    if jars:
+        configuration.set_string("pipeline.jars", jars)
+        configuration.set_string("pipeline.classpaths", jars)
     settings = EnvironmentSettings.new_instance().with_configuration(configuration)
     t_env = TableEnvironment.create(settings.in_streaming_mode().build())
     for statement in queries.declarations(folder, int(rows), int(fewer)):
