@@ -19,6 +19,7 @@ from headrace.datastream.formats.csv import (
     CsvSchema,
 )
 from headrace.datastream.formats.json import JsonRowDeserializationSchema
+from headrace.formats.text_columns import FEW
 from headrace.sql import types as t
 from headrace.sql.formats.base import Decoder, FormatOptions, decoder_for
 from headrace.table import DataTypes
@@ -45,6 +46,10 @@ ODD = (
     "0.1", "true", "TRUE", " true", "false", "no", "2020-02-30", "2020-2-3", "2020-01-31",
     "10:20:30.5", "2020-01-31 10:20:30.123", "2020-01-31T10:20:30", "2020-01-31 10:20:30Z",
     "1;2;;x", "1;2", "\u0663", "\ufeff1", "\x00", "\x0b1", "é", "\x1c1", "\u2028",
+    "2020-01-31 24:00:00", "2020-01-31 23:59:60", "0000-01-01 00:00:00",
+    "1969-12-31 23:59:59.999999",
+    "9999-12-31 23:59:59.9", "2020-01-31 10:20:30.1234567", "2020-01-31 10:20:30ZZ", "2021-02-29",
+    "2020-01-31 10:20:30.", "2020-01-31 10:20:30+01:00", " 2020-01-31 10:20:30 ", "20200131",
 )  # fmt: skip
 fields = st.one_of(
     st.sampled_from(ODD),
@@ -97,8 +102,8 @@ def csv_lines(draw: st.DrawFn) -> tuple[Decoder, list[str]]:
     width = st.just(len(types)) | st.integers(0, 5)
     odd = width.flatmap(lambda n: st.lists(fields, min_size=n, max_size=n)).map(between.join)
     lines = draw(st.lists(odd | st.just(plain), max_size=6))
-    at = draw(st.integers(0, 40))
-    return decoder, [plain] * at + lines + [plain] * (40 - at)
+    at = draw(st.integers(0, FEW))
+    return decoder, [plain] * at + lines + [plain] * (FEW - at)
 
 
 PLAIN: dict[type[t.DataType], str] = {
@@ -128,7 +133,7 @@ def test_each_odd_field_of_csv() -> None:
     for type_ in TYPES:
         decoder = decoder_for("csv", table(type_, t.VarCharType(9)), FormatOptions({}))
         for odd in ODD:
-            assert_same(decoder, [f"{odd},{odd}"] * 40)
+            assert_same(decoder, [f"{odd},{odd}"] * FEW)
 
 
 def test_csv_is_read_in_columns() -> None:
@@ -137,7 +142,7 @@ def test_csv_is_read_in_columns() -> None:
     quoted = ",".join(f'"{field}"' for field in line.split(","))
     nothing = "," * (len(TYPES) - 1)
     absent = ",".join(["nil"] * len(TYPES))
-    lines = [line, quoted, nothing, absent] * 10
+    lines = [line, quoted, nothing, absent] * (FEW // 4)
     assert decoder.columns(lines) is not None
     assert_same(decoder, lines)
     assert_same(decoder, [x.encode() for x in lines])
@@ -176,15 +181,15 @@ def json_lines(draw: st.DrawFn) -> tuple[Decoder, list[str]]:
     key = draw(st.none() | keys)
     options = FormatOptions({} if key is None else {key: "true"})
     lines = draw(st.lists(json_messages, max_size=6))
-    at = draw(st.integers(0, 40))
+    at = draw(st.integers(0, FEW))
     plain = '{"c0": null, "c1": null, "c2": null}'
-    messages = [plain] * at + lines + [plain] * (40 - at)
+    messages = [plain] * at + lines + [plain] * (FEW - at)
     return decoder_for("json", table(*types), options), messages
 
 
 @given(json_lines(), st.booleans())
 @example(
-    (decoder_for("json", table(t.IntType()), FormatOptions({})), ["{}"] * 40 + ["{}\n{}"]), True
+    (decoder_for("json", table(t.IntType()), FormatOptions({})), ["{}"] * FEW + ["{}\n{}"]), True
 )
 @settings(max_examples=100, deadline=None)
 def test_json(case: tuple[Decoder, list[str]], as_bytes: bool) -> None:
@@ -194,10 +199,14 @@ def test_json(case: tuple[Decoder, list[str]], as_bytes: bool) -> None:
 
 def test_each_odd_value_of_json() -> None:
     for type_ in TYPES:
-        decoder = decoder_for("json", table(type_), FormatOptions({}))
+        iso = FormatOptions({"timestamp-format.standard": "ISO-8601"})
+        decoder = decoder_for("json", table(type_), iso)
         for odd in JSON_ODD:
-            assert_same(decoder, [f'{{"c0": {odd}}}'] * 40)
-            assert_same(decoder, [f'{{"x": {odd}, "c0": null}}'] * 40)
+            assert_same(decoder, [f'{{"c0": {odd}}}'] * FEW)
+            assert_same(decoder, [f'{{"x": {odd}, "c0": null}}'] * FEW)
+        for odd in (x for x in ODD if "-" in x):
+            assert_same(decoder, [f'{{"c0": "{odd}"}}'] * FEW)
+            assert_same(decoder, [f'{{"c0": "{odd.replace(" ", "T")}"}}'] * FEW)
 
 
 def test_json_is_read_in_columns() -> None:
@@ -208,7 +217,7 @@ def test_json_is_read_in_columns() -> None:
         f'"c{i}": {PLAIN[type(x)]}' if isinstance(x, numbers) else f'"c{i}": "{PLAIN[type(x)]}"'
         for i, x in enumerate(types)
     ]
-    messages = ["{" + ", ".join(pairs) + "}", "{}", '{"c0": null, "more": [1, {"c1": 2}]}'] * 20
+    messages = ["{" + ", ".join(pairs) + "}", "{}", '{"c0": null, "more": [1, {"c1": 2}]}'] * FEW
     assert decoder.columns(messages) is not None
     assert_same(decoder, messages)
     assert_same(decoder, [x.encode() for x in messages])
@@ -245,14 +254,14 @@ def together_and_alone(schema: Any, messages: list[str]) -> None:
 def test_json_of_streams(row: Any, odd: list[str], ignore: bool) -> None:
     builder = JsonRowDeserializationSchema.builder().type_info(row)
     schema = (builder.ignore_parse_errors() if ignore else builder).build()
-    together_and_alone(schema, ["{}"] * 40 + odd)
+    together_and_alone(schema, ["{}"] * FEW + odd)
 
 
 @given(stream_rows, st.lists(st.lists(fields, max_size=3).map(",".join), max_size=5), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_csv_of_streams(row: Any, odd: list[str], ignore: bool) -> None:
     schema = CsvRowDeserializationSchema.Builder(row).set_ignore_parse_errors(ignore).build()
-    together_and_alone(schema, ["," * (len(row.get_field_types()) - 1) or "1"] * 40 + odd)
+    together_and_alone(schema, ["," * (len(row.get_field_types()) - 1) or "1"] * FEW + odd)
 
 
 def csv_file(path: Path, taken: int, cuts: bool) -> str:
@@ -277,19 +286,19 @@ def csv_file(path: Path, taken: int, cuts: bool) -> str:
 
 @given(
     st.lists(st.tuples(fields, fields).map(",".join) | st.text('1,"\n', max_size=4), max_size=6),
-    st.integers(0, 80),
+    st.integers(0, 2 * FEW),
     st.sampled_from(["\n", "\r\n"]),
     st.booleans(),
 )
 @settings(max_examples=60, deadline=None)
 def test_files_of_csv(odd: list[str], at: int, line_end: str, ended: bool) -> None:
-    lines = ["12,ab"] * at + odd + ["13,cd"] * (80 - at)
+    lines = ["12,ab"] * at + odd + ["13,cd"] * (2 * FEW - at)
     text = line_end.join(lines) + line_end * ended
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "f.csv")
         path.write_bytes(text.encode())
         alone = csv_file(path, 1, cuts=False)
-        for taken in (33, 50, 1000):
+        for taken in (FEW + 1, 2 * FEW):
             assert csv_file(path, taken, cuts=False) == alone
             assert csv_file(path, taken, cuts=True) == alone
 
@@ -297,4 +306,4 @@ def test_files_of_csv(odd: list[str], at: int, line_end: str, ended: bool) -> No
 def test_bytes_that_are_not_text() -> None:
     for name, line in (("csv", b"\xff,1"), ("json", b'{"c0": "\xff"}'), ("json", b'{"\xff": 1}')):
         decoder = decoder_for(name, table(t.VarCharType(9), t.VarCharType(9)), FormatOptions({}))
-        assert_same(decoder, [line] * 40)
+        assert_same(decoder, [line] * FEW)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from headrace.formats.text_columns import FEW
 from headrace.runtime.batch import LazyBatch
 from tests.sql.sessions import LocalSession
 
@@ -33,7 +34,7 @@ def lines_of(seed: int) -> list[Line]:
             maybe(choose.randrange(100) / 4),
             maybe(f"s{choose.randrange(100)}"),
         )
-        for _ in range(150)
+        for _ in range(2 * FEW)
     ]
 
 
@@ -89,7 +90,7 @@ def test_groups_are_the_same_however_files_are_cut(
     texts[2].insert(20, "")
     write(tmp_path, texts)
     expected = sorted(results_of([line for lines in files for line in lines]), key=repr)
-    for parallelism, epoch, restores in ((1, 1000, ()), (2, 70, (1, 3)), (3, 33, (2, 4, 5))):
+    for parallelism, epoch, restores in ((1, 1000, ()), (2, 300, (1, 3)), (3, 210, (2, 4, 5))):
         session = session_with(tmp_path, format_, batch=batch, parallelism=parallelism)
         found = rows_of(session, QUERY, epoch_records=epoch, restore_after=restores)
         assert found == expected
@@ -113,10 +114,10 @@ def test_plain_lines_are_aggregated_without_making_rows(
 
 
 def test_sums_that_need_more_than_64_bits_are_exact(tmp_path: Path) -> None:
-    lines: list[Line] = [("a", 2**62, 0.0, "x")] * 100 + [("a", -(2**62), 0.0, "x")] * 97
+    lines: list[Line] = [("a", 2**62, 0.0, "x")] * FEW + [("a", -(2**62), 0.0, "x")] * (FEW - 3)
     write(tmp_path, [[text_of(line, "csv") for line in lines]])
     query = "SELECT k, AVG(v) FROM t GROUP BY k"
-    assert rows_of(session_with(tmp_path, "csv"), query) == [("a", 3 * 2**62 // 197)]
+    assert rows_of(session_with(tmp_path, "csv"), query) == [("a", 3 * 2**62 // (2 * FEW - 3))]
 
 
 @pytest.mark.parametrize("format_", ["csv", "json"])

@@ -86,6 +86,7 @@ class CsvStyle:
         read_time: Makes, of the shape of a date, time or timestamp, what reads its text.
         write_time: Makes, of such a shape, what writes its text.
         decimal_text: Writes a decimal.
+        read_times: Reads a column of dates, times or timestamps with Arrow, if it can.
     """
 
     dialect: CsvDialect
@@ -93,6 +94,7 @@ class CsvStyle:
     read_time: Callable[[Shape], Callable[[str], Any]]
     write_time: Callable[[Shape], Callable[[Any], str]]
     decimal_text: Callable[[Decimal], str] = str
+    read_times: Callable[[Shape, Any], Any] = lambda shape, texts: None
 
 
 # Reading.

@@ -48,6 +48,7 @@ class JsonStyle:
         skip_null_fields: Whether objects have no fields that are None.
         null_keys: What becomes of None among the keys of a map: `FAIL`, `DROP` or `LITERAL`.
         null_key: The key in place of None.
+        read_times: Reads a column of dates, times or timestamps with Arrow, if it can.
     """
 
     values: Values
@@ -59,6 +60,7 @@ class JsonStyle:
     skip_null_fields: bool = False
     null_keys: str = "FAIL"
     null_key: str = "null"
+    read_times: Callable[[Shape, Any], Any] = lambda shape, texts: None
 
 
 # Documents.

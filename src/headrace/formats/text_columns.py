@@ -25,7 +25,7 @@ __all__ = ["FEW", "Column", "CsvColumns", "JsonColumns", "TextColumns", "joined"
 Column: TypeAlias = "pa.Array | list[Any]"
 """Values as Arrow has them, where it has them as the API does, and as Python has them otherwise."""
 
-FEW = 32
+FEW = 200
 """A call of Arrow costs as much as reading so many lines one by one."""
 
 _DIRECT = frozenset({Kind.BOOLEAN, Kind.INTEGER, Kind.DOUBLE, Kind.FLOAT, Kind.TEXT})
@@ -173,6 +173,11 @@ class CsvColumns(TextColumns):
         part, read = self._parts[index], self._readers[index]
         if part.kind is Kind.TEXT:
             return _without(column, self._styles[index].dialect.null_literal)
+        if part.kind in TEMPORAL:
+            style = self._styles[index]
+            times = style.read_times(part, _without(column, "", style.dialect.null_literal))
+            if times is not None:
+                return times
         if pa.types.is_string(column.type) and read is not None:
             return _read_texts(column, read, part)
         if part.kind is Kind.FLOAT:
@@ -180,14 +185,16 @@ class CsvColumns(TextColumns):
         return column
 
 
-def _without(texts: pa.Array, null: str | None) -> pa.Array:
+def _without(texts: pa.Array, *absent: str | None) -> pa.Array:
     """The texts with NULL in place of what stands for it."""
     import pyarrow as pa
     from pyarrow import compute
 
-    if null is None:
-        return texts
-    return compute.if_else(compute.equal(texts, null), pa.nulls(1, pa.string())[0], texts)
+    nothing = pa.nulls(1, pa.string())[0]
+    for text in absent:
+        if text is not None:
+            texts = compute.if_else(compute.equal(texts, text), nothing, texts)
+    return texts
 
 
 def _is_lines(text: bytes, count: int) -> bool:
@@ -215,6 +222,7 @@ class JsonColumns(TextColumns):
         """Reads rows of a shape."""
         super().__init__(shape, style.values)
         self._single = style.values.single
+        self._read_times = style.read_times
         flat = shape.kind is Kind.ROW and all(
             p.kind in _DIRECT or p.kind in TEMPORAL for p in shape.parts
         )
@@ -257,7 +265,8 @@ class JsonColumns(TextColumns):
     def _values(self, index: int, column: pa.Array) -> Column:
         part = self._parts[index]
         if part.kind in TEMPORAL:
-            return _read_texts(column, self._readers[index], part)
+            times = self._read_times(part, column)
+            return _read_texts(column, self._readers[index], part) if times is None else times
         if part.kind is Kind.FLOAT:
             return list(map(or_none(self._single), values_of(column)))
         return column

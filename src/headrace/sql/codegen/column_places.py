@@ -9,7 +9,7 @@ from typing import Any
 from headrace.sql import types as t
 from headrace.sql.plan.expressions import AggregateCall
 from headrace.sql.types import DataType
-from headrace.sql.types.type_rules import is_character
+from headrace.sql.types.type_rules import is_character, is_temporal
 
 __all__ = ["ColumnPlace", "column_places"]
 
@@ -33,7 +33,7 @@ def column_places(
     calls: Sequence[AggregateCall], keys: Sequence[DataType]
 ) -> tuple[ColumnPlace, ...] | None:
     """The places as `codegen.aggregates` lays them out, the count first; None if one has none."""
-    if not all(isinstance(k, t.IntegralType | t.BooleanType) or is_character(k) for k in keys):
+    if not all(_is_ordered(k) or isinstance(k, t.BooleanType) for k in keys):
         return None
     places = [ColumnPlace("count_all", None, 0)]
     for call in calls:
@@ -59,6 +59,11 @@ def _places(call: AggregateCall) -> list[ColumnPlace] | None:
     whole = isinstance(type_, t.IntegralType)
     if name in ("SUM", "SUM0", "$SUM0", "AVG") and (whole or isinstance(type_, t.DoubleType)):
         return [ColumnPlace("sum", column, 0 if whole else 0.0), count]
-    if name in ("MIN", "MAX") and (whole or is_character(type_)):
+    if name in ("MIN", "MAX") and _is_ordered(type_):
         return [ColumnPlace(name.lower(), column)]
     return None
+
+
+def _is_ordered(type_: DataType) -> bool:
+    """Whether values are equal and ordered in columns as they are in rows."""
+    return isinstance(type_, t.IntegralType) or is_character(type_) or is_temporal(type_)

@@ -11,7 +11,7 @@ from headrace.formats.csv import CsvDialect, CsvStyle, RowReader, RowWriter, fie
 from headrace.formats.shapes import shape_of
 from headrace.formats.text_columns import Column, CsvColumns, joined
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions, decimal_text
-from headrace.sql.formats.times import read_time, write_time
+from headrace.sql.formats.times import read_time, read_times, write_time
 from headrace.sql.formats.values import TABLE_VALUES
 from headrace.sql.types import DataType, RowType
 
@@ -41,7 +41,7 @@ def _style(options: FormatOptions) -> CsvStyle:
     scientific = "write-bigdecimal-in-scientific-notation"
     plain = options.choice(scientific, "true", ("true", "false")) == "false"
     text = "{:f}".format if plain else decimal_text
-    return CsvStyle(dialect, TABLE_VALUES, read_time(), write_time(), text)
+    return CsvStyle(dialect, TABLE_VALUES, read_time(), write_time(), text, read_times())
 
 
 def _delimiter(options: FormatOptions) -> str:

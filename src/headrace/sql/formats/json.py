@@ -10,7 +10,7 @@ from headrace.formats import json
 from headrace.formats.shapes import shape_of
 from headrace.formats.text_columns import Column, JsonColumns, joined
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions, decimal_text
-from headrace.sql.formats.times import read_time, write_time
+from headrace.sql.formats.times import read_time, read_times, write_time
 from headrace.sql.formats.values import TABLE_VALUES
 from headrace.sql.types import DataType, RowType
 
@@ -40,6 +40,7 @@ def _style(options: FormatOptions) -> json.JsonStyle:
         options.flag("encode.ignore-null-fields"),
         options.choice("map-null-key.mode", "FAIL", ("FAIL", "DROP", "LITERAL")),
         options.text("map-null-key.literal", "null"),
+        read_times(iso),
     )
 
 

@@ -9,7 +9,7 @@ from headrace.formats.shapes import Kind, Shape
 from headrace.sql.functions.builtin.times import parse_date, parse_time, parse_timestamp
 from headrace.sql.types.text import date_text, time_text, timestamp_text
 
-__all__ = ["read_time", "write_time"]
+__all__ = ["read_time", "read_times", "write_time"]
 
 
 def read_time(iso: bool = False) -> Callable[[Shape], Callable[[str], Any]]:
@@ -38,6 +38,34 @@ def read_time(iso: bool = False) -> Callable[[Shape], Callable[[str], Any]]:
         return read
 
     return reader
+
+
+_DATE = "^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}"
+_CLOCK = "[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?$"
+
+
+def read_times(iso: bool = False) -> Callable[[Shape, Any], Any]:
+    """What reads columns of text; None where a text is not written out in full."""
+
+    def read(shape: Shape, texts: Any) -> Any:
+        import pyarrow as pa
+        from pyarrow import compute
+
+        if shape.kind is Kind.TIME:
+            return None
+        date = shape.kind is Kind.DATE
+        if shape.kind is Kind.INSTANT:
+            texts = compute.utf8_rtrim(texts, "Z")
+        pattern = f"{_DATE}$" if date else f"{_DATE}{'T' if iso else ' '}{_CLOCK}"
+        if not compute.all(compute.match_substring_regex(texts, pattern)).as_py():
+            return None
+        try:
+            times = texts.cast(pa.date32() if date else pa.timestamp("us"))
+        except pa.ArrowInvalid:
+            return None
+        return times.view(pa.int32() if date else pa.int64())
+
+    return read
 
 
 def write_time(iso: bool = False) -> Callable[[Shape], Callable[[int], str]]:
