@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ from headrace.datastream.formats.csv import (
     CsvSchema,
 )
 from headrace.datastream.formats.json import JsonRowDeserializationSchema
-from headrace.formats.text_columns import FEW
+from headrace.formats.text_columns import FEW, CsvColumns
 from headrace.sql import types as t
 from headrace.sql.formats.base import Decoder, FormatOptions, decoder_for
 from headrace.table import DataTypes
@@ -279,7 +280,7 @@ def csv_file(path: Path, taken: int, cuts: bool) -> str:
                 records = read(split)
         return repr(rows)
     except HeadraceError as error:
-        return str(error).partition(", before byte")[0]
+        return str(error)
     finally:
         records.close()
 
@@ -297,10 +298,11 @@ def test_files_of_csv(odd: list[str], at: int, line_end: str, ended: bool) -> No
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "f.csv")
         path.write_bytes(text.encode())
-        alone = csv_file(path, 1, cuts=False)
         for taken in (FEW + 1, 2 * FEW):
-            assert csv_file(path, taken, cuts=False) == alone
-            assert csv_file(path, taken, cuts=True) == alone
+            for cuts in (False, True):
+                with patch.object(CsvColumns, "rows", lambda *lines: None):
+                    alone = csv_file(path, taken, cuts)
+                assert csv_file(path, taken, cuts) == alone
 
 
 def test_bytes_that_are_not_text() -> None:

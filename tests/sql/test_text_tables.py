@@ -109,6 +109,13 @@ def test_plain_lines_are_aggregated_without_making_rows(
     monkeypatch.setattr(LazyBatch, "values", property(fail))
     session = session_with(tmp_path, format_)
     assert rows_of(session, QUERY) == sorted(results_of(lines), key=repr)
+    large = [
+        line for line in lines if line[2] is not None and line[2] > 7.5 and line[1] is not None
+    ]
+    where = "WHERE d > 7.5 AND v IS NOT NULL AND 'z' > s AND v <> 3"
+    expected = results_of([line for line in large if line[3] is not None and line[1] != 3])
+    grouped = rows_of(session, QUERY.replace("GROUP", f"{where} GROUP"))
+    assert grouped == sorted(expected, key=repr)
     [(count, total)] = rows_of(session, "SELECT COUNT(*), SUM(v) FROM t")
     assert (count, total) == (len(lines), sum(line[1] or 0 for line in lines))
 

@@ -60,6 +60,11 @@ class DeserializationSchema:
         """Whether this record marks the end of the stream; it is not passed on then."""
         return False
 
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """Packages that it imports only when it reads many messages; slots begin with that."""
+        return ()
+
     def get_produced_type(self) -> TypeInformation:
         """The type of the records."""
         return PickledBytesTypeInfo()

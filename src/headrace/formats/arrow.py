@@ -7,6 +7,7 @@ Files in Parquet and ORC, and Spark's DataFrames, hold columns. A declared type 
 from __future__ import annotations
 
 import datetime
+from array import array
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ __all__ = [
     "record_batch",
     "row_type_of",
     "rows_of",
+    "text_scalar",
     "type_info_of",
     "values_of",
 ]
@@ -177,6 +179,15 @@ def numbers_of(column: Any) -> Any:
     kind = np.dtype(column.type.to_pandas_dtype())
     end = column.offset + len(column)
     return np.frombuffer(column.buffers()[1], kind, end)[column.offset :]
+
+
+def text_scalar(text: str) -> Any:
+    """A text as Arrow has it."""
+    import pyarrow as pa
+
+    data = text.encode()
+    ends = pa.py_buffer(array("i", (0, len(data))))
+    return pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(data)])[0]
 
 
 def _from_arrow(kind: pa.DataType) -> Convert | None:

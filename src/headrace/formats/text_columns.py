@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from headrace.formats.arrow import values_of
+from headrace.formats.arrow import numbers_of, text_scalar, values_of
 from headrace.formats.csv import CsvStyle, field_reader
 from headrace.formats.json import UNREADABLE, JsonStyle, reader
 from headrace.formats.shapes import TEMPORAL, Convert, Kind, Shape, Values, or_none
@@ -193,7 +193,7 @@ def _without(texts: pa.Array, *absent: str | None) -> pa.Array:
     nothing = pa.nulls(1, pa.string())[0]
     for text in absent:
         if text is not None:
-            texts = compute.if_else(compute.equal(texts, text), nothing, texts)
+            texts = compute.if_else(compute.equal(texts, text_scalar(text)), nothing, texts)
     return texts
 
 
@@ -291,11 +291,10 @@ def _is_objects(text: bytes, count: int) -> bool:
 
 def _has_negative_zero(column: pa.Array) -> bool:
     """A whole number in JSON, `-0` is 0."""
+    import numpy as np
     import pyarrow as pa
-    from pyarrow import compute
 
     if not pa.types.is_floating(column.type):
         return False
-    zeros = column.filter(compute.equal(column, 0.0))
-    found: bool | None = compute.any(compute.less(compute.divide(1.0, zeros), 0.0)).as_py()
-    return bool(found)
+    numbers = numbers_of(column.drop_null())
+    return bool((np.signbit(numbers) & (numbers == 0)).any())

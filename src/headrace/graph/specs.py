@@ -15,10 +15,12 @@ class OperatorSpec:
     """Base of all specs. `kind` is the word shown in plans.
 
     `operator` names the class that does the work, `module:class`, for specs of other packages.
+    `imports` names what it imports only when it runs; slots begin with that.
     """
 
     kind: ClassVar[str] = "Operator"
     operator: ClassVar[str] = ""
+    imports: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -92,6 +93,14 @@ class LazyBatch(Batch):
     def picked(self, columns: Sequence[int]) -> LazyBatch:
         """The same records with some of their columns."""
         return LazyBatch([self.columns[i] for i in columns], self._count, self._make)
+
+    def kept(self, mask: pa.BooleanArray) -> LazyBatch:
+        """The records for which the mask is true."""
+        kept = mask.to_pylist()
+        columns = [
+            list(compress(c, kept)) if isinstance(c, list) else c.filter(mask) for c in self.columns
+        ]
+        return LazyBatch(columns, sum(kept), self._make)
 
 
 @dataclass(frozen=True, slots=True)

@@ -257,6 +257,11 @@ class Source(ABC):
         return False
 
     @property
+    def imports(self) -> tuple[str, ...]:
+        """Packages that readers import only when they read; slots begin with that."""
+        return ("pyarrow",) if self.fed_by_spark else ()
+
+    @property
     def produced_type(self) -> TypeInformation | None:
         """The type of the records, if the source knows it; the program may declare another one."""
         return None

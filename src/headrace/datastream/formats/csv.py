@@ -185,6 +185,11 @@ class CsvRowDeserializationSchema(DeserializationSchema):
                 "messages"
             ) from error
 
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """Arrow, which parses many messages in one call."""
+        return ("pyarrow.csv",)
+
     def deserialize_many(self, messages: Sequence[bytes]) -> list[Any]:
         """The rows of many messages; those to be skipped are left out."""
         text = joined(messages)
@@ -312,6 +317,11 @@ class CsvReaderFormat(StreamFormat):
     def produced_type(self) -> TypeInformation:
         """Rows with the schema's columns."""
         return self.schema.row_type_info
+
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """Arrow, which parses many lines in one call."""
+        return ("pyarrow.csv",)
 
     def splittable(self, path: str) -> bool:
         """Never: a line end may be within quotes."""

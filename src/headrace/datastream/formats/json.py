@@ -128,6 +128,11 @@ class JsonRowDeserializationSchema(DeserializationSchema):
                 f"{shorten_repr(bytes(message))}; ignore_parse_errors() skips such messages"
             ) from error
 
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """Arrow, which parses many messages in one call."""
+        return ("pyarrow.json",)
+
     def deserialize_many(self, messages: Sequence[bytes]) -> list[Any]:
         """The rows of many messages; those to be skipped are left out."""
         rows = self._columns.rows(joined(messages), len(messages))

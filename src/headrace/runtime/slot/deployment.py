@@ -206,7 +206,8 @@ def library_modules(job_graph: JobGraph) -> tuple[str, ...]:
     found = {type(x).__module__ for x in (*specs, *sources)}
     found |= {spec.operator.partition(":")[0] for spec in specs}
     ours = sorted(module for module in found if module.startswith("headrace."))
-    return (*ours, "pyarrow") if any(s.fed_by_spark for s in sources) else tuple(ours)
+    others = {name for x in (*specs, *sources) for name in x.imports}
+    return (*ours, *sorted(others))
 
 
 def install_main_classes(packed: bytes) -> None:

@@ -151,6 +151,11 @@ class ValueSchema(ManyValuesSchema):
     def __init__(self, part: Part) -> None:
         self._part = part
 
+    @property
+    def imports(self) -> tuple[str, ...]:
+        arrow = self._part.format in ("csv", "json")
+        return (f"pyarrow.{self._part.format}",) if arrow else ()
+
     def open(self) -> None:
         self._decoder = self._part.decoder()
 

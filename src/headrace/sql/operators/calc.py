@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from headrace.runtime.batch import Batch, LazyBatch
+from headrace.sql.codegen.column_calc import ColumnCalc
 from headrace.sql.operators.base import OpenedCode, RowOperator
 from headrace.sql.operators.specs import CalcSpec
 
@@ -23,9 +26,11 @@ class CalcOperator(RowOperator):
 
     def process_batch(self, batch: Batch) -> None:
         self.records_in += len(batch)
-        if isinstance(batch, LazyBatch) and self._spec.picks is not None:
-            self.output.emit(batch.picked(self._spec.picks))
-            return
+        if isinstance(batch, LazyBatch) and self._spec.columns is not None:
+            kept = passed(self._spec.columns, batch)
+            if kept is not None:
+                self.output.emit(kept)
+                return
         values = batch.values
         try:
             rows = self._code.run(values)
@@ -37,3 +42,19 @@ class CalcOperator(RowOperator):
     def close(self) -> None:
         if hasattr(self, "_code"):
             self._code.close()
+
+
+def passed(calc: ColumnCalc, batch: LazyBatch) -> LazyBatch | None:
+    """The rows that pass, still as columns; None if a column is not one of Arrow's."""
+    from pyarrow import compute
+
+    mask: Any = None
+    for test in calc.tests:
+        column = batch.columns[test.column]
+        if isinstance(column, list):
+            return None
+        found = compute.call_function(test.function, [column, *test.constants])
+        mask = found if mask is None else compute.and_(mask, found)
+    if calc.picks is not None:
+        batch = batch.picked(calc.picks)
+    return batch if mask is None else batch.kept(compute.fill_null(mask, False))

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from headrace.graph.specs import OperatorSpec
 from headrace.sql.codegen.aggregates import AggregateCode
 from headrace.sql.codegen.code import GeneratedCode
+from headrace.sql.codegen.column_calc import ColumnCalc
 from headrace.sql.codegen.column_places import ColumnPlace
 from headrace.sql.plan.expressions import Schema
 from headrace.sql.plan.patterns import PatternVariable, Reference
@@ -27,10 +28,10 @@ class Emission(Enum):
 
 @dataclass(frozen=True)
 class CalcSpec(OperatorSpec):
-    """Filter and projection; `picks` are the columns, if it does nothing but choose some."""
+    """Filter and projection; `columns` says how columns are filtered, if they can be."""
 
     code: GeneratedCode
-    picks: tuple[int, ...] | None = None
+    columns: ColumnCalc | None = None
 
     kind: ClassVar[str] = "Calc"
     operator: ClassVar[str] = f"{_PACKAGE}.calc:CalcOperator"
@@ -555,6 +556,7 @@ class DecodeSpec(OperatorSpec):
 
     decoder: Any
 
+    imports: ClassVar[tuple[str, ...]] = ("pyarrow.csv", "pyarrow.json", "pyarrow.acero")
     kind: ClassVar[str] = "Decode"
     operator: ClassVar[str] = f"{_PACKAGE}.coding:DecodeOperator"
 

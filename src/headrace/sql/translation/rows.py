@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headrace.sql.codegen.calc import calc_code, value_code
+from headrace.sql.codegen.column_calc import column_calc
 from headrace.sql.operators import specs
 from headrace.sql.physical.nodes import (
     Calc,
@@ -26,15 +27,8 @@ __all__ = ["OPERATORS"]
 def _calc(node: Calc, settings: PlanSettings) -> Operator:
     changelog = takes_changes(node.input, settings)
     code = calc_code(node.conditions, node.projections, changelog, settings.zone)
-    return Operator("Calc", specs.CalcSpec(code, _picks(node, changelog)))
-
-
-def _picks(node: Calc, changelog: bool) -> tuple[int, ...] | None:
-    """The columns of a `Calc` that does nothing but choose some."""
-    if changelog or node.conditions or node.projections is None:
-        return None
-    picks = [p.index for p in node.projections if isinstance(p, Column)]
-    return tuple(picks) if 0 < len(picks) == len(node.projections) else None
+    columns = None if changelog else column_calc(node.conditions, node.projections)
+    return Operator("Calc", specs.CalcSpec(code, columns))
 
 
 def _hashable_rows(node: HashableRows, settings: PlanSettings) -> Operator:

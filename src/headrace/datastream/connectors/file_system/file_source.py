@@ -80,6 +80,10 @@ class FileSource(Source):
         return self.interval_ms is None
 
     @property
+    def imports(self) -> tuple[str, ...]:
+        return self.file_format.imports
+
+    @property
     def produced_type(self) -> TypeInformation | None:
         return self.file_format.produced_type
 

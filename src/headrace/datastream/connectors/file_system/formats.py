@@ -39,6 +39,11 @@ class FileFormat(ABC):
         """The type of the records, if the format knows it."""
         return None
 
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """See `Source.imports`."""
+        return ()
+
     def splittable(self, path: str) -> bool:
         """Whether reading may begin in the middle of a file."""
         return False
@@ -89,6 +94,11 @@ class LineRecordFormat(StreamFormat):
     def produced_type(self) -> TypeInformation:
         """That of the schema."""
         return self.schema.get_produced_type()
+
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """Those of the schema."""
+        return self.schema.imports
 
     def splittable(self, path: str) -> bool:
         """At line ends, unless the file is compressed."""

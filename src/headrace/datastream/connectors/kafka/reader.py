@@ -283,8 +283,12 @@ class KafkaReader(SourceReader):
         timestamps = [m.timestamp()[1] for m in messages]
         if not isinstance(self._schema, ValueOnlySchema):
             return self._record_by_record(messages)
+        of_many = self._schema.of_many
         try:
-            values = list(map(self._schema.of_value, map(self._message.value, messages)))
+            values = list(map(self._message.value, messages))
+            if of_many is not None and len(records := of_many(values)) == len(messages):
+                return records, timestamps
+            values = list(map(self._schema.of_value, values))
         except Exception:
             return self._record_by_record(messages)
         if None in values:

@@ -50,6 +50,11 @@ class KafkaRecordDeserializationSchema:
         ...         yield record.key.decode(), json.loads(record.value)
     """
 
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """See `Source.imports`."""
+        return ()
+
     def open(self) -> None:
         """Called once in the process of the source, before the first message."""
 
@@ -79,6 +84,10 @@ class ValueOnlySchema(KafkaRecordDeserializationSchema):
             )
         self._schema = schema
 
+    @property
+    def imports(self) -> tuple[str, ...]:
+        return self._schema.imports
+
     def open(self) -> None:
         self._schema.open()
 
@@ -86,6 +95,13 @@ class ValueOnlySchema(KafkaRecordDeserializationSchema):
     def of_value(self) -> Callable[[Any], Any]:
         """The function that is called with each value."""
         return self._schema.deserialize
+
+    @property
+    def of_many(self) -> Callable[[Sequence[Any]], list[Any]] | None:
+        """The function that is called with many values, if the schema reads these together."""
+        schema = self._schema
+        together = type(schema).deserialize_many is not DeserializationSchema.deserialize_many
+        return schema.deserialize_many if together else None
 
     def deserialize(self, record: ConsumerRecord) -> Iterable[Any]:
         value = self._schema.deserialize(record.value)  # type: ignore[arg-type]

@@ -78,6 +78,10 @@ class KafkaSource(Source):
         return self.is_bounded
 
     @property
+    def imports(self) -> tuple[str, ...]:
+        return self.schema.imports
+
+    @property
     def produced_type(self) -> TypeInformation:
         return self.schema.get_produced_type()
 
