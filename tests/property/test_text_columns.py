@@ -305,6 +305,13 @@ def test_files_of_csv(odd: list[str], at: int, line_end: str, ended: bool) -> No
                 assert csv_file(path, taken, cuts) == alone
 
 
+def test_long_fields() -> None:
+    decoder = decoder_for("csv", table(t.VarCharType(9), t.IntType()), FormatOptions({}))
+    line = "x" * 200_000 + ",1"
+    assert decoder.decode_each([line]) == [("x" * 200_000, 1)]
+    assert_same(decoder, [line] * FEW)
+
+
 def test_bytes_that_are_not_text() -> None:
     for name, line in (("csv", b"\xff,1"), ("json", b'{"c0": "\xff"}'), ("json", b'{"\xff": 1}')):
         decoder = decoder_for(name, table(t.VarCharType(9), t.VarCharType(9)), FormatOptions({}))

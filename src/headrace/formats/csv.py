@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -23,6 +24,9 @@ from headrace.formats.shapes import (
 )
 
 __all__ = ["CsvDialect", "CsvStyle", "RowReader", "RowWriter", "field_reader"]
+
+# Flink knows no limit; Python's is one of the process, and 128 KiB unless somebody lifts it.
+csv.field_size_limit(sys.maxsize)
 
 # Jackson, which writes Flink's CSV, quotes longer text without looking at it.
 _UNQUOTED_AT_MOST = 24
