@@ -71,6 +71,18 @@ class TestModules:
         assert scope["window"] is sys.modules["headrace.datastream.window"]
         assert "Types" in scope
 
+    def test_have_the_names_that_those_of_pyflink_import_for_themselves(self) -> None:
+        kafka = importlib.import_module("pyflink.datastream.connectors.kafka")
+        window = importlib.import_module("pyflink.datastream.window")
+        environment = importlib.import_module("pyflink.table.table_environment")
+        assert kafka.DeliveryGuarantee.__name__ == "DeliveryGuarantee"
+        assert window.Time is importlib.import_module("pyflink.common").Time
+        aggregate = importlib.import_module("pyflink.table.udf").AggregateFunction
+        assert environment.AggregateFunction is aggregate
+        assert not hasattr(kafka, "TableEnvironment")
+        compat.uninstall()
+        assert not hasattr(window, "Time")
+
     def test_classes_pickle_as_those_of_headrace(self) -> None:
         types = importlib.import_module("pyflink.common").Row
         data = pickle.dumps(types(1, "a"))

@@ -47,6 +47,33 @@ converts to a stream; one that merges the changes of an epoch would have fewer r
 _ELSEWHERE = {"shell": "compat.shell"}
 """Modules of PyFlink that have another place in headrace."""
 
+_HOMES = {
+    "datastream": (
+        "datastream",
+        "datastream.connectors",
+        "datastream.functions",
+        "datastream.state",
+        "datastream.window",
+        "common",
+        "common.typeinfo",
+        "metrics",
+    ),
+    "table": (
+        "table",
+        "table.types",
+        "table.udf",
+        "table.expressions",
+        "table.catalog",
+        "common",
+        "metrics",
+    ),
+}
+"""Where the public names are that modules of a PyFlink package use themselves.
+
+PyFlink's modules import them, and programs, PyFlink's own examples among them, then take them from
+there: `from pyflink.datastream.connectors.kafka import DeliveryGuarantee`.
+"""
+
 _OWN = frozenset({"cluster", "compat", "coordination", "graph", "runtime", "spark", "sql"})
 """Packages of headrace that are not part of PyFlink's layout."""
 
@@ -72,7 +99,7 @@ def uninstall() -> None:
     """Take the alias away again; modules that were imported through it stay usable."""
     sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, _Finder)]
     for name in [n for n in sys.modules if n == ALIAS or n.startswith(ALIAS + ".")]:
-        del sys.modules[name]
+        vars(sys.modules.pop(name)).pop("__getattr__", None)
     _set_preload([m for m in _preloaded() if m != _PRELOAD])
     for key in _FLINK_DEFAULTS:
         StreamExecutionEnvironment.defaults.pop(key, None)
@@ -123,6 +150,24 @@ class _AliasLoader(Loader):
     def exec_module(self, module: ModuleType) -> None:
         # The import system has put the alias's spec on it, but it keeps its own name and place.
         module.__spec__ = self._spec
+        _, *places = module.__name__.split(".")
+        if len(places) > 1 and places[0] in _HOMES:
+            vars(module)["__getattr__"] = _Borrowed(module.__name__, _HOMES[places[0]])
+
+
+class _Borrowed:
+    """`__getattr__` of a module: the names that it does not have, and others of its package do."""
+
+    def __init__(self, module: str, homes: Sequence[str]) -> None:
+        self._module = module
+        self._homes = homes
+
+    def __call__(self, name: str) -> object:
+        for home in self._homes:
+            module = importlib.import_module(f"{_TARGET}.{home}")
+            if module.__name__ != self._module and name in module.__all__:
+                return getattr(module, name)
+        raise AttributeError(f"module {self._module!r} has no attribute {name!r}")
 
 
 class _VersionLoader(Loader):
