@@ -68,17 +68,15 @@ class WatermarkTracker:
             return
         stamps = batch.timestamps
         if stamps is not None and not self._silent:
-            try:
-                self._generator.on_batch(stamps)  # type: ignore[attr-defined]
-            except TypeError:
-                raise _no_timestamp(batch.values[list(stamps).index(None)]) from None
+            if None in stamps:
+                stamps = [stamp for stamp in stamps if stamp is not None]
+            self._generator.on_batch(stamps)  # type: ignore[attr-defined]
         emit_batch(batch)
 
     def _with_timestamps(self, batch: Batch) -> Batch:
         assign = self._assign
         if assign is None:
-            if batch.timestamps is None and self._by_batch and not self._silent:
-                raise _no_timestamp(batch.values[0])
+            # Records may go without a timestamp until something asks for it: a window does.
             return batch
         values = batch.values
         rows = iter(values)
@@ -193,15 +191,4 @@ def _as_timestamp(stamp: Any, value: Any) -> int:
         ),
         value,
         "extract_timestamp",
-    )
-
-
-def _no_timestamp(value: Any) -> UserCodeFailure:
-    return UserCodeFailure.of(
-        ValueError(
-            "the record has no timestamp, but the watermark strategy needs one: add "
-            ".with_timestamp_assigner(...) to the strategy"
-        ),
-        value,
-        "watermark strategy",
     )

@@ -222,10 +222,12 @@ def test_an_error_in_the_assigner_names_the_record() -> None:
         assert "record {'time': 2}" in caught.value.__notes__[0]
 
 
-def test_a_strategy_without_assigner_needs_timestamps_from_the_source() -> None:
+def test_records_without_a_timestamp_do_not_move_the_watermark() -> None:
     with harness(WatermarkStrategy.for_monotonous_timestamps()) as h:
-        h.process("with", ts=5)
-        with pytest.raises(ValueError, match="with_timestamp_assigner"):
-            h.process("without")
-        with pytest.raises(ValueError, match="with_timestamp_assigner"):
-            h.process_many(["with", "without"], ts=[7, None])
+        h.process("without")
+        h.advance_time(INTERVAL)
+        assert h.watermarks() == []
+        h.process_many(["with", "without"], ts=[7, None])
+        h.advance_time(INTERVAL)
+        assert h.watermarks() == [6]
+        assert h.output() == ["without", "with", "without"]
