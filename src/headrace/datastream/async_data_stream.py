@@ -39,6 +39,7 @@ class AsyncDataStream:
             data_stream: The stream.
             async_function: Its `async_invoke` is awaited for each record.
             timeout: How long a call may take; then `timeout` of the function says what to emit.
+                0 or less means any time.
             capacity: How many calls may be in flight.
             output_type: Type of the results.
         """
@@ -98,13 +99,15 @@ def _apply(
     function = check_function(async_function, AsyncFunction, "AsyncDataStream")
     if not inspect.iscoroutinefunction(function.async_invoke):
         raise FunctionTypeError(
-            f"{type(function).__name__}.async_invoke must be a coroutine: write `async def`"
+            f"Method 'async_invoke' of class '{type(function)}' should be declared as 'async def'."
         )
     if not isinstance(retry, AsyncRetryStrategy):
-        raise FunctionTypeError(f"async_retry_strategy is an AsyncRetryStrategy, not {retry!r}")
+        raise FunctionTypeError(
+            f"Async retry strategy should not be {retry!r}: it is an AsyncRetryStrategy"
+        )
     timeout_ms = to_millis(timeout, "timeout")
-    if timeout_ms <= 0:
-        raise GraphError(f"the timeout of an asynchronous call must be positive: {timeout_ms} ms")
+    if retry is not NO_RETRY_STRATEGY and timeout_ms <= 0:
+        raise GraphError("Timeout should be configured when do async with retry.")
     if isinstance(capacity, bool) or not isinstance(capacity, int) or capacity < 1:
         raise GraphError(f"the capacity must be at least 1, not {capacity!r}")
     check_shippable((function, retry), "AsyncDataStream")

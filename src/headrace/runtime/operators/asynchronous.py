@@ -22,6 +22,7 @@ class AsyncOperator(FunctionOperator):
     def __init__(self, spec: AsyncSpec) -> None:
         super().__init__(spec.function)
         self._spec = spec
+        self._limit_s = spec.timeout_ms / 1000 if spec.timeout_ms > 0 else None
         self._loop: asyncio.AbstractEventLoop
 
     def open(self) -> None:
@@ -72,7 +73,7 @@ class AsyncOperator(FunctionOperator):
         """The results of one record, with retries, within the timeout for all of them together."""
         try:
             try:
-                async with asyncio.timeout(self._spec.timeout_ms / 1000) as limit:
+                async with asyncio.timeout(self._limit_s) as limit:
                     return await self._with_retries(value)
             except TimeoutError:
                 if not limit.expired():

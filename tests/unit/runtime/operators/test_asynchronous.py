@@ -92,6 +92,10 @@ def test_a_slow_call_times_out_and_the_function_says_what_then() -> None:
     assert out == [1, ("late", 500)]
 
 
+def test_a_timeout_of_zero_means_any_time() -> None:
+    assert run([20], lambda s: AsyncDataStream.ordered_wait(s, Sleeper(), 0, 2)) == [20]
+
+
 def test_without_a_fallback_a_timeout_fails_the_job() -> None:
     with pytest.raises(JobExecutionError, match="timed out") as failed:
         run([500], lambda s: AsyncDataStream.ordered_wait(s, Sleeper(), 20, 2))
@@ -132,7 +136,8 @@ def test_wrong_arguments_fail_while_the_program_is_built() -> None:
     stream = env.from_collection([1])
     with pytest.raises(FunctionTypeError, match="async def"):
         AsyncDataStream.ordered_wait(stream, NotAsync(), 10)
-    with pytest.raises(GraphError, match="timeout"):
-        AsyncDataStream.ordered_wait(stream, Sleeper(), 0)
+    strategy = FixedDelayRetryStrategy(5, 1, None, has_exception_predicate)
+    with pytest.raises(GraphError, match="Timeout should be configured"):
+        AsyncDataStream.ordered_wait_with_retry(stream, Sleeper(), 0, strategy)
     with pytest.raises(GraphError, match="capacity"):
         AsyncDataStream.ordered_wait(stream, Sleeper(), 10, 0)
