@@ -42,13 +42,18 @@ def aggregate_of(context: BindingContext, node: x.Node) -> Any:
     """The aggregate function that a node calls, if it calls one."""
     if not isinstance(node, x.Apply) or node.over is not None:
         return None
-    function = node.function
-    if isinstance(function, str):
-        user = context.find_function((function,))
-        function = user if user is not None else context.registry.find(function)
+    function = function_of(context, node)
     if function is None or function.kind is not FunctionKind.AGGREGATE:
         return None
     return None if node.by_name and getattr(function, "hidden", False) else function
+
+
+def function_of(context: BindingContext, node: x.Apply) -> Any:
+    """The function that a call names or, in the Table API, brings along; None for no such one."""
+    if not isinstance(node.function, str):
+        return node.function
+    user = context.find_function((node.function,))
+    return user if user is not None else context.registry.find(node.function)
 
 
 def parts_of(node: x.Node) -> Iterable[x.Node]:

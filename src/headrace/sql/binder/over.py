@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from headrace.sql import types as t
-from headrace.sql.binder.aggregation import NUMBERING, parts_of, split_constants
+from headrace.sql.binder.aggregation import NUMBERING, function_of, parts_of, split_constants
 from headrace.sql.binder.constants import fold
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
@@ -60,13 +60,11 @@ class _OverBinder(ExpressionBinder):
     def apply(self, node: x.Apply) -> Expression:
         if node.over is None:
             return super().apply(node)
-        name = str(node.function)
-        user = self.context.find_function((name,)) if isinstance(node.function, str) else None
-        function = user or self.context.registry.find(name)
+        function = function_of(self.context, node)
         if function is None or getattr(function, "hidden", False):
             raise self.unknown_function(node)
         if function.kind is not FunctionKind.AGGREGATE:
-            raise self.context.error(f"{name} cannot be used with OVER", node.span)
+            raise self.context.error(f"{function.name} cannot be used with OVER", node.span)
         if function.name in _WHOLE_INPUT and not self.context.batch:
             raise self.context.error(
                 f"{function.name} Function is not supported in stream mode.", node.span
