@@ -125,7 +125,7 @@ class RowFieldExtractorSchema(SerializationSchema):
         if isinstance(field_index, bool) or not isinstance(field_index, int):
             raise FunctionTypeError(f"field_index is a whole number, not {field_index!r}")
         if field_index < 0:
-            raise GraphError(f"field_index cannot be negative: {field_index}")
+            raise GraphError(f"Field index must be non-negative, got: {field_index}")
         self._field_index = field_index
 
     def serialize(self, element: Any) -> bytes | None:

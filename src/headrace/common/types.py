@@ -103,8 +103,8 @@ class Row:
         if kwargs:
             if args:
                 raise ValueError(
-                    "a Row takes either positional values or named ones, not both; "
-                    f"got {len(args)} positional and {sorted(kwargs)}"
+                    "Can not use both args and kwargs to create Row: there are "
+                    f"{len(args)} values without a name, and {sorted(kwargs)}"
                 )
             self._fields = list(kwargs)
             self._values = list(kwargs.values())
@@ -131,8 +131,8 @@ class Row:
         """
         if self._fields is None:
             raise TypeError(
-                "a Row without field names cannot become a dict; create it with names, "
-                "as in Row(name='Ada'), or call set_field_names first"
+                "Cannot convert a Row class into dict without field names: create it with "
+                "names, as in Row(name='Ada'), or call set_field_names first"
             )
         values = map(_as_plain, self._values) if recursive else self._values
         return dict(zip(self._fields, values, strict=False))
@@ -158,6 +158,9 @@ class Row:
         fields = self._fields
         if fields is None or names == fields:
             return self._values
+        missing = set(names).difference(fields)
+        if missing:
+            raise _NoSuchField(f"Field names {missing} not exist in {fields}.")
         return [self._values[self._index_of(name)] for name in names]
 
     def _index_of(self, name: Any) -> int:
@@ -172,7 +175,7 @@ class Row:
         """Makes a row that has this row's values as its field names."""
         if len(args) > len(self._values):
             raise ValueError(
-                f"{self!r} has {len(self._values)} field names but got {len(args)} values: {args}"
+                f"Can not create Row with fields {self}, expected {len(self)} values but got {args}"
             )
         return row_of(list(args), self._values, self._row_kind)
 

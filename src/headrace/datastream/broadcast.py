@@ -108,8 +108,9 @@ def _checked(descriptors: Any) -> list[MapStateDescriptor]:
     for descriptor in descriptors:
         if not isinstance(descriptor, MapStateDescriptor):
             raise FunctionTypeError(
-                "broadcast() takes MapStateDescriptors, such as MapStateDescriptor('rules', "
-                f"Types.STRING(), Types.STRING()), not {descriptor!r}"
+                "broadcast_state_descriptor must be MapStateDescriptor, such as "
+                "MapStateDescriptor('rules', Types.STRING(), Types.STRING()), not "
+                f"{descriptor!r}"
             )
         if any(descriptor.name == other.name for other in checked):
             raise GraphError(

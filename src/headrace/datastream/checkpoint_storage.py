@@ -121,8 +121,8 @@ class FileSystemCheckpointStorage(CheckpointStorage):
     ) -> None:
         if checkpoint_path is None:
             raise ConfigurationError(
-                "FileSystemCheckpointStorage needs a checkpoint_path, for example "
-                "'file:///tmp/checkpoints'",
+                "checkpoint_path must not be None: FileSystemCheckpointStorage needs one, for "
+                "example 'file:///tmp/checkpoints'",
                 key=CHECKPOINTING_DIR.key,
             )
         threshold = -1 if file_state_size_threshold is None else file_state_size_threshold

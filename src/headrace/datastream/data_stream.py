@@ -241,11 +241,7 @@ class DataStream(OperatorSettings, Generic[T]):
 
     def cache(self) -> CachedDataStream[T]:
         """Keep what this operator computes, so that later jobs need not compute it again."""
-        if self._transformation.virtual:
-            raise GraphError(
-                "cache() keeps what an operator computes: call it right after the operation, not "
-                f"after {self._transformation.name.lower()}"
-            )
+        self._settable("Cache")
         if not self.is_bounded():
             raise GraphError("cache() needs a bounded stream, but this one never ends")
         cached = CacheTransformation(self._environment.ids, self._transformation)
@@ -457,7 +453,7 @@ class DataStream(OperatorSettings, Generic[T]):
         """What the operator emitted under a tag."""
         if not isinstance(output_tag, OutputTag):
             raise FunctionTypeError(f"get_side_output() takes an OutputTag, not {output_tag!r}")
-        transformation = self._settable("a side output")
+        transformation = self._settable("A side output")
         self._environment.check_side_output(transformation, output_tag)
         return DataStream(
             self._environment,

@@ -26,8 +26,8 @@ def resolved_type(output_type: Any, operation: str) -> tuple[TypeInformation, bo
         return Types.ROW(output_type), True
     if not isinstance(output_type, TypeInformation):
         raise FunctionTypeError(
-            f"{operation}: output_type must be a TypeInformation such as Types.STRING(), "
-            f"not {output_type!r}"
+            "output_type must be None, list or TypeInformation such as Types.STRING(): "
+            f"{operation} got {output_type!r}"
         )
     return output_type, True
 
@@ -41,8 +41,8 @@ class OperatorSettings:
     def _settable(self, what: str) -> Transformation:
         if self._transformation.virtual:
             raise GraphError(
-                f"{what} can only be set on an operator: call it right after the operation it "
-                f"belongs to, not after {self._transformation.name.lower()}"
+                f"{what} for {type(self).__name__} is not supported. Call it right after the "
+                f"operation it belongs to, not after {self._transformation.name.lower()}"
             )
         return self._transformation
 
@@ -50,37 +50,38 @@ class OperatorSettings:
         """Name the operator, for plans, logs and metrics."""
         if not isinstance(name, str):
             raise FunctionTypeError(f"name() takes a str, not {name!r}")
-        self._settable("a name").name = name
+        self._settable("Set name").name = name
         return self
 
     def uid(self: S, uid: str) -> S:
         """Give the operator an id that does not change when the program does, for its state."""
         if not isinstance(uid, str) or not uid:
             raise FunctionTypeError(f"uid() takes a non-empty str, not {uid!r}")
-        transformation = self._settable("a uid")
+        transformation = self._settable("Set uid")
         self._environment.check_uid(transformation, uid)
         transformation.uid = uid
         return self
 
     def set_uid_hash(self: S, uid_hash: str) -> S:
         """Give the operator its id itself: 32 hexadecimal digits."""
+        transformation = self._settable("Set uid hash")
         digits = set("0123456789abcdefABCDEF")
         if not isinstance(uid_hash, str) or len(uid_hash) != 32 or set(uid_hash) - digits:
             raise GraphError(
                 "Node hash must be a 32 character String that describes a hex code. "
                 f"Found: {uid_hash}"
             )
-        self._settable("a uid hash").uid_hash = uid_hash
+        transformation.uid_hash = uid_hash
         return self
 
     def set_description(self: S, description: str) -> S:
         """Describe the operator, for plans."""
-        self._settable("a description").description = description
+        self._settable("Set description").description = description
         return self
 
     def set_parallelism(self: S, parallelism: int) -> S:
         """Set the number of parallel subtasks of the operator."""
-        transformation = self._settable("parallelism")
+        transformation = self._settable("Set parallelism")
         value = check_parallelism(parallelism)
         if transformation.force_non_parallel and value not in (None, 1):
             raise GraphError(
@@ -91,12 +92,13 @@ class OperatorSettings:
 
     def set_max_parallelism(self: S, max_parallelism: int) -> S:
         """Set the number of key groups, the highest parallelism this operator can ever have."""
-        self._settable("max parallelism").max_parallelism = check_max_parallelism(max_parallelism)
+        transformation = self._settable("Set max parallelism")
+        transformation.max_parallelism = check_max_parallelism(max_parallelism)
         return self
 
     def force_non_parallel(self: S) -> S:
         """Make the operator run with parallelism 1."""
-        transformation = self._settable("parallelism")
+        transformation = self._settable("Set force non-parallel")
         transformation.parallelism = 1
         transformation.max_parallelism = 1
         transformation.force_non_parallel = True
@@ -106,7 +108,7 @@ class OperatorSettings:
         """Accepted as in Flink; records are handed on at the end of each epoch at the latest."""
         if not isinstance(timeout_millis, int) or timeout_millis < -1:
             raise GraphError(f"timeout must be >= -1, not {timeout_millis!r}")
-        self._transformation.buffer_timeout_ms = timeout_millis
+        self._settable("Set buffer timeout").buffer_timeout_ms = timeout_millis
         return self
 
     def slot_sharing_group(self: S, slot_sharing_group: str | SlotSharingGroup) -> S:
@@ -120,17 +122,17 @@ class OperatorSettings:
             raise FunctionTypeError(
                 f"slot_sharing_group() takes a str or SlotSharingGroup, not {name!r}"
             )
-        self._settable("a slot sharing group").slot_sharing_group = name
+        self._settable("Setting slot sharing group").slot_sharing_group = name
         return self
 
     def disable_chaining(self: S) -> S:
         """Let the operator share its task with no other."""
-        self._settable("chaining").chaining = Chaining.NEVER
+        self._settable("Disable chaining").chaining = Chaining.NEVER
         return self
 
     def start_new_chain(self: S) -> S:
         """Start a new chain with this operator."""
-        self._settable("chaining").chaining = Chaining.HEAD
+        self._settable("Start new chain").chaining = Chaining.HEAD
         return self
 
 

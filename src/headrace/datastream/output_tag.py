@@ -42,7 +42,8 @@ class OutputTag:
             )
         if not tag_id:
             raise GraphError(
-                "an OutputTag needs a non-empty id; write for example OutputTag('late')"
+                "OutputTag tag_id cannot be None or empty string: write for example "
+                "OutputTag('late')"
             )
         self.tag_id = tag_id
         self.type_info: TypeInformation
@@ -54,8 +55,8 @@ class OutputTag:
             self.type_info = type_info
         else:
             raise FunctionTypeError(
-                f"the type of OutputTag {tag_id!r} must be a TypeInformation such as "
-                f"Types.STRING(), a list of them for a row, or left out; got {type_info!r}"
+                "OutputTag type_info must be None, list or TypeInformation such as "
+                f"Types.STRING(); for {tag_id!r} it is {type_info!r}"
             )
 
     def get_id(self) -> str:

@@ -89,8 +89,8 @@ class EmbeddedRocksDBStateBackend(StateBackend):
     def __init__(self, enable_incremental_checkpointing: bool | None = None) -> None:
         if enable_incremental_checkpointing not in (None, True, False):
             raise FunctionTypeError(
-                "enable_incremental_checkpointing must be True, False or None, not "
-                f"{enable_incremental_checkpointing!r}"
+                "Unsupported input for 'enable_incremental_checkpointing': "
+                f"{enable_incremental_checkpointing!r}; it must be True, False or None"
             )
         self._incremental = enable_incremental_checkpointing
         self._db_storage_paths: list[str] = []

@@ -117,8 +117,8 @@ def build_stream_graph(
         builder.add(transformation)
     if not builder.nodes:
         raise GraphError(
-            "the program has no operators: "
-            "add a source, transformations and a sink before execute()"
+            "No operators defined in streaming topology. Cannot execute. "
+            "Add a source, transformations and a sink before execute()"
         )
     nodes = _topological(builder.nodes)
     graph = StreamGraph(

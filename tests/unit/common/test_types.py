@@ -28,7 +28,7 @@ def test_assignment() -> None:
 
 
 def test_named_and_positional_do_not_mix() -> None:
-    with pytest.raises(ValueError, match="not both"):
+    with pytest.raises(ValueError, match="Can not use both"):
         Row(1, a=2)
 
 
@@ -59,7 +59,7 @@ def test_template() -> None:
     person = Row("name", "age")
     assert person("Ada", 36) == Row(name="Ada", age=36)
     assert person("Ada").as_dict() == {"name": "Ada"}
-    with pytest.raises(ValueError, match="2 field names"):
+    with pytest.raises(ValueError, match="expected 2 values"):
         person(1, 2, 3)
 
 

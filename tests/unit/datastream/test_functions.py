@@ -174,7 +174,7 @@ def test_check_function_takes_only_the_kinds_it_names():
 
     co = Co()
     assert check_function(co, CoMapFunction, "map") is co
-    with pytest.raises(FunctionTypeError, match=r"map\(\) needs a CoMapFunction"):
+    with pytest.raises(FunctionTypeError, match=r"must be a CoMapFunction"):
         check_function(lambda x: x, CoMapFunction, "map")
     with pytest.raises(FunctionTypeError, match="pass an instance"):
         check_function(Co, (CoMapFunction, ProcessFunction), "map")

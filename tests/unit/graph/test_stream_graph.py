@@ -34,7 +34,7 @@ def edges(graph: StreamGraph, name: str) -> list[tuple[str, str, int]]:
 
 
 def test_an_empty_program_is_refused() -> None:
-    with pytest.raises(GraphError, match="no operators"):
+    with pytest.raises(GraphError, match="No operators"):
         stream_graph(environment())
 
 

@@ -38,7 +38,7 @@ def test_collect_gives_the_records_in_order() -> None:
 def test_the_program_is_forgotten_after_it_ran() -> None:
     env = environment()
     collect(env.from_collection([1]))
-    with pytest.raises(GraphError, match="no operators"):
+    with pytest.raises(GraphError, match="No operators"):
         run_in_process(env)
 
 

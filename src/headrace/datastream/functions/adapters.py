@@ -216,7 +216,10 @@ def as_key_selector(
     """Returns `key_selector` as a `KeySelector`."""
     if isinstance(key_selector, KeySelector):
         return key_selector
-    return _KeySelectorWrapper(_check_callable(key_selector, KeySelector, "key_by", 1))
+    subject = "Parameter key_selector should be type of"
+    return _KeySelectorWrapper(
+        _check_callable(key_selector, KeySelector, "key_by", 1, subject=subject)
+    )
 
 
 def as_partitioner(
@@ -225,7 +228,10 @@ def as_partitioner(
     """Returns `partitioner` as a `Partitioner`."""
     if isinstance(partitioner, Partitioner):
         return partitioner
-    return _PartitionerWrapper(_check_callable(partitioner, Partitioner, "partition_custom", 2))
+    subject = "Parameter partitioner should be type of"
+    return _PartitionerWrapper(
+        _check_callable(partitioner, Partitioner, "partition_custom", 2, subject=subject)
+    )
 
 
 def as_join_function(
@@ -285,7 +291,9 @@ def check_function(func: Any, kinds: type[F] | tuple[type[F], ...], operation: s
         return func
     accepted = kinds if isinstance(kinds, tuple) else (kinds,)
     names = " or ".join(kind.__name__ for kind in accepted)
-    raise FunctionTypeError(f"{operation}() needs a {names}, {_what_instead(func, accepted)}")
+    raise FunctionTypeError(
+        f"The input must be a {names}: {operation} {_what_instead(func, accepted)}"
+    )
 
 
 def positional_arguments(func: Callable[..., Any]) -> int | None:
@@ -324,12 +332,17 @@ def _takes(func: Callable[..., Any], count: int) -> bool:
 
 
 def _check_callable(
-    func: Any, kind: type[Any], operation: str, arguments: int, most: int | None = None
+    func: Any,
+    kind: type[Any],
+    operation: str,
+    arguments: int,
+    most: int | None = None,
+    subject: str = "The input must be a",
 ) -> Callable[..., Any]:
     name = kind.__name__
     if not callable(func) or _is_function_class(func):
         raise FunctionTypeError(
-            f"{operation}() needs a {name} or a callable, {_what_instead(func, (kind,))}"
+            f"{subject} {name} or a callable function: {operation}() {_what_instead(func, (kind,))}"
         )
     if inspect.iscoroutinefunction(func):
         raise FunctionTypeError(
@@ -354,16 +367,16 @@ def _is_function_class(func: Any) -> bool:
 
 def _what_instead(func: Any, accepted: tuple[type[Any], ...]) -> str:
     if isinstance(func, type) and issubclass(func, accepted):
-        return f"but got the class {func.__name__} itself; pass an instance: {func.__name__}()"
+        return f"got the class {func.__name__} itself; pass an instance: {func.__name__}()"
     if isinstance(func, type) and issubclass(func, Function):
-        return f"but got the class {func.__name__}, which is another kind of function"
+        return f"got the class {func.__name__}, which is another kind of function"
     if isinstance(func, Function):
         kinds = [base.__name__ for base in type(func).__mro__[1:] if _is_public_function(base)]
         kind = f" (a {kinds[0]})" if kinds else ""
-        return f"but got {type(func).__name__}{kind}; use the operation for that kind of function"
+        return f"got {type(func).__name__}{kind}; use the operation for that kind of function"
     if isinstance(func, str):
-        return f"but got the string {func!r}; names of Java classes or fields cannot be used"
-    return f"but got {shorten_repr(func)} of type {type(func).__name__}"
+        return f"got the string {func!r}; names of Java classes or fields cannot be used"
+    return f"got {shorten_repr(func)} of type {type(func).__name__}"
 
 
 def _is_public_function(base: type) -> bool:

@@ -53,8 +53,8 @@ def _checked_offset(assigner: str, offset: AmountOfTime, name: str, limit: int) 
     millis = to_millis(offset, f"the offset of {assigner}")
     if abs(millis) >= limit:
         raise GraphError(
-            f"{assigner} needs an offset shorter than its {name}: abs({millis} ms) is not less "
-            f"than {limit} ms; use the remainder, {millis % limit} ms, which gives the same windows"
+            f"{assigner} parameters must satisfy abs(offset) < {name}: abs({millis} ms) is not "
+            f"less than {limit} ms; the remainder, {millis % limit} ms, gives the same windows"
         )
     return millis
 

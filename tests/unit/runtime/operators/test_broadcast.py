@@ -291,7 +291,7 @@ def test_wrong_programs_are_refused_where_they_are_written(env: Any) -> None:
         numbers.key_by(lambda x: x).connect(rules).process(Limits())
     with pytest.raises(FunctionTypeError, match="BroadcastProcessFunction or KeyedBroadcast"):
         numbers.connect(rules).process(KeyedCoProcessFunction)
-    with pytest.raises(FunctionTypeError, match="takes MapStateDescriptors"):
+    with pytest.raises(FunctionTypeError, match="must be MapStateDescriptor"):
         numbers.broadcast(ValueStateDescriptor("rules"))
     with pytest.raises(GraphError, match="two descriptors with the name 'limits'"):
         numbers.broadcast(LIMITS, MapStateDescriptor("limits"))
