@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 from array import array
 from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import GraphError, TypeMismatchError, shorten_repr
@@ -295,6 +296,8 @@ def _to_arrow(kind: pa.DataType) -> Convert | None:
 
     if at.is_timestamp(kind):
         return _time_of_instant
+    if at.is_decimal(kind):
+        return _decimal_of(kind.precision, kind.scale)
     if at.is_struct(kind):
         fields = [kind.field(i) for i in range(kind.num_fields)]
         names = [f.name for f in fields]
@@ -313,6 +316,21 @@ def _to_arrow(kind: pa.DataType) -> Convert | None:
         element = or_none(of_item)
         return lambda v: [element(i) for i in v]
     return None
+
+
+def _decimal_of(precision: int, scale: int) -> Convert:
+    """Decimals as Flink makes them: rounded half up to the scale, and NULL if too large then."""
+    unit = Decimal(1).scaleb(-scale)
+    limit = Decimal(10) ** (precision - scale)
+    exact = Context(prec=200, rounding=ROUND_HALF_UP)
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, Decimal):
+            return value
+        rounded = value.quantize(unit, context=exact)
+        return rounded if abs(rounded) < limit else None
+
+    return convert
 
 
 def _time_of_instant(value: Any) -> Any:

@@ -36,6 +36,7 @@ from headrace.datastream.formats.parquet import (
     ParquetBulkWriters,
     ParquetColumnarRowInputFormat,
 )
+from headrace.table.types import DataTypes
 from tests.unit.datastream.connectors.reading import FakeReaderContext, drain, opened, resumed
 
 ROW = Types.ROW_NAMED(["id", "name", "x"], [Types.LONG(), Types.STRING(), Types.DOUBLE()])
@@ -211,13 +212,28 @@ FULL = Row(
 EMPTY = Row(**dict.fromkeys(FULL.as_dict()))
 
 
-@pytest.mark.parametrize(
+both_columnar = pytest.mark.parametrize(
     ("writers", "reader"),
     [
         (ParquetBulkWriters, ParquetColumnarRowInputFormat),
         (OrcBulkWriters, OrcColumnarRowInputFormat),
     ],
 )
+
+
+@both_columnar
+def test_decimals_are_rounded_half_up_and_null_if_too_large(
+    writers: Any, reader: Any, tmp_path: Path
+) -> None:
+    prices = DataTypes.ROW([DataTypes.FIELD("price", DataTypes.DECIMAL(5, 2))])
+    given = ["1.5", "1.005", "-1.005", "999.994", "999.995", "1000"]
+    bulk_file(writers.for_row_type(prices))(tmp_path / "a", [Row(Decimal(g)) for g in given], 10)
+    found = drain(opened(source(reader(prices), tmp_path)))
+    written = ["1.50", "1.01", "-1.01", "999.99", None, None]
+    assert [None if row[0] is None else str(row[0]) for row in found] == written
+
+
+@both_columnar
 def test_all_types_survive(writers: Any, reader: Any, tmp_path: Path) -> None:
     bulk_file(writers.for_row_type(ALL_TYPES))(tmp_path / "a", [FULL, EMPTY], 10)
     assert drain(opened(source(reader(ALL_TYPES), tmp_path))) == [FULL, EMPTY]
