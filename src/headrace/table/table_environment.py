@@ -359,6 +359,8 @@ class StreamTableEnvironment(TableEnvironment):
 
     def _table_of_stream(self, stream: DataStream[Any], *fields_or_schema: Any) -> Table:
         declared = next((f for f in fields_or_schema if isinstance(f, Schema)), None)
+        if not all(isinstance(f, Schema | Expression) for f in fields_or_schema):
+            raise FunctionTypeError(f"Invalid arguments for 'fields': {fields_or_schema!r}")
         names = [f for f in fields_or_schema if isinstance(f, Expression)]
         entry = None if declared is None else declared.entry()
         return Table(self, stream_plan(self._session, stream, entry, names))
@@ -452,6 +454,10 @@ def as_settings(given: EnvironmentSettings | Configuration) -> EnvironmentSettin
     """Settings of a configuration, or as they are."""
     if isinstance(given, Configuration):
         return EnvironmentSettings.new_instance().with_configuration(given).build()
+    if not isinstance(given, EnvironmentSettings):
+        raise FunctionTypeError(
+            f"argument should be EnvironmentSettings or Configuration, not {given!r}"
+        )
     return given
 
 

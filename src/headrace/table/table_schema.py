@@ -39,6 +39,8 @@ class TableSchema:
         """The type of a column by position or name; None if there is none."""
         if isinstance(field, str):
             return self._types[self._names.index(field)] if field in self._names else None
+        if not isinstance(field, int):
+            raise TypeError(f"Expected field index or field name, got {type(field)}")
         return self._types[field] if 0 <= field < len(self._types) else None
 
     def get_field_count(self) -> int:

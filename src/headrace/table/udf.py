@@ -99,6 +99,14 @@ class TableAggregateFunction(ImperativeAggregateFunction):
         """The rows of an accumulator."""
 
 
+_FUNC_TYPES = {
+    "SCALAR": ("general", "pandas", "arrow"),
+    "TABLE": ("general",),
+    "AGGREGATE": ("general", "pandas"),
+    "TABLE_AGGREGATE": ("general",),
+}
+
+
 class UserDefinedFunctionWrapper(FunctionBinding):
     """A function with its declared types; calling it with expressions makes an expression."""
 
@@ -119,12 +127,17 @@ class UserDefinedFunctionWrapper(FunctionBinding):
                 f"{type(func)}"
                 + (f"; pass an instance of {func.__name__}" if isinstance(func, type) else "")
             )
-        known = ("general", "pandas", "arrow") if kind == "SCALAR" else ("general", "pandas")
-        if func_type not in known:
-            raise ConfigurationError(
-                f"The func_type must be one of 'general, pandas', got {func_type}."
-            )
+        if func_type not in _FUNC_TYPES[kind]:
+            known = "'general'" if kind == "TABLE_AGGREGATE" else "one of 'general, pandas'"
+            raise ConfigurationError(f"The func_type must be {known}, got {func_type}.")
+        if isinstance(func, ImperativeAggregateFunction):
+            result_type = func.get_result_type() if result_type is None else result_type
         _check_types(kind, input_types, result_type, func_type)
+        if accumulator_type is not None and not isinstance(accumulator_type, DataType | str):
+            raise FunctionTypeError(
+                "Invalid accumulator_type: accumulator_type should be DataType or str but is "
+                f"{accumulator_type}"
+            )
         if (
             deterministic is not None
             and isinstance(func, UserDefinedFunction)
