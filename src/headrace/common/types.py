@@ -160,7 +160,7 @@ class Row:
             return self._values
         missing = set(names).difference(fields)
         if missing:
-            raise _NoSuchField(f"Field names {missing} not exist in {fields}.")
+            raise _NoSuchField(f"Field names {list(missing)} not exist in {fields}.")
         return [self._values[self._index_of(name)] for name in names]
 
     def _index_of(self, name: Any) -> int:
