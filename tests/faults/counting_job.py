@@ -67,13 +67,7 @@ class CountingJob:
         self.master = JobMaster(
             build_job_graph(environment.get_stream_graph("counting", clear=True)),
             self.carrier,
-            _master_options(
-                configuration,
-                dependencies,
-                {},
-                next_job(storages),
-                getattr(self.carrier, "live", None),
-            ),
+            _master_options(configuration, dependencies, {}, next_job(storages)),
             collectors=collectors,
         )
         self.rows: list[Row] = []

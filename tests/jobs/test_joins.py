@@ -115,4 +115,4 @@ def test_aligned_sources_stay_together(env: Any) -> None:
     assert len(apart) > 3
     # One batch of 100 records may go beyond the limit of 20 s.
     assert max(apart) <= 20_000 + 100 * 100
-    assert all("Source: fast" in m for m in marks[:-1])  # it did not run to its end before
+    assert all("Source: fast" in m for m in marks if "Source: slow" in m)

@@ -72,6 +72,9 @@ class Slots(Protocol):
     def broadcast(self, message: Any) -> None:
         """Tell all slots."""
 
+    def goes_live(self) -> bool:
+        """Called before each epoch: whether it is carried live, so that nothing starts for it."""
+
     def run_epoch(self, plan: EpochPlan) -> None:
         """Carry an epoch to its end. Raises if a part of it could not be run."""
 

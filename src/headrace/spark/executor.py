@@ -26,7 +26,6 @@ from headrace.coordination.job.outputs import Collector
 from headrace.coordination.job.restart_policy import restart_policy
 from headrace.coordination.slots.dependencies import PythonDependencies, prepare
 from headrace.coordination.slots.heartbeats import HeartbeatSettings
-from headrace.coordination.slots.live import LiveSettings
 from headrace.coordination.views.metric_reporters import start_reporters
 from headrace.graph.job_graph import JobGraph
 from headrace.runtime.slot.messages import Close
@@ -63,7 +62,7 @@ def submit(
     master = JobMaster(
         job_graph,
         carrier_of(session.sparkContext, live, dependencies.paths),
-        _master_options(configuration, dependencies, cached_files or {}, run, live),
+        _master_options(configuration, dependencies, cached_files or {}, run),
         collectors=collectors,
         on_epoch=on_epoch,
     )
@@ -90,7 +89,6 @@ def _master_options(
     dependencies: PythonDependencies,
     cached_files: dict[str, str],
     run: EarlierRun | None = None,
-    live: LiveSettings | None = None,
 ) -> JobMasterOptions:
     get = configuration.get
     run = run or EarlierRun()
@@ -99,7 +97,7 @@ def _master_options(
     return JobMasterOptions(
         epoch_target_s=to_millis(get(options.EPOCH_TARGET)) / 1000,
         epoch_max_records=get(options.EPOCH_MAX_RECORDS),
-        live_linger_s=to_millis(get(options.LIVE_LINGER)) / 1000 if live is not None else None,
+        live_linger_s=to_millis(get(options.LIVE_LINGER)) / 1000,
         heartbeats=HeartbeatSettings(
             to_millis(get(options.HEARTBEAT_INTERVAL)) / 1000,
             to_millis(get(options.HEARTBEAT_TIMEOUT)) / 1000,

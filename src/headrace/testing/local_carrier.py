@@ -99,6 +99,10 @@ class LocalSlots:
         self._inbox.extend((worker, message) for worker in self._workers.values())
         self._work()
 
+    def goes_live(self) -> bool:
+        """Epochs are carried one by one."""
+        return False
+
     def run_epoch(self, plan: EpochPlan) -> None:
         """Let every subtask work once, level after level, until one fails."""
         with self._lock:

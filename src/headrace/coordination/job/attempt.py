@@ -127,6 +127,11 @@ class JobAttempt:
         self._slots.broadcast(m.Deploy(job, restore))
         self._wait(lambda: len(self._ready) == self._physical.slots, None, "open their functions")
 
+    def goes_live(self) -> bool:
+        """Whether the next epoch is carried live."""
+        self.check()
+        return self._slots.goes_live()
+
     def run_epoch(self, plan: EpochPlan) -> tuple[EpochReport, ...]:
         """Run an epoch to its end."""
         with self._changed:

@@ -1,4 +1,4 @@
-"""How much a source may read in an epoch, so that the epoch takes about as long as it should."""
+"""How much a source may read in an epoch, so that it takes as long as it should, and when."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ _LEAST_SHRINK = 0.1
 _CATCHING_UP = 5.0
 """An epoch that is not the last one of a backlog may take this many times the target: the cost of
 an epoch is fixed, and nobody waits for the newest record yet."""
+_ENOUGH = 32
+"""Records that are worth a live epoch."""
+_MOST_LINGER = 5.0
+"""How many times the least time is waited for them."""
 
 
 class EpochPacer:
@@ -53,3 +57,26 @@ class EpochPacer:
             return
         factor = min(max(factor, _LEAST_SHRINK), _MOST_GROWTH)
         self.max_records = min(max(int(most_read * factor), 100), self._limit)
+
+
+class Linger:
+    """When the next live epoch may start.
+
+    An epoch costs about the same whatever it carries. Where records come one by one, it waits until
+    there are some, but not for long.
+
+    Args:
+        least_s: The least time between the starts of two epochs.
+    """
+
+    def __init__(self, least_s: float) -> None:
+        self._least_s = least_s
+        self._started = 0.0
+        self.until = 0.0
+        """The earliest start."""
+
+    def observe(self, started: float, records: int) -> None:
+        """Learn from an epoch when it started, and how many records sources have read in it."""
+        enough_s = (started - self._started) * _ENOUGH / max(records, 1)
+        self._started = started
+        self.until = started + min(max(enough_s, self._least_s), self._least_s * _MOST_LINGER)

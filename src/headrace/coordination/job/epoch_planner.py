@@ -30,7 +30,7 @@ class Budget(Protocol):
 
 
 class EpochPlanner:
-    """Plans the epochs of one attempt."""
+    """Plans the epochs of one attempt: those that are carried live have a budget of their own."""
 
     def __init__(
         self,
@@ -38,13 +38,12 @@ class EpochPlanner:
         physical: PhysicalGraph,
         budget: Budget,
         clock: JobClock,
-        *,
-        brief: bool = False,
+        live_budget: Budget | None = None,
     ) -> None:
         self._physical = physical
-        self._budget = budget
+        self._budgets = {False: budget, True: live_budget or budget}
+        self._live = False
         self._clock = clock
-        self._brief = brief
         self._sources = SourceCoordinator(job_graph)
         self._alignment = WatermarkAligner(job_graph)
 
@@ -70,8 +69,10 @@ class EpochPlanner:
         checkpoint: CheckpointRequest | None,
         commit: CheckpointId | None,
         drain: bool,
+        live: bool = False,
     ) -> EpochPlan:
         """The next epoch."""
+        self._live = live
         return EpochPlan(
             EpochId(epoch),
             attempt,
@@ -83,8 +84,12 @@ class EpochPlanner:
             commit,
             drain,
             self._alignment.limits(self._clock.steady_ms()),
-            self._brief,
+            brief=live,
         )
+
+    @property
+    def _budget(self) -> Budget:
+        return self._budgets[self._live]
 
     def observe(self, reports: Sequence[EpochReport]) -> None:
         """Learn from an epoch."""

@@ -35,7 +35,7 @@ from headrace.coordination.global_commits import GlobalCommits
 from headrace.coordination.job.accumulators import merged
 from headrace.coordination.job.attempt import AttemptFailedError, JobAttempt
 from headrace.coordination.job.clock import JobClock
-from headrace.coordination.job.epoch_pacer import EpochPacer
+from headrace.coordination.job.epoch_pacer import EpochPacer, Linger
 from headrace.coordination.job.epoch_planner import Budget, EpochPlanner, seconds_until
 from headrace.coordination.job.errors import job_error
 from headrace.coordination.job.failover import Failover
@@ -105,12 +105,10 @@ class JobMaster:
         self._started = time.monotonic()
         self._epoch = 0
         self._temporary: ScratchDirectory | None = None
-        self._budget = budget or EpochPacer(
-            self._target_s(), options.epoch_max_records, exchanges=len(self.physical.levels) > 1
-        )
-        self._last_start = 0.0
-        commit_ms = int(options.epoch_target_s * 1000) if options.is_live else 0
-        self._uncovered = UncoveredCommits(commit_ms)
+        self._budget = budget or self._pacer(options.epoch_target_s)
+        self._live_budget = budget or self._pacer(min(options.epoch_target_s, _LIVE_TARGET_S))
+        self._linger = Linger(options.live_linger_s)
+        self._uncovered = UncoveredCommits(int(options.epoch_target_s * 1000))
         self._planner = self._new_planner()
         self.checkpoints = self._checkpoint_coordinator()
         self._restore_points = RestorePoints(self.checkpoints.store)
@@ -130,20 +128,24 @@ class JobMaster:
         self._attempts = 0
         self._rescaling: SavepointOrder | None = None
         self.last_epoch: EpochSummary | None = None
+        self.live = False
+        """Whether the last epoch was carried live."""
         self.figures = JobFigures()
         self.restored: RestoredCheckpoint | None = None
 
-    def _target_s(self) -> float:
+    def _pacer(self, target_s: float) -> EpochPacer:
         """No epoch should be much longer than the time between checkpoints."""
         interval_ms = self._options.checkpoints.interval_ms
-        target_s = self._options.epoch_target_s
-        if self._options.is_live:
-            target_s = min(target_s, _LIVE_TARGET_S)
-        return target_s if interval_ms is None else min(target_s, interval_ms / 1000)
+        return EpochPacer(
+            target_s if interval_ms is None else min(target_s, interval_ms / 1000),
+            self._options.epoch_max_records,
+            exchanges=len(self.physical.levels) > 1,
+        )
 
     def _new_planner(self) -> EpochPlanner:
-        brief = self._options.is_live
-        return EpochPlanner(self.job_graph, self.physical, self._budget, self._clock, brief=brief)
+        return EpochPlanner(
+            self.job_graph, self.physical, self._budget, self._clock, self._live_budget
+        )
 
     def _checkpoint_coordinator(self) -> CheckpointCoordinator:
         settings = self._options.checkpoints
@@ -450,8 +452,9 @@ class JobMaster:
     def _run_epochs(self, attempt: JobAttempt) -> Iterator[None]:
         while True:
             self._epoch += 1
-            started = self._last_start = time.monotonic()
             self.figures.epoch_started()
+            self.live = attempt.goes_live()
+            started = time.monotonic()
             plan, order = self._plan(attempt)
             planned = time.monotonic()
             reports = attempt.run_epoch(plan)
@@ -467,6 +470,7 @@ class JobMaster:
             self._global_commits.commit(attempt.committed)
             times = EpochTimes(started, planned, ran, time.monotonic())
             self.figures.epoch_ended(plan, times, reports)
+            self._linger.observe(started, sum(r.records_read for r in reports if r.source))
             self._tell(EpochSummary(self._epoch, ran - started, reports, self.job_graph))
             yield
             if order is not None and order.ends_attempt and self._ended_by(order, attempt):
@@ -540,6 +544,7 @@ class JobMaster:
             request,
             None if request is not None else self._uncovered_commit(),
             drain=order is not None and order.drain,
+            live=self.live,
         )
         return plan, order
 
@@ -548,7 +553,7 @@ class JobMaster:
         if self._options.checkpoints.enabled:
             return None
         now = self._clock.steady_ms()
-        commits = self._uncovered.due(now)
+        commits = self._uncovered.due(now, self.live)
         self._uncovered.planned(now, commits)
         return self.checkpoints.begin_commit() if commits else None
 
@@ -564,10 +569,9 @@ class JobMaster:
     def _wait_for_work(self, attempt: JobAttempt) -> None:
         """Sleep until there is something to do; no Spark job runs while it waits."""
         self._collected.wait_while_full(self._cancelling)
-        attempt.wait(self.time_left_s)
-        linger_s = self._options.live_linger_s
-        if linger_s and (left_s := self._last_start + linger_s - time.monotonic()) > 0:
+        if self.live and (left_s := self._linger.until - time.monotonic()) > 0:
             attempt.pause(left_s)
+        attempt.wait(self.time_left_s)
 
     def time_left_s(self) -> float | None:
         """How long nothing is due, between two epochs; None if only a source can tell."""

@@ -24,8 +24,8 @@ class JobMasterOptions:
 
     epoch_target_s: float = 1.0
     epoch_max_records: int | None = None
-    live_linger_s: float | None = None
-    """The least time between two epochs of a job that is carried live."""
+    live_linger_s: float = 0.002
+    """The least time between two epochs that are carried live."""
     slots: SlotEnvironment = field(default_factory=SlotEnvironment)
     heartbeats: HeartbeatSettings = field(default_factory=HeartbeatSettings)
     cancellation: Close = field(default_factory=Close)
@@ -42,11 +42,6 @@ class JobMasterOptions:
     run: EarlierRun = field(default_factory=EarlierRun)
     settings: dict[str, str] = field(default_factory=dict)
     """What was configured, without secrets, for those who look at the job."""
-
-    @property
-    def is_live(self) -> bool:
-        """Whether one job carries the frames of all epochs."""
-        return self.live_linger_s is not None
 
 
 @dataclass(frozen=True)

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 
 class UncoveredCommits:
-    """With every epoch; where epochs take milliseconds, with those that follow after a while.
+    """With every epoch; where they are live and take milliseconds, with one after a while.
 
     What an epoch leaves uncommitted is committed with another one, also if no record comes.
 
     Args:
-        interval_ms: The least time between two commits. All times are of a steady clock.
+        interval_ms: The least time between two commits of live epochs. All times are of a steady
+            clock.
     """
 
-    def __init__(self, interval_ms: int = 0) -> None:
+    def __init__(self, interval_ms: int) -> None:
         self._interval_ms = interval_ms
         self._due_ms = 0
         self.pending = False
         """Whether an epoch was not committed yet."""
 
-    def due(self, now_ms: int) -> bool:
+    def due(self, now_ms: int, live: bool) -> bool:
         """Whether the next epoch commits."""
-        return self._interval_ms == 0 or now_ms >= self._due_ms
+        return not live or now_ms >= self._due_ms
 
     def planned(self, now_ms: int, commits: bool) -> None:
         """An epoch begins."""

@@ -131,6 +131,7 @@ class LiveSlots(SlotProcesses):
         self._not_before = 0.0
         self._refusals = 0
         self._proven = False
+        self._live = False
 
     def start(self) -> None:
         super().start()
@@ -138,8 +139,12 @@ class LiveSlots(SlotProcesses):
         with self._changing:
             self._start_carriage()
 
+    def goes_live(self) -> bool:
+        self._live = self._go_live()
+        return self._live
+
     def run_epoch(self, plan: EpochPlan) -> None:
-        if not self._go_live():
+        if not self._live:
             super().run_epoch(plan)
             return
         with self._news:
@@ -305,7 +310,9 @@ class LiveSlots(SlotProcesses):
                     self._connected += 1
                 else:
                     self._error = self._error or NotLiveError(message.why)
-                self._news.notify_all()
+                # In an epoch it is waited for the reports of all: one wake-up does.
+                if not isinstance(message, m.Reported) or self._reported >= self._subtasks:
+                    self._news.notify_all()
 
     def _on_tick(self) -> None:
         super()._on_tick()

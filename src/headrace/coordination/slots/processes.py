@@ -114,6 +114,9 @@ class SlotProcesses:
     def broadcast(self, message: Any) -> None:
         self._server.broadcast(message)
 
+    def goes_live(self) -> bool:
+        return False
+
     def run_epoch(self, plan: EpochPlan) -> None:
         self._server.broadcast(m.BeginEpoch(plan))
         hellos = self._server.hellos

@@ -47,7 +47,7 @@ def picture_of(master: JobMaster) -> JobPicture:
         records_per_s=sum(s.records_in for v in vertices if v.source for s in v.subtasks),
         more=sum(e.more for e in epochs) > len(epochs) / 2,
         # For an epoch of a live job nothing is started.
-        spark_share=0.0 if master.options.is_live else _share_of(epochs, "spark"),
+        spark_share=0.0 if master.live else _share_of(epochs, "spark"),
         held=held_back_by(master),
         checkpoints=_checkpoints(master),
         recent_restarts=sum(f.timestamp_ms > recent for f in list(master.history.failures)),

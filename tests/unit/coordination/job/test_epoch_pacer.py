@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.coordination.job.epoch_pacer import EpochPacer
+from headrace.coordination.job.epoch_pacer import EpochPacer, Linger
 
 
 def test_the_first_epoch_is_small() -> None:
@@ -75,3 +75,27 @@ def test_without_an_exchange_only_time_limits_an_epoch() -> None:
     pacer.observe(50.0, 2_000)
     assert pacer.max_records == before >= 1_000_000_000
     assert EpochPacer(1.0, 10, exchanges=False).max_records == 10
+
+
+def linger_ms(per_second: float) -> float:
+    """How long epochs wait for each other at a rate."""
+    linger, started = Linger(0.002), 1000.0
+    linger.observe(started, 0)
+    for _ in range(20):
+        began, started = started, linger.until
+        linger.observe(started, round((started - began) * per_second))
+    return (linger.until - started) * 1000
+
+
+def test_live_epochs_wait_for_each_other_longer_where_records_are_few() -> None:
+    assert linger_ms(0) == pytest.approx(10)
+    assert linger_ms(1_000) == pytest.approx(10)
+    assert 2 < linger_ms(5_000) < 10
+    assert linger_ms(20_000) == pytest.approx(2)
+    assert linger_ms(1_000_000) == pytest.approx(2)
+
+
+def test_a_record_that_comes_alone_does_not_wait() -> None:
+    linger = Linger(0.002)
+    linger.observe(1000.0, 1)
+    assert linger.until < 1000.1

@@ -37,7 +37,11 @@ class Planned:
         self.physical = build_physical_graph(graph)
         self.budget = Budget()
         self.clock = ManualClock(1_000)
-        self.planner = EpochPlanner(graph, self.physical, self.budget, SimulatedTime(self.clock))
+        self.live_budget = Budget()
+        self.live_budget.max_read_ms = 5
+        self.planner = EpochPlanner(
+            graph, self.physical, self.budget, SimulatedTime(self.clock), self.live_budget
+        )
 
     def reports(self, **fields: Any) -> list[EpochReport]:
         found = []
@@ -73,6 +77,20 @@ def test_a_plan_has_the_budget_the_splits_and_what_was_decided() -> None:
     assert plan.no_more_splits == {key[0] for key in plan.splits}
     assert plan.checkpoint is request
     assert plan.drain
+
+
+def test_live_epochs_are_brief_and_have_a_budget_of_their_own() -> None:
+    job = Planned()
+    plans = []
+    for live in (False, True, False):
+        plans.append(job.planner.plan(1, 1, {}, None, None, drain=False, live=live))
+        job.planner.observe(job.reports())
+    assert [(plan.brief, plan.max_read_ms) for plan in plans] == [
+        (False, 50),
+        (True, 5),
+        (False, 50),
+    ]
+    assert (len(job.budget.observed), len(job.live_budget.observed)) == (2, 1)
 
 
 def test_what_was_given_out_is_in_the_state_of_the_enumerators() -> None:

@@ -9,7 +9,13 @@ import pytest
 from headrace.common.errors import CheckpointError, JobCancelledError, JobExecutionError
 from headrace.common.job_status import JobStatus
 from headrace.coordination.checkpoint_store import load_checkpoint
+from headrace.coordination.job.master import JobMaster
+from headrace.coordination.job.options import JobMasterOptions
 from headrace.coordination.job.restart_policy import FixedDelay
+from headrace.runtime.epoch import EpochPlan
+from headrace.testing import ManualClock
+from headrace.testing.clock import SimulatedTime
+from headrace.testing.local_carrier import LocalCarrier, LocalSlots
 from headrace.testing.memory_storage import MemoryStorage
 from tests.unit.coordination.job.jobs import Job, Sum, every, sums
 
@@ -47,6 +53,31 @@ def test_a_step_is_an_epoch() -> None:
     assert job.printed == ALL[:2]
     job.run_epochs(2)
     assert job.printed == ALL[:6]
+
+
+def test_epochs_that_cannot_be_carried_live_are_as_long_as_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    live = iter([True, False, True, False])
+    planned: list[tuple[bool, int, bool]] = []
+    run = LocalSlots.run_epoch
+
+    def run_epoch(slots: LocalSlots, plan: EpochPlan) -> None:
+        planned.append((plan.brief, plan.max_read_ms, plan.commit is not None))
+        run(slots, plan)
+
+    monkeypatch.setattr(LocalSlots, "goes_live", lambda slots: next(live, False))
+    monkeypatch.setattr(LocalSlots, "run_epoch", run_epoch)
+    clock = SimulatedTime(ManualClock())
+    options = JobMasterOptions(epoch_max_records=2)
+    JobMaster(sums(Sum()), LocalCarrier(clock.now_ms), options, clock=clock).run()
+    # The first live epoch commits at once, the next one after a while.
+    assert planned[:4] == [
+        (True, 100, True),
+        (False, 1000, True),
+        (True, 100, False),
+        (False, 1000, True),
+    ]
 
 
 def test_it_can_run_on_a_thread_of_its_own() -> None:

@@ -6,21 +6,21 @@ from headrace.coordination.job.uncovered_commits import UncoveredCommits
 
 
 def test_every_epoch_commits() -> None:
-    commits = UncoveredCommits()
+    commits = UncoveredCommits(interval_ms=100)
     for now in (1000, 1000, 1001, 5):
-        assert commits.due(now)
+        assert commits.due(now, live=False)
         commits.planned(now, commits=True)
         assert commits.next_due() is None
 
 
-def test_short_epochs_commit_from_time_to_time() -> None:
+def test_live_epochs_commit_from_time_to_time() -> None:
     commits = UncoveredCommits(interval_ms=100)
-    commits.planned(1000, commits=commits.due(1000))
+    commits.planned(1000, commits=commits.due(1000, live=True))
     assert commits.next_due() is None, "nothing is left"
-    assert not commits.due(1004)
+    assert not commits.due(1004, live=True)
     commits.planned(1004, commits=False)
     assert commits.next_due() == 1100
-    assert commits.due(1100)
+    assert commits.due(1100, live=True)
 
 
 def test_at_the_end_the_rest_is_committed_at_once() -> None:
@@ -29,4 +29,4 @@ def test_at_the_end_the_rest_is_committed_at_once() -> None:
     commits.planned(1004, commits=False)
     assert commits.pending
     commits.hurry()
-    assert commits.due(1005)
+    assert commits.due(1005, live=True)
