@@ -17,7 +17,7 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 
 pytestmark = pytest.mark.usefixtures("room_for_live_jobs")
 
-_WAIT_S = 120.0
+_WAIT_S = 300.0
 
 
 def environment(**settings: str) -> StreamExecutionEnvironment:
@@ -42,9 +42,13 @@ def live_jobs() -> list[int]:
     return list(session.sparkContext.statusTracker().getActiveJobsIds())
 
 
-def wait_until(condition: Callable[[], Any]) -> None:
+def wait_until(condition: Callable[[], Any], *jobs: Any) -> None:
+    """Wait for something; the jobs must not end before."""
     deadline = time.monotonic() + _WAIT_S
     while not condition():
+        for job in jobs:
+            if job.status().is_terminal_state():
+                job.result_future().result()
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
@@ -70,10 +74,10 @@ def test_one_spark_job_carries_all_epochs_and_ends_with_the_job() -> None:
     numbers(env).key_by(lambda n: n % 7).map(lambda n: n).filter(lambda n: False).print()
     epochs: list[int] = []
     job = env._submit("live", on_epoch=lambda summary: epochs.append(summary.epoch))
-    wait_until(lambda: len(epochs) > 5)
+    wait_until(lambda: len(epochs) > 5, job)
     (long_job,) = live_jobs()
     seen = len(epochs)
-    wait_until(lambda: len(epochs) > seen + 50)
+    wait_until(lambda: len(epochs) > seen + 50, job)
     assert live_jobs() == [long_job]
     job.cancel().result(_WAIT_S)
     wait_until(lambda: not live_jobs())
@@ -87,7 +91,7 @@ def test_several_live_jobs_run_beside_each_other_and_beside_epochs() -> None:
         env = environment(execution_carrier=carrier)
         numbers(env).key_by(lambda n: n % 7).map(lambda n: n).filter(lambda n: False).print()
         jobs.append(env._submit(name, on_epoch=lambda summary, n=name: epochs.update([n])))
-    wait_until(lambda: all(epochs[name] > 10 for name in "abc"))
+    wait_until(lambda: all(epochs[name] > 10 for name in "abc"), *jobs)
     for job in jobs:
         job.cancel().result(_WAIT_S)
     wait_until(lambda: not live_jobs())

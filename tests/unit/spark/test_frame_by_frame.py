@@ -14,6 +14,10 @@ from headrace.spark.live import frame_by_frame
 from headrace.spark.live.frame_by_frame import FRAME_BY_FRAME, FrameByFrame
 
 
+def always() -> bool:
+    return True
+
+
 class Conf(dict[str, str]):
     """As Spark's, as far as it is used."""
 
@@ -42,7 +46,7 @@ def job(conf: Conf) -> FrameByFrame:
 
 def test_they_are_set_for_a_moment(conf: Conf) -> None:
     before, one = dict(conf), job(conf)
-    one.begin()
+    one.begin(always)
     assert conf == {**before, **FRAME_BY_FRAME}
     one.end()
     one.end()
@@ -52,9 +56,9 @@ def test_they_are_set_for_a_moment(conf: Conf) -> None:
 def test_jobs_have_them_one_after_the_other(conf: Conf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frame_by_frame, "_WAIT_S", 60.0)
     before, one, other = dict(conf), job(conf), job(conf)
-    one.begin()
+    one.begin(always)
     began = threading.Event()
-    waiting = threading.Thread(target=lambda: (other.begin(), began.set()))
+    waiting = threading.Thread(target=lambda: (other.begin(always), began.set()))
     waiting.start()
     assert not began.is_set()
     one.end()
@@ -64,21 +68,23 @@ def test_jobs_have_them_one_after_the_other(conf: Conf, monkeypatch: pytest.Monk
     assert conf == before
 
 
-def test_who_does_not_wait_leaves_setting_back_to_the_other(
+def test_who_does_not_wait_for_others_does_not_have_them(
     conf: Conf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, one, other = dict(conf), job(conf), job(conf)
-    one.begin()
+    assert one.begin(always)
+    assert not other.begin(lambda: False), "its job was cancelled meanwhile"
     monkeypatch.setattr(frame_by_frame, "_WAIT_S", 0.0)
-    other.begin()
-    one.end()
+    assert not other.begin(always)
     other.end()
+    assert conf == {**before, **FRAME_BY_FRAME}
+    one.end()
     assert conf == before
 
 
 def test_what_somebody_left_who_was_killed_is_removed(conf: Conf) -> None:
     conf.update(FRAME_BY_FRAME)
     one = job(conf)
-    one.begin()
+    one.begin(always)
     one.end()
     assert conf == {"other": "1"}

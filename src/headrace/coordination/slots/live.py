@@ -24,6 +24,8 @@ from headrace.runtime.slot import messages as m
 
 _log = logging.getLogger(__name__)
 
+_WAY_S = 600.0
+"""How long others that start at the same time are waited for, where nothing else is possible."""
 _CONNECT_S = 120.0
 _PROBE_S = 60.0
 _END_S = 20.0
@@ -87,6 +89,9 @@ class LiveCarrier(ProcessCarrier):
     def hosts(self, slots: int) -> tuple[int, ...]:
         """The number of the task for each slot: slots that are at one place share one."""
 
+    def make_way(self, wanted: Callable[[], bool]) -> None:
+        """Wait for what `carry` needs, as long as it is wanted. Raises if it cannot be had."""
+
     @abstractmethod
     def carry(self, carriage: Carriage) -> None:
         """Carry frames until all slots have hung up. Raises if that could not be done."""
@@ -118,6 +123,8 @@ class LiveSlots(SlotProcesses):
         self._news = threading.Condition()
         # Guarded by the condition.
         self._number = 0
+        self._wanted_number = 0
+        self._starts = False
         self._thread: threading.Thread | None = None
         self._error: Exception | None = None
         self._connected = 0
@@ -167,6 +174,7 @@ class LiveSlots(SlotProcesses):
 
     def close(self) -> None:
         super().close()
+        self._wanted_number = 0
         thread = self._thread
         if thread is not None:
             # It ends with its slots, which have hung up.
@@ -201,8 +209,13 @@ class LiveSlots(SlotProcesses):
         self._refusals = 0
         return True
 
+    @property
+    def _must_be_live(self) -> bool:
+        """Whether it is an error if the job cannot be live now."""
+        return self._settings.demanded and not self._live_carrier.was_live
+
     def _refused(self, error: NotLiveError) -> None:
-        if self._settings.demanded and not self._live_carrier.was_live:
+        if self._must_be_live:
             raise ConfigurationError(
                 f"the job cannot run live, as execution.carrier demands: {error}",
                 key="execution.carrier",
@@ -222,9 +235,10 @@ class LiveSlots(SlotProcesses):
         hosts = self._live_carrier.hosts(slots)
         with self._news:
             self._number += 1
+            self._wanted_number = self._number
             self._error = None
             self._connected = self._probed = 0
-            self._proven = False
+            self._proven = self._starts = False
             self._began_at = time.monotonic()
         carriage = Carriage(
             self._number,
@@ -247,6 +261,7 @@ class LiveSlots(SlotProcesses):
         """See that tasks have called all slots, and that frames come through."""
         slots = self._wanted.physical.slots
         try:
+            self._await(lambda: self._starts, _WAY_S if self._must_be_live else _CONNECT_S)
             self._await(lambda: self._connected == 2 * slots, _CONNECT_S)
             self._live_carrier.connected()
             # What works once works: that frames come through, and at once, however small.
@@ -260,6 +275,12 @@ class LiveSlots(SlotProcesses):
 
     def _carry(self, carriage: Carriage) -> None:
         try:
+            self._live_carrier.make_way(
+                lambda: not self._cancelled and self._wanted_number == carriage.number
+            )
+            with self._news:
+                self._starts = True
+                self._news.notify_all()
             self._live_carrier.carry(carriage)
             error = NotLiveError("the Spark job that carries frames has ended")
         except Exception as raised:
@@ -274,6 +295,7 @@ class LiveSlots(SlotProcesses):
         thread = self._thread
         if thread is None:
             return
+        self._wanted_number = 0
         self._server.broadcast(m.HangUp(self._number))
         thread.join(_END_S)
         if thread.is_alive():

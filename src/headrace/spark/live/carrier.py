@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
@@ -62,13 +62,15 @@ class LiveSparkCarrier(SparkCarrier, LiveCarrier):
     def _places(self, slots: int) -> list[str | None]:
         return self._locations or [None] * slots
 
+    def make_way(self, wanted: Callable[[], bool]) -> None:
+        if is_this_process(self._context.master or "") and not self._frame_by_frame.begin(wanted):
+            raise NotLiveError("other live jobs of this Spark take too long to start")
+
     def carry(self, carriage: Carriage) -> None:
-        self._require_room(TASKS * (max(carriage.hosts) + 1))
-        self._context.setJobGroup(self._live_group, "live")
         locations = list(dict.fromkeys(self._locations))
         try:
-            if is_this_process(self._context.master or ""):
-                self._frame_by_frame.begin()
+            self._require_room(TASKS * (max(carriage.hosts) + 1))
+            self._context.setJobGroup(self._live_group, "live")
             live_job(self._context, carriage, locations).collect()
         except (Py4JError, PySparkException) as error:
             raise NotLiveError(spark_failure(error)) from None

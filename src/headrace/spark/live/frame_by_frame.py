@@ -6,6 +6,7 @@ import fcntl
 import os
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from pyspark import SparkContext, SparkFiles
@@ -17,7 +18,7 @@ FRAME_BY_FRAME = {
 }
 """Settings that let every frame pass at once."""
 
-_WAIT_S = 60.0
+_WAIT_S = 600.0
 _LOOK_S = 0.05
 
 
@@ -34,21 +35,21 @@ class FrameByFrame:
         self._before: dict[str, str | None] = {}
         self._held: int | None = None
 
-    def begin(self) -> None:
-        """Set them, after the jobs that start now."""
+    def begin(self, wanted: Callable[[], bool]) -> bool:
+        """Set them, after the jobs that start now, if it is still wanted then; whether they are."""
         self.end()
-        held = _hold(SparkFiles.getRootDirectory())
+        held = _hold(SparkFiles.getRootDirectory(), wanted)
+        if held is None:
+            return False
         with self._changing:
             self._held = held
             conf = self._conf()
             for key, value in FRAME_BY_FRAME.items():
                 found = conf.get(key) if conf.contains(key) else None
-                if found != value:
-                    self._before[key] = found
-                elif held is not None:
-                    # Somebody was killed before setting it back.
-                    self._before[key] = None
+                # One that has them already was killed before it set them back.
+                self._before[key] = found if found != value else None
                 conf.set(key, value)
+        return True
 
     def end(self) -> None:
         """Set them back, if they are set. Any thread may call this."""
@@ -68,14 +69,14 @@ class FrameByFrame:
         return self._context._jsc.sc().conf()
 
 
-def _hold(directory: str) -> int | None:
+def _hold(directory: str, wanted: Callable[[], bool]) -> int | None:
     """Lock a directory that this JVM's programs alone use; the end of a process unlocks it too.
 
-    None if it takes too long: a job whose frames are late for that is started again.
+    None if it takes too long, or is not wanted any more.
     """
     held = os.open(directory, os.O_RDONLY)
     deadline = time.monotonic() + _WAIT_S
-    while time.monotonic() < deadline:
+    while wanted() and time.monotonic() < deadline:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return held

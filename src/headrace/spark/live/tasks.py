@@ -17,7 +17,8 @@ from headrace.runtime.exchange.live import KEYED, LENGTH, slot_of
 from headrace.runtime.slot.protocol import LIVE_INPUT, LIVE_OUTPUT, TaskRequest
 from headrace.runtime.slot.task_listener import connect
 
-_READ_BYTES = 1 << 18
+_READ_BYTES = 1 << 16
+"""More would come from the system and go back to it with each call, whatever has come."""
 
 
 class Produce:
