@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import pytest
 
 from headrace.common.errors import JobExecutionError
-from headrace.coordination.slots.live import LiveSettings
+from headrace.coordination.slots.live import LiveSettings, NotLiveError
+from headrace.coordination.views.checkpoint_details import checkpoint_details
+from headrace.coordination.views.metric_values import metrics_of
 from tests.faults.counting import PARALLELISM
 from tests.faults.counting_job import WAIT_S, CountingJob
 from tests.faults.live_process_carrier import LiveProcessCarrier
@@ -35,6 +38,7 @@ def test_where_it_cannot_be_had_epochs_are_carried_one_by_one(
         job.wait_for_rows(50)
         job.finish_with_files()
         assert (job.carrier.carriages, job.master.restarts) == (0, 0)
+        assert not job.master.live
     told = [r.getMessage() for r in caplog.records if "one by one" in r.getMessage()]
     assert told == ["epochs of the job are carried one by one: there is no room"]
 
@@ -66,6 +70,25 @@ def _refusing(demanded: bool) -> Callable[[], LiveProcessCarrier]:
         return made
 
     return carrier
+
+
+class _Queued(LiveProcessCarrier):
+    """Others are always first."""
+
+    def make_way(self, wanted: Callable[[], bool]) -> None:
+        self.waits = True
+        while wanted():
+            time.sleep(0.01)
+        raise NotLiveError("nobody wants it any more")
+
+
+def test_a_job_that_waits_for_others_can_be_cancelled(tmp_path: Path) -> None:
+    with CountingJob(tmp_path, carrier=_Queued) as job:
+        job.wait_for(lambda: getattr(job.carrier, "waits", False), "the wait")
+        job.wait_for(lambda: job.master.figures.epoch_age_s, "an epoch that wants to go live")
+        job.master.cancel().result(WAIT_S)
+        assert job.carrier.carriages == 0
+    assert not [t for t in threading.enumerate() if t.name == "headrace-live"]
 
 
 def test_when_it_breaks_the_job_goes_back_to_its_last_checkpoint(tmp_path: Path) -> None:
@@ -124,3 +147,23 @@ def test_a_live_job_changes_its_parallelism(tmp_path: Path) -> None:
         job.wait_for_rows(20)
         job.finish_with_files()
         assert job.master.restarts == 0
+
+
+def test_channels_and_alignment_are_measured(tmp_path: Path) -> None:
+    with CountingJob(tmp_path, carrier=LiveProcessCarrier) as job:
+        job.wait_for_checkpoints(1)
+        (moment, *_) = job.wait_for(job.master.figures.moments, "a second that is over")
+        assert moment.epochs > 0
+        assert moment.p50 <= moment.p99
+        assert moment.in_usage > 0
+        vertices = list(metrics_of(job.master).vertices.values())
+        # Each subtask that receives records has a channel that it aligns with others.
+        receiving = vertices[-1].subtasks[0].task
+        assert 0 < receiving["buffers.inPoolUsage"] < 1
+        assert receiving["buffers.inputQueueLength"] >= 1
+        assert receiving["checkpointAlignmentTime"] > 0
+        assert vertices[0].subtasks[0].task["checkpointAlignmentTime"] == 0, "a source has none"
+        details = checkpoint_details(job.master)
+        tasks = next(iter(details.values())).vertices.values()
+        assert sum(task.processed_data for task in tasks) > 0
+        job.finish()

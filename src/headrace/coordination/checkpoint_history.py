@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from headrace.coordination.bodies.checkpoints import Checkpoint, CheckpointSubtask, CheckpointTask
+from headrace.coordination.bodies.checkpoints import (
+    Checkpoint,
+    CheckpointSubtask,
+    CheckpointTask,
+    SubtaskAlignment,
+)
 from headrace.graph.ids import VertexId
 from headrace.graph.job_graph import JobGraph
 from headrace.runtime.epoch import SubtaskKey
@@ -60,6 +65,7 @@ def checkpoint_entry(
         discarded=failed,
         failure_message=why,
         failure_timestamp=ended_ms if failed else None,
+        processed_data=sum(p.alignment_bytes for p in taken.parts.values()),
     )
 
 
@@ -78,6 +84,7 @@ def _task(
         end_to_end_duration=max(latest - taken.started_ms, 0) if done else -1,
         num_subtasks=parallelism,
         num_acknowledged_subtasks=len(done),
+        processed_data=sum(taken.parts[key].alignment_bytes for key in done),
         subtasks=tuple(_subtask(taken, vertex, index) for index in range(parallelism)),
     )
 
@@ -87,4 +94,6 @@ def _subtask(taken: TakenCheckpoint, vertex: VertexId, index: int) -> Checkpoint
     if part is None:
         return CheckpointSubtask(index)
     at_ms = taken.acknowledged_ms[vertex, index]
-    return CheckpointSubtask.completed(index, at_ms, max(at_ms - taken.started_ms, 0), part.size)
+    alignment = SubtaskAlignment(processed=part.alignment_bytes, duration=round(part.alignment_ms))
+    took_ms = max(at_ms - taken.started_ms, 0)
+    return CheckpointSubtask.completed(index, at_ms, took_ms, part.size, alignment)

@@ -80,13 +80,34 @@ class HotKey:
 
 
 @dataclass(frozen=True)
+class ChannelReport:
+    """The channels of a subtask in an epoch that was carried live.
+
+    Attributes:
+        in_usage: The most bytes that waited for it, as a share of a pool.
+        out_usage: The most bytes that it had sent and nobody took yet, as a share of a pool.
+        in_queue: Frames that waited for it.
+        out_queue: Frames that nobody took yet.
+        alignment_ms: The time from the first barrier to the last one.
+        alignment_bytes: What came in between.
+    """
+
+    in_usage: float = 0.0
+    out_usage: float = 0.0
+    in_queue: int = 0
+    out_queue: int = 0
+    alignment_ms: float = 0.0
+    alignment_bytes: int = 0
+
+
+@dataclass(frozen=True)
 class EpochReport:
     """What a subtask did in an epoch.
 
     Attributes that need a word: `records_sent` counts what left for other vertices since the job
     started; `exhausted` says that a source has read all splits that it has,
     `more` that there was more to read when the epoch ended; `metrics` are those of user functions
-    by operator id, `latencies` are by source and operator.
+    by operator id, `latencies` are by source and operator; `channels` is known of live epochs.
     """
 
     vertex: VertexId
@@ -111,3 +132,4 @@ class EpochReport:
     more: bool = False
     splits: tuple[SplitReport, ...] = ()
     hot_key: HotKey | None = None
+    channels: ChannelReport | None = None

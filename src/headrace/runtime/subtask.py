@@ -22,6 +22,7 @@ from headrace.runtime.batch import (
     WatermarkMark,
 )
 from headrace.runtime.epoch import (
+    ChannelReport,
     CheckpointRequest,
     EpochPlan,
     EpochReport,
@@ -72,6 +73,7 @@ class Subtask:
         self.finished = False
         self.last_checkpoint = CheckpointId(0)
         self.accumulators: dict[str, Any] = {}
+        self.channels: ChannelReport | None = None
         self.backends: dict[str, KeyedStateBackend] = {}
         self.timers: dict[str, TimerState] = {}
         self._deployment = deployment
@@ -252,6 +254,8 @@ class Subtask:
                 from barriers that they have all of them.
         """
         started, waited_s = time.perf_counter(), live.waited_s if live else 0.0
+        use = live.begin() if live else None
+        self.channels = None
         self._send, self._bytes_out, bytes_in, read_before = send, 0, 0, self.head.records_in
         crash_point("epoch-begun")
         for writer in self._writers:
@@ -268,6 +272,8 @@ class Subtask:
             operator.end_epoch()
         for writer in self._writers:
             writer.flush(last=live is not None)
+        if use is not None:
+            self.channels = use.report(len(self.gate.channels), self._channels_out)
         if plan.checkpoint is not None and at_barrier is not None:
             at_barrier(plan.checkpoint)
         elif plan.commit is not None:
@@ -465,7 +471,12 @@ class Subtask:
             more=isinstance(self.head, SourceOperator) and self.head.more_now,
             splits=self._split_reports(),
             hot_key=self.figures.hot_key(),
+            channels=self.channels,
         )
+
+    @property
+    def _channels_out(self) -> int:
+        return sum(writer.channel_count for writer in self._writers)
 
     def _split_reports(self) -> tuple[SplitReport, ...]:
         if not isinstance(self.head, SourceOperator):

@@ -32,6 +32,7 @@ def test_a_job_that_has_ended_is_still_told_about(client: TestClient) -> None:
     assert "it broke" in ended["job-execution-result"]["failure-cause"]["stack-trace"]
     assert client.get(f"{job}/diagnosis").json()["status"] == "critical"
     assert client.get(f"{job}/epochs").json()["epochs"] == []
+    assert client.get(f"{job}/timeline").json() == {"live": False, "moments": []}
     assert client.get(f"{job}/checkpoints").json()["counts"]["completed"] == 0
     assert client.get(f"{job}/checkpoints/config").status_code == 404
     assert client.get(f"{job}/log?offset=5").text == "it said\n"

@@ -65,7 +65,10 @@ class SubtaskDurations:
 
 @dataclass(frozen=True)
 class SubtaskAlignment:
-    """A barrier is the end of an epoch: there is nothing to align, and nothing on the way."""
+    """How long a subtask waited for barriers after the first one, and what it processed meanwhile.
+
+    Without a live job a barrier is the end of an epoch: there is nothing to align.
+    """
 
     buffered: int = 0
     processed: int = 0
@@ -91,9 +94,11 @@ class CheckpointSubtask:
     aborted: bool | None = field(default=None, metadata=OMITTED)
 
     @classmethod
-    def completed(cls, index: int, at_ms: int, took_ms: int, size: int) -> CheckpointSubtask:
+    def completed(
+        cls, index: int, at_ms: int, took_ms: int, size: int, alignment: SubtaskAlignment
+    ) -> CheckpointSubtask:
         """One that has written its part."""
-        durations, alignment = SubtaskDurations(0, took_ms), SubtaskAlignment()
+        durations = SubtaskDurations(0, took_ms)
         flags = (0, False, False)
         return cls(index, "completed", at_ms, took_ms, size, size, durations, alignment, *flags)
 
@@ -157,7 +162,12 @@ class CheckpointTask:
         size = statistics(s.state_size or 0 for s in done)
         nothing = statistics(0 for _ in done)
         durations = DurationSummary(nothing, took)
-        return replace(self, summary=TaskSummary(size, size, took, nothing, durations))
+        alignments = [s.alignment for s in done if s.alignment is not None]
+        alignment = AlignmentSummary(
+            processed=statistics(a.processed for a in alignments),
+            duration=statistics(a.duration for a in alignments),
+        )
+        return replace(self, summary=TaskSummary(size, size, took, nothing, durations, alignment))
 
 
 # By checkpoint.
@@ -238,6 +248,7 @@ class CheckpointSummary:
             statistics(c.checkpointed_size for c in completed),
             statistics(c.state_size for c in completed),
             statistics(c.end_to_end_duration for c in completed),
+            processed_data=statistics(c.processed_data for c in completed),
         )
 
 

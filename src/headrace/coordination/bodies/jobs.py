@@ -38,6 +38,7 @@ __all__ = [
     "JobParts",
     "JobPlan",
     "ListedJob",
+    "Moment",
     "Phase",
     "Plan",
     "PlanInput",
@@ -49,6 +50,7 @@ __all__ = [
     "SourceWatermark",
     "SplitWatermark",
     "TaskCounts",
+    "Timeline",
     "VertexWatermark",
     "Watermarks",
 ]
@@ -264,6 +266,41 @@ class Epochs:
     epochs: tuple[Epoch, ...] = ()
 
 
+@dataclass(frozen=True)
+class Moment:
+    """A second of a live job.
+
+    Attributes:
+        time: When it began.
+        records: What sources read.
+        epochs: How many epochs ended.
+        p50: How long half of the records took at most, from the start of their epoch to its end.
+        p99: The same of 99 of 100 records.
+        alignment: The longest time that a subtask waited for barriers after the first one.
+        alignment_bytes: What came meanwhile, over all subtasks.
+        in_usage: The largest usage of a subtask's input.
+        out_usage: The largest usage of a subtask's output.
+    """
+
+    time: int
+    records: int
+    epochs: int
+    p50: float
+    p99: float
+    alignment: float
+    alignment_bytes: int
+    in_usage: float
+    out_usage: float
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The last minutes of a live job, the newest second at the end; `live` says if it is now."""
+
+    live: bool = False
+    moments: tuple[Moment, ...] = ()
+
+
 # Event time.
 
 
@@ -403,6 +440,7 @@ class JobParts:
     checkpoint_details: dict[str, CheckpointDetails] = field(default_factory=dict)
     checkpoint_config: CheckpointConfiguration | None = None
     epochs: Epochs = Epochs()
+    timeline: Timeline = Timeline()
     watermarks: Watermarks = Watermarks()
     vertex_watermarks: dict[str, tuple[SubtaskWatermark, ...]] = field(default_factory=dict)
     vertices: dict[str, VertexDetails] = field(default_factory=dict)

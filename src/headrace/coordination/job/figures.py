@@ -12,7 +12,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from headrace.coordination.bodies.jobs import Epoch, Phase
+from headrace.coordination.bodies.jobs import Epoch, Moment, Phase
+from headrace.coordination.job.timeline import Timeline
 from headrace.graph.physical_graph import PhysicalGraph
 from headrace.runtime.batch import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.runtime.epoch import EpochPlan, EpochReport, SubtaskKey
@@ -79,6 +80,7 @@ class JobFigures:
         self._clock = clock
         self._lock = threading.Lock()
         self._epochs: deque[Epoch] = deque(maxlen=KEPT_EPOCHS)
+        self._timeline = Timeline()
         self._samples: dict[SubtaskKey, deque[SubtaskTotals]] = {}
         self._levels: tuple[tuple[SubtaskKey, ...], ...] = ()
         self._attempt = 0
@@ -144,6 +146,8 @@ class JobFigures:
                     _phases(times, work),
                 )
             )
+            if reports[0].channels is not None:
+                self._timeline.add(int(time.time() * 1000), duration_ms, reports)
             self._last_end = times.ended
             self._running = False
             self.epochs_run += 1
@@ -195,6 +199,11 @@ class JobFigures:
         with self._lock:
             found = [e for e in self._epochs if e.id > after]
         return found[-limit:]
+
+    def moments(self) -> tuple[Moment, ...]:
+        """The last seconds in which epochs were carried live."""
+        with self._lock:
+            return self._timeline.moments()
 
     def totals(self, key: SubtaskKey) -> SubtaskTotals:
         """What a subtask did since its attempt started."""

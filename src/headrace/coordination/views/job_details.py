@@ -30,6 +30,7 @@ from headrace.coordination.bodies.jobs import (
     Setting,
     SlotReport,
     SlotSubtask,
+    Timeline,
 )
 from headrace.coordination.job.history import FailureEntry
 from headrace.coordination.job.master import JobMaster
@@ -128,6 +129,10 @@ def _epochs(master: JobMaster) -> Epochs:
     return Epochs(target_ms, master.figures.epochs_run, tuple(master.figures.epochs()))
 
 
+def _timeline(master: JobMaster) -> Timeline:
+    return Timeline(master.live, master.figures.moments())
+
+
 def _config(master: JobMaster) -> JobConfig:
     options = master.options
     return JobConfig(
@@ -181,6 +186,7 @@ _PARTS: dict[str, Callable[[JobMaster], Any]] = {
     "checkpoint_config": checkpoint_config,
     "exceptions": _exceptions,
     "epochs": _epochs,
+    "timeline": _timeline,
     "watermarks": watermarks_of,
     "vertex_watermarks": _by_vertex(vertex_watermarks),
     "vertices": _by_vertex(vertex_details),

@@ -17,7 +17,7 @@ from headrace.coordination.job.master import JobMaster
 from headrace.coordination.views.vertex_details import report_of, subtasks_of
 from headrace.graph.execution_graph import ExecutionSubtask
 from headrace.graph.job_graph import JobVertex
-from headrace.runtime.epoch import EpochReport
+from headrace.runtime.epoch import ChannelReport, EpochReport
 
 __all__ = ["metrics_of"]
 
@@ -136,7 +136,20 @@ def _task(
         "currentInputWatermark": report.watermark,
         "currentOutputWatermark": report.operators[-1].watermark,
     }
+    if report.channels is not None:
+        values |= _channels(report.channels)
     watermark = known_watermark(report.watermark)
     if report.source and watermark is not None:
         values["watermarkLag"] = int(time.time() * 1000) - watermark
     return values
+
+
+def _channels(channels: ChannelReport) -> dict[str, Any]:
+    """Known of live jobs: otherwise no frame is on its way between two subtasks."""
+    return {
+        "buffers.inPoolUsage": channels.in_usage,
+        "buffers.outPoolUsage": channels.out_usage,
+        "buffers.inputQueueLength": channels.in_queue,
+        "buffers.outputQueueLength": channels.out_queue,
+        "checkpointAlignmentTime": round(channels.alignment_ms * 1e6),
+    }

@@ -17,6 +17,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from headrace.runtime.exchange.channel_use import Arrived, ChannelUse
 from headrace.runtime.exchange.wire import (
     FrameHeader,
     PeerGoneError,
@@ -36,7 +37,8 @@ Places = Sequence[Sequence[int]]
 """The slot of each partition of each level."""
 
 _PROBE_LEVEL = 0xFFFF
-_READ_BYTES = 1 << 18
+_READ_BYTES = 1 << 16
+"""More would come from the system and go back to it with each call, whatever has come."""
 _MOST_PARTS = 64
 
 
@@ -65,8 +67,10 @@ class LiveExchange:
         self._input: socket.socket | None = None
         self._poll = select.poll()
         self._unsent: deque[memoryview] = deque()
+        self._unsent_bytes = 0
         self._read = bytearray()
-        self._arrived: dict[tuple[int, int], deque[bytes]] = defaultdict(deque)
+        self._arrived: dict[tuple[int, int], Arrived] = defaultdict(Arrived)
+        self._use = ChannelUse()
         self.waited_s = 0.0
 
     def send_by(self, hosts: Sequence[int]) -> None:
@@ -93,6 +97,7 @@ class LiveExchange:
                     connection.shutdown(socket.SHUT_RDWR)
         self.close()
         self._unsent.clear()
+        self._unsent_bytes = 0
         self._read.clear()
         self._arrived.clear()
 
@@ -102,6 +107,11 @@ class LiveExchange:
             if connection is not None:
                 connection.close()
         self._output = self._input = None
+
+    def begin(self) -> ChannelUse:
+        """A subtask takes part in an epoch now: what its channels are like is measured."""
+        self._use = ChannelUse()
+        return self._use
 
     def send(self, frame: bytes) -> None:
         """Send a frame; one for a subtask of this slot is there at once."""
@@ -114,19 +124,25 @@ class LiveExchange:
 
     def frames(self, level: int, partition: int, channels: int) -> Iterator[bytes]:
         """All frames of an epoch for a subtask: until each channel has brought its last one."""
-        arrived = self._arrived[level, partition]
+        arrived, use = self._arrived[level, partition], self._use
         taken = ended = sent = 0
+        aligning_since = 0.0
         while ended < channels or taken < sent:
             while not arrived:
                 self._turn(wait=True)
             frame = arrived.popleft()
             taken += 1
+            if ended:
+                use.alignment_bytes += len(frame)
             header = read_header(frame)
             if header.last:
+                aligning_since = aligning_since or time.perf_counter()
+                use.alignment_s = time.perf_counter() - aligning_since
                 ended += 1
                 sent += header.sequence + 1
             yield frame
             self._turn(wait=False)
+        use.in_frames, use.in_bytes = arrived.take_most()
 
     def flush(self) -> None:
         """Wait until everything has left."""
@@ -147,7 +163,11 @@ class LiveExchange:
         head = KEYED.pack(8, self._hosts[slot], len(frame))
         self._unsent.append(memoryview(head))
         self._unsent.append(memoryview(frame))
+        self._unsent_bytes += len(head) + len(frame)
         self._write()
+        if self._unsent_bytes > self._use.out_bytes:
+            self._use.out_bytes = self._unsent_bytes
+            self._use.out_frames = (len(self._unsent) + 1) // 2
 
     def _watch(self) -> None:
         self._poll = select.poll()
@@ -182,6 +202,7 @@ class LiveExchange:
         try:
             while unsent:
                 left = self._output.sendmsg(islice(unsent, _MOST_PARTS), (), socket.MSG_DONTWAIT)
+                self._unsent_bytes -= left
                 while unsent and left >= len(unsent[0]):
                     left -= len(unsent.popleft())
                 if left:

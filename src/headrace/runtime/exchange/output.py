@@ -196,6 +196,11 @@ class ExchangeWriter:
         self._channels = channels
         self._latency_marks = 0
 
+    @property
+    def channel_count(self) -> int:
+        """To how many subtasks it leads."""
+        return len(self._channels)
+
     def process_batch(self, batch: Batch) -> None:
         channels = self._channels
         if isinstance(batch, LazyBatch):

@@ -219,7 +219,8 @@ class Reported:
 class Snapshotted:
     """The snapshot of a subtask is in storage, or could not be written.
 
-    `base` is the checkpoint that is needed beside it, if it has changes only.
+    `base` is the checkpoint that is needed beside it, if it has changes only. The alignment is the
+    time from the first barrier to the last one, and what came in between.
     """
 
     slot: SlotId
@@ -231,6 +232,8 @@ class Snapshotted:
     splits: list[Any] | None = None
     error: str | None = None
     base: CheckpointId | None = None
+    alignment_ms: float = 0.0
+    alignment_bytes: int = 0
 
     @property
     def size(self) -> int:

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 
 from headrace.common.crash_points import crash_point
 from headrace.graph.ids import CheckpointId, SlotId
-from headrace.runtime.epoch import CheckpointRequest, SubtaskKey
+from headrace.runtime.epoch import ChannelReport, CheckpointRequest, SubtaskKey
 from headrace.runtime.slot.messages import Snapshotted
 from headrace.runtime.snapshot_files import SnapshotRef
 from headrace.runtime.snapshots.local_copies import CopyingStorage, LocalCopies
@@ -87,6 +87,7 @@ class SlotSnapshots:
         snapshot = take_snapshot(
             subtask, request.checkpoint, base=request.base, savepoint=request.savepoint
         )
+        channels = subtask.channels or ChannelReport()
         message = Snapshotted(
             self._slot,
             *key,
@@ -94,6 +95,8 @@ class SlotSnapshots:
             path,
             splits=snapshot.take_splits(),
             base=snapshot.base,
+            alignment_ms=channels.alignment_ms,
+            alignment_bytes=channels.alignment_bytes,
         )
         if self._copies is not None and not request.savepoint:
             self._copies.began(request.checkpoint, snapshot.base, path)

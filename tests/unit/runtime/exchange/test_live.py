@@ -164,3 +164,38 @@ def test_a_probe_goes_to_the_next_slot(slot: Slot) -> None:
     slot.arrives(other.sent()[1])
     probing.join()
     other.close()
+
+
+def test_what_waits_for_a_subtask_is_measured(slot: Slot) -> None:
+    frames = [
+        frame(0, 0, 0, values=tuple(range(20_000))),
+        frame(0, 0, 1, last=True),
+        frame(0, 1, 0, values=(1,)),
+        frame(0, 1, 1, last=True),
+    ]
+    sender = threading.Thread(target=slot.arrives, args=frames)
+    sender.start()
+    use = slot.exchange.begin()
+    taken = list(slot.exchange.frames(1, 0, channels=2))
+    sender.join()
+    report = use.report(channels_in=2, channels_out=0)
+    assert len(taken) == 4
+    assert 1 <= report.in_queue <= 4
+    assert len(frames[0]) / (12 * 32 * 1024) <= report.in_usage < 1
+    assert report.alignment_ms > 0
+    assert report.alignment_bytes == len(frames[2]) + len(frames[3])
+    again = slot.exchange.begin()
+    slot.arrives(frame(0, 0, 0, last=True))
+    list(slot.exchange.frames(1, 0, channels=1))
+    assert again.report(1, 0).in_usage < report.in_usage, "each epoch is measured on its own"
+
+
+def test_what_nobody_takes_is_measured(slot: Slot) -> None:
+    use = slot.exchange.begin()
+    slot.exchange.send(frame(1, 0, 0, values=(1,)))
+    assert use.report(0, 2).out_usage == 0.0, "it has left"
+    for sequence in range(1, 60):
+        slot.exchange.send(frame(1, 0, sequence, values=tuple(range(20_000))))
+    report = use.report(0, 2)
+    assert report.out_usage == 1.0, "more than a pool would have had"
+    assert 1 < report.out_queue < 60

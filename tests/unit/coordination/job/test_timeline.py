@@ -1,0 +1,60 @@
+"""The last minutes of a live job."""
+
+from __future__ import annotations
+
+from headrace.coordination.job.timeline import KEPT_SECONDS, Timeline
+from headrace.graph.ids import EpochId, VertexId
+from headrace.runtime.epoch import ChannelReport, EpochReport
+
+
+def reports(records: int, channels: ChannelReport) -> list[EpochReport]:
+    return [
+        EpochReport(
+            VertexId(name),
+            0,
+            EpochId(1),
+            finished=False,
+            operators=(),
+            source=name == "source",
+            records_read=records,
+            records_sent=0,
+            bytes_in=0,
+            bytes_out=0,
+            busy_ms=1.0,
+            watermark=0,
+            wake_up_at=None,
+            channels=used,
+        )
+        for name, used in (("source", ChannelReport()), ("sink", channels))
+    ]
+
+
+def test_a_second_sums_up_its_epochs() -> None:
+    timeline = Timeline()
+    timeline.add(5_010, 4.0, reports(98, ChannelReport(0.1, 0.0, 2, 0, 1.5, 100)))
+    timeline.add(5_500, 20.0, reports(2, ChannelReport(0.3, 0.2, 9, 4, 0.5, 10)))
+    timeline.add(5_900, 1.0, reports(0, ChannelReport()))
+    assert timeline.moments() == (), "it is not over yet"
+    timeline.add(7_000, 1.0, reports(1, ChannelReport()))
+    (moment,) = timeline.moments()
+    assert (moment.time, moment.records, moment.epochs) == (5_000, 100, 3)
+    assert (moment.p50, moment.p99) == (4.0, 20.0)
+    assert (moment.alignment, moment.alignment_bytes) == (1.5, 110)
+    assert (moment.in_usage, moment.out_usage) == (0.3, 0.2)
+
+
+def test_seconds_without_records_tell_how_long_epochs_took() -> None:
+    timeline = Timeline()
+    for took_ms in (3.0, 1.0, 2.0):
+        timeline.add(5_000, took_ms, reports(0, ChannelReport()))
+    timeline.add(6_000, 1.0, reports(0, ChannelReport()))
+    (moment,) = timeline.moments()
+    assert (moment.p50, moment.p99) == (2.0, 3.0)
+
+
+def test_only_the_last_minutes_are_kept() -> None:
+    timeline = Timeline()
+    for second in range(KEPT_SECONDS + 10):
+        timeline.add(second * 1000, 1.0, reports(1, ChannelReport()))
+    kept = timeline.moments()
+    assert (len(kept), kept[-1].time) == (KEPT_SECONDS, (KEPT_SECONDS + 8) * 1000)
