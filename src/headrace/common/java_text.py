@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
+from decimal import Decimal
 
-__all__ = ["double_text", "float_text", "shortest_float32"]
+__all__ = ["decimal_text", "double_text", "float_text", "shortest_float32"]
 
 _FLOAT32 = struct.Struct("f")
 _SMALLEST_NORMAL_FLOAT32 = 1.1754943508222875e-38
@@ -74,3 +75,8 @@ def _number_text(value: float, to_digits: Callable[[float], str]) -> str:
         # Java looks for the nearest number of two digits; they differ for the very smallest ones.
         digits = f"{size:.1e}"[0:3:2]
     return f"{sign}{digits[0]}.{digits[1:] or '0'}E{power}"
+
+
+def decimal_text(value: Decimal) -> str:
+    """As Flink's formats write decimals: `3.2`, `1E+5`, `2.7E-8`."""
+    return str(value.normalize()) if value else "0"

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from headrace.common.errors import GraphError
-from headrace.common.java_text import double_text, float_text
+from headrace.common.java_text import decimal_text, double_text, float_text
 from headrace.formats.shapes import (
     TEMPORAL,
     Convert,
@@ -97,7 +97,7 @@ class CsvStyle:
     values: Values
     read_time: Callable[[Shape], Callable[[str], Any]]
     write_time: Callable[[Shape], Callable[[Any], str]]
-    decimal_text: Callable[[Decimal], str] = str
+    decimal_text: Callable[[Decimal], str] = decimal_text
     read_times: Callable[[Shape, Any], Any] = lambda shape, texts: None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from headrace.common.errors import SqlError
@@ -41,11 +40,6 @@ class FormatOptions:
                 return value
         known = ", ".join(values)
         raise SqlError(f"Unsupported value '{given}' for {key}. Supported values are [{known}].")
-
-
-def decimal_text(value: Decimal) -> str:
-    """As Flink writes decimals: `3.2`, `1E+5`, `2.7E-8`."""
-    return str(value.normalize()) if value else "0"
 
 
 def rows_of_columns(columns: list[Column]) -> list[tuple[Any, ...]]:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from headrace.common.errors import HeadraceError, SqlError
+from headrace.common.java_text import decimal_text
 from headrace.formats.csv import CsvDialect, CsvStyle, RowReader, RowWriter, field_reader
 from headrace.formats.shapes import shape_of
 from headrace.formats.text_columns import Column, CsvColumns, joined
-from headrace.sql.formats.base import Decoder, Encoder, FormatOptions, decimal_text
+from headrace.sql.formats.base import Decoder, Encoder, FormatOptions
 from headrace.sql.formats.times import read_time, read_times, write_time
 from headrace.sql.formats.values import TABLE_VALUES
 from headrace.sql.types import DataType, RowType
