@@ -80,9 +80,9 @@ def data_type_of(info: TypeInformation) -> DataType:
         return DataTypes.MAP(data_type_of(info._key_type_info), data_type_of(info._value_type_info))
     name = str(info).upper()
     for word, made in (
-        ("TIMESTAMP", DataTypes.TIMESTAMP(3)),
-        ("LOCALDATETIME", DataTypes.TIMESTAMP(3)),
-        ("INSTANT", DataTypes.TIMESTAMP_LTZ(3)),
+        ("TIMESTAMP", DataTypes.TIMESTAMP(9)),
+        ("LOCALDATETIME", DataTypes.TIMESTAMP(9)),
+        ("INSTANT", DataTypes.TIMESTAMP_LTZ(9)),
         ("DATE", DataTypes.DATE()),
         ("TIME", DataTypes.TIME()),
     ):
