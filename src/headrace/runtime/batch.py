@@ -45,15 +45,18 @@ class Batch:
 
 
 class ColumnBatch(Batch):
-    """Records that are still columns: they cross an exchange as such, and are a `Batch` behind it.
+    """Records that are still columns, for those who take them; it is as long as they are many.
 
-    `decode` makes the records and their keys.
+    They cross an exchange as such. Where they have a `decode`, which makes the records and their
+    keys, they are a `Batch` behind it.
     """
 
     __slots__ = ("columns", "decode")
 
     def __init__(
-        self, columns: pa.RecordBatch, decode: Callable[[Any], tuple[list[Any], list[Any]]]
+        self,
+        columns: pa.RecordBatch,
+        decode: Callable[[Any], tuple[list[Any], list[Any]]] | None = None,
     ) -> None:
         super().__init__([columns])
         self.columns = columns

@@ -372,7 +372,7 @@ class Subtask:
     def take(self, channel: ChannelKey, element: Element) -> None:
         """Process one element of an input channel."""
         gate, head = self.gate, self.head
-        if type(element) is Batch:
+        if isinstance(element, Batch):
             if element.keys:
                 self.figures.sample_keys(element.keys)
             # Broadcast records have no key, and come before those that are sorted.

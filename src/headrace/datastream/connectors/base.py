@@ -64,6 +64,7 @@ class ReadBatch:
             records. It counts where the program gives no watermark strategy.
         idle: True: after these records the split has nothing for a while, and nobody need wait for
             it. It ends with the next record or watermark.
+        columns: True: the only value is an Arrow batch, and its rows are the records.
     """
 
     split_id: str
@@ -71,6 +72,7 @@ class ReadBatch:
     timestamps: list[int] | None = None
     watermark: int | None = None
     idle: bool = False
+    columns: bool = False
 
 
 class ReaderContext(Protocol):

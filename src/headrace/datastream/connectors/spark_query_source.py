@@ -20,11 +20,14 @@ __all__ = ["SparkQuerySource"]
 
 @dataclass(frozen=True)
 class SparkQuerySource(Source):
-    """Reads the result of a query; `records` makes records of a batch of columns."""
+    """Reads the result of a query.
+
+    `records` makes records of a batch of columns; without it they remain columns.
+    """
 
     query: SparkQuery
     schema: bytes
-    records: Callable[[Any], list[Any]]
+    records: Callable[[Any], list[Any]] | None = None
 
     @property
     def bounded(self) -> bool:
@@ -38,7 +41,8 @@ class SparkQuerySource(Source):
         return _QueryEnumerator(self.query, parallelism)
 
     def create_reader(self, context: ReaderContext) -> SourceReader:
-        return ArrowReader(self.schema, self.records, f"spark-{context.subtask}")
+        split_id, as_columns = f"spark-{context.subtask}", self.records is None
+        return ArrowReader(self.schema, self.records, split_id, as_columns=as_columns)
 
 
 class _QueryEnumerator(PartitionsEnumerator):

@@ -301,12 +301,15 @@ class _FilesEnumerator(SplitEnumerator):
 
 
 class ArrowReader(SourceReader):
-    """Opens the Arrow batches that come with the epoch's job."""
+    """Opens the Arrow batches that come with the epoch's job; their rows may remain columns."""
 
-    def __init__(self, schema: bytes, records: Any, split_id: str) -> None:
+    def __init__(
+        self, schema: bytes, records: Any, split_id: str, *, as_columns: bool = False
+    ) -> None:
         self._schema_bytes = schema
         self._records = records
         self._split_id = split_id
+        self._as_columns = as_columns
         self._payloads: Iterator[bytes] = iter(())
 
     def open(self) -> None:
@@ -330,6 +333,8 @@ class ArrowReader(SourceReader):
         if payload is None:
             return None
         batch = pa.ipc.read_record_batch(pa.py_buffer(payload), self._schema)
+        if self._as_columns and batch.num_rows:
+            return ReadBatch(self._split_id, [batch], columns=True)
         return ReadBatch(self._split_id, self._records(batch))
 
     def snapshot(self) -> list[Any]:

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any
 
 from headrace.datastream.output_tag import OutputTag
-from headrace.runtime.batch import Batch, LatencyMark, Receiver
+from headrace.runtime.batch import Batch, ColumnBatch, LatencyMark, Receiver
 
 __all__ = ["IsolatedReceiver", "isolate"]
 
@@ -37,7 +37,8 @@ class IsolatedReceiver:
         self.end_input = receiver.end_input
 
     def process_batch(self, batch: Batch) -> None:
-        values = own_values(batch.values)
+        # Nobody can change columns of Arrow.
+        values = batch.values if type(batch) is ColumnBatch else own_values(batch.values)
         if values is not batch.values:
             batch = Batch(values, batch.timestamps, batch.keys)  # type: ignore[arg-type]
         self._receiver.process_batch(batch)

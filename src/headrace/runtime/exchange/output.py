@@ -73,9 +73,9 @@ class OperatorOutput:
             batch = self._converted(batch, convert)
             if not batch.values:
                 return
-        self.records_out += len(batch.values)
+        self.records_out += len(batch)
         if tag_id in self._sending_sides:
-            self.records_sent += len(batch.values)
+            self.records_sent += len(batch)
         for receiver in self._side.get(tag_id, ()):
             receiver.process_batch(batch)
 

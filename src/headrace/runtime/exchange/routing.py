@@ -73,6 +73,10 @@ def _round_robin(targets: Sequence[int]) -> Router:
 
     def route(batch: Batch) -> Iterator[tuple[int, Batch]]:
         nonlocal start
+        if type(batch) is ColumnBatch:
+            yield targets[start], batch
+            start = (start + 1) % count
+            return
         values, stamps = batch.values, batch.timestamps
         for offset in range(min(count, len(values))):
             yield (

@@ -157,6 +157,8 @@ def _unpack(packed: tuple[Any, ...]) -> Element:
         return _unpack_rows(packed)
     if kind == _COLUMNS:
         _, columns, decode = packed
+        if decode is None:
+            return ColumnBatch(columns)
         rows, keys = decode(columns)
         return Batch(rows, None, keys)
     if kind == _WATERMARK:

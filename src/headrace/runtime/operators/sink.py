@@ -95,7 +95,7 @@ class SinkOperator(Operator):
         return [piece for (piece,) in self.operator_state.get_list_state(_WRITER_STATE).get()]
 
     def process_batch(self, batch: Batch) -> None:
-        self.records_in += len(batch.values)
+        self.records_in += len(batch)
         try:
             self._writer.write(batch.values, batch.timestamps)
         except Exception as error:

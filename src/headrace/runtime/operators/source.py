@@ -10,7 +10,7 @@ from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.base import ReadBatch, SourceReader
 from headrace.datastream.functions import RuntimeContext
 from headrace.graph.specs import SourceSpec
-from headrace.runtime.batch import MAX_TIMESTAMP, Batch
+from headrace.runtime.batch import MAX_TIMESTAMP, Batch, ColumnBatch
 from headrace.runtime.functions.checkpointed_function import FunctionCheckpoints
 from headrace.runtime.functions.dead_letters import DeadLetters
 from headrace.runtime.functions.runtime_context import OperatorRuntimeContext
@@ -129,9 +129,10 @@ class SourceOperator(Operator):
                 found_nothing = True
                 break
             left -= len(batch.values)
-            self.records_in += len(batch.values)
+            records = _records(batch)
+            self.records_in += len(records)
             before = self.watermark
-            self._emit(batch)
+            self._emit(batch, records)
             self._forget_finished()
             self.more_now = True
             tick()
@@ -203,25 +204,24 @@ class SourceOperator(Operator):
         except Exception as error:
             raise self.failed(error, where="reading the source") from error
 
-    def _emit(self, batch: ReadBatch) -> None:
+    def _emit(self, batch: ReadBatch, records: Batch) -> None:
         if self._plain:
-            self._emit_with_own_marks(batch)
+            self._emit_with_own_marks(batch, records)
             return
         if not batch.values:
             return
-        records = Batch(batch.values, batch.timestamps)
         try:
             self._tracker(batch.split_id).process(records, self.output.emit)
         except Exception as error:
             raise self.failed(error) from error
 
-    def _emit_with_own_marks(self, batch: ReadBatch) -> None:
+    def _emit_with_own_marks(self, batch: ReadBatch, records: Batch) -> None:
         """No strategy makes watermarks, so those of the source itself count."""
         split_id, watermark = batch.split_id, batch.watermark
         if batch.values:
             if split_id in self._trackers:
                 self._trackers[split_id].mark_active()
-            self.output.emit(Batch(batch.values, batch.timestamps))
+            self.output.emit(records)
         if watermark is not None:
             self._tracker(split_id).emit_watermark(watermark)
         if batch.idle:
@@ -315,6 +315,13 @@ class SourceOperator(Operator):
     def restore(self, snapshot: dict[str, Any]) -> None:
         super().restore(snapshot)
         self._restored_splits = list(snapshot.get("splits", ()))
+
+
+def _records(batch: ReadBatch) -> Batch:
+    if batch.columns:
+        (columns,) = batch.values
+        return ColumnBatch(columns)
+    return Batch(batch.values, batch.timestamps)
 
 
 class _ReaderContext:

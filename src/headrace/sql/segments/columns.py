@@ -23,7 +23,6 @@ __all__ = [
     "column_of_numbers",
     "filled_values",
     "key_values",
-    "whole_batch",
 ]
 
 
@@ -79,11 +78,6 @@ def filled_values(column: pa.Array, empty: Any) -> list[Any]:
     if column.null_count == 0 or empty is None:
         return values_of(column)
     return [empty if v is None else v for v in column.to_pylist()]
-
-
-def whole_batch(batch: pa.RecordBatch) -> list[Any]:
-    """The batch as one record, for those who take columns."""
-    return [batch] if batch.num_rows else []
 
 
 def column_of_numbers(numbers: Any) -> pa.Array:

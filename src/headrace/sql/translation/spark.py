@@ -21,7 +21,6 @@ from headrace.sql.segments.columns import (
     KeysOfColumns,
     RowsOfColumns,
     arrow_schema,
-    whole_batch,
 )
 from headrace.sql.segments.expressions import column_name, storage
 from headrace.sql.segments.segment import LocalPhase, LocalRanking, Segment, Where
@@ -38,7 +37,7 @@ def rows(env: StreamExecutionEnvironment, node: SparkRows) -> DataStream[Any]:
 
 def columns(env: StreamExecutionEnvironment, node: SparkColumns) -> DataStream[Any]:
     """Arrow batches of internal values."""
-    return _stream(env, node.segment, whole_batch)
+    return _stream(env, node.segment)
 
 
 def by_key(node: SparkColumns, key: tuple[int, ...]) -> KeyedColumns:
@@ -65,7 +64,7 @@ def accumulators(env: StreamExecutionEnvironment, node: SparkAggregate) -> DataS
         texts.append(f"max({local.watermark})")
         types.append(big)
     query = _query(segment, (), types, GroupBy(keys, tuple(texts)))
-    source = SparkQuerySource(query, arrow_schema(types), whole_batch)
+    source = SparkQuerySource(query, arrow_schema(types))
     places = local.places if local.gap is None else local.places[:-2]
     empty = tuple(place.empty for place in places)
     spec = SegmentAggregateSpec(len(local.keys), empty, windows, local.gap)
@@ -84,7 +83,7 @@ def ranked(
     if local.watermark is not None:
         types.append(t.BigIntType())
         outputs = (*outputs, local.watermark)
-    source = SparkQuerySource(_query(segment, outputs, types), arrow_schema(types), whole_batch)
+    source = SparkQuerySource(_query(segment, outputs, types), arrow_schema(types))
     place = {column: i for i, column in enumerate(columns)}
     spec = SegmentRankSpec(
         rank,
@@ -98,7 +97,9 @@ def ranked(
 
 
 def _stream(
-    env: StreamExecutionEnvironment, segment: Segment, records: Callable[[Any], list[Any]]
+    env: StreamExecutionEnvironment,
+    segment: Segment,
+    records: Callable[[Any], list[Any]] | None = None,
 ) -> DataStream[Any]:
     types = [segment.nodes[-1].schema[i].type for i in segment.columns]
     query = _query(segment, tuple(map(column_name, segment.columns)), types)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pyarrow as pa
 import pytest
 
 from headrace.common import Duration, WatermarkStrategy
@@ -95,6 +96,22 @@ class Scripted(Source):
         return ScriptedReader()
 
 
+class ColumnsReader(ScriptedReader):
+    def poll(self, max_records: int) -> ReadBatch | None:
+        batch = super().poll(max_records)
+        if batch is None:
+            return None
+        columns = pa.record_batch([batch.values], names=["a"])
+        return ReadBatch(batch.split_id, [columns], columns=True)
+
+
+class Columns(Scripted):
+    """The same, as columns of Arrow."""
+
+    def create_reader(self, context: Any) -> SourceReader:
+        return ColumnsReader()
+
+
 class Watching(Sink):
     """Writes records and watermarks into a list of this process."""
 
@@ -153,6 +170,24 @@ def test_a_source_reads_no_more_than_its_budget_in_an_epoch() -> None:
     runner.run()
     assert runner.records_per_epoch == [6, 2, 12]
     assert sorted(e for e in SCRIPTS["seen"] if isinstance(e, int)) == list(range(1, 21))
+
+
+@pytest.mark.parametrize("sinks", [1, 2], ids=["chained", "behind an exchange"])
+def test_the_rows_of_columns_are_counted_and_not_their_batches(sinks: int) -> None:
+    env = environment(1)
+    splits = {0: [("a", [[1, 2, 3], [4, 5]]), ("b", [[6]])]}
+    stream = env.from_source(Columns([splits]), WatermarkStrategy.no_watermarks(), "columns")
+    stream.sink_to(Watching()).set_parallelism(sinks).name("sink")
+    runner = MiniRunner(env.get_job_graph())
+    runner.run()
+    operators = [o for report in runner.reports.values() for o in report.operators]
+    assert sum(o.records_in for o in operators if o.name == "Source: columns") == 6
+    assert sum(o.records_in for o in operators if o.name == "Sink: sink") == 6
+    assert sum(o.records_out for o in operators) == 6
+    sent = sum(report.records_sent for report in runner.reports.values())
+    assert sent == (0 if sinks == 1 else 6)
+    rows = [v for e in SCRIPTS["seen"] if isinstance(e, pa.RecordBatch) for v in e[0].to_pylist()]
+    assert sorted(rows) == [1, 2, 3, 4, 5, 6]
 
 
 @pytest.mark.parametrize(
