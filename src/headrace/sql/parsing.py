@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from sqlglot.errors import ParseError, TokenError
@@ -126,14 +127,18 @@ def _parse_one(tokens: list[Any], text: str) -> s.Statement:
 
 
 def _joined_sets(found: list[s.Statement]) -> list[s.Statement]:
-    """INSERTs between BEGIN STATEMENT SET and END become one statement."""
+    """INSERTs between BEGIN STATEMENT SET and END become one statement, which may be explained."""
     out: list[s.Statement] = []
     inside: list[s.Insert] | None = None
+    explain: s.Explain | None = None
     for statement in found:
-        if isinstance(statement, s.BeginStatementSet):
-            inside = [] if statement.first is None else [statement.first]
+        begin = statement.statement if isinstance(statement, s.Explain) else statement
+        if isinstance(begin, s.BeginStatementSet):
+            explain = statement if isinstance(statement, s.Explain) else None
+            inside = [] if begin.first is None else [begin.first]
         elif isinstance(statement, s.EndStatementSet) and inside is not None:
-            out.append(s.StatementSetBlock(tuple(inside)))
+            block = s.StatementSetBlock(tuple(inside))
+            out.append(block if explain is None else replace(explain, statement=block))
             inside = None
         elif inside is not None and isinstance(statement, s.Insert):
             inside.append(statement)

@@ -117,6 +117,9 @@ class StatementParser(AlterParser):
             ):
                 details.append(self._prev.text.upper())
                 self._match(TokenType.COMMA)
+        if self._match_text_seq("STATEMENT", "SET"):
+            self.expect("BEGIN")
+            return s.Explain(self._first_of_set(), tuple(details))
         return s.Explain(self.parse_statement(), tuple(details))
 
     # INSERT and statement sets.

@@ -103,12 +103,14 @@ class Scan(Node):
 
     Its `primary_key` names a row, as the table declares it.
     A `watermark` over the table's columns is made by the source itself, for each of its splits.
+    `declared` is what the connector made the source of: two sources of the same are the same.
     """
 
     table: tuple[str, ...]
     source: Any
     watermark: Expression | None = None
     primary_key: tuple[int, ...] = ()
+    declared: Any = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,21 +25,16 @@ __all__ = ["plan_text"]
 _MOST_ROWS = 5
 
 
-def plan_text(
-    plan: n.Node,
-    *,
-    modes: bool = False,
-    batch: bool = False,
-) -> str:
-    """A tree of nodes, inputs below those who read them; what several read is shown once.
+def plan_text(*plans: n.Node, modes: bool = False, batch: bool = False) -> str:
+    """Trees of nodes, inputs below those who read them; what several read is shown once.
 
     Args:
-        plan: The plan.
+        plans: The plans of one job.
         modes: Whether to show which changes each node emits.
-        batch: Whether the plan runs in batch mode, where nothing changes.
+        batch: Whether the plans run in batch mode, where nothing changes.
     """
     lines: list[str] = []
-    several = _read_by_several(plan)
+    several = _read_by_several(plans)
     shown: dict[n.Node, int] = {}
 
     def add(node: n.Node, prefix: str, tail: str, place: str) -> None:
@@ -58,14 +53,15 @@ def plan_text(
             last = number == len(below) - 1
             add(child, tail + ("+- " if last else ":- "), tail + ("   " if last else ":  "), place)
 
-    add(plan, "", "", "")
+    for plan in plans:
+        add(plan, "", "", "")
     return "\n".join(lines)
 
 
-def _read_by_several(plan: n.Node) -> set[n.Node]:
+def _read_by_several(plans: Sequence[n.Node]) -> set[n.Node]:
     seen: set[n.Node] = set()
     several: set[n.Node] = set()
-    todo = [plan]
+    todo = list(plans)
     while todo:
         for child in todo.pop().inputs:
             if child in seen:

@@ -19,6 +19,7 @@ from headrace.sql.rules.prune_columns import prune_columns
 from headrace.sql.rules.push_watermark import push_watermark
 from headrace.sql.rules.rank_filter import rank_filter
 from headrace.sql.rules.rank_number import rank_number
+from headrace.sql.rules.shared_relations import shared_relations
 from headrace.sql.rules.split_batched import split_batched
 from headrace.sql.rules.split_distinct import split_distinct
 from headrace.sql.rules.versions import versions
@@ -30,6 +31,7 @@ __all__ = ["PASSES", "Rule", "optimize", "optimize_all"]
 Rule = Callable[[Node], Node]
 
 PASSES: tuple[tuple[Rule, ...] | Rule, ...] = (
+    shared_relations,
     (push_watermark,),
     (merge_projections,),
     (join_filters,),
@@ -54,15 +56,17 @@ One that is a single function gets the whole plan.
 """
 
 
-def optimize_all(plans: Sequence[Node]) -> list[Node]:
+def optimize_all(plans: Sequence[Node], *, reuse: bool = True) -> list[Node]:
     """Plans of one job after all passes; what they share is rewritten once, and stays shared."""
-    return list(optimize(Union(Schema(()), tuple(plans))).inputs)
+    return list(optimize(Union(Schema(()), tuple(plans)), reuse=reuse).inputs)
 
 
 @with_room
-def optimize(plan: Node) -> Node:
-    """The plan after all passes."""
+def optimize(plan: Node, *, reuse: bool = True) -> Node:
+    """The plan after all passes; without `reuse`, what it has twice stays twice."""
     for rules in PASSES:
+        if rules is shared_relations and not reuse:
+            continue
         plan = rules(plan) if callable(rules) else rewrite_nodes(plan, partial(_applied, rules))
     return plan
 

@@ -36,16 +36,15 @@ def explain_statement(
 def explain_plans(session: Session, plans: Sequence[n.Node], details: Sequence[str] = ()) -> str:
     """Bound plans, and what runs: plans after all rules, logical and physical ones."""
     changelog = "CHANGELOG_MODE" in details
-    optimized = optimize_all(plans)
+    settings = session.settings()
+    optimized = optimize_all(plans, reuse=settings.reuse_subplans)
     for plan in optimized:
         session.check(plan)
-    parts = ["== Abstract Syntax Tree =="]
-    parts += [plan_text(p) for p in plans]
-    settings = session.settings()
+    parts = ["== Abstract Syntax Tree ==", plan_text(*plans)]
     advised = "PLAN_ADVICE" in details
     parts += ["", f"== Optimized Execution Plan{' With Advice' if advised else ''} =="]
-    for plan in physical_plans(optimized, settings):
-        parts.append(plan_text(plan, modes=changelog, batch=session.batch))
+    physical = physical_plans(optimized, settings)
+    parts.append(plan_text(*physical, modes=changelog, batch=session.batch))
     if advised:
         found = []
         if not session.batch:

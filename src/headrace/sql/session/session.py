@@ -349,9 +349,9 @@ class Session:
 
     def run_query(self, plan: n.Node) -> StatementResult:
         """Starts a query; its rows come while it runs."""
-        plan = optimize(plan)
-        self.check(plan)
         translator = self.translator()
+        plan = optimize(plan, reuse=translator.settings.reuse_subplans)
+        self.check(plan)
         schema = plan.schema
         changelog = translator.takes_changes(plan)
         stream = translator.stream(plan)

@@ -67,7 +67,7 @@ def scan_plan(
             "table source is unbounded."
         )
     key = tuple(context.schema.names.index(name) for name in entry.primary_key)
-    scan = n.Scan(context.schema, path, source, primary_key=key)
+    scan = n.Scan(context.schema, path, source, primary_key=key, declared=context)
     return with_time(scan, entry, binding)
 
 

@@ -244,9 +244,9 @@ def table_stream(
     times: list[int] = []
     if declared is not None:
         plan, times = _as_declared(session, plan, declared)
-    plan = optimize(plan)
-    session.check(plan)
     translator = session.translator()
+    plan = optimize(plan, reuse=translator.settings.reuse_subplans)
+    session.check(plan)
     if not changelog and not session.batch and not is_append_only(plan):
         raise SqlError(
             "Table sink 'Unregistered_DataStream_Sink' doesn't support consuming update and delete "

@@ -68,7 +68,7 @@ class StreamTranslator:
 
     def translate(self, *plans: n.Node) -> list[Transformation]:
         """The transformations of plans of one job; a part that several plans share exists once."""
-        return self._translated(optimize_all(plans))
+        return self._translated(optimize_all(plans, reuse=self.settings.reuse_subplans))
 
     def _translated(self, plans: Sequence[n.Node]) -> list[Transformation]:
         return [self._made(plan) for plan in physical_plans(plans, self.settings)]

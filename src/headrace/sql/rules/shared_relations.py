@@ -1,0 +1,45 @@
+"""A view is one relation, however many read it: each reads it before others have changed it."""
+
+from __future__ import annotations
+
+from headrace.sql.plan import nodes as n
+from headrace.sql.plan.alike import Alike
+from headrace.sql.plan.expressions import TimeAttribute, is_deterministic
+from headrace.sql.plan.joins import Join
+
+__all__ = ["shared_relations"]
+
+_KEEPING = (Join, n.Aggregate, n.OverAggregate, n.SetOperation)
+
+
+def shared_relations(plan: n.Node) -> n.Node:
+    """One node in place of those that are alike, while filters and columns of readers are above.
+
+    What joins and groups is worth it, and what is random has to be: all readers of a view see the
+    same value. To read a table twice, with other columns and filters each time, is cheaper than to
+    have all that anybody needs of it.
+    """
+    alike = Alike()
+    kept: dict[int, n.Node] = {}
+    keeping: set[n.Node] = set()
+
+    def one_of(node: n.Node) -> n.Node:
+        number = alike.number(node)
+        keeps = isinstance(node, _KEEPING) or _is_random(node)
+        if not keeps and keeping.isdisjoint(node.inputs):
+            return node
+        found = kept.setdefault(number, node)
+        keeping.add(found)
+        return found
+
+    return n.rewrite_nodes(plan, one_of)
+
+
+def _is_random(node: n.Node) -> bool:
+    expressions = node.expressions if isinstance(node, n.Project) else ()
+    if isinstance(node, n.Filter):
+        expressions = (node.condition,)
+    # When a row is processed is nothing that readers would compare.
+    return any(
+        e.time is not TimeAttribute.PROCTIME and not is_deterministic(e) for e in expressions
+    )
