@@ -28,6 +28,7 @@ from benchmarks import (
     bare,
     cases,
     checkpoints,
+    join_state,
     kafka,
     latency,
     metrics,
@@ -54,6 +55,7 @@ CASES = {
     **latency.CASES,
     **sql.CASES,
     **text.CASES,
+    **join_state.CASES,
     **nexmark.CASES,
 }
 RESULTS = Path(__file__).parent / "results"

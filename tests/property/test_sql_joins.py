@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -12,7 +14,9 @@ from hypothesis import strategies as st
 
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row, RowKind, row_of
+from headrace.runtime.state.hashmap import HashMapStateBackend
 from headrace.sql.catalog import TableEntry
+from headrace.sql.operators.joins.rows import JoinRows
 from headrace.sql.physical.passes import physical_plans
 from headrace.sql.plan.text import plan_text
 from headrace.sql.session.result import changed_rows
@@ -66,6 +70,17 @@ def str_of(row: Row) -> str:
     return f"{row[0]} {row[1]}"
 
 
+@contextmanager
+def large_keys(session: LocalSession, large: bool, ttl: str = "0 ms") -> Iterator[None]:
+    """Keys with more than two rows have them in pages."""
+    session.session.config.set("table.exec.state.ttl", ttl)
+    with (
+        patch.multiple(JoinRows, most_rows=2, page_rows=2),
+        patch.object(HashMapStateBackend, "encodes_values", large),
+    ):
+        yield
+
+
 def with_sides(parallelism: int, **tables: list[Row]) -> LocalSession:
     session = with_tables(parallelism=parallelism)
     types = Types.ROW_NAMED(["k", "v"], [Types.INT(), Types.INT()])
@@ -89,6 +104,8 @@ def with_sides(parallelism: int, **tables: list[Row]) -> LocalSession:
     parallelism=st.integers(1, 3),
     every_change=st.booleans(),
     restored=st.booleans(),
+    large=st.booleans(),
+    ttl=st.sampled_from(["0 ms", "30 d"]),
 )
 def test_what_is_left_of_a_join_is_the_join_of_what_is_left(
     kind: str,
@@ -99,13 +116,16 @@ def test_what_is_left_of_a_join_is_the_join_of_what_is_left(
     parallelism: int,
     every_change: bool,
     restored: bool,
+    large: bool,
+    ttl: str,
 ) -> None:
     (lefts, left_rows), (rights, right_rows) = history(left), history(right)
     session = with_sides(parallelism, l=lefts, r=rights)
     if every_change:
         session.session.config.set("table.exec.mini-batch.enabled", "false")
     query = f"SELECT l.k, l.v, r.k AS rk, r.v AS rv FROM l {kind} r ON {condition}"
-    found = left_of(session, query, epoch_records, restored)
+    with large_keys(session, large, ttl):
+        found = left_of(session, query, epoch_records, restored)
     assert found == expected(kind, condition, left_rows, right_rows)
 
 
@@ -159,6 +179,7 @@ def padded(
     epoch_records=st.integers(1, 5),
     parallelism=st.integers(1, 3),
     restored=st.booleans(),
+    large=st.booleans(),
 )
 def test_three_tables_are_joined_in_one_operator(
     kinds: tuple[str, str],
@@ -170,6 +191,7 @@ def test_three_tables_are_joined_in_one_operator(
     epoch_records: int,
     parallelism: int,
     restored: bool,
+    large: bool,
 ) -> None:
     histories = [history(changes) for changes in (left, right, other)]
     (lefts, left_rows), (rights, right_rows), (others, other_rows) = histories
@@ -182,5 +204,6 @@ def test_three_tables_are_joined_in_one_operator(
     (physical,) = physical_plans([session.plan(query)], session.session.settings())
     assert "MultiJoin" in plan_text(physical)
     pairs = padded(kinds[0], CONDITIONS[condition], left_rows, right_rows)
-    found = left_of(session, query, epoch_records, restored)
+    with large_keys(session, large):
+        found = left_of(session, query, epoch_records, restored)
     assert found == padded(kinds[1], FURTHER[further], pairs, other_rows)

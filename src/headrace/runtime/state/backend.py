@@ -26,6 +26,9 @@ class KeyedStateBackend(ABC):
     answered later by one of the two `notify` methods), then `epoch_end`; finally `dispose`.
     """
 
+    #: Whether values are encoded when they leave the memory: a part of a large one costs all of it.
+    encodes_values = False
+
     max_parallelism: int
 
     @abstractmethod

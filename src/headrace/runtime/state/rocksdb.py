@@ -38,6 +38,8 @@ class RocksDBStateBackend(TableStateBackend[RocksDBTable]):
         subtask: Chooses one of several local directories.
     """
 
+    encodes_values = True
+
     def __init__(
         self,
         max_parallelism: int,

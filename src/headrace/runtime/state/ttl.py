@@ -236,6 +236,22 @@ class TtlMapState(_TtlState, MapState[Any, Any]):
         horizon = aging.clock() - aging.ttl_ms
         return not aging.return_expired and all(pair[1] <= horizon for pair in stored.values())
 
+    def take_out(self) -> dict[Any, Stamped]:
+        """All entries with their ages, which are not here any more."""
+        address, stored = self._access()
+        if stored is None:
+            return {}
+        self._entries.pop(address)
+        self._touch(address)
+        found: dict[Any, Stamped] = stored
+        return found
+
+    def put_in(self, entries: dict[Any, Stamped]) -> None:
+        """Adds what was taken out of another state, or of another key."""
+        address, stored = self._access()
+        if entries:
+            self._store(address, entries if stored is None else {**stored, **entries})
+
     def _find(self, key: Any) -> tuple[Any] | None:
         """The visible value of one entry, in a tuple since it may be None."""
         address, stored = self._access()

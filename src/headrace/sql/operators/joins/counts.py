@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.sql.operators.base import DELETE, INSERT
+
+if TYPE_CHECKING:
+    from headrace.sql.operators.joins.rows import Rows
 
 Counts = dict[Any, int]
 """How often each row or value is there, or how much more often than before."""
 
 
-def add(counts: Counts, item: Any, change: int) -> None:
+def add(counts: Rows, item: Any, change: int) -> None:
     """Changes how often something is there."""
     times = counts.get(item, 0) + change
     if times:

@@ -13,8 +13,9 @@ from headrace.sql.operators.joins.regular import (
     change_rows,
     matches_nothing,
     multiply,
+    with_changes,
 )
-from headrace.sql.operators.joins.rows import JoinRows
+from headrace.sql.operators.joins.rows import JoinRows, Rows
 from headrace.sql.operators.joins.specs import MultiJoinSpec
 
 
@@ -86,12 +87,12 @@ class MultiJoinOperator(NetChangeOperator):
         self._changes.clear()
         self.emit_rows(as_changes(result, self._spec.changelog))
 
-    def _join(self, place: int, relations: list[Counts], changed: Counts, result: Counts) -> None:
+    def _join(self, place: int, relations: list[Rows], changed: Counts, result: Counts) -> None:
         """What the changes of one relation change; those of the relations before it have come."""
         if place == 0:
             found = changed
         else:
-            before = relations[0]
+            before: Rows = relations[0]
             for i in range(1, place):
                 before = self._extended(i, before, relations[i])
             found = self._arrived(place, before, relations[place], changed)
@@ -100,7 +101,7 @@ class MultiJoinOperator(NetChangeOperator):
             found = self._extended(i, found, relations[i])
         change_rows(result, found)
 
-    def _extended(self, place: int, rows: Counts, others: Counts) -> Counts:
+    def _extended(self, place: int, rows: Rows, others: Rows) -> Counts:
         """Rows with their partners in a relation, or with NULL where it may be missing."""
         found: Counts = {}
         if self._conditions[place] is None and others:
@@ -114,7 +115,7 @@ class MultiJoinOperator(NetChangeOperator):
                 add(found, (*row, *self._nulls[place]), times)
         return found
 
-    def _arrived(self, place: int, rows: Counts, others: Counts, changed: Counts) -> Counts:
+    def _arrived(self, place: int, rows: Rows, others: Rows, changed: Counts) -> Counts:
         """How the join of rows with a relation changes when the relation does."""
         found: Counts = {}
         outer = self._spec.sides[place].outer
@@ -126,7 +127,7 @@ class MultiJoinOperator(NetChangeOperator):
                 alone = {self._nulls[place]: -1 if has else 1}
                 multiply(found, rows, alone)
             return found
-        partners = self._matches(place, rows, {**others, **changed} if outer else changed)
+        partners = self._matches(place, rows, with_changes(others, changed) if outer else changed)
         for row, times in rows.items():
             before = after = 0
             for other in partners[row]:
@@ -138,7 +139,7 @@ class MultiJoinOperator(NetChangeOperator):
                 add(found, (*row, *self._nulls[place]), times if before else -times)
         return found
 
-    def _matches(self, place: int, rows: Counts, others: Counts) -> dict[Row, list[Row]]:
+    def _matches(self, place: int, rows: Rows, others: Rows) -> dict[Row, list[Row]]:
         """For each row the rows of a relation that belong to it."""
         condition = self._conditions[place]
         if condition is None:

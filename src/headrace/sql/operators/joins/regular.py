@@ -13,11 +13,12 @@ from headrace.sql.operators.base import (
     RowOperator,
 )
 from headrace.sql.operators.joins.counts import Counts, add, as_changes
-from headrace.sql.operators.joins.rows import JoinRows
+from headrace.sql.operators.joins.rows import JoinRows, Rows
 from headrace.sql.operators.joins.specs import JoinSpec
 
 Row = tuple[Any, ...]
-Sides = tuple[Counts, Counts]
+Sides = tuple[Rows, Rows]
+Changes = tuple[Counts, Counts]
 
 
 class PairCondition:
@@ -71,8 +72,8 @@ class JoinOperator(NetChangeOperator):
         super().__init__(spec.emission)
         self._spec = spec
         self._sides = (spec.left, spec.right)
-        self._changes: dict[Any, tuple[Counts, Counts]] = {}
-        self._without_key: tuple[Counts, Counts] = ({}, {})
+        self._changes: dict[Any, Changes] = {}
+        self._without_key: Changes = ({}, {})
         self._condition: PairCondition | None = None
         self._nulls = tuple((None,) * side.width for side in (spec.right, spec.left))
         self._pairs = spec.partner is None
@@ -136,7 +137,7 @@ class JoinOperator(NetChangeOperator):
         self._changes.clear()
         self.emit_rows(as_changes(result, self._spec.changelog))
 
-    def _join_all(self, sides: Sides, changes: Sides, result: Counts) -> None:
+    def _join_all(self, sides: Sides, changes: Changes, result: Counts) -> None:
         """Rows match if their keys are equal; there is no other condition."""
         had = tuple(map(bool, sides))
         if self._pairs:
@@ -162,13 +163,13 @@ class JoinOperator(NetChangeOperator):
         for row, change in alone:
             add(result, self._padded(index, row), -change if semi else change)
 
-    def _join_some(self, sides: Sides, changes: Sides, result: Counts) -> None:
+    def _join_some(self, sides: Sides, changes: Changes, result: Counts) -> None:
         """Pairs have to fulfil a condition as well."""
         assert self._condition is not None
         (left, right), (left_changes, right_changes) = sides, changes
         known = tuple(_Partners(kept) for kept in self._partners)
         old = [(a, b) for a in left for b in right_changes] if right_changes else []
-        rights = {**right, **right_changes} if left_changes else {}
+        rights = with_changes(right, right_changes) if left_changes else {}
         new = [(a, b) for a in left_changes for b in rights]
         true = self._condition.fulfilled([(*a, *b) for a, b in chain(old, new)])
         for a, b in compress(old, true):
@@ -201,7 +202,7 @@ class _Partners:
 
     def __init__(self, kept: JoinRows | None) -> None:
         self._kept = kept
-        self._counts: Counts = {} if kept is None else kept.load()
+        self._counts: Rows = {} if kept is None else kept.load()
         self._before: Counts = {}
 
     def met(self, row: Row, change: int) -> None:
@@ -210,7 +211,7 @@ class _Partners:
             self._before.setdefault(row, self._counts.get(row, 0))
             add(self._counts, row, change)
 
-    def alone(self, rows: Counts, changes: Counts) -> Iterator[tuple[Row, int]]:
+    def alone(self, rows: Rows, changes: Counts) -> Iterator[tuple[Row, int]]:
         """How much more often rows have no partner, now that both sides are as they are."""
         if self._kept is None:
             return
@@ -227,20 +228,21 @@ class _Partners:
         self._kept.store(self._counts, touched)
 
 
-def _alone(rows: Counts, changes: Counts, had: bool, has: bool) -> Iterator[tuple[Row, int]]:
+def _alone(rows: Rows, changes: Counts, had: bool, has: bool) -> Iterator[tuple[Row, int]]:
     """How much more often rows have no partner, where all have those that the other side has."""
     if not had and not has:
         yield from changes.items()
     elif not had:
-        for row in {**rows, **changes}:
-            was = rows.get(row, 0) - changes.get(row, 0)
-            if was:
-                yield row, -was
+        before = rows.copy()
+        for row, change in changes.items():
+            add(before, row, -change)
+        for row, was in before.items():
+            yield row, -was
     elif not has:
         yield from rows.items()
 
 
-def multiply(result: Counts, left: Counts, right: Counts) -> None:
+def multiply(result: Counts, left: Rows, right: Rows) -> None:
     """Adds all pairs of two sides, as often as they are there."""
     if not right:
         return
@@ -249,7 +251,14 @@ def multiply(result: Counts, left: Counts, right: Counts) -> None:
             add(result, (*a, *b), times * more)
 
 
-def change_rows(rows: Counts, changes: Counts) -> None:
+def with_changes(rows: Rows, changes: Counts) -> Counts:
+    """All rows that are there or change."""
+    found = rows.copy()
+    found.update(changes)
+    return found
+
+
+def change_rows(rows: Rows, changes: Counts) -> None:
     """Makes the rows of a side what they are after some changes."""
     for row, change in changes.items():
         add(rows, row, change)
