@@ -44,7 +44,8 @@ ODD = (
     '""', '"a"', '"a""b"', '"a"b', 'a"b', '"a', 'a\\,b', "\\", "null", "nil", "#x", " ", "\t",
     "0x1F", "+7", "-0", "1_000", "007", " 12 ", "128", "2147483648", "9223372036854775808", "1e3",
     "1e400", "1e-400", "nan", "NaN", "nan(1)", "-inf", "Infinity", "0x1p3", ".5", "5.", "16777217",
-    "0.1", "true", "TRUE", " true", "false", "no", "2020-02-30", "2020-2-3", "2020-01-31",
+    "0.1", "1.005", "12345.6", "-1.5e2", "-.0", "-0.00", "99999.995", "0e9",
+    "true", "TRUE", " true", "false", "no", "2020-02-30", "2020-2-3", "2020-01-31",
     "10:20:30.5", "2020-01-31 10:20:30.123", "2020-01-31T10:20:30", "2020-01-31 10:20:30Z",
     "1;2;;x", "1;2", "\u0663", "\ufeff1", "\x00", "\x0b1", "é", "\x1c1", "\u2028",
     "2020-01-31 24:00:00", "2020-01-31 23:59:60", "0000-01-01 00:00:00",
@@ -155,7 +156,8 @@ JSON_ODD = (
     '"\\ud800"', '"\\ud83d\\ude00"', '"\\u0000"', '"a\\tb"', '"\x01"', "[1,2]", '{"a": 1}', "[NaN]",
     '"2020-01-31"', '"2020-01-31 10:20:30"', '"2020-01-31T10:20:30"', '"10:20:30"', '"x"', "'x'",
     "1.", ".5", "", "1} {", '1}\n{"c0": 2', '{"c0":1},{"c0":2}', "0x10", "/*c*/1", "16777217",
-    "0.1",
+    "0.1", "1.005", "12345.6", "-1.5e2", "1.250", "1E-2", "-0.00", "99999.995",
+    "0e9", "1234567890123456789012345678901234567890",
 )  # fmt: skip
 json_values = st.one_of(
     st.sampled_from(JSON_ODD),
@@ -211,9 +213,9 @@ def test_each_odd_value_of_json() -> None:
 
 
 def test_json_is_read_in_columns() -> None:
-    types = [x for x in TYPES if not isinstance(x, t.DecimalType | t.ArrayType)]
+    types = [x for x in TYPES if not isinstance(x, t.ArrayType)]
     decoder = decoder_for("json", table(*types), FormatOptions({}))
-    numbers = t.IntegralType | t.DoubleType | t.FloatType | t.BooleanType
+    numbers = t.IntegralType | t.DoubleType | t.FloatType | t.BooleanType | t.DecimalType
     pairs = [
         f'"c{i}": {PLAIN[type(x)]}' if isinstance(x, numbers) else f'"c{i}": "{PLAIN[type(x)]}"'
         for i, x in enumerate(types)

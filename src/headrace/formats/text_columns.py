@@ -63,6 +63,8 @@ def _arrow_kind(shape: Shape) -> pa.DataType:
 
     if shape.kind is Kind.INTEGER:
         return getattr(pa, f"int{shape.bits}")()
+    if shape.kind is Kind.DECIMAL and shape.precision is not None:
+        return pa.decimal128(shape.precision, shape.scale)
     kinds = {Kind.BOOLEAN: pa.bool_(), Kind.DOUBLE: pa.float64(), Kind.FLOAT: pa.float64()}
     return kinds.get(shape.kind, pa.string())
 
@@ -103,6 +105,9 @@ class CsvColumns(TextColumns):
         special = [c for c in (dialect.delimiter, dialect.quote) if c is not None]
         self._plain = all(c.isascii() and c not in "\r\n" for c in special)
         self._plain = self._plain and dialect.delimiter != dialect.quote
+        literals = {s.dialect.null_literal for s in styles}
+        self._absent = ["", *(x for x in literals if x is not None)]
+        self._plain = self._plain and len(literals) == 1
         self._quote = None if dialect.quote is None else dialect.quote.encode()
         self._escape = None if dialect.escape is None else dialect.escape.encode()
         self._unquoted = _without_quoted_fields(dialect.delimiter, dialect.quote or "")
@@ -144,9 +149,6 @@ class CsvColumns(TextColumns):
 
         dialect = self._styles[0].dialect
         names = [str(i) for i in range(len(kinds))]
-        literals = {s.dialect.null_literal for s in self._styles}
-        if len(literals) > 1:
-            return None
         table = csv.read_csv(
             pa.BufferReader(text),
             csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
@@ -156,7 +158,7 @@ class CsvColumns(TextColumns):
             ),
             csv.ConvertOptions(
                 column_types=dict(zip(names, kinds, strict=True)),
-                null_values=["", *(x for x in literals if x is not None)],
+                null_values=self._absent,
                 true_values=["true", "True", "TRUE"],
                 false_values=["false", "False", "FALSE"],
             ),
@@ -165,7 +167,7 @@ class CsvColumns(TextColumns):
         if table.num_rows != count:
             return None
         nan = any(pa.types.is_floating(c.type) and _has_nan(c) for c in columns)
-        return None if nan else columns
+        return None if nan or any(_is_off(c, text) for c in columns) else columns
 
     def _values(self, index: int, column: pa.Array) -> Column:
         import pyarrow as pa
@@ -174,8 +176,7 @@ class CsvColumns(TextColumns):
         if part.kind is Kind.TEXT:
             return _without(column, self._styles[index].dialect.null_literal)
         if part.kind in TEMPORAL:
-            style = self._styles[index]
-            times = style.read_times(part, _without(column, "", style.dialect.null_literal))
+            times = self._styles[index].read_times(part, _without(column, *self._absent))
             if times is not None:
                 return times
         if pa.types.is_string(column.type) and read is not None:
@@ -223,9 +224,7 @@ class JsonColumns(TextColumns):
         super().__init__(shape, style.values)
         self._single = style.values.single
         self._read_times = style.read_times
-        flat = shape.kind is Kind.ROW and all(
-            p.kind in _DIRECT or p.kind in TEMPORAL for p in shape.parts
-        )
+        flat = shape.kind is Kind.ROW and all(map(_is_flat, shape.parts))
         # Arrow does not tell a field that is missing from one that is null.
         self._plain = flat and not style.fail_on_missing_field
         self._plain = self._plain and len(set(self._names)) == len(self._names) > 0
@@ -260,7 +259,7 @@ class JsonColumns(TextColumns):
             return None
         columns = [table.column(name).combine_chunks() for name in self._names]
         zeros = b"-0" in text and any(map(_has_negative_zero, columns))
-        return None if zeros else columns
+        return None if zeros or any(_is_off(c, text) for c in columns) else columns
 
     def _values(self, index: int, column: pa.Array) -> Column:
         part = self._parts[index]
@@ -270,6 +269,12 @@ class JsonColumns(TextColumns):
         if part.kind is Kind.FLOAT:
             return list(map(or_none(self._single), values_of(column)))
         return column
+
+
+def _is_flat(part: Shape) -> bool:
+    """Whether Arrow reads such values, or the texts that they are made of."""
+    fixed = part.kind is Kind.DECIMAL and part.precision is not None
+    return fixed or part.kind in _DIRECT or part.kind in TEMPORAL
 
 
 # Arrow reads more of such than the standard of JSON and Python have.
@@ -287,6 +292,19 @@ def _is_objects(text: bytes, count: int) -> bool:
     if (b"NaN" in text or b"Inf" in text) and _NOT_FINITE.search(text):
         return False
     return text.startswith(b"{") and text.endswith(b"}")
+
+
+def _is_off(column: pa.Array, text: bytes) -> bool:
+    """Whether a column may have a decimal that Arrow reads otherwise.
+
+    It has no negative zero, and takes more digits than there is room for.
+    """
+    import pyarrow as pa
+
+    if not pa.types.is_decimal(column.type):
+        return False
+    column.validate(full=True)
+    return (b"-0" in text or b"-." in text) and any(number == 0 for number in column.to_pylist())
 
 
 def _has_negative_zero(column: pa.Array) -> bool:
