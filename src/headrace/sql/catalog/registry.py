@@ -20,6 +20,7 @@ CatalogFactory = Callable[[str, dict[str, str]], CatalogStore]
 
 CATALOG_TYPES: dict[str, str] = {
     "generic_in_memory": "headrace.sql.catalog.registry:in_memory",
+    "jdbc": "headrace.sql.catalog.jdbc:jdbc_catalog",
 }
 """Kinds of catalogs: what `'type'` says, and where the factory is."""
 

@@ -1,10 +1,11 @@
-"""Catalogs of other systems, which are not there yet."""
+"""Catalogs of other systems."""
 
 from __future__ import annotations
 
 from typing import NoReturn
 
 from headrace.common.errors import HeadraceError
+from headrace.sql.catalog.jdbc import jdbc_catalog
 from headrace.table.catalog.catalog import Catalog
 
 __all__ = ["HiveCatalog", "JdbcCatalog"]
@@ -31,9 +32,23 @@ class HiveCatalog(Catalog):
 
 
 class JdbcCatalog(Catalog):
-    """A catalog of the tables of a database server: not there yet."""
+    """The tables of a PostgreSQL, MySQL or MariaDB server, for `register_catalog`.
+
+    Args:
+        catalog_name: What the session calls the catalog.
+        default_database: The database that `USE CATALOG` chooses.
+        username: Who reads and writes the tables.
+        pwd: The password.
+        base_url: The server: `jdbc:postgresql://host:port`.
+    """
 
     def __init__(
         self, catalog_name: str, default_database: str, username: str, pwd: str, base_url: str
     ) -> None:
-        _absent("JdbcCatalog", "declare the tables with CREATE TABLE and 'connector' = 'jdbc'")
+        options = {
+            "base-url": base_url,
+            "default-database": default_database,
+            "username": username,
+            "password": pwd,
+        }
+        super().__init__(jdbc_catalog(catalog_name, options))
