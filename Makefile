@@ -11,8 +11,9 @@ export SPARK_LOCAL_IP ?= 127.0.0.1
 unexport PYTHONDONTWRITEBYTECODE
 
 # Tests run in as many processes as there are cores; WORKERS=0 runs them in one, for a debugger.
+# Those of a file stay together, for what they share; the folders that take long come first.
 WORKERS ?= auto
-PYTEST  := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+PYTEST  := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # The fastest installer that is there.
 INSTALL := $(if $(shell command -v uv),uv pip install --python $(BIN)/python,$(BIN)/python -m pip --disable-pip-version-check install) --quiet

@@ -54,18 +54,14 @@ settings.register_profile("all", deadline=None, max_examples=1000)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist looks at the groups in the same hook.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(TESTS):
             folder = item.path.relative_to(TESTS).parts[0]
             for marker in MARKERS_BY_FOLDER.get(folder, ()):
                 item.add_marker(marker)
-        servers = [name for name in SERVERS if name in getattr(item, "fixturenames", ())]
-        if servers:
+        if not set(SERVERS).isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("server")
-        # What shares a server or a module's fixtures runs in one worker of pytest-xdist.
-        item.add_marker(pytest.mark.xdist_group(servers[0] if servers else str(item.path)))
 
 
 @pytest.fixture(scope="session", autouse=True)
