@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Epoch } from "../src/api/types";
+import type { Epoch, Moment } from "../src/api/types";
 import { scaleOf, segments, summaryOf } from "../src/logic/epochs";
 import { flameBoxes, hottest } from "../src/logic/flame";
+import { heightOf, lineOf, SHOWN_MS } from "../src/logic/timeline";
 import { hasEnded, loadOf, skewOf, toneOf } from "../src/logic/states";
 
 const epoch = (id: number, duration: number, records = 100): Epoch => ({
@@ -41,6 +42,33 @@ describe("epochs", () => {
     expect(summary.recordsPerSecond).toBe(100);
     expect(summary.longest).toEqual({ name: "level 1", share: 0.75 });
     expect(summaryOf([]).longest).toBeUndefined();
+  });
+});
+
+describe("a live job", () => {
+  const second = (time: number, p50: number): Moment => ({
+    time,
+    records: 10,
+    epochs: 5,
+    p50,
+    p99: p50 * 2,
+    alignment: 0,
+    "alignment-bytes": 0,
+    "in-usage": 0,
+    "out-usage": 0,
+  });
+
+  it("has lines that end now and break where nothing ran", () => {
+    const moments = [second(0, 1), second(1000, 2), second(SHOWN_MS - 1000, 4)];
+    expect(lineOf(moments, (m) => m.p50, 4)).toBe("M0 0.75H0.0033L0.0033 0.5H0.0067M0.9967 0H1");
+    expect(lineOf([], (m) => m.p50, 4)).toBe("");
+  });
+
+  it("has lines that fit together, and are flat without values", () => {
+    const moments = [second(0, 1), second(1000, 2)];
+    expect(heightOf(moments, [(m) => m.p50, (m) => m.p99])).toBe(4);
+    expect(heightOf([], [(m) => m.p50])).toBeGreaterThan(0);
+    expect(lineOf([second(0, 0)], (m) => m.p50, heightOf([second(0, 0)], [(m) => m.p50]))).toMatch(/^M\S+ 1H1$/);
   });
 });
 

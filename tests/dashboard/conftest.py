@@ -63,7 +63,9 @@ class JobManager:
     def __init__(self, directory: Path, environment: dict[str, str] | None = None) -> None:
         self.directory = directory
         self._environment = {**os.environ, **(environment or {})}
-        settings = ["--master", "local[2]", "-D", "rest.bind-port=18200-18299"]
+        # With room for live jobs; those of a source that ends are not live unless they want it.
+        carrier = ["-D", "execution.carrier=auto"]
+        settings = ["--master", "local[2]", "-D", "rest.bind-port=18200-18299", *carrier]
         about = self.headrace("start-cluster", "--json", "--dir", str(directory), *settings)
         self.address = f"127.0.0.1:{json.loads(about)['port']}"
         self.url = f"http://{self.address}"
@@ -80,9 +82,10 @@ class JobManager:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def submit(self, program: Path) -> str:
-        checkpoints = ("-D", "execution.checkpointing.interval=1 s")
-        said = self.headrace("run", "-d", "-m", self.address, "-p", "2", *checkpoints, str(program))
+    def submit(self, program: Path, **settings: str) -> str:
+        settings = {"execution.checkpointing.interval": "1 s", **settings}
+        given = [part for key, value in settings.items() for part in ("-D", f"{key}={value}")]
+        said = self.headrace("run", "-d", "-m", self.address, "-p", "2", *given, str(program))
         return said.split()[-1]
 
     def get(self, path: str) -> Any:

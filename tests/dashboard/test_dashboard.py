@@ -135,6 +135,25 @@ def test_epochs_are_shown_one_by_one(visit: Visit, job: str) -> None:
     soon(phases).to_contain_text("level 0")
 
 
+def test_a_live_job_is_shown_over_time(
+    visit: Visit, job_manager: JobManager, program: Path
+) -> None:
+    live = job_manager.submit(program, **{"execution.carrier": "live"})
+    visitor = visit()
+    page = visitor.page
+    visitor.open(f"jobs/{live}")
+    shown = page.get_by_role("figure", name="From source to sink")
+    soon(shown).to_contain_text(re.compile(r"median \d.*99 of 100 \d"))
+    for title in ("Records from sources", "Alignment of barriers", "Usage of channels"):
+        soon(page.get_by_role("figure", name=title)).to_contain_text(re.compile(r"\d"))
+    soon(page.get_by_role("slider", name="Epoch")).to_have_count(0)
+    (counting,) = (v for v in job_manager.get(f"/jobs/{live}")["vertices"] if "count" in v["name"])
+    names = ["buffers.inPoolUsage", "buffers.outPoolUsage", "checkpointAlignmentTime"]
+    path = f"/jobs/{live}/vertices/{counting['id']}/subtasks/metrics?get={','.join(names)}"
+    assert [found["id"] for found in job_manager.get(path)] == names
+    job_manager.headrace("cancel", "-m", job_manager.address, live)
+
+
 def test_the_diagnosis_stands_at_the_top(visit: Visit, job: str) -> None:
     visitor = visit()
     visitor.open(f"jobs/{job}")

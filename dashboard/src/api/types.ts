@@ -171,6 +171,24 @@ export interface Epochs {
   epochs: Epoch[];
 }
 
+/** A second of a live job. */
+export interface Moment {
+  time: number;
+  records: number;
+  epochs: number;
+  p50: number;
+  p99: number;
+  alignment: number;
+  "alignment-bytes": number;
+  "in-usage": number;
+  "out-usage": number;
+}
+
+export interface Timeline {
+  live: boolean;
+  moments: Moment[];
+}
+
 export interface Distribution {
   min: number;
   max: number;

@@ -13,9 +13,9 @@ import { Actions } from "./actions";
 import { CheckpointsTab } from "./checkpoints";
 import { ConfigurationTab } from "./configuration";
 import { DiagnosisBanner } from "./diagnosis";
-import { EpochStrip } from "./epochs";
 import { ExceptionsTab } from "./exceptions";
 import { GraphView } from "./graph";
+import { Course } from "./timeline";
 import { VertexTable } from "./vertices";
 import { WatermarksTab } from "./watermarks";
 
@@ -105,7 +105,7 @@ function Graph({ job, route, features }: { job: Job; route: Route; features: Rec
         <GraphView job={job} selected={selected?.id} />
       </Panel>
       {selected && <VertexPanel key={selected.id} job={job} vertex={selected} route={route} features={features} />}
-      <EpochStrip job={job} />
+      <Course job={job} />
       <Panel title="Vertices">
         <VertexTable job={job} selected={selected?.id} />
       </Panel>
