@@ -287,11 +287,16 @@ def _is_objects(text: bytes, count: int) -> bool:
     Between `}` and `{` there is no comma, so objects end where lines do. Arrow has to find as many
     objects as there are lines, and then there is one in each.
     """
-    if text.count(b"}\n{") != count - 1 or not _is_lines(text, count):
+    import numpy as np
+
+    if not text.startswith(b"{") or not text.endswith(b"}") or b"\r" in text:
         return False
     if (b"NaN" in text or b"Inf" in text) and _NOT_FINITE.search(text):
         return False
-    return text.startswith(b"{") and text.endswith(b"}")
+    characters = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(characters == ord("\n"))
+    closed = (characters[ends - 1] == ord("}")) & (characters[ends + 1] == ord("{"))
+    return len(ends) == count - 1 and bool(closed.all())
 
 
 def _is_off(column: pa.Array, text: bytes) -> bool:

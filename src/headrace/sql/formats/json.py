@@ -60,8 +60,11 @@ class JsonDecoder(Decoder):
         self._columns = JsonColumns(shape, style)
 
     def columns(self, messages: list[Any]) -> list[Column] | None:
-        present = [m for m in messages if m and not m.isspace()]
-        return self._columns.read(joined(present), len(present))
+        columns = self._columns.read(joined(messages), len(messages))
+        present = [m for m in messages if m and not m.isspace()] if columns is None else messages
+        if len(present) < len(messages):
+            columns = self._columns.read(joined(present), len(present))
+        return columns
 
     def decode_each(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         present = [m for m in messages if m and not m.isspace()]
