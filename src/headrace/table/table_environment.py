@@ -246,10 +246,10 @@ class TableEnvironment(CatalogEnvironment):
 
     def _registered(self, table: Table) -> str:
         """A name for a table inside of SQL text."""
-        self._numbers += 1
         name = f"UnnamedTable${self._numbers}"
+        self._numbers += 1
         self._session.catalogs.create_table((name,), _view(table), temporary=True)
-        return f"`{name}`"
+        return name
 
     def _path_of(self, path_or_descriptor: Any) -> tuple[str, ...]:
         if isinstance(path_or_descriptor, TableDescriptor):

@@ -224,7 +224,7 @@ print(
     CatalogDatabase.create_instance({"k": "v"}, "comment").get_properties(),
     CatalogDatabase.create_instance({}, "c").get_comment(),
 )
-print(table.get_schema())
+print(str(table)[:13], table.get_schema())
 
 # --- plans
 text = table.select(col("n") + 1).explain(ExplainDetail.CHANGELOG_MODE)
