@@ -1,16 +1,18 @@
 """Run many PyFlink programs in one interpreter, one after the other.
 
-    python tests/pyflink/driver.py RESULTS.jsonl [--pyflink] PROGRAM ...
+    python tests/pyflink/driver.py RESULTS.jsonl [--pyflink | --in-process | --lines=N] PROGRAM ...
 
 Starting Python and Spark for every program would take minutes. Each program runs as
-``python -m headrace.compat PROGRAM`` does; with ``--pyflink`` as ``python PROGRAM`` does, in an
-environment that has the real one. Standard output is a file from the beginning, so that what a
-JVM or a worker writes there is caught as well. One JSON line for each program is appended to the
-results as soon as it has ended.
+``python -m headrace.compat PROGRAM`` does, with ``--in-process`` without Spark, and with
+``--lines`` only until a job has printed so many lines; with ``--pyflink`` as ``python PROGRAM``
+does, in an environment that has the real one. Standard output is a file from the beginning, so
+that what a JVM or a worker writes there is caught as well. One JSON line for each program is
+appended to the results as soon as it has ended.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import runpy
@@ -19,6 +21,7 @@ import sys
 import tempfile
 import time
 import traceback
+from pathlib import Path
 
 LIMIT_S = 240
 
@@ -72,6 +75,16 @@ def run(program: str, output: int, complaints: int, real: bool) -> dict[str, obj
     return {"program": program, "output": text, "error": error, "seconds": round(took, 2)}
 
 
+def _jobs(mode: str) -> contextlib.AbstractContextManager[None]:
+    """Where jobs run."""
+    if mode in ("", "--pyflink"):
+        return contextlib.nullcontext()
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    from tests.pyflink.in_process import jobs_in_process
+
+    return jobs_in_process(int(mode.partition("=")[2] or 0) or None)
+
+
 def _catch(descriptor: int) -> int:
     """Let a descriptor, and what inherits it, append to a file; returns one to read that with."""
     # Not closed: it is there until the process ends.
@@ -83,12 +96,13 @@ def _catch(descriptor: int) -> int:
 
 
 def main() -> None:
-    results, *programs = sys.argv[1:]
-    real = programs[:1] == ["--pyflink"]
+    results, *arguments = sys.argv[1:]
+    mode = "".join(a for a in arguments if a.startswith("--"))
+    programs = [a for a in arguments if not a.startswith("--")]
     output, complaints = _catch(1), _catch(2)
-    with open(results, "a", encoding="utf-8") as file:
-        for program in programs[real:]:
-            file.write(json.dumps(run(program, output, complaints, real)) + "\n")
+    with open(results, "a", encoding="utf-8") as file, _jobs(mode):
+        for program in programs:
+            file.write(json.dumps(run(program, output, complaints, mode == "--pyflink")) + "\n")
             file.flush()
 
 

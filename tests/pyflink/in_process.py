@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -56,8 +57,9 @@ def submit(
     collectors: dict[str, Collector] | None = None,
     cached_files: dict[str, str] | None = None,
     on_epoch: Callable[[Any], None] | None = None,
+    lines: int | None = None,
 ) -> FinishedJob:
-    """Run a job to its end; its signature is that of `headrace.spark.executor.submit`."""
+    """Run a job as `headrace.spark.executor.submit` does, until it ends or has printed enough."""
     runner = MiniRunner(
         job_graph,
         job_parameters=dict(configuration.get(options.GLOBAL_JOB_PARAMETERS)),
@@ -67,7 +69,10 @@ def submit(
     error: BaseException | None = None
     accumulators: dict[str, Any] = {}
     try:
-        runner.run()
+        runner.open()
+        while not runner.finished and (lines is None or len(runner.services.printed) < lines):
+            runner.run_epoch()
+        runner.close()
         accumulators = runner.accumulators()
         result.set_result(JobExecutionResult(JobID(), 0, accumulators))
     except Exception as failure:
@@ -84,7 +89,7 @@ def submit(
 
 
 @contextmanager
-def jobs_in_process() -> Iterator[None]:
-    """Let `execute()` run jobs in this process."""
-    with mock.patch("headrace.spark.executor.submit", submit):
+def jobs_in_process(lines: int | None = None) -> Iterator[None]:
+    """Let `execute()` run jobs in this process; `lines` ends those that have printed so many."""
+    with mock.patch("headrace.spark.executor.submit", partial(submit, lines=lines)):
         yield

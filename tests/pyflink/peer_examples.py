@@ -17,9 +17,7 @@ from pathlib import Path
 VERSION = "2.3.0"
 FOLDER = "pyflink/examples/"
 
-#: Examples that end by themselves and need no other system, with how they are compared. Of the
-#: Table API those are left out that print random data, join tables, or print every single change
-#: of a result: there are fewer of those here.
+#: Examples that need no other system, with how they are compared.
 EXAMPLES = {
     "datastream/word_count": "rows",
     "datastream/basic_operations": "exactly",
@@ -39,6 +37,13 @@ EXAMPLES = {
     "table/windowing/session_window": "rows",
     "table/windowing/sliding_window": "rows",
     "table/windowing/tumble_window": "rows",
+}
+
+#: Examples that go on for ever with random data, and what they print. Not here is
+#: ``asyncio/remote_model_inference``, which sleeps for most of its time.
+ENDLESS = {
+    "datastream/streaming_word_count": r"\((?P<word>\w+),(?P<count>\d+)\)",
+    "table/streaming_word_count": r"(\+I|-U|\+U)\[(?P<word>\w+), (?P<count>\d+)\]",
 }
 
 
