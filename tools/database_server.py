@@ -229,12 +229,13 @@ class DatabaseServer(ABC):
 
 
 class PostgreSqlServer(DatabaseServer):
-    """PostgreSQL, ready for prepared transactions."""
+    """PostgreSQL, ready for prepared transactions and for readers of its log."""
 
     product = "postgresql"
     program = "postgres"
     packages = ("postgresql",)
     places = ("usr/lib/postgresql/*/bin", "usr/local/pgsql/bin", "usr/local/bin")
+    wal_level = "logical"
     # Fast: transactions that are open are rolled back.
     stop_signal = signal.SIGINT
 
@@ -253,6 +254,7 @@ class PostgreSqlServer(DatabaseServer):
             "port": str(self.port),
             "unix_socket_directories": "",
             "max_prepared_transactions": "32",
+            "wal_level": self.wal_level,
             "fsync": "off",
             "shared_buffers": "32MB",
         }
