@@ -132,6 +132,56 @@ def test_malformed_messages_fail_or_are_skipped(kafka: Kafka) -> None:
         read(table(kafka, "id INT", topic, **strict))
 
 
+def test_changes_of_a_database(kafka: Kafka) -> None:
+    topic = kafka.topic()
+    first = {"id": 1, "name": "a"}
+    changes: list[tuple[str, Any, Any]] = [
+        ("c", None, first),
+        ("u", first, {"id": 1, "name": "b"}),
+        ("c", None, {"id": 2, "name": "c"}),
+        ("d", {"id": 2, "name": "c"}, None),
+    ]
+    for op, before, after in changes:
+        source = {"table": "people"}
+        message = {"before": before, "after": after, "op": op, "source": source}
+        kafka.write(topic, [json.dumps(message)])
+    create = table(
+        kafka,
+        "id INT, origin STRING METADATA FROM 'value.source.table' VIRTUAL, name STRING, "
+        "at BIGINT METADATA FROM 'offset' VIRTUAL, PRIMARY KEY (id) NOT ENFORCED",
+        topic,
+        **{**FROM_START, "format": "debezium-json"},
+    )
+    session = LocalSession()
+    session.execute(create)
+    rows = session.query("SELECT * FROM t", clock=now_ms).rows
+    assert [(kind, *row) for kind, row in rows] == [
+        (0, 1, "people", "a", 0),
+        (1, 1, "people", "a", 1),
+        (2, 1, "people", "b", 1),
+        (0, 2, "people", "c", 2),
+        (3, 2, "people", "c", 3),
+    ]
+    totals = session.query("SELECT COUNT(*), MAX(name) FROM t", clock=now_ms)
+    assert totals.materialized() == [(1, "b")]
+    kafka.write(topic, ["{}"])
+    with pytest.raises(HeadraceError, match=r"offset 4 of partition 0 .* Corrupt Debezium JSON"):
+        session.query("SELECT id FROM t", clock=now_ms)
+
+
+def test_changes_are_written(kafka: Kafka) -> None:
+    topic = kafka.topic()
+    columns = "k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED"
+    options = {**FROM_START, "format": "canal-json", "key__format": "raw", "key__fields": "k"}
+    session = LocalSession()
+    session.execute(table(kafka, columns, topic, **options))
+    counted = "SELECT k, COUNT(*) FROM (VALUES ('a'), ('b'), ('a')) AS v(k) GROUP BY k"
+    session.insert(f"INSERT INTO t {counted}", epoch_records=1)
+    assert kafka.values(topic).count('{"data":[{"k":"a","n":1}],"type":"DELETE"}') == 1
+    left = session.query("SELECT * FROM t", clock=now_ms).materialized()
+    assert sorted(left) == [("a", 2), ("b", 1)]
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "statement", "message"),
     [
@@ -145,6 +195,19 @@ def test_malformed_messages_fail_or_are_skipped(kafka: Kafka) -> None:
             "did you mean 'id'?",
         ),
         ("m INT METADATA FROM 'ofset'", {}, "SELECT * FROM t", "did you mean 'offset'?"),
+        (
+            "m STRING METADATA FROM 'value.tabel' VIRTUAL",
+            {"format": "canal-json"},
+            "SELECT * FROM t",
+            "did you mean 'value.table'?",
+        ),
+        (
+            "id INT",
+            {"key__format": "ogg-json", "key__fields": "id"},
+            "SELECT * FROM t",
+            "A key format should only deal with INSERT-only records",
+        ),
+        ("id INT", {"json__ignore-parse-errors": "yes"}, "SELECT * FROM t", "Supported values"),
         ("id INT", {"grup": "x"}, "SELECT * FROM t", "Unsupported options"),
         ("id INT, PRIMARY KEY (id) NOT ENFORCED", {}, "INSERT INTO t VALUES (1)", "PRIMARY KEY"),
         (

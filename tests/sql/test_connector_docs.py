@@ -30,6 +30,7 @@ def test_tables_of_the_page_can_be_written() -> None:
     for insert in (
         "clicks SELECT 'ada', 'http://x', CURRENT_TIMESTAMP",
         "totals SELECT k, COUNT(*) FROM (VALUES ('a')) AS v(k) GROUP BY k",
+        "visits SELECT k, COUNT(*) FROM (VALUES ('a')) AS v(k) GROUP BY k",
         "archive SELECT CAST(1 AS BIGINT), 'a', CURRENT_DATE",
     ):
         session.executor.execute(f"EXPLAIN INSERT INTO {insert}")

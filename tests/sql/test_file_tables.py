@@ -36,7 +36,7 @@ INSERT = (
 WRITTEN = [(1, "a", 19782, 7), (2, "b c", 19782, 8), (3, None, 19783, None)]
 
 
-@pytest.mark.parametrize("format_", ["json", "csv", "parquet", "avro"])
+@pytest.mark.parametrize("format_", ["json", "csv", "parquet", "orc", "avro"])
 def test_partitions_are_directories(tmp_path: Path, format_: str) -> None:
     options = ", 'csv.null-literal' = 'null'" if format_ == "csv" else ""
     session = session_with(tmp_path, format_, options)
@@ -106,7 +106,7 @@ def test_a_file_says_what_it_is(tmp_path: Path) -> None:
     assert rows(session, "SELECT m FROM t WHERE id = 3") == [(modified,)]
 
 
-@pytest.mark.parametrize("format_", ["json", "parquet", "avro"])
+@pytest.mark.parametrize("format_", ["json", "parquet", "orc", "avro"])
 def test_formats_keep_all_types(tmp_path: Path, format_: str) -> None:
     columns = (
         "a TINYINT, b BIGINT NOT NULL, c DOUBLE, d DECIMAL(10, 2), e BOOLEAN, f BYTES, g DATE, "
@@ -123,6 +123,14 @@ def test_formats_keep_all_types(tmp_path: Path, format_: str) -> None:
     session.insert(f"INSERT INTO t SELECT {row}")
     written = [tuple(r) for _, r in LocalSession().query(f"SELECT {row}").rows]
     assert rows(session) == written
+
+
+@pytest.mark.parametrize("format_", ["parquet", "orc", "avro"])
+def test_columns_are_found_by_name(tmp_path: Path, format_: str) -> None:
+    written = session_with(tmp_path, format_, columns="a INT, b STRING, c DOUBLE")
+    written.insert("INSERT INTO t VALUES (1, 'x', 0.5)")
+    read = session_with(tmp_path, format_, columns="c DOUBLE, d STRING, a INT")
+    assert rows(read) == [(0.5, None, 1)]
 
 
 @pytest.mark.parametrize(

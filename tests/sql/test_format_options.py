@@ -181,6 +181,8 @@ def test_values_that_mean_nothing_are_refused(format_: str, key: str, value: str
         ("parquet", "parquet.compression", "ZIP"),
         ("parquet", "parquet.utc-timezone", "false"),
         ("parquet", "parquet.block", "1"),
+        ("orc", "orc.compress", "ZIP"),
+        ("orc", "orc.bloom.filter.fpp", "0.5"),
         ("avro", "avro.codec", "zip"),
         ("json", "json.pretty", "true"),
         ("raw", "raw.charset", "ISO-8859-1"),
@@ -202,6 +204,8 @@ def test_tables_of_files_refuse_them_too(format_: str, option: str, value: str) 
     [
         ("parquet", {"parquet.compression": "GZIP"}),
         ("parquet", {"parquet.compression": "UNCOMPRESSED", "parquet.utc-timezone": "true"}),
+        ("orc", {"orc.compress": "SNAPPY"}),
+        ("orc", {"orc.compress": "NONE"}),
         ("avro", {"avro.codec": "xz"}),
         ("avro", {"avro.codec": "null"}),
     ],
@@ -223,6 +227,11 @@ def test_files_are_compressed_as_asked(
 
         found = parquet.ParquetFile(file).metadata.row_group(0).column(0).compression
         assert found == options["parquet.compression"]
+    elif format_ == "orc":
+        from pyarrow import orc
+
+        found = orc.ORCFile(file).compression
+        assert found == options["orc.compress"].replace("NONE", "UNCOMPRESSED")
     else:
         import fastavro
 

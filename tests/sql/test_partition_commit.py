@@ -145,7 +145,7 @@ def test_times_of_partitions_are_those_of_a_zone() -> None:
     assert settings.is_due("dt=2024-02-29", 0, 0, midnight + 1)
 
 
-@pytest.mark.parametrize("format_", ["csv", "json", "parquet", "avro"])
+@pytest.mark.parametrize("format_", ["csv", "json", "parquet", "orc", "avro"])
 def test_small_files_are_put_together(tmp_path: Path, format_: str) -> None:
     columns = "n INT, name STRING"
     options = "'auto-compaction' = 'true', 'compaction.file-size' = '1 mb', "

@@ -175,6 +175,11 @@ SEARCH_OUTPUT_MODE = declare(
 
 # -- Sinks
 
+CDC_EVENTS_DUPLICATE = declare(
+    "table.exec.source.cdc-events-duplicate", BOOLEAN, False,
+    "Whether a source of changes may send some of them more than once. Its tables then need a "
+    "primary key, and the last row of each key is kept to tell.",
+)  # fmt: skip
 NOT_NULL_ENFORCER = declare(
     "table.exec.sink.not-null-enforcer", choice("ERROR", "DROP"), "ERROR",
     "What happens to a row with NULL for a column that is NOT NULL: the job fails, or the row is "
@@ -260,7 +265,7 @@ _WITHOUT_MEANING = {
         table.catalog-modification.listeners table.column-expansion-strategy
         table.display.max-column-width table.dynamic-table-options.enabled
         table.exec.legacy-cast-behaviour table.exec.simplify-operator-name-enabled
-        table.exec.source.cdc-events-duplicate table.exec.uid.format table.exec.uid.generation
+        table.exec.uid.format table.exec.uid.generation
         table.legacy-nested-row-nullability table.plan.compile.catalog-objects
         table.plan.force-recompile table.plan.restore.catalog-objects table.resources.download-dir
         table.rtas-ctas.atomicity-enabled

@@ -28,7 +28,7 @@ from headrace.formats.shapes import (
     whole_number,
 )
 
-__all__ = ["UNREADABLE", "JsonStyle", "load_all", "loader", "reader", "writer"]
+__all__ = ["UNREADABLE", "JsonStyle", "load_all", "loader", "reader", "text_of", "writer"]
 
 UNREADABLE = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError)
 """What a message or a value that does not fit raises."""
@@ -96,13 +96,14 @@ def reader(shape: Shape, style: JsonStyle) -> Convert:
 def _reader(shape: Shape, style: JsonStyle) -> Convert:
     if shape.kind in TEMPORAL:
         read_time = style.read_time(shape)
-        return lambda v: read_time(_text(v))
+        return lambda v: read_time(text_of(v))
     if shape.kind in _READERS:
         return _READERS[shape.kind](shape, style)
     raise style.values.refusal(f"JSON has no values of the type {shape}")
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """The text of a value that is not null; that of arrays and objects is JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, Decimal):
@@ -116,12 +117,12 @@ def _whole(value: Any) -> int:
 
 
 def _boolean(value: Any) -> bool:
-    return value if isinstance(value, bool) else _text(value).strip().lower() == "true"
+    return value if isinstance(value, bool) else text_of(value).strip().lower() == "true"
 
 
 def _decimal_reader(shape: Shape, style: JsonStyle) -> Convert:
     fit = style.values.decimal(shape)
-    return lambda v: fit(Decimal(_text(v).strip()))
+    return lambda v: fit(Decimal(text_of(v).strip()))
 
 
 def _float_reader(shape: Shape, style: JsonStyle) -> Convert:
@@ -206,8 +207,8 @@ _READERS: dict[Kind, Callable[[Shape, JsonStyle], Convert]] = {
     Kind.FLOAT: _float_reader,
     Kind.DOUBLE: lambda shape, style: real_number,
     Kind.DECIMAL: _decimal_reader,
-    Kind.TEXT: lambda shape, style: _text,
-    Kind.BYTES: lambda shape, style: lambda v: base64.b64decode(_text(v)),
+    Kind.TEXT: lambda shape, style: text_of,
+    Kind.BYTES: lambda shape, style: lambda v: base64.b64decode(text_of(v)),
     Kind.ARRAY: _array_reader,
     Kind.MAP: _map_reader,
     Kind.MULTISET: _multiset_reader,

@@ -37,3 +37,12 @@ CREATE VIEW ow AS SELECT * FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(et), INTER
 CREATE VIEW sw AS SELECT * FROM TABLE(TUMBLE(TABLE shuffled, DESCRIPTOR(et), INTERVAL '10' SECOND)) WHERE id <> 10;
 CREATE VIEW joined_windows AS SELECT o.id, s.id AS other, o.window_time AS rt FROM ow AS o JOIN sw AS s ON o.window_start = s.window_start AND o.window_end = s.window_end;
 CREATE VIEW baskets AS SELECT * FROM (VALUES (1, ARRAY['a','b'], MAP['x', 1, 'y', 2], CAST(NULL AS ARRAY<ROW<p INT, q STRING>>)), (2, ARRAY_REMOVE(ARRAY['a'], 'a'), MAP['z', 3], ARRAY[ROW(1, 'u'), ROW(2, 'v')]), (3, CAST(NULL AS ARRAY<STRING>), CAST(NULL AS MAP<STRING, INT>), ARRAY[ROW(5, 'w')])) AS t(id, tags, attrs, items);
+CREATE TABLE debezium (id INT, name STRING, weight DOUBLE, made TIMESTAMP(3), tags ARRAY<STRING>, `size` ROW<w INT, h INT>) WITH ('connector' = 'filesystem', 'path' = '{data}/products.debezium.json', 'format' = 'debezium-json');
+CREATE TABLE debezium_schema (id INT, name STRING, weight DOUBLE, made TIMESTAMP(3)) WITH ('connector' = 'filesystem', 'path' = '{data}/products.debezium-schema.json', 'format' = 'debezium-json', 'debezium-json.schema-include' = 'true');
+CREATE TABLE debezium_keyed (id INT, name STRING, weight DECIMAL(10, 3), PRIMARY KEY (id) NOT ENFORCED) WITH ('connector' = 'filesystem', 'path' = '{data}/products.debezium.json', 'format' = 'debezium-json');
+CREATE TABLE canal (id INT, name STRING, weight DOUBLE, made TIMESTAMP(3)) WITH ('connector' = 'filesystem', 'path' = '{data}/products.canal.json', 'format' = 'canal-json', 'canal-json.table.include' = 'prod.*', 'canal-json.database.include' = 'inv.*');
+CREATE TABLE canal_all (id INT, name STRING, weight DOUBLE, made TIMESTAMP(3)) WITH ('connector' = 'filesystem', 'path' = '{data}/products.canal.json', 'format' = 'canal-json');
+CREATE TABLE maxwell (id INT, name STRING, weight DOUBLE, made TIMESTAMP(3)) WITH ('connector' = 'filesystem', 'path' = '{data}/products.maxwell.json', 'format' = 'maxwell-json');
+CREATE TABLE ogg (id INT, name STRING, weight DOUBLE, made TIMESTAMP(3)) WITH ('connector' = 'filesystem', 'path' = '{data}/products.ogg.json', 'format' = 'ogg-json');
+CREATE TABLE damaged (id INT, name STRING, weight DOUBLE, made TIMESTAMP(3)) WITH ('connector' = 'filesystem', 'path' = '{data}/products.damaged.json', 'format' = 'debezium-json', 'debezium-json.ignore-parse-errors' = 'true');
+CREATE TABLE corrupt (id INT, name STRING, weight DOUBLE, made TIMESTAMP(3)) WITH ('connector' = 'filesystem', 'path' = '{data}/products.damaged.json', 'format' = 'debezium-json');

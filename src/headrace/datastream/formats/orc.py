@@ -23,7 +23,7 @@ from headrace.formats.arrow import arrow_schema, row_type_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["OrcBulkWriters", "OrcColumnarRowInputFormat"]
+__all__ = ["OrcBulkWriters", "OrcColumnarRowInputFormat", "OrcRecords"]
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,10 @@ class OrcColumnarRowInputFormat(BulkFormat):
         return _OrcRows(split, self.row_type)
 
 
-class _OrcRows(ColumnarRecords):
-    def __init__(self, split: FileSplit, row_type: Any) -> None:
-        super().__init__(split)
-        self._schema = arrow_schema(row_type)
-        self._file: Any = None
+class OrcRecords(ColumnarRecords):
+    """Batches of the stripes that begin in a split."""
+
+    _file: Any = None
 
     def open(self, skip: int) -> Iterator[pa.RecordBatch]:
         import pyarrow.orc as orc
@@ -71,13 +70,33 @@ class _OrcRows(ColumnarRecords):
         count, size = file.nstripes, file.content_length
         # The library does not say where stripes begin. Spread evenly they are in some split, once.
         wanted = group_range([size * i // count for i in range(count)], self._split)
-        names = [n for n in self._schema.names if n in file.schema.names]
+        names = self.columns(file.schema.names)
         for stripe in wanted:
-            batch = file.read_stripe(stripe, columns=names)
-            yield cast_columns(batch, self._schema, self._split.path)
+            yield self.prepared(file.read_stripe(stripe, columns=names))
+
+    def columns(self, names: list[str]) -> list[str] | None:
+        """Which of the file's columns to read; all without a list."""
+        return None
+
+    def prepared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch as records are made of it."""
+        return batch
 
     def close(self) -> None:
         self._file = None
+
+
+class _OrcRows(OrcRecords):
+    def __init__(self, split: FileSplit, row_type: Any) -> None:
+        super().__init__(split)
+        self._schema = arrow_schema(row_type)
+
+    def columns(self, names: list[str]) -> list[str]:
+        """Those declared; a missing one is reported later."""
+        return [n for n in self._schema.names if n in names]
+
+    def prepared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return cast_columns(batch, self._schema, self._split.path)
 
 
 class OrcBulkWriters:

@@ -105,12 +105,14 @@ class ParquetRecords(ColumnarRecords):
         while wanted and skip >= groups[wanted[0]].num_rows:
             skip -= groups[wanted.pop(0)].num_rows
         batches = self._file.iter_batches(
-            max(self.batch_size, 2048), row_groups=wanted, columns=self.columns(self._file)
+            max(self.batch_size, 2048),
+            row_groups=wanted,
+            columns=self.columns(self._file.schema_arrow.names),
         )
         return (self.prepared(b) for b in skipping(batches, skip))
 
-    def columns(self, file: Any) -> list[str] | None:
-        """The columns to read; all without a list."""
+    def columns(self, names: list[str]) -> list[str] | None:
+        """Which of the file's columns to read; all without a list."""
         return None
 
     def prepared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -136,9 +138,8 @@ class _ParquetRows(ParquetRecords):
         self._case_sensitive = settings.is_case_sensitive
         self.batch_size = settings.batch_size
 
-    def columns(self, file: Any) -> list[str]:
+    def columns(self, names: list[str]) -> list[str]:
         """Those declared, in the spelling of the file; a missing one is reported later."""
-        names = file.schema_arrow.names
         if self._case_sensitive:
             wanted = set(self._schema.names)
             return [n for n in names if n in wanted]

@@ -42,6 +42,7 @@ class BindingContext:
         batch: Whether the statement runs in batch mode.
         database: The current database.
         distinct_buckets: Into how many parts DISTINCT aggregates are split; 0: not at all.
+        duplicate_changes: Whether sources of changes may send some of them more than once.
         outer: The names of the query around a subquery.
     """
 
@@ -56,6 +57,7 @@ class BindingContext:
     batch: bool = False
     database: str = ""
     distinct_buckets: int = 0
+    duplicate_changes: bool = False
     registry: Registry = field(default_factory=builtin_registry)
     outer: Scope | None = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from headrace.sql.discovery import find_by_option
 from headrace.sql.lookups.full_cache import WholeTable
 from headrace.sql.lookups.search import SearchOrder
 from headrace.sql.lookups.tables import LookupLimits, LookupTable
-from headrace.sql.plan.expressions import Schema
+from headrace.sql.plan.expressions import Expression, Schema
 from headrace.sql.udf.batch_table import BatchTableFunction, CallLimits
 
 __all__ = ["TableContext", "TableFactory", "TableSink", "TableSource", "find_factory"]
@@ -31,6 +31,7 @@ _FACTORIES: dict[str, str] = {
     "filesystem": "headrace.sql.connectors.filesystem:FileSystemFactory",
     "jdbc": "headrace.sql.connectors.jdbc:JdbcFactory",
     "kafka": "headrace.sql.connectors.kafka:KafkaFactory",
+    "upsert-kafka": "headrace.sql.connectors.upsert_kafka:UpsertKafkaFactory",
     "python": "headrace.sql.connectors.python:PythonFactory",
 }
 
@@ -75,6 +76,9 @@ class TableSource(ABC):
 
     #: Whether rows only ever come; otherwise they end with their kind.
     append_only = True
+
+    #: Whether the new row alone says that a row has changed; they belong together by primary key.
+    upsert = False
 
     #: Whether it makes watermarks by itself, for each of its splits: see `build_with_watermarks`.
     takes_watermarks = False
@@ -167,6 +171,12 @@ class TableSink(ABC):
     #: Of the sink's own subtasks, if the table says so.
     parallelism: int | None = None
 
+    #: Whether it can let all rows go: see `truncate`.
+    truncates = False
+
+    #: Whether it can delete and update the rows that are there: see `delete_rows`.
+    changes_rows = False
+
     #: Why it takes no updates, if there is more to say than that it does not.
     refusal = ""
 
@@ -182,6 +192,26 @@ class TableSink(ABC):
     def attach_columns(self, stream: DataStream[Any], schema: Schema) -> Any:
         """Adds the sink to a stream of Arrow batches of internal values, if it takes them."""
         raise NotImplementedError(f"{type(self).__name__} takes rows")
+
+    def truncate(self) -> None:
+        """Lets all rows go, at once."""
+        raise NotImplementedError(f"{type(self).__name__} cannot be truncated")
+
+    def delete_rows(self, condition: Expression | None) -> int:
+        """Deletes the rows that satisfy a condition over the columns of the context, at once.
+
+        Returns:
+            How many they were.
+        """
+        raise NotImplementedError(f"{type(self).__name__} cannot delete rows")
+
+    def update_rows(self, values: Mapping[int, Expression], condition: Expression | None) -> int:
+        """Gives columns of the rows that satisfy a condition other values, at once.
+
+        Returns:
+            How many they were.
+        """
+        raise NotImplementedError(f"{type(self).__name__} cannot update rows")
 
 
 class TableFactory(ABC):

@@ -78,15 +78,17 @@ class RowFiles(BulkFormat):
         inner: Reads the files.
         decoder: Makes rows of the records; None if they are rows.
         layout: Where the columns go.
+        changes: Whether rows are changes and end with their kind.
     """
 
     inner: FileFormat
     decoder: Any
     layout: FileLayout
+    changes: bool = False
 
     def splittable(self, path: str) -> bool:
-        """As the format says."""
-        return self.inner.splittable(path)
+        """As the format says; changes of one file have an order, which one reader keeps."""
+        return not self.changes and self.inner.splittable(path)
 
     def read(self, split: FileSplit) -> SplitRecords:
         """The rows of a split."""
@@ -119,15 +121,23 @@ class _Rows(SplitRecords):
     def __init__(self, settings: RowFiles, split: FileSplit) -> None:
         self._records = settings.inner.read(split)
         self._settings = settings
+        self._path = split.path
+        self._columns = settings.layout.data
         self._template: list[Any] = [None] * settings.layout.width
         _fill(self._template, settings.layout, split.path)
+        if settings.changes:
+            self._template.append(None)
+            self._columns = (*self._columns, -1)
 
     def take(self, max_records: int) -> list[Any]:
         self._records.set_aside = self.set_aside
         rows: Sequence[Any] = self._records.take(max_records)
         if self._settings.decoder is not None:
-            rows = self._settings.decoder.decode(rows)
-        columns, out = self._settings.layout.data, []
+            try:
+                rows = self._settings.decoder.decode(rows)
+            except HeadraceError as error:
+                raise HeadraceError(f"{self._path}: {error}") from error
+        columns, out = self._columns, []
         for row in rows:
             full = self._template.copy()
             for column, cell in zip(columns, row, strict=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
@@ -32,11 +31,8 @@ from headrace.datastream.connectors.spark_query import ParquetFiles
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.connectors.base import TableContext, TableFactory, TableSink, TableSource
-from headrace.sql.connectors.file_partitions import (
-    DataWriters,
-    PartitionBuckets,
-    RowEncoder,
-)
+from headrace.sql.connectors.bulk_files import BULK
+from headrace.sql.connectors.file_partitions import PartitionBuckets, RowEncoder
 from headrace.sql.connectors.file_rows import FileLayout, RowFiles, WithoutFirstLine, file_layout
 from headrace.sql.connectors.format_options import format_options
 from headrace.sql.connectors.legacy_keys import IGNORE_FIRST_LINE
@@ -47,18 +43,16 @@ from headrace.sql.connectors.partition_commit import (
 )
 from headrace.sql.connectors.partition_writer import PartitionedFileSink
 from headrace.sql.connectors.streams import by_columns, with_operator
-from headrace.sql.formats.avro import avro_codec
 from headrace.sql.formats.base import decoder_for, encoder_for
 from headrace.sql.lookups.full_cache import SourceRows, WholeTable
 from headrace.sql.lookups.tables import LookupLimits, LookupTable
 from headrace.sql.operators.specs import DecodeSpec, EncodeSpec
 from headrace.sql.plan.expressions import Schema
-from headrace.sql.types import CharType, DataType, RowType, VarCharType
-from headrace.sql.types.values import row_to_external
+from headrace.sql.types import CharType, VarCharType
 
 __all__ = ["FileSystemFactory"]
 
-_BULK = ("parquet", "avro")
+_OF_MESSAGES = ("avro-confluent", "debezium-avro-confluent", "protobuf")
 # Files that stay small are not kept from their readers for longer.
 _CHECKPOINTS_BEFORE_COMPACTION = 10
 
@@ -79,23 +73,23 @@ class FileSystemFactory(TableFactory):
                 f"files have no keys: 'lookup.cache' of table {context.name} can only be FULL"
             )
         _known_sink_options(context)
-        _parquet_options(context)
-        if format_ == "parquet":
+        if format_ in BULK:
+            BULK[format_].codec(context)
             context.check_all_used()
-            files = _parquet(layout.data_type)
-            if layout.data_alone and interval is None:
+            files, decode = BULK[format_].reader(layout.data_type)
+            if format_ == "parquet" and layout.data_alone and interval is None:
                 return _ParquetTable(path, files, caching, schema=context.schema)
-            return _FileTable(path, RowFiles(files, None, layout), caching, interval)
+            return _FileTable(path, RowFiles(files, decode, layout), caching, interval)
         options = format_options(context, format_)
         headed = format_ == "csv" and context.boolean(IGNORE_FIRST_LINE)
         context.check_all_used()
-        if format_ == "avro":
-            rows = RowFiles(_avro_files(layout.data_type), _AvroRows(layout.data_type), layout)
-            return _FileTable(path, rows, caching, interval)
         decoder = decoder_for(format_, layout.data_type, options)
         lines: FileFormat = StreamFormat.text_line_format()
         if headed:
             lines = WithoutFirstLine(lines)
+        if decoder.changes:
+            rows = RowFiles(lines, decoder, layout, changes=True)
+            return _FilesOfChanges(path, rows, caching, interval)
         if layout.data_alone:
             return _FileTable(path, lines, caching, interval, decoder)
         return _FileTable(path, RowFiles(lines, decoder, layout), caching, interval)
@@ -105,7 +99,6 @@ class FileSystemFactory(TableFactory):
         path, format_ = self._common(context)
         if context.metadata:
             raise SqlError(f"the metadata columns of {context.name} can be read only: VIRTUAL")
-        compression = _parquet_options(context)
         layout = file_layout(context)
         rolling, check_ms = _rolling(context)
         partitions = partition_commit_settings(context)
@@ -115,7 +108,15 @@ class FileSystemFactory(TableFactory):
         context.option("source.monitor-interval")
         context.option(IGNORE_FIRST_LINE)
         context.with_prefix("lookup.")
-        options = None if format_ == "parquet" else format_options(context, format_)
+        writers: Any = None
+        encoder: Any = None
+        codec = ""
+        if format_ in BULK:
+            codec = BULK[format_].codec(context)
+            writers = BULK[format_].data_writers(layout, codec)
+        else:
+            options = format_options(context, format_)
+            encoder = encoder_for(format_, layout.data_type, options)
         context.check_all_used()
         buckets = BucketAssigner.base_path_bucket_assigner()
         if layout.partitions:
@@ -128,14 +129,6 @@ class FileSystemFactory(TableFactory):
                 ),
                 layout.default_name,
             )
-        writers: Any = None
-        encoder: Any = None
-        if format_ in _BULK:
-            codec = compression if options is None else avro_codec(options)
-            writers = _bulk_writers(format_, layout, codec)
-        else:
-            assert options is not None
-            encoder = encoder_for(format_, layout.data_type, options)
         by_partition: tuple[int, ...] = ()
         if (partitions.policies and partitions.needs_one_writer) or shuffled:
             by_partition = tuple(context.schema.names.index(n) for n in context.partition_keys)
@@ -143,10 +136,15 @@ class FileSystemFactory(TableFactory):
             path, buckets, rolling, check_ms, overwrite, partitions, compaction, by_partition
         )
         columns = format_ == "parquet" and not layout.partitions
-        return _FileTableSink(settings, layout, encoder, writers, columns, compression, parallelism)
+        return _FileTableSink(settings, layout, encoder, writers, columns, codec, parallelism)
 
     def _common(self, context: TableContext) -> tuple[str, str]:
         path, format_ = local_path(context.required("path")), context.required("format")
+        if format_ in _OF_MESSAGES:
+            raise SqlError(
+                f"'{format_}' of table {context.name} is a format of messages, not of files; use "
+                "'avro', 'parquet' or 'orc'"
+            )
         if format_ == "raw":
             charset = context.option("raw.charset") or "UTF-8"
             physical = [f for i, f in enumerate(context.schema) if i not in context.metadata]
@@ -201,12 +199,9 @@ def _compaction(
         return None
     wanted = _rolling_size(context) if size is None else MEMORY.parse("compaction.file-size", size)
     strategy = FileCompactStrategy(wanted, _CHECKPOINTS_BEFORE_COMPACTION)
-    if format_ not in _BULK:
+    if format_ not in BULK:
         return strategy, FileCompactor.concat_file_compactor()
-    from headrace.sql.connectors import merging_files
-
-    merge = merging_files.parquet if format_ == "parquet" else merging_files.avro
-    return strategy, FileCompactor.record_wise_file_compactor(merge)
+    return strategy, FileCompactor.record_wise_file_compactor(BULK[format_].merge)
 
 
 def local_path(path: str) -> str:
@@ -216,92 +211,10 @@ def local_path(path: str) -> str:
 
 
 def clear(path: str) -> None:
-    """INSERT OVERWRITE: files that are there go before the job starts."""
+    """Files that are there go."""
     for file in Path(path).rglob("*") if Path(path).is_dir() else ():
         if file.is_file():
             file.unlink()
-
-
-def _parquet(row_type: RowType) -> BulkFormat:
-    from headrace.sql.connectors.parquet_rows import ParquetRows
-
-    return ParquetRows(tuple(row_type.names), tuple(row_type.field_types()))
-
-
-def _avro_files(row_type: RowType) -> FileFormat:
-    from headrace.datastream.formats.avro import AvroInputFormat, AvroSchema
-    from headrace.sql.formats.avro import avro_schema
-
-    return AvroInputFormat("", AvroSchema.parse_string(json.dumps(avro_schema(row_type))))
-
-
-class _AvroRows:
-    """Makes rows of Avro's records."""
-
-    def __init__(self, row_type: RowType) -> None:
-        from headrace.sql.formats.avro import from_avro
-
-        self._row_type = row_type
-        self._convert = from_avro(row_type)
-
-    def __reduce__(self) -> Any:
-        return _AvroRows, (self._row_type,)
-
-    def decode(self, records: list[Any]) -> list[Any]:
-        return [self._convert(r) for r in records]
-
-
-def _parquet_options(context: TableContext) -> str:
-    """Reads the options of Parquet; the compression."""
-    if not context.boolean("parquet.utc-timezone", True):
-        raise SqlError(
-            f"'parquet.utc-timezone' of table {context.name}: timestamps of Parquet files are read "
-            "and written as they are, in UTC; 'false' is not supported"
-        )
-    given = (context.option("parquet.compression") or "SNAPPY").upper()
-    known = ("UNCOMPRESSED", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")
-    if given not in known:
-        raise SqlError(f"'parquet.compression' must be one of {', '.join(known)}, not '{given}'")
-    return given
-
-
-def _bulk_writers(format_: str, layout: FileLayout, codec: str) -> BulkWriterFactory:
-    factory: BulkWriterFactory
-    if format_ == "parquet":
-        from headrace.datastream.formats.parquet import ParquetBulkWriters
-
-        wanted = Configuration.from_dict({"parquet.compression": codec})
-        factory = ParquetBulkWriters.for_row_type(layout.data_type, wanted)
-    else:
-        from headrace.datastream.formats.avro import AvroBulkWriters, AvroSchema
-        from headrace.sql.formats.avro import avro_schema
-
-        schema = AvroSchema.parse_string(json.dumps(avro_schema(layout.data_type)))
-        factory = AvroBulkWriters.for_generic_record(schema, codec)
-    return DataWriters(factory, _Records(format_, layout.data, layout.data_type))
-
-
-class _Records:
-    """Makes what a bulk format writes of rows, without their partition columns."""
-
-    def __init__(self, format_: str, columns: tuple[int, ...], row_type: RowType) -> None:
-        from headrace.common.types import row_of
-
-        self._arguments = (format_, columns, row_type)
-        self._columns = columns
-        types: list[DataType] = row_type.field_types()
-        external, names = row_to_external(types), row_type.names
-        self._convert: Any = lambda row: row_of(external(row), names)
-        if format_ == "avro":
-            from headrace.sql.formats.avro import to_avro
-
-            self._convert = to_avro(row_type)
-
-    def __reduce__(self) -> Any:
-        return _Records, self._arguments
-
-    def __call__(self, row: Any) -> Any:
-        return self._convert([row[c] for c in self._columns])
 
 
 @dataclass
@@ -351,6 +264,15 @@ class _FileTable(TableSource):
 
 
 @dataclass
+class _FilesOfChanges(_FileTable):
+    """Files of a changelog: which rows there are is known only when all of it was read."""
+
+    append_only = False
+    looks_up = False
+    searches = False
+
+
+@dataclass
 class _ParquetTable(_FileTable):
     """Parquet files whose columns are those of the table; `schema` is given by keyword."""
 
@@ -383,11 +305,18 @@ class _FileTableSink(TableSink):
     takes_columns: bool = False
     compression: str = "SNAPPY"
     parallelism: int | None = None
+    truncates = True
+
+    def __post_init__(self) -> None:
+        self.accepts_updates = self.encoder is not None and self.encoder.changes
 
     @property
     def needs_watermarks(self) -> bool:
         partitions = self.settings.partitions
         return partitions.by_watermark and bool(partitions.policies)
+
+    def truncate(self) -> None:
+        clear(self.settings.path)
 
     def attach_columns(self, stream: DataStream[Any], schema: Schema) -> Any:
         from headrace.sql.connectors.parquet_columns import ParquetColumns
@@ -409,7 +338,8 @@ class _FileTableSink(TableSink):
         if self.writers is not None:
             builder = FileSink.for_bulk_format(settings.path, self.writers)
         elif self.layout.partitions:
-            lines = RowEncoder(self.encoder, self.layout.data)
+            kind = (-1,) if changelog and self.encoder.changes else ()
+            lines = RowEncoder(self.encoder, (*self.layout.data, *kind))
             builder = FileSink.for_row_format(settings.path, lines)
         else:
             rows = with_operator(stream, "Encode", EncodeSpec(self.encoder))

@@ -17,4 +17,4 @@ def format_options(context: TableContext, name: str, prefix: str = "") -> Format
             value = context.option(f"{name}.{key}")
         if value is not None:
             found[key] = value
-    return FormatOptions(found, context.zone)
+    return FormatOptions(found, context.zone, name=name)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headrace.common.errors import SqlError
+from headrace.common.errors import HeadraceError, SqlError
 from headrace.common.serialization import SerializationSchema
+from headrace.common.types import RowKind
 from headrace.datastream.connectors.kafka import (
     ConsumerRecord,
     HeaderProvider,
     KafkaPartitioner,
-    KafkaRecordDeserializationSchema,
     KafkaRecordSerializationSchema,
 )
-from headrace.datastream.connectors.kafka.records import ManyValuesSchema
+from headrace.datastream.connectors.kafka.records import ManyRecordsSchema, ManyValuesSchema
 from headrace.datastream.connectors.kafka.serialization import Messages
 from headrace.sql.binder.context import suggestion
 from headrace.sql.connectors.base import TableContext
@@ -26,10 +26,20 @@ from headrace.sql.formats.base import (
     FormatOptions,
     decoder_for,
     encoder_for,
+    makes_changes,
+    metadata_keys,
+    option_keys,
 )
 from headrace.sql.types import RowField, RowType
 
-__all__ = ["KafkaLayout", "MessageSchema", "ValueSchema", "kafka_layout", "row_serializer"]
+__all__ = [
+    "KafkaLayout",
+    "MessageSchema",
+    "ValueSchema",
+    "kafka_layout",
+    "row_serializer",
+    "upsert_layout",
+]
 
 _METADATA: dict[str, Callable[[ConsumerRecord], Any]] = {
     "topic": lambda r: r.topic,
@@ -41,11 +51,19 @@ _METADATA: dict[str, Callable[[ConsumerRecord], Any]] = {
     "leader-epoch": lambda r: None,
 }
 _WRITABLE = ("headers", "timestamp")
+_INSERT, _DELETE = RowKind.INSERT.value, RowKind.DELETE.value
 
 
 @dataclass(frozen=True)
 class Part:
-    """A format and the columns that it reads and writes."""
+    """A format and the columns that it reads and writes.
+
+    Attributes:
+        format: Its name.
+        options: Its options.
+        columns: Places in the rows of the table: -1 is the kind of a change.
+        row_type: What the format reads and writes, without metadata and kind.
+    """
 
     format: str
     options: FormatOptions
@@ -64,17 +82,29 @@ class Part:
 
 @dataclass(frozen=True)
 class KafkaLayout:
-    """Where each column of a table is in a message."""
+    """Where each column of a table is in a message.
+
+    Attributes:
+        width: How many columns there are.
+        value: What is in the value of a message.
+        key: What is in its key.
+        metadata: Columns that are neither, with the key of what they show.
+        changes: Whether messages are changes: rows end with their kind.
+        upsert: Whether a message without a value says that the row of its key is gone.
+    """
 
     width: int
     value: Part
     key: Part | None = None
     metadata: dict[int, str] = field(default_factory=dict)
+    changes: bool = False
+    upsert: bool = False
 
     @property
     def value_alone(self) -> bool:
         """Whether the value has all columns, in order."""
-        return self.key is None and self.value.columns == tuple(range(self.width))
+        kind = (-1,) if self.changes else ()
+        return self.key is None and self.value.columns == (*range(self.width), *kind)
 
 
 def kafka_layout(context: TableContext, reading: bool) -> KafkaLayout:
@@ -83,42 +113,93 @@ def kafka_layout(context: TableContext, reading: bool) -> KafkaLayout:
     if name is None:
         context.required("format")
         raise AssertionError
-    physical = [i for i in range(len(context.schema)) if i not in context.metadata]
     key_name = context.option("key.format")
-    key_columns = _key_columns(context, physical, key_name)
+    fields = [n.strip() for n in (context.option("key.fields") or "").split(";") if n.strip()]
+    if bool(fields) != (key_name is not None):
+        raise SqlError(
+            "The options 'key.format' and 'key.fields' of table "
+            f"{context.name} go together: a key format needs key fields and the other way round."
+        )
+    if key_name is not None and makes_changes(key_name):
+        raise SqlError(
+            f"A key format should only deal with INSERT-only records. But {key_name} has a "
+            "changelog mode of [INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE]."
+        )
+    return _layout(context, reading, name, key_name, fields)
+
+
+def upsert_layout(context: TableContext, reading: bool) -> KafkaLayout:
+    """The layout of a table whose messages replace each other: their key is the primary key."""
+    formats = {part: context.required(f"{part}.format") for part in ("key", "value")}
+    for part, name in formats.items():
+        if makes_changes(name):
+            raise SqlError(
+                f"'upsert-kafka' connector doesn't support '{name}' as {part} format, because "
+                f"'{name}' is not in insert-only mode."
+            )
+    if not context.primary_key:
+        raise SqlError(
+            "'upsert-kafka' tables require to define a PRIMARY KEY constraint. The PRIMARY KEY "
+            "specifies which columns should be read from or write to the Kafka message key. The "
+            "PRIMARY KEY also defines records in the 'upsert-kafka' table should update or delete "
+            "on which keys."
+        )
+    layout = _layout(context, reading, formats["value"], formats["key"], context.primary_key)
+    return replace(layout, changes=True, upsert=True)
+
+
+def _layout(
+    context: TableContext,
+    reading: bool,
+    value_format: str,
+    key_format: str | None,
+    key_fields: Sequence[str],
+) -> KafkaLayout:
+    physical = [i for i in range(len(context.schema)) if i not in context.metadata]
+    key_columns = _key_columns(context, physical, key_fields)
     prefix = context.option("key.fields-prefix") or ""
     include = (context.option("value.fields-include") or "ALL").upper()
     if include not in ("ALL", "EXCEPT_KEY"):
         raise SqlError(f"'value.fields-include' is ALL or EXCEPT_KEY, not '{include}'")
-    value_columns = [i for i in physical if include == "ALL" or i not in key_columns]
     if prefix and include != "EXCEPT_KEY":
         raise SqlError(
             "A key prefix is not allowed when option 'value.fields-include' is set to 'ALL'. Set "
             "it to 'EXCEPT_KEY' instead to avoid field overlaps."
         )
-    for metadata in context.metadata.values():
-        known = tuple(_METADATA) if reading else _WRITABLE
-        if metadata not in known:
+    value_columns = [i for i in physical if include == "ALL" or i not in key_columns]
+    of_message, of_value = _metadata(context, value_format, reading)
+    value_prefix = "value." if "value.format" in context.options else ""
+    value = _part(context, value_format, value_prefix, value_columns, "")
+    changes = makes_changes(value_format)
+    if reading:
+        options = replace(value.options, metadata=tuple(of_value.values()))
+        kind = (-1,) if changes else ()
+        value = replace(value, options=options, columns=(*value.columns, *of_value, *kind))
+    key = None if key_format is None else _part(context, key_format, "key.", key_columns, prefix)
+    for part in (value,) if key is None else (value, key):
+        # What is wrong with their options shows while the statement is planned.
+        _ = part.decoder() if reading else part.encoder()
+    return KafkaLayout(len(context.schema), value, key, of_message, changes)
+
+
+def _metadata(
+    context: TableContext, format_: str, reading: bool
+) -> tuple[dict[int, str], dict[int, str]]:
+    """Metadata columns of the messages, and those that the format finds in the values."""
+    of_format = {f"value.{key}": key for key in metadata_keys(format_)}
+    known = (*_METADATA, *of_format) if reading else _WRITABLE
+    for key in context.metadata.values():
+        if key not in known:
             raise SqlError(
-                f"Invalid metadata key '{metadata}' in table {context.name}"
-                f"{suggestion(metadata, known)} "
+                f"Invalid metadata key '{key}' in table {context.name}"
+                f"{suggestion(key, known)} "
                 f"{'Readable' if reading else 'Writable'} metadata: {', '.join(known)}"
             )
-    value_prefix = "value." if "value.format" in context.options else ""
-    value = _part(context, name, value_prefix, value_columns, "")
-    key = None if key_name is None else _part(context, key_name, "key.", key_columns, prefix)
-    return KafkaLayout(len(context.schema), value, key, dict(context.metadata))
+    of_message = {c: key for c, key in context.metadata.items() if key not in of_format}
+    return of_message, {c: of_format[k] for c, k in context.metadata.items() if k in of_format}
 
 
-def _key_columns(
-    context: TableContext, physical: Sequence[int], key_format: str | None
-) -> list[int]:
-    names = [n.strip() for n in (context.option("key.fields") or "").split(";") if n.strip()]
-    if bool(names) != (key_format is not None):
-        raise SqlError(
-            "The options 'key.format' and 'key.fields' of table "
-            f"{context.name} go together: a key format needs key fields and the other way round."
-        )
+def _key_columns(context: TableContext, physical: Sequence[int], names: Sequence[str]) -> list[int]:
     there = {context.schema.names[i]: i for i in physical}
     for name in names:
         if name not in there:
@@ -142,6 +223,9 @@ def _part(
             )
         fields.append(RowField(declared.name.removeprefix(name_prefix), declared.type))
     options = format_options(context, name, option_prefix)
+    if "subject" in option_keys(name):
+        part = "key" if option_prefix == "key." else "value"
+        options.values.setdefault("subject", f"{context.options.get('topic')}-{part}")
     return Part(name, options, tuple(columns), RowType(fields, False))
 
 
@@ -164,7 +248,7 @@ class ValueSchema(ManyValuesSchema):
         return self._decoder.decode(there) if there else []
 
 
-class MessageSchema(KafkaRecordDeserializationSchema):
+class MessageSchema(ManyRecordsSchema):
     """Rows of messages with keys or metadata."""
 
     def __init__(self, layout: KafkaLayout) -> None:
@@ -176,20 +260,55 @@ class MessageSchema(KafkaRecordDeserializationSchema):
         self._key = None if layout.key is None else layout.key.decoder()
         self._metadata = [(column, _METADATA[name]) for column, name in layout.metadata.items()]
 
-    def deserialize(self, record: ConsumerRecord) -> Iterable[Any]:
-        if record.value is None:
-            return
-        for value in self._value.decode([record.value]):
-            row: list[Any] = [None] * self._layout.width
-            if self._key is not None and self._layout.key is not None and record.key is not None:
-                for key in self._key.decode([record.key]):
-                    for column, cell in zip(self._layout.key.columns, key, strict=True):
-                        row[column] = cell
-            for column, cell in zip(self._layout.value.columns, value, strict=True):
+    def of_records(self, records: Sequence[ConsumerRecord]) -> list[Any]:
+        there = [r for r in records if self._layout.upsert or r.value is not None]
+        if not self._value.changes:
+            keys, values = self._keys(there), self._values(there)
+            if len(keys) == len(values) == len(there):
+                return list(map(self._row, there, keys, values))
+        # Which rows belong to which message is clear only if each has one.
+        return [row for record in there for row in self._rows(record)]
+
+    def _rows(self, record: ConsumerRecord) -> Iterator[Any]:
+        keys = self._keys([record])
+        for value in self._values([record]):
+            for key in keys:
+                yield self._row(record, key, value)
+
+    def _keys(self, records: Sequence[ConsumerRecord]) -> list[tuple[Any, ...]]:
+        """Rows of keys; an empty one of a message without a key."""
+        if self._key is None:
+            return [()] * len(records)
+        keys = [r.key for r in records]
+        if None not in keys:
+            return self._key.decode(keys)
+        if self._layout.upsert:
+            raise HeadraceError("it has no key, which says which row of the table it is about")
+        decode = self._key.decode
+        return [row for key in keys for row in ([()] if key is None else decode([key]))]
+
+    def _values(self, records: Sequence[ConsumerRecord]) -> list[tuple[Any, ...]]:
+        """Rows of values; an empty one of a tombstone."""
+        values = [r.value for r in records if r.value is not None]
+        rows = self._value.decode(values) if values else []
+        if len(values) == len(records) or len(rows) < len(values):
+            return rows
+        following = iter(rows)
+        return [() if r.value is None else next(following) for r in records]
+
+    def _row(self, record: ConsumerRecord, key: Sequence[Any], value: Sequence[Any]) -> Any:
+        layout = self._layout
+        row: list[Any] = [None] * (layout.width + layout.changes)
+        if layout.upsert:
+            row[-1] = _DELETE if record.value is None else _INSERT
+        if layout.key is not None:
+            for column, cell in zip(layout.key.columns, key, strict=False):
                 row[column] = cell
-            for column, read in self._metadata:
-                row[column] = read(record)
-            yield tuple(row)
+        for column, cell in zip(layout.value.columns, value, strict=False):
+            row[column] = cell
+        for column, read in self._metadata:
+            row[column] = read(record)
+        return tuple(row)
 
 
 class PartSchema(SerializationSchema):
@@ -201,9 +320,17 @@ class PartSchema(SerializationSchema):
     def open(self) -> None:
         self._encoder = self._part.encoder()
 
-    def serialize(self, element: Any) -> bytes:
+    def serialize(self, element: Any) -> bytes | None:
         [message] = self._encoder.encode([self._part.of(element)])
-        return message.encode() if isinstance(message, str) else message
+        found: bytes | None = message.encode() if isinstance(message, str) else message
+        return found
+
+
+class UpsertSchema(PartSchema):
+    """The bytes of some columns; none of a row that goes."""
+
+    def serialize(self, element: Any) -> bytes | None:
+        return None if element[-1] & 1 else super().serialize(element)
 
 
 class _Headers(HeaderProvider):
@@ -234,13 +361,25 @@ class _RowSerializer(KafkaRecordSerializationSchema):
 
 
 def row_serializer(
-    topic: str, layout: KafkaLayout, partitioner: KafkaPartitioner | None
+    topic: str, layout: KafkaLayout, partitioner: KafkaPartitioner | None, kinds: bool
 ) -> KafkaRecordSerializationSchema:
-    """What the sink makes messages with."""
+    """What the sink makes messages with.
+
+    Args:
+        topic: Where they go.
+        layout: Where columns go.
+        partitioner: Chooses their partitions.
+        kinds: Whether rows end with their kind.
+    """
+    value: SerializationSchema = PartSchema(layout.value)
+    if kinds and layout.upsert:
+        value = UpsertSchema(layout.value)
+    elif kinds and layout.changes:
+        value = PartSchema(replace(layout.value, columns=(*layout.value.columns, -1)))
     at = {name: column for column, name in layout.metadata.items()}
     return _RowSerializer(
         topic,
-        PartSchema(layout.value),
+        value,
         None if layout.key is None else PartSchema(layout.key),
         partitioner,
         _Headers(at["headers"]) if "headers" in at else None,

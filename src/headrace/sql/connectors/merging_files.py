@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
-__all__ = ["avro", "parquet"]
+__all__ = ["avro", "orc", "parquet"]
 
 
 def parquet(files: Sequence[str], target: BinaryIO) -> None:
@@ -35,3 +35,15 @@ def avro(files: Sequence[str], target: BinaryIO) -> None:
                 yield from fastavro.reader(file)
 
     fastavro.writer(target, schema, records())
+
+
+def orc(files: Sequence[str], target: BinaryIO) -> None:
+    """Stripes of all files."""
+    import pyarrow as pa
+    from pyarrow.orc import ORCFile, ORCWriter
+
+    with ORCWriter(target) as writer:
+        for path in files:
+            file = ORCFile(path)
+            for stripe in range(file.nstripes):
+                writer.write(pa.Table.from_batches([file.read_stripe(stripe)]))

@@ -16,6 +16,7 @@ from headrace.sql.types import DataType, RowType
 
 OPTIONS = ("codec", "encoding", "timestamp_mapping.legacy")
 
+_NAMESPACE = "org.apache.flink.avro.generated"
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _FIRST_DAY = datetime.date(1970, 1, 1)
 _MICROSECOND = datetime.timedelta(microseconds=1)
@@ -33,7 +34,8 @@ def _check(options: FormatOptions) -> None:
 
 def avro_schema(row_type: RowType) -> dict[str, Any]:
     """The schema of a table, as Flink derives it: nullable columns are unions with null."""
-    return _record(row_type, "record")
+    record = _record(row_type, "record")
+    return {"type": "record", "name": "record", "namespace": _NAMESPACE, **record}
 
 
 def _record(row_type: RowType, name: str) -> dict[str, Any]:
@@ -114,14 +116,15 @@ def _outward(type_: DataType) -> Convert | None:
 
 def _inward(type_: DataType) -> Convert | None:
     if isinstance(type_, t.TimestampType | t.LocalZonedTimestampType):
-        return _moment
+        unit = 1000 if type_.precision <= 3 else 1
+        return lambda v: v * unit if isinstance(v, int) else _micros(v)
     if isinstance(type_, t.DateType):
         return lambda v: v if isinstance(v, int) else (v - _FIRST_DAY).days
     if isinstance(type_, t.TimeType):
         return _time
     if isinstance(type_, t.DecimalType):
-        unit = Decimal(1).scaleb(-type_.scale)
-        return lambda v: Decimal(v).quantize(unit)
+        smallest = Decimal(1).scaleb(-type_.scale)
+        return lambda v: Decimal(v).quantize(smallest)
     if isinstance(type_, t.RowType):
         return from_avro(type_)
     if isinstance(type_, t.MapType):
@@ -133,9 +136,7 @@ def _inward(type_: DataType) -> Convert | None:
     return None
 
 
-def _moment(value: Any) -> int:
-    if isinstance(value, int):
-        return value
+def _micros(value: datetime.datetime) -> int:
     if value.tzinfo is None:
         value = value.replace(tzinfo=datetime.UTC)
     return int((value - _EPOCH) / _MICROSECOND)

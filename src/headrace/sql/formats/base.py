@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from headrace.common.errors import SqlError
 from headrace.formats.text_columns import Column, lists_of
@@ -16,18 +17,43 @@ _FORMATS = {
     "csv": "headrace.sql.formats.csv",
     "raw": "headrace.sql.formats.raw",
     "avro": "headrace.sql.formats.avro",
+    "debezium-json": "headrace.sql.formats.debezium_json",
+    "canal-json": "headrace.sql.formats.canal_json",
+    "maxwell-json": "headrace.sql.formats.maxwell_json",
+    "ogg-json": "headrace.sql.formats.ogg_json",
+    "avro-confluent": "headrace.sql.formats.avro_confluent",
+    "debezium-avro-confluent": "headrace.sql.formats.debezium_avro",
+    "protobuf": "headrace.sql.formats.protobuf",
 }
 
 
 @dataclass(frozen=True)
 class FormatOptions:
-    """Options of a format without its name before them."""
+    """Options of a format without its name before them.
+
+    Attributes:
+        values: Those that are given.
+        zone: The session's time zone.
+        metadata: Keys of what a decoder reads of a message after the columns of its row.
+        name: The format's.
+    """
 
     values: dict[str, str]
     zone: str = "UTC"
+    metadata: tuple[str, ...] = ()
+    name: str = ""
 
     def text(self, key: str, default: str) -> str:
         return self.values.get(key, default)
+
+    def required(self, key: str) -> str:
+        """An option that must be there."""
+        if key not in self.values:
+            raise SqlError(
+                "One or more required options are missing. Missing required options are:\n\n"
+                f"{self.name}.{key}"
+            )
+        return self.values[key]
 
     def flag(self, key: str) -> bool:
         return self.choice(key, "false", ("true", "false")) == "true"
@@ -50,6 +76,9 @@ def rows_of_columns(columns: list[Column]) -> list[tuple[Any, ...]]:
 class _OfOptions:
     """A reader or writer for a row type and options; slots build it again from these."""
 
+    #: Whether messages are changes: rows end with their kind.
+    changes: ClassVar[bool] = False
+
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
         self._arguments = (row_type, options)
 
@@ -59,6 +88,9 @@ class _OfOptions:
 
 class Decoder(_OfOptions, ABC):
     """Makes rows of messages."""
+
+    #: What a message says besides its row, by its key.
+    metadata: ClassVar[Mapping[str, Any]] = {}
 
     def decode(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         """Rows of text or bytes; messages that are skipped leave no row."""
@@ -99,3 +131,13 @@ def encoder_for(name: str, row_type: RowType, options: FormatOptions) -> Encoder
 def option_keys(name: str) -> tuple[str, ...]:
     """Options that a format knows."""
     return tuple(find_by_name(_FORMATS, name).OPTIONS)
+
+
+def makes_changes(name: str) -> bool:
+    """Whether messages of a format are changes, and not rows that only come."""
+    return bool(find_by_name(_FORMATS, name).decoder.changes)
+
+
+def metadata_keys(name: str) -> tuple[str, ...]:
+    """What messages of a format say besides their rows."""
+    return tuple(find_by_name(_FORMATS, name).decoder.metadata)

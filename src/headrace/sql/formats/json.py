@@ -27,7 +27,8 @@ OPTIONS = (
 )
 
 
-def _style(options: FormatOptions) -> json.JsonStyle:
+def json_style(options: FormatOptions) -> json.JsonStyle:
+    """How values are read and written, as the options say."""
     standards = ("SQL", "ISO-8601")
     iso = options.choice("timestamp-format.standard", "SQL", standards) == "ISO-8601"
     plain = options.flag("encode.decimal-as-plain-number")
@@ -50,7 +51,7 @@ class JsonDecoder(Decoder):
 
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
         super().__init__(row_type, options)
-        style = _style(options)
+        style = json_style(options)
         self._ignore = style.ignore_errors
         if self._ignore and style.fail_on_missing_field:
             raise SqlError("fail-on-missing-field and ignore-parse-errors shouldn't both be true.")
@@ -94,7 +95,7 @@ class JsonEncoder(Encoder):
 
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
         super().__init__(row_type, options)
-        self._write = json.writer(shape_of(row_type), _style(options))
+        self._write = json.writer(shape_of(row_type), json_style(options))
 
     def encode(self, rows: list[tuple[Any, ...]]) -> list[str]:
         return list(map(self._write, rows))

@@ -30,6 +30,8 @@ class ChangelogNormalizeOperator(NetChangeOperator):
 
     def take(self, input_index: int, keys: Sequence[Any], rows: Sequence[Any]) -> None:
         for key, row in zip(keys, rows, strict=True):
+            if row[-1] == UPDATE_BEFORE:
+                continue  # the row after it says the same
             if key not in self._before:
                 self.cell.key = key
                 self._before[key] = self._state.value()

@@ -616,6 +616,16 @@ class UpsertMaterializeSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class LastChangesSpec(OperatorSpec):
+    """The last row of each key in an epoch; `keys` are the columns of the key."""
+
+    keys: tuple[int, ...]
+
+    kind: ClassVar[str] = "LastChanges"
+    operator: ClassVar[str] = f"{_PACKAGE}.last_changes:LastChangesOperator"
+
+
+@dataclass(frozen=True)
 class ResolveConflictsSpec(OperatorSpec):
     """The first row of each key of a sink, or an error.
 

@@ -174,6 +174,7 @@ class Session:
             batch=self.batch,
             database=self.catalogs.current_database or "",
             distinct_buckets=self._distinct_buckets(),
+            duplicate_changes=self.config.read(o.CDC_EVENTS_DUPLICATE),
         )
 
     def _distinct_buckets(self) -> int:

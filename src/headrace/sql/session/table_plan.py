@@ -66,9 +66,24 @@ def scan_plan(
             f"Querying an unbounded table '{context.name}' in batch mode is not allowed. The "
             "table source is unbounded."
         )
+    if binding.batch and not source.append_only:
+        raise SqlError(
+            "Querying a table in batch mode is currently only possible for INSERT-only table "
+            f"sources. But the source for table '{context.name}' produces other changelog messages "
+            "than just INSERT."
+        )
     key = tuple(context.schema.names.index(name) for name in entry.primary_key)
-    scan = n.Scan(context.schema, path, source, primary_key=key, declared=context)
-    return with_time(scan, entry, binding)
+    plan: n.Node = n.Scan(context.schema, path, source, primary_key=key, declared=context)
+    duplicates = binding.duplicate_changes and not source.append_only
+    if duplicates and not key:
+        raise SqlError(
+            "Configuration 'table.exec.source.cdc-events-duplicate' is enabled which requires the "
+            f"changelog sources to define a PRIMARY KEY. However, table '{context.name}' doesn't "
+            "have a primary key."
+        )
+    if source.upsert or duplicates:
+        plan = n.ChangelogNormalize(plan.schema, plan, key)
+    return with_time(plan, entry, binding)
 
 
 def with_time(scan: n.Node, entry: TableEntry, binding: BindingContext) -> n.Node:

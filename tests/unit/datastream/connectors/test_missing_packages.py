@@ -43,12 +43,19 @@ def avro_schema() -> Any:
     return AvroSchema.parse_string('"int"')
 
 
+def protobuf_class() -> Any:
+    from headrace.formats.protobuf import message_class
+
+    return message_class("shop.orders_pb2.Order")
+
+
 @pytest.mark.parametrize(
     ("make", "package", "extra"),
     [
         (kafka_source, "confluent_kafka", "kafka"),
         (kafka_sink, "confluent_kafka", "kafka"),
         (avro_schema, "fastavro", "avro"),
+        (protobuf_class, "google.protobuf.message", "protobuf"),
     ],
 )
 def test_the_error_has_the_line_to_type(

@@ -19,6 +19,7 @@ from headrace.datastream.connectors.base import ReadBatch, ReaderContext, Source
 from headrace.datastream.connectors.kafka.client import KafkaError, Outage, confluent
 from headrace.datastream.connectors.kafka.records import (
     KafkaRecordDeserializationSchema,
+    ManyRecordsSchema,
     ManyValuesSchema,
     ValueOnlySchema,
     consumer_record,
@@ -279,6 +280,11 @@ class KafkaReader(SourceReader):
                 return self._schema.of_values(list(map(self._message.value, messages))), None
             except Exception:
                 # Find the message that is wrong.
+                return self._record_by_record(messages)
+        if isinstance(self._schema, ManyRecordsSchema):
+            try:
+                return self._schema.of_records(list(map(consumer_record, messages))), None
+            except Exception:
                 return self._record_by_record(messages)
         timestamps = [m.timestamp()[1] for m in messages]
         if not isinstance(self._schema, ValueOnlySchema):

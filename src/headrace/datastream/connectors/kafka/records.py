@@ -13,6 +13,7 @@ from headrace.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 __all__ = [
     "ConsumerRecord",
     "KafkaRecordDeserializationSchema",
+    "ManyRecordsSchema",
     "ManyValuesSchema",
     "ValueOnlySchema",
 ]
@@ -120,6 +121,17 @@ class ManyValuesSchema(KafkaRecordDeserializationSchema):
 
     def deserialize(self, record: ConsumerRecord) -> Iterable[Any]:
         return self.of_values([record.value])
+
+
+class ManyRecordsSchema(KafkaRecordDeserializationSchema):
+    """Records of many whole messages at once, without timestamps."""
+
+    def of_records(self, records: Sequence[ConsumerRecord]) -> list[Any]:
+        """The records of some messages."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement of_records()")
+
+    def deserialize(self, record: ConsumerRecord) -> Iterable[Any]:
+        return self.of_records([record])
 
 
 def consumer_record(message: Any) -> ConsumerRecord:

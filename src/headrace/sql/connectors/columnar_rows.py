@@ -1,4 +1,4 @@
-"""Parquet files to internal rows, column by column."""
+"""Files of Parquet and ORC to internal rows, column by column."""
 
 from __future__ import annotations
 
@@ -9,24 +9,31 @@ from typing import TYPE_CHECKING, Any
 from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.file_system.enumeration import FileSplit
 from headrace.datastream.connectors.file_system.formats import BulkFormat, SplitRecords
+from headrace.datastream.formats.columnar import ColumnarRecords
+from headrace.datastream.formats.orc import OrcRecords
 from headrace.datastream.formats.parquet import ParquetRecords
 from headrace.formats.arrow import values_of
 from headrace.sql import types as t
-from headrace.sql.types import DataType
+from headrace.sql.types import DataType, RowType
 from headrace.sql.types.values import to_internal
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ParquetRows"]
+__all__ = ["ColumnarRows", "OrcRows", "ParquetRows"]
 
 
 @dataclass(frozen=True)
-class ParquetRows(BulkFormat):
+class ColumnarRows(BulkFormat):
     """Rows as tuples in internal form; columns are found by name, missing ones are NULL."""
 
     names: tuple[str, ...]
     types: tuple[DataType, ...]
+
+    @classmethod
+    def of(cls, row_type: RowType) -> ColumnarRows:
+        """Rows of a type."""
+        return cls(tuple(row_type.names), tuple(row_type.field_types()))
 
     @property
     def produced_type(self) -> Any:
@@ -37,23 +44,34 @@ class ParquetRows(BulkFormat):
         """Between groups of rows."""
         return True
 
+
+class ParquetRows(ColumnarRows):
+    """Rows of Parquet files."""
+
     def read(self, split: FileSplit) -> SplitRecords:
         """The rows of a split."""
-        return _Records(split, self)
+        return _ParquetRecords(split, self)
 
 
-class _Records(ParquetRecords):
+class OrcRows(ColumnarRows):
+    """Rows of ORC files."""
+
+    def read(self, split: FileSplit) -> SplitRecords:
+        """The rows of a split."""
+        return _OrcRecords(split, self)
+
+
+class _InternalRecords(ColumnarRecords):
     batch_size = 10_000
 
-    def __init__(self, split: FileSplit, settings: ParquetRows) -> None:
+    def __init__(self, split: FileSplit, settings: ColumnarRows) -> None:
         super().__init__(split)
         self._settings = settings
         self._converters = [column_converter(x) for x in settings.types]
 
-    def columns(self, file: Any) -> list[str]:
+    def columns(self, names: list[str]) -> list[str]:
         """Those that the file has; the others are NULL."""
-        there = set(file.schema_arrow.names)
-        return [n for n in self._settings.names if n in there]
+        return [n for n in self._settings.names if n in names]
 
     def rows(self, batch: pa.RecordBatch) -> list[Any]:
         there = set(batch.schema.names)
@@ -64,6 +82,14 @@ class _Records(ParquetRecords):
             else:
                 columns.append([None] * batch.num_rows)
         return list(zip(*columns, strict=True))
+
+
+class _ParquetRecords(_InternalRecords, ParquetRecords):
+    pass
+
+
+class _OrcRecords(_InternalRecords, OrcRecords):
+    pass
 
 
 def column_converter(type_: DataType) -> Callable[[Any], list[Any]]:
