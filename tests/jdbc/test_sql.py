@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from headrace.common.errors import HeadraceError, SqlError
@@ -13,10 +15,10 @@ pytestmark = pytest.mark.timeout(180)
 
 
 def session_with(
-    table: Table, columns: str, name: str | None = None, more: str = ""
+    table: Table, columns: str, name: str | None = None, more: str = "", batch: bool = False
 ) -> LocalSession:
     server = table.server
-    session = LocalSession(parallelism=2)
+    session = LocalSession(batch, parallelism=2)
     session.execute(
         f"CREATE TABLE t ({columns}) WITH ('connector' = 'jdbc', 'url' = '{server.url}', "
         f"'table-name' = '{name or table.name}', 'username' = '{server.user}', "
@@ -173,3 +175,31 @@ def test_a_key_that_several_rows_of_a_query_have_keeps_the_last_one(
     session.insert(insert, epoch_records=1)
     # a and b have 1, then b has 2, as c has for a while, then a.
     assert table.rows() == [(2, "a"), (5, "c")]
+
+
+@pytest.mark.parametrize("server", ["postgresql", "mariadb"])
+def test_rows_that_are_there_change(request: pytest.FixtureRequest, server: str) -> None:
+    table = Table(request.getfixturevalue(server), "id INT PRIMARY KEY, name VARCHAR(40), n INT")
+    values = "(1, 'a', 1), (2, 'b', 2), (3, NULL, 3), (4, 'd', 4)"
+    table.execute(f"INSERT INTO {table.name} VALUES {values}")
+    columns = "id INT, name STRING, n INT, PRIMARY KEY (id) NOT ENFORCED"
+    session = session_with(table, columns, batch=True)
+
+    def affected(statement: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for _, row in session.executor.execute(statement).rows()]
+
+    assert affected("DELETE FROM t WHERE name IS NULL OR n IN (7, 8)") == [(1,)]
+    assert affected("UPDATE t SET n = n + 10, name = UPPER(name) WHERE t.id > 1") == [(2,)]
+    assert table.rows() == [(1, "a", 1), (2, "B", 12), (4, "D", 14)]
+    assert affected("UPDATE t SET name = 'it''s 5 %?' WHERE id = 1 AND name LIKE 'a%'") == [(1,)]
+    assert affected("DELETE FROM t WHERE id BETWEEN 2 AND 4") == [(2,)]
+    assert table.rows() == [(1, "it's 5 %?", 1)]
+    with pytest.raises(SqlError, match="'id' of the primary key cannot be updated"):
+        session.execute("UPDATE t SET id = 2")
+    with pytest.raises(SqlError, match="did you mean 'name'"):
+        session.execute("UPDATE t SET nam = 'x'")
+    session.execute("TRUNCATE TABLE t")
+    assert table.rows() == []
+    other = session_with(table, columns.replace("n INT", "m INT"), batch=True)
+    with pytest.raises(SqlError, match="refused DELETE FROM"):
+        other.execute("DELETE FROM t WHERE m = 1")

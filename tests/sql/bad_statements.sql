@@ -487,17 +487,17 @@ SELECT LISTAGG(item) WITHIN GROUP (ORDER BY id) FROM orders;
 -- at: LISTAGG(item) WITHIN GROUP (ORDER BY id)
 -- says: LISTAGG(item) WITHIN GROUP (ORDER BY id) is not supported here
 UPDATE orders SET id = 1;
--- at: UPDATE
--- says: UPDATE is not supported yet
+-- at: orders
+-- says: UPDATE statement is not supported for streaming mode now.
 DELETE FROM orders;
--- at: DELETE
--- says: DELETE is not supported yet
+-- at: orders
+-- says: DELETE statement is not supported for streaming mode now.
 MERGE INTO orders USING people ON TRUE WHEN MATCHED THEN DELETE;
 -- at: MERGE
 -- says: MERGE is not supported yet
 TRUNCATE TABLE orders;
--- at: TRUNCATE
--- says: TRUNCATE is not supported yet
+-- at: orders
+-- says: TRUNCATE TABLE statement is not supported in streaming mode.
 CALL sys.compact('orders');
 -- at: CALL
 -- says: CALL is not supported yet

@@ -221,6 +221,30 @@ class Insert(Statement):
 
 
 @dataclass(frozen=True)
+class DeleteRows(Statement):
+    """DELETE FROM a table."""
+
+    path: Path
+    condition: Node | None = None
+
+
+@dataclass(frozen=True)
+class UpdateRows(Statement):
+    """UPDATE a table: columns and their new values."""
+
+    path: Path
+    assignments: tuple[tuple[str, Node], ...]
+    condition: Node | None = None
+
+
+@dataclass(frozen=True)
+class TruncateTable(Statement):
+    """TRUNCATE TABLE: all its rows go."""
+
+    path: Path
+
+
+@dataclass(frozen=True)
 class StatementSetBlock(Statement):
     """EXECUTE STATEMENT SET BEGIN ... END: several INSERTs as one job."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,13 +22,14 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.sql.binder.context import suggestion
 from headrace.sql.connectors.base import TableContext, TableFactory, TableSink, TableSource
 from headrace.sql.connectors.jdbc_changes import ChangeSink
+from headrace.sql.connectors.jdbc_conditions import DatabaseText
 from headrace.sql.connectors.jdbc_lookup import JdbcKeys
 from headrace.sql.connectors.jdbc_values import DriverRows, OfMySql
 from headrace.sql.connectors.lookup_options import LookupCaching
 from headrace.sql.connectors.streams import by_columns, internal_rows
 from headrace.sql.lookups.full_cache import SourceRows, WholeTable
 from headrace.sql.lookups.tables import LookupLimits, LookupTable
-from headrace.sql.plan.expressions import Schema
+from headrace.sql.plan.expressions import Expression, Schema
 from headrace.sql.types import DateType, IntegralType, TimestampType
 
 __all__ = ["JdbcFactory"]
@@ -212,6 +213,8 @@ class _JdbcTable(TableSource):
 
 
 class _JdbcTableSink(TableSink):
+    truncates = True
+    changes_rows = True
     refusal = "please declare primary key for sink table when query contains update/delete record."
 
     def __init__(self, sink: ChangeSink, upsert: bool, parallelism: int | None) -> None:
@@ -225,3 +228,41 @@ class _JdbcTableSink(TableSink):
             # All changes of a key have to go through one writer, in their order.
             stream = by_columns(stream, [schema.names.index(k) for k in sink.keys])
         return stream.sink_to(sink).name("Sink: jdbc")
+
+    def truncate(self) -> None:
+        self._run(f"TRUNCATE TABLE {self._table()}", [])
+
+    def delete_rows(self, condition: Expression | None) -> int:
+        text = self._expressions()
+        where = "" if condition is None else f" WHERE {text.text(condition)}"
+        return self._run(f"DELETE FROM {self._table()}{where}", text.values)
+
+    def update_rows(self, values: Mapping[int, Expression], condition: Expression | None) -> int:
+        text, names = self._expressions(), self._names()
+        assigned = ", ".join([f"{names[c]} = {text.text(e)}" for c, e in values.items()])
+        where = "" if condition is None else f" WHERE {text.text(condition)}"
+        return self._run(f"UPDATE {self._table()} SET {assigned}{where}", text.values)
+
+    def _table(self) -> str:
+        return quoted_path(self._sink.connection_options, self._sink.table)
+
+    def _names(self) -> list[str]:
+        return [quoted_name(self._sink.connection_options, name) for name in self._sink.names]
+
+    def _expressions(self) -> DatabaseText:
+        return DatabaseText(self._names(), self._sink.zone)
+
+    def _run(self, sql: str, values: Sequence[Any]) -> int:
+        """One statement in a transaction of its own."""
+        database = self._sink.database()
+        connection = database.connect(lambda line: None)
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(database.driver_sql(sql), tuple(values))
+                rows = int(cursor.rowcount)
+            connection.commit()
+            return rows
+        except Exception as error:
+            raise SqlError(f"{self._sink.connection_options.url} refused {sql}: {error}") from error
+        finally:
+            connection.close()

@@ -155,6 +155,30 @@ class StatementParser(AlterParser):
             self.raise_error("Expecting NOTHING, ERROR or DEDUPLICATE")
         return s.OnConflict(self._prev.text.upper(), (first.start, self._prev.end))
 
+    # Rows that are there.
+
+    def _statement_delete(self) -> s.Statement:
+        self.expect("FROM")
+        return s.DeleteRows(self.path(), self._where())
+
+    def _statement_update(self) -> s.Statement:
+        path = self.path()
+        self.expect("SET")
+        assignments = self._parse_csv(self._assigned)
+        return s.UpdateRows(path, tuple(assignments), self._where())
+
+    def _assigned(self) -> tuple[str, Any]:
+        name = self.name()
+        self.expect("=")
+        return name, expression_node(self._parse_assignment())
+
+    def _where(self) -> Any:
+        return expression_node(self._parse_assignment()) if self._match_text_seq("WHERE") else None
+
+    def _statement_truncate(self) -> s.Statement:
+        self.expect("TABLE")
+        return s.TruncateTable(self.path())
+
     def _is_query_ahead(self) -> bool:
         following = self._next
         return bool(following) and following.text.upper() in ("SELECT", "VALUES", "WITH", "(")
@@ -225,6 +249,9 @@ _READ: dict[str, Callable[[StatementParser], s.Statement]] = {
     "DESCRIBE": StatementParser._statement_describe,
     "EXPLAIN": StatementParser._statement_explain,
     "INSERT": StatementParser._statement_insert,
+    "DELETE": StatementParser._statement_delete,
+    "UPDATE": StatementParser._statement_update,
+    "TRUNCATE": StatementParser._statement_truncate,
     "EXECUTE": StatementParser._statement_execute,
     "BEGIN": StatementParser._statement_begin,
     "END": StatementParser._statement_end,

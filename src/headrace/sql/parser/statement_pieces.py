@@ -14,8 +14,8 @@ from headrace.sql.parser.dialect import FlinkParser
 
 __all__ = ["StatementPieces", "nearest"]
 
-_UNSUPPORTED = frozenset({"CALL", "DELETE", "MERGE", "TRUNCATE", "UPDATE"})
-"""First words of statements that Flink has, for tables that can change rows in place."""
+_UNSUPPORTED = frozenset({"CALL", "MERGE"})
+"""First words of statements that are known, but not here."""
 
 _QUERY_KEYS = frozenset({"select", "union", "except", "intersect", "values", "subquery", "table"})
 

@@ -20,6 +20,7 @@ from headrace.sql.session.jobs import stop_job
 from headrace.sql.session.like import merged
 from headrace.sql.session.models import check_model, create_model, drop_model
 from headrace.sql.session.result import StatementResult
+from headrace.sql.session.row_statements import delete_rows, truncate_table, update_rows
 from headrace.sql.session.session import Session
 from headrace.sql.session.show import show_statement
 from headrace.sql.session.table_plan import declared_schema
@@ -68,6 +69,15 @@ class StatementExecutor:
 
     def _insert(self, statement: s.Insert, text: str) -> StatementResult:
         return self.session.run_inserts([self.session.insert_plan(statement, text)])
+
+    def _delete(self, statement: s.DeleteRows, text: str) -> StatementResult:
+        return delete_rows(self.session, statement, text)
+
+    def _update(self, statement: s.UpdateRows, text: str) -> StatementResult:
+        return update_rows(self.session, statement, text)
+
+    def _truncate(self, statement: s.TruncateTable, text: str) -> StatementResult:
+        return truncate_table(self.session, statement, text)
 
     def _statement_set(self, statement: s.StatementSetBlock, text: str) -> StatementResult:
         plans = [self.session.insert_plan(i, text) for i in statement.inserts]
@@ -263,6 +273,9 @@ class StatementExecutor:
 _RUN: dict[type[s.Statement], Callable[[StatementExecutor, Any, str], StatementResult]] = {
     s.Query: StatementExecutor._query,
     s.Insert: StatementExecutor._insert,
+    s.DeleteRows: StatementExecutor._delete,
+    s.UpdateRows: StatementExecutor._update,
+    s.TruncateTable: StatementExecutor._truncate,
     s.StatementSetBlock: StatementExecutor._statement_set,
     s.BeginStatementSet: StatementExecutor._begin_statement_set,
     s.EndStatementSet: StatementExecutor._end_statement_set,
