@@ -98,6 +98,10 @@ class LocalSession:
         zone = self.session.config.get_local_timezone()
         return Result(plan.schema, rows, self.session.batch, zone)
 
+    def explain(self, text: str) -> str:
+        """What an EXPLAIN shows."""
+        return self.executor.execute(text).plain or ""
+
     def insert(self, text: str, **settings: Any) -> list[str]:
         """An INSERT in this process, to its end; the lines that sinks have printed."""
         statement = parse_statement(text)

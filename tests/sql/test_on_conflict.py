@@ -13,6 +13,7 @@ from headrace.sql.operators.specs import ResolveConflictsSpec
 from headrace.sql.parsing import parse_statement
 from headrace.sql.physical.passes import physical_plans
 from headrace.sql.plan.text import plan_text
+from headrace.sql.rules import optimize_all
 from headrace.testing import keyed_harness
 from tests.sql.sessions import LocalSession, place_of, with_tables
 
@@ -28,6 +29,10 @@ FILES = (
 ROWS = "SELECT CAST(id AS BIGINT), CAST(price AS BIGINT) FROM orders"
 COUNTS = "SELECT COUNT(*), CAST(id AS BIGINT) FROM orders GROUP BY id"
 BY_KEY = "SELECT CAST(id AS BIGINT), COUNT(*) FROM orders GROUP BY id"
+LAST = (
+    "SELECT CAST(id AS BIGINT), CAST(price AS BIGINT) FROM (SELECT *, ROW_NUMBER() OVER "
+    "(PARTITION BY id ORDER BY et DESC) AS rn FROM orders) WHERE rn = 1"
+)
 PEOPLE = "SELECT CAST(age AS BIGINT), CAST(age AS BIGINT) FROM people"
 
 
@@ -41,8 +46,8 @@ def session(batch: bool = False, options: dict[str, str] | None = None) -> Local
 def plan(made: LocalSession, text: str) -> str:
     statement = parse_statement(text)
     assert isinstance(statement, s.Insert)
-    (found,) = physical_plans([made.session.insert_plan(statement, text)], made.session.settings())
-    return plan_text(found)
+    optimized = optimize_all([made.session.insert_plan(statement, text)])
+    return plan_text(*physical_plans(optimized, made.session.settings()))
 
 
 @pytest.mark.parametrize("query", [ROWS, COUNTS])
@@ -59,10 +64,13 @@ def test_rows_with_one_key_need_a_word(query: str) -> None:
     plan(session(batch=True), f"INSERT INTO sink {query}")
 
 
-def test_rows_with_different_keys_need_none() -> None:
+@pytest.mark.parametrize("query", [BY_KEY, LAST])
+def test_rows_with_different_keys_need_none(query: str) -> None:
     made = session()
     for clause in ("", " ON CONFLICT DO NOTHING", " ON CONFLICT DO DEDUPLICATE"):
-        assert "Conflict" not in plan(made, f"INSERT INTO sink {BY_KEY}{clause}")
+        shown = plan(made, f"INSERT INTO sink {query}{clause}")
+        assert "Conflict" not in shown
+        assert "UpsertMaterialize" not in shown
 
 
 @pytest.mark.parametrize("action", ["NOTHING", "ERROR"])

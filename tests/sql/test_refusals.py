@@ -33,6 +33,13 @@ BEYOND_FLINK: list[tuple[str, tuple[str, ...], str]] = [
     ("SELECT APPROX_COUNT_DISTINCT(item)", STREAMING, "the count is exact, and so needs no sketch"),
     ("PATTERN (S A{,2} B)", BOTH, "Flink reads {,n} and then wants a lower bound above 0"),
     ("GROUP BY item QUALIFY", BOTH, "Flink's planner fails with a ClassCastException"),
+    ("SUM(qty) OVER (PARTITION BY item ORDER BY price DE", STREAMING, "Flink orders OVER upwards"),
+    ("SUM(price) OVER (PARTITION BY item ORDER BY et DE", STREAMING, "Flink orders OVER upwards"),
+    ("SUM(qty) OVER (PARTITION BY item ORDER BY price,", STREAMING, "Flink orders by one column"),
+    ("LAG(price) OVER (PARTITION BY item ORDER BY price)", STREAMING, "the job fails in Flink"),
+    ("COUNT(*) OVER (ORDER BY price, id)", STREAMING, "Flink orders by one column"),
+    ("SUM(v) OVER (PARTITION BY k ORDER BY v DESC)", STREAMING, "Flink orders OVER upwards"),
+    ("OVER (PARTITION BY item ORDER BY qty)", STREAMING, "Flink has one order of OVER only"),
 ]
 
 
@@ -53,7 +60,8 @@ def refused(more: bool) -> list[Any]:
 
 
 def run(mode: str, file: str, query: str) -> None:
-    with_tables(mode == "batch", parallelism=2, options=case_options(file)).query(query)
+    session = with_tables(mode == "batch", parallelism=2, options=case_options(file))
+    (session.explain if query.startswith("EXPLAIN") else session.query)(query)
 
 
 @pytest.mark.parametrize(("mode", "file", "query"), refused(more=False))

@@ -55,3 +55,10 @@ SELECT window_start, window_end, k, v, COUNT(*) FROM TABLE(HOP(TABLE shuffled, D
 SELECT window_start, window_end, k, COUNT(k), COUNT(DISTINCT v), MAX(v) FROM TABLE(CUMULATE(TABLE shuffled, DESCRIPTOR(et), INTERVAL '10' SECOND, INTERVAL '20' SECOND)) GROUP BY GROUPING SETS ((window_start, window_end, k), (window_start, window_end));
 SELECT window_start, window_end, k, COUNT(*) FROM TABLE(TUMBLE(TABLE shuffled, DESCRIPTOR(et), INTERVAL '20' SECOND)) GROUP BY GROUPING SETS ((window_start, window_end, k), (k));
 SELECT item, COUNT(item), COUNT(*) FROM orders GROUP BY GROUPING SETS ((item), ());
+-- OVER in an order that is not that of time
+SELECT id, SUM(price) OVER (PARTITION BY item ORDER BY price) FROM orders;
+SELECT id, COUNT(*) OVER (ORDER BY price, id) FROM orders;
+SELECT id, k, SUM(v) OVER (PARTITION BY k ORDER BY v DESC) FROM shuffled;
+SELECT * FROM TO_CHANGELOG(input => (SELECT item, COUNT(*) AS n FROM orders GROUP BY item));
+SELECT * FROM TO_CHANGELOG(input => (SELECT item, COUNT(*) AS n FROM orders GROUP BY item), op_mapping => MAP['INSERT, UPDATE_AFTER', 'put']);
+SELECT * FROM FROM_CHANGELOG(input => (SELECT * FROM TO_CHANGELOG(input => (SELECT item, COUNT(*) AS n FROM orders GROUP BY item))));

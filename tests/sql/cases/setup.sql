@@ -46,3 +46,7 @@ CREATE TABLE maxwell (id INT, name STRING, weight DOUBLE, made TIMESTAMP(3)) WIT
 CREATE TABLE ogg (id INT, name STRING, weight DOUBLE, made TIMESTAMP(3)) WITH ('connector' = 'filesystem', 'path' = '{data}/products.ogg.json', 'format' = 'ogg-json');
 CREATE TABLE damaged (id INT, name STRING, weight DOUBLE, made TIMESTAMP(3)) WITH ('connector' = 'filesystem', 'path' = '{data}/products.damaged.json', 'format' = 'debezium-json', 'debezium-json.ignore-parse-errors' = 'true');
 CREATE TABLE corrupt (id INT, name STRING, weight DOUBLE, made TIMESTAMP(3)) WITH ('connector' = 'filesystem', 'path' = '{data}/products.damaged.json', 'format' = 'debezium-json');
+CREATE TABLE totals (item STRING, n BIGINT, PRIMARY KEY (item) NOT ENFORCED) WITH ('connector' = 'blackhole');
+CREATE TABLE drain (item STRING, n BIGINT) WITH ('connector' = 'blackhole');
+CREATE TABLE shown_totals (item STRING, n BIGINT, PRIMARY KEY (item) NOT ENFORCED) WITH ('connector' = 'print');
+CREATE TABLE stored_totals (item STRING, n BIGINT) WITH ('connector' = 'filesystem', 'path' = '{data}/written', 'format' = 'csv');

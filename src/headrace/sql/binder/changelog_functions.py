@@ -24,6 +24,8 @@ def bind_to_changelog(
     context: BindingContext, plan: n.Node, given: dict[str, Any], call: Any
 ) -> n.Node:
     """Each change becomes a row whose first column is the code of its kind."""
+    if context.batch:
+        raise context.error("TO_CHANGELOG is for changes, which only streams have", span_of(call))
     op = _op_column(context, given)
     codes: dict[str, str] = dict(zip(_KINDS, _KINDS, strict=True))
     if "OP_MAPPING" in given:
@@ -38,6 +40,12 @@ def bind_to_changelog(
                         span,
                     )
                 codes[kind] = code
+    if op in plan.schema.names:
+        raise context.error(
+            f"Field names must be unique. Found duplicates: [{op}]. Name the column of codes with "
+            "op => DESCRIPTOR(...)",
+            span_of(call),
+        )
     fields = (Field(op, DataTypes.STRING()), *(Field(f.name, f.type) for f in plan.schema))
     by_number = tuple(codes.get(kind) for kind in _KINDS)
     return n.ToChangelog(Schema(fields), plan, by_number, origin=context.excerpt(span_of(call)))
@@ -128,4 +136,9 @@ def _mapping(context: BindingContext, tree: Any) -> list[tuple[str, str, x.Span 
             "The 'op_mapping' argument must be a constant MAP literal.", span_of(tree)
         )
     spans = [p.span for p in parts]
-    return list(zip(texts[::2], texts[1::2], spans[::2], strict=True))
+    # Of equal keys of a map, the last one counts.
+    by_key = {
+        key: (key, value, span)
+        for key, value, span in zip(texts[::2], texts[1::2], spans[::2], strict=True)
+    }
+    return list(by_key.values())

@@ -165,6 +165,9 @@ class TableSink(ABC):
     #: Whether it wants rows without UPDATE_BEFORE, by key.
     upsert = False
 
+    #: Whether INSERT OVERWRITE can replace what is there.
+    overwrites = False
+
     #: Whether it takes Arrow batches of internal values as well as rows.
     takes_columns = False
 
@@ -184,6 +187,10 @@ class TableSink(ABC):
     def needs_watermarks(self) -> bool:
         """Whether it looks at the watermarks that come with rows."""
         return False
+
+    def upserts(self, changes: bool) -> bool:
+        """Whether it is written by key, if rows of the query change or if they only come."""
+        return self.upsert
 
     @abstractmethod
     def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:

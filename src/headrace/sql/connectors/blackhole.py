@@ -27,6 +27,10 @@ class _BlackHole(TableSink):
     accepts_updates = True
     takes_columns = True
 
+    def upserts(self, changes: bool) -> bool:
+        """As in Flink, it takes what there is, but for rows before an update."""
+        return changes
+
     def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:
         return stream.sink_to(DiscardingSink()).name("Sink: blackhole")
 

@@ -303,6 +303,7 @@ class _FileTableSink(TableSink):
     encoder: Any
     writers: BulkWriterFactory | None
     takes_columns: bool = False
+    overwrites = True
     compression: str = "SNAPPY"
     parallelism: int | None = None
     truncates = True

@@ -19,7 +19,10 @@ def upsert_materialize(node: n.Node, settings: PlanSettings) -> n.Node:
     sink, and come from different subtasks. ON CONFLICT may say that there are no two such rows, or
     that the first one counts.
     """
-    if not isinstance(node, n.Sink) or settings.batch or not node.target.upsert:
+    if not isinstance(node, n.Sink) or settings.batch:
+        return node
+    changes = not is_append_only(node.input)
+    if not node.target.upserts(changes):
         return node
     keys, wanted = node.upsert_keys, settings.sinks.materialize
     if wanted == "NONE" or not keys:
@@ -34,6 +37,6 @@ def upsert_materialize(node: n.Node, settings: PlanSettings) -> n.Node:
         by = None if own is None else tuple(sorted(own))
         resolved = ResolveConflicts(node.schema, node.input, keys, by, node.conflict)
         return node.with_inputs([resolved])
-    if is_append_only(node.input):
+    if not changes:
         return node
     return node.with_inputs([UpsertMaterialize(node.schema, node.input, keys)])

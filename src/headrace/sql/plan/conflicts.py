@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.upsert_keys import upsert_keys
 
 __all__ = ["conflict_problem", "may_conflict"]
@@ -18,9 +19,11 @@ def may_conflict(query: n.Node, keys: tuple[int, ...]) -> bool:
 def conflict_problem(sink: n.Sink, required: bool) -> str | None:
     """What is wrong with the ON CONFLICT of a stream's sink, or with leaving it out."""
     name, target = ".".join(sink.table), sink.target
-    if sink.conflict is not None and not (target.upsert and sink.upsert_keys):
+    changes = not is_append_only(sink.input)
+    upserts = target.upserts(changes)
+    if sink.conflict is not None and not upserts:
         reason = "it requires UPDATE_BEFORE (retract mode)"
-        if not target.accepts_updates:
+        if not changes or not target.accepts_updates:
             reason = "it only accepts INSERT (append-only) changes"
         return (
             f"ON CONFLICT clause is only allowed for upsert sinks. The sink '{name}' is not an "
@@ -34,7 +37,7 @@ def conflict_problem(sink: n.Sink, required: bool) -> str | None:
                 f"but the following source(s) do not: {', '.join(missing)}. Please add a WATERMARK "
                 "declaration to these tables."
             )
-    needed = required and sink.conflict is None and target.upsert and sink.upsert_keys
+    needed = required and sink.conflict is None and upserts and sink.upsert_keys
     if not needed or not may_conflict(sink.input, sink.upsert_keys):
         return None
     names = sink.schema.names

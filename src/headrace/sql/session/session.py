@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.common import table_options as o
@@ -270,16 +270,23 @@ class Session:
         binding = self.binding()
         context = connector_context(full, entry, options or {}, binding, sink=True)
         sink = find_factory(context.options, context.name).create_sink(context, overwrite)
+        if overwrite and not sink.overwrites:
+            raise SqlError(
+                f"INSERT OVERWRITE requires a sink that can replace what it has; that of table "
+                f"'{'.'.join(full)}' cannot. Use INSERT INTO"
+            )
         declared = sink_schema(entry)
         plan = self.fitted(query, declared, columns, ".".join(full), partition or {})
-        self._check_sink(sink, optimize(plan), ".".join(full))
+        optimized = optimize(plan)
+        self._check_sink(sink, optimized, ".".join(full))
         keys = tuple(plan.schema.names.index(k) for k in entry.primary_key)
         action = None if conflict is None else conflict.action
         node = n.Sink(plan.schema, plan, full, sink, declared, keys, action)
         if not self.batch:
             required = self.config.read(o.REQUIRE_ON_CONFLICT)
             automatic = self.config.read(o.UPSERT_MATERIALIZE) == "AUTO"
-            problem = conflict_problem(node, required and automatic)
+            # Which keys a query has is known of the nodes that run, such as a ranking.
+            problem = conflict_problem(replace(node, input=optimized), required and automatic)
             if problem is not None:
                 raise Excerpt(text, None if conflict is None else conflict.span).error(problem)
         return node
