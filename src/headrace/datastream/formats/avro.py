@@ -235,7 +235,9 @@ class _AvroFileWriter(BulkWriter):
 
 def _as_record(element: Any, schema: AvroSchema) -> Any:
     if isinstance(element, Row):
-        if element.get_field_names() is None:
+        names = element.get_field_names()
+        if names is None or set(names) != set(schema.field_names):
+            # By position, as in Flink: a row of `Types.ROW` has the names f0, f1 and so on.
             element = row_of(list(element), schema.field_names)
         return element.as_dict(recursive=True)
     return element

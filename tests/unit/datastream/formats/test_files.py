@@ -274,6 +274,7 @@ def test_avro_messages() -> None:
     writer = pickle.loads(pickle.dumps(AvroRowSerializationSchema(avro_schema_string=text)))
     reader = pickle.loads(pickle.dumps(AvroRowDeserializationSchema(avro_schema_string=text)))
     assert writer.serialize(Row(5)) == writer.serialize({"a": 5}) == b"\n"
+    assert writer.serialize(Row(f0=5)) == b"\n"
     assert reader.deserialize(b"\n") == Row(a=5)
     for bad in (b"", b"\n\n"):
         with pytest.raises(HeadraceError, match="not Avro"):
