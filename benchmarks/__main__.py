@@ -42,6 +42,7 @@ from benchmarks.cases import Settings
 from benchmarks.measure import Result
 from benchmarks.nexmark import cases as nexmark
 from benchmarks.peers import environments as peers
+from benchmarks.tpch import cases as tpch
 
 CASES = {
     **cases.CASES,
@@ -57,6 +58,7 @@ CASES = {
     **text.CASES,
     **join_state.CASES,
     **nexmark.CASES,
+    **tpch.CASES,
 }
 RESULTS = Path(__file__).parent / "results"
 

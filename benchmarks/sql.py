@@ -124,11 +124,12 @@ def write_tables(folder: str, rows: int, fewer: int) -> None:
             pq.write_table(table, f"{folder}/table{suffix}/part-{number}.parquet")
 
 
-def headrace_session(declarations: list[str]) -> Any:
+def headrace_session(declarations: list[str], batch: bool = False) -> Any:
     """A table environment with the same tables."""
     from headrace.table import EnvironmentSettings, TableEnvironment
 
-    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    settings = EnvironmentSettings.in_batch_mode() if batch else None
+    t_env = TableEnvironment.create(settings or EnvironmentSettings.in_streaming_mode())
     t_env.get_config().set("parallelism.default", "2")
     t_env.get_config().set_local_timezone("UTC")
     for statement in declarations:
@@ -195,7 +196,7 @@ def compared(
 
     def ours() -> float:
         results: list[Any] = []
-        took = timed(lambda: results.append(_done(t_env.execute_sql(mine[0]))))
+        took = timed(lambda: results.append(done(t_env.execute_sql(mine[0]))))
         jobs.append(mine[1] / (results[0].get_net_runtime() / 1000))
         return mine[1] / took
 
@@ -216,7 +217,7 @@ def compared(
         )
 
 
-def _done(result: Any) -> Any:
+def done(result: Any) -> Any:
     try:
         result.wait(MOST_SECONDS * 1000)
     except TimeoutError:

@@ -32,7 +32,9 @@ def main():
         configuration.set_string("pipeline.jars", jars)
         configuration.set_string("pipeline.classpaths", jars)
     settings = EnvironmentSettings.new_instance().with_configuration(configuration)
-    t_env = TableEnvironment.create(settings.in_streaming_mode().build())
+    batch = getattr(queries, "BATCH", False)
+    settings = settings.in_batch_mode() if batch else settings.in_streaming_mode()
+    t_env = TableEnvironment.create(settings.build())
     for statement in queries.declarations(folder, int(rows), int(fewer)):
         t_env.execute_sql(statement)
     if hasattr(queries, "plus_one"):

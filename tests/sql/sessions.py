@@ -5,21 +5,27 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from headrace.common.types import RowKind
+from headrace.datastream.connectors.spark_query import Relation
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement
+from headrace.sql.physical.nodes import SparkRows
+from headrace.sql.physical.passes import physical_plans
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Schema
 from headrace.sql.rules import optimize
+from headrace.sql.segments.columns import RowsOfColumns
 from headrace.sql.session.result import changed_rows
 from headrace.sql.session.statement_executor import StatementExecutor
 from headrace.sql.session.tableau import Tableau
+from headrace.sql.translation.spark import query_of
+from headrace.sql.types.arrow import arrow_type_of
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.table import Table
 from headrace.table.table_environment import StreamTableEnvironment, new_session
@@ -102,6 +108,21 @@ class LocalSession:
         """What an EXPLAIN shows."""
         return self.executor.execute(text).plain or ""
 
+    def query_on_spark(self, text: str) -> Result | None:
+        """A query of batch mode as one of Spark's; None if Spark runs only parts of it."""
+        plan = self.plan(text)
+        settings = replace(self.session.settings(), spark_segments=True)
+        (node,) = physical_plans([plan], settings)
+        if not isinstance(node, SparkRows) or not isinstance(node.segment.scan, Relation):
+            return None
+        from headrace.spark.relation_feed import relation_frame
+
+        frame = relation_frame(query_of(node.segment), node.segment.scan.cut(1))
+        decode = RowsOfColumns(len(node.schema), node.segment.columns)
+        rows = [row for batch in frame.toArrow().to_batches() for row in decode(batch)]
+        zone = self.session.config.get_local_timezone()
+        return Result(plan.schema, [(0, row) for row in rows], True, zone)
+
     def insert(self, text: str, **settings: Any) -> list[str]:
         """An INSERT in this process, to its end; the lines that sinks have printed."""
         statement = parse_statement(text)
@@ -165,3 +186,32 @@ def place_of(error: BaseException) -> str:
     """The piece of the statement that an error underlines."""
     *_, shown, mark = str(error).splitlines()
     return shown[mark.index("^") : mark.rindex("^") + 1]
+
+
+def in_parquet(folder: Path, settings: Mapping[str, str] | None = None) -> LocalSession:
+    """A session of batch mode with the tables of the golden statements as Parquet files."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    read = with_tables(batch=True)
+    made = LocalSession(batch=True, parallelism=2, options=settings)
+    for statement in statements((HERE / "cases" / "setup.sql").read_text(encoding="utf-8")):
+        if statement.startswith("CREATE TABLE"):
+            declared, _, _ = statement.rpartition("WITH (")
+            name = declared.split()[2]
+            path = folder / f"{name}.parquet"
+            options = f"'connector' = 'filesystem', 'path' = '{path}', 'format' = 'parquet'"
+            statement = f"{declared} WITH ({options})"
+            if not path.exists():
+                node = read.plan(f"SELECT * FROM {name}")
+                while node.inputs:
+                    (node,) = node.inputs
+                rows = read.query(f"SELECT {', '.join(node.schema.names)} FROM {name}").rows
+                columns = zip(*(row for _, row in rows), strict=True)
+                arrays = [
+                    pa.array(values, arrow_type_of(f.type))
+                    for values, f in zip(columns, node.schema, strict=True)
+                ]
+                pq.write_table(pa.table(arrays, node.schema.names), path)
+        made.execute(statement)
+    return made

@@ -35,6 +35,11 @@ CREATE TABLE t (id INT, item STRING, price INT, qty INT, weight DOUBLE, ts STRIN
   et AS TO_TIMESTAMP(ts), WATERMARK FOR et AS et - INTERVAL '1' HOUR)
 WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv', 'csv.null-literal' = 'null')
 """
+FILES = """
+CREATE TABLE t (id INT, item STRING, price INT, qty INT, weight DOUBLE, et TIMESTAMP(3),
+  WATERMARK FOR et AS et - INTERVAL '1' HOUR)
+WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'parquet')
+"""
 COLUMNS = "id INT, item STRING, price INT, qty INT, weight DOUBLE, et TIMESTAMP"
 
 # Classes of queries that look at rows one by one in the order of their times.
@@ -143,6 +148,18 @@ def write(folder: Path, found: Rows) -> None:
                 writer.writerow([*known, f"{moment(row[-1]):%F %T}"])
 
 
+def write_parquet(folder: Path, found: Rows) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = (pa.int32(), pa.string(), pa.int32(), pa.int32(), pa.float64(), pa.timestamp("us"))
+    names = ("id", "item", "price", "qty", "weight", "et")
+    times = [(*row[:-1], moment(row[-1]).replace(tzinfo=None)) for row in found]
+    columns = zip(*times, strict=True)
+    arrays = [pa.array(values, kind) for values, kind in zip(columns, kinds, strict=True)]
+    pq.write_table(pa.table(arrays, names), folder / "part.parquet")
+
+
 def ordered(found: Any) -> Rows:
     return sorted((tuple(map(plain, r)) for r in found), key=repr)
 
@@ -186,5 +203,37 @@ def test_streams_end_with_what_spark_computes(
                 shuffle_seed=course.shuffle_seed,
             )
             assert ordered(result.materialized()) == expected, ours
+
+    same_rows()
+
+
+@pytest.mark.parametrize("kind", QUERIES)
+def test_batches_are_what_spark_computes(
+    kind: str, spark: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """By headrace's operators, and as a query of Spark that has Flink's meaning."""
+
+    @given(found=rows(times_differ=kind in ORDERED))
+    @settings(
+        max_examples=max(1, EXAMPLES // 4),
+        derandomize=DRAWN not in os.environ,
+        database=None,
+        phases=PHASES,
+        print_blob=True,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    def same_rows(found: Rows) -> None:
+        folder = tmp_path_factory.mktemp("rows")
+        write_parquet(folder, found)
+        load(spark, found)
+        session = LocalSession(batch=True, parallelism=2)
+        session.execute(FILES.format(path=folder))
+        for ours, theirs in QUERIES[kind]:
+            expected = ordered(spark.sql(theirs).collect())
+            assert ordered(session.query(ours).materialized()) == expected, ours
+            on_spark = session.query_on_spark(ours)
+            if on_spark is not None:
+                assert ordered(on_spark.materialized()) == expected, ours
 
     same_rows()

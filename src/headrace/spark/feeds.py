@@ -24,10 +24,14 @@ from headrace.coordination.carrier import EpochRun
 from headrace.datastream.connectors.fed_split import FedSplit
 from headrace.graph.ids import VertexId
 
-__all__ = ["DataFrameFeed", "Feed", "FilesFeed", "arrow_schema_of", "spark_failure"]
+__all__ = ["DataFrameFeed", "Feed", "FilesFeed", "arrow_schema_of", "nothing", "spark_failure"]
 
 _RAISED = re.compile(r"^ {0,2}[A-Za-z_][\w.]*(?:: .*)?$", re.MULTILINE)
 """The line of a Python trace that names the exception; Spark moves some traces to the right."""
+
+
+_REASON = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?) SQLSTATE: ", re.DOTALL)
+"""What a query itself gives as the reason why it fails."""
 
 
 class Feed(ABC):
@@ -93,11 +97,16 @@ class FilesFeed(Feed):
         return arrow_batches(frame).toJavaRDD().coalesce(1, False)
 
 
-def arrow_batches(frame: DataFrame) -> Any:
+def batches_of(frame: DataFrame) -> Any:
     """The RDD of a DataFrame's Arrow batches, as bytes."""
+    java = frame._jdf
+    return java.toArrowBatchRdd(java.queryExecution().executedPlan())
+
+
+def arrow_batches(frame: DataFrame) -> Any:
+    """The same, with an error of ours if Spark cannot run it."""
     try:
-        java = frame._jdf
-        return java.toArrowBatchRdd(java.queryExecution().executedPlan())
+        return batches_of(frame)
     except Py4JError as error:
         raise HeadraceError(f"Spark cannot read the DataFrame: {spark_failure(error)}") from None
 
@@ -135,7 +144,7 @@ def payloads_of(context: SparkContext, fed: dict[int, list[FedSplit]], count: in
     if not fed:
         return context.parallelize(range(count), count)
     parts = [
-        _payloads(fed[number]) if number in fed else _nothing(context) for number in range(count)
+        _payloads(fed[number]) if number in fed else nothing(context) for number in range(count)
     ]
     united = parts[0]
     for part in parts[1:]:
@@ -150,7 +159,8 @@ def _payloads(splits: list[FedSplit]) -> Any:
     return feed.payloads([split.part for split in splits])
 
 
-def _nothing(context: SparkContext) -> Any:
+def nothing(context: SparkContext) -> Any:
+    """A JavaRDD with one partition, which is empty."""
     empty: RDD[Any] = context.parallelize([], 1)
     return empty._jrdd
 
@@ -159,6 +169,8 @@ def spark_failure(error: Exception) -> str:
     """What Spark says, without the traces of Java and of its Python workers."""
     java = getattr(error, "java_exception", None)
     text = str(java.getMessage() if java is not None else error)
+    if reason := _REASON.search(text):
+        return reason[1]
     _, found, trace = text.partition("Traceback (most recent call last):")
     raised = _RAISED.search(trace) if found else None
     return (raised[0].strip() if raised else text.partition("\n")[0])[:500]

@@ -10,8 +10,9 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -19,29 +20,39 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.common.errors import HeadraceError
-from headrace.datastream.connectors.spark_query import RowNumbers, SparkQuery
+from headrace.datastream.connectors.spark_query import (
+    ParquetFiles,
+    Relation,
+    RowNumbers,
+    SparkQuery,
+)
 from headrace.spark.feeds import DataFrameFeed, arrow_batches, spark_failure
 from headrace.spark.session import get_or_create_session
 
-__all__ = ["QueryFeed"]
+__all__ = ["QueryFeed", "query_text", "read_files", "rows_text", "session_with", "view_of"]
 
 _BATCH_ROWS = 50_000
 _RULES = "org.apache.spark.sql.catalyst.optimizer."
 _SETTINGS = {
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
+    # Java's own letters, as in Flink.
+    "spark.sql.icu.caseMappings.enabled": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(_BATCH_ROWS),
+}
+"""What gives texts their meaning."""
+
+_PARTWISE = {
     # A condition that is never true must not leave another plan than others do, and the local sum
     # of a small decimal is a decimal.
     "spark.sql.optimizer.excludedRules": ",".join(
         _RULES + rule for rule in ("PruneFilters", "PropagateEmptyRelation", "DecimalAggregates")
     ),
     "spark.sql.adaptive.enabled": "false",
-    "spark.sql.ansi.enabled": "false",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.caseSensitive": "true",
-    # Java's own letters, as in Flink.
-    "spark.sql.icu.caseMappings.enabled": "false",
     # Partitions have to be the same after a restore, whatever else is different.
     "spark.sql.files.minPartitionNum": "1",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": str(_BATCH_ROWS),
 }
 
 
@@ -51,7 +62,7 @@ class QueryFeed(DataFrameFeed):
     def __init__(self, query: SparkQuery, inputs: dict[str, Any]) -> None:
         self._query = query
         self._inputs = inputs
-        self._session = _session_with(inputs.get("bytes"))
+        self._session = session_with(_partwise(inputs.get("bytes")))
         try:
             frame = _described(self._session, query, inputs)
         except (PySparkException, Py4JError) as error:
@@ -122,64 +133,89 @@ def _refused(error: Exception) -> HeadraceError:
     )
 
 
-_sessions: dict[tuple[int, int | None], SparkSession] = {}
+_sessions: dict[Any, SparkSession] = {}
 
 
-def _session_with(partition_bytes: int | None) -> SparkSession:
-    """A session with the settings of queries, and with partitions of files of that size.
+def session_with(more: Mapping[str, str]) -> SparkSession:
+    """A session with the settings of queries and some more.
 
-    Sessions are kept, since it takes a while to make one; sizes are few.
+    Sessions are kept, since it takes a while to make one; there are few different ones.
     """
     base = get_or_create_session({})
-    key = (id(base.sparkContext), partition_bytes)
+    key = (id(base.sparkContext), tuple(sorted(more.items())))
     session = _sessions.get(key)
     if session is None:
         session = base.newSession()
-        settings = dict(_SETTINGS)
-        if partition_bytes is not None:
-            # Opening a file counts as much as a whole partition, so no partition has two.
-            for name in ("maxPartitionBytes", "openCostInBytes"):
-                settings[f"spark.sql.files.{name}"] = str(partition_bytes)
-        for name, value in settings.items():
+        for name, value in {**_SETTINGS, **more}.items():
             session.conf.set(name, value)
         _sessions[key] = session
     return session
 
 
+def _partwise(partition_bytes: int | None) -> dict[str, str]:
+    """Settings for partitions of files of that size."""
+    if partition_bytes is None:
+        return _PARTWISE
+    # Opening a file counts as much as a whole partition, so no partition has two.
+    sizes = ("maxPartitionBytes", "openCostInBytes")
+    return {**_PARTWISE, **{f"spark.sql.files.{name}": str(partition_bytes) for name in sizes}}
+
+
 def _described(session: SparkSession, query: SparkQuery, inputs: dict[str, Any]) -> DataFrame:
     """The query as one text, so that Spark analyses it once."""
-    if isinstance(query.table, RowNumbers):
-        rows = f"range(0, {query.table.count}, 1, {inputs['partitions']})"
-        return session.sql(_text(query, rows))
-    ddl = ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in query.table.columns)
+    table = query.table
+    assert not isinstance(table, Relation)
+    if isinstance(table, RowNumbers):
+        return session.sql(_text(query, rows_text(table, inputs)))
+    with read_files(session, table, inputs) as name:
+        return session.sql(_text(query, name))
+
+
+def rows_text(table: RowNumbers, inputs: dict[str, Any]) -> str:
+    """What makes rows of their numbers."""
+    return f"range(0, {table.count}, 1, {inputs['partitions']})"
+
+
+def read_files(
+    session: SparkSession, table: ParquetFiles, inputs: dict[str, Any]
+) -> AbstractContextManager[str]:
+    """The name of a view of files."""
+    ddl = ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in table.columns)
     reader = session.read.schema(ddl).option("__globPaths__", "false")
-    frame = reader.parquet(*(f"file:{file}" for file in inputs["files"]))
+    return view_of(reader.parquet(*(f"file:{file}" for file in inputs["files"])))
+
+
+@contextlib.contextmanager
+def view_of(frame: DataFrame) -> Iterator[str]:
+    """The name of a view of a DataFrame, for as long as texts refer to it."""
     name = f"headrace_{secrets.token_hex(8)}"
     frame.createTempView(name)
     try:
-        return session.sql(_text(query, name))
+        yield name
     finally:
-        session.catalog.dropTempView(name)
+        frame.sparkSession.catalog.dropTempView(name)
 
 
 def _text(query: SparkQuery, rows: str) -> str:
-    text = f"SELECT {_columns(query.table.texts)} FROM {rows}"
+    assert not isinstance(query.table, Relation)
+    text = query_text(query.table.texts, rows)
     for step in query.steps:
         if isinstance(step, str):
             text = f"SELECT * FROM ({text}) WHERE {step}"
         else:
-            text = f"SELECT {_columns(step)} FROM ({text})"
+            text = query_text(step, f"({text})")
     group = query.group_by
     outputs = query.outputs if group is None else group.keys
     typed = zip(outputs, query.types, strict=False)
     casts = [f"CAST({output} AS {kind})" for output, kind in typed]
     chosen = [*casts, *(group.aggregates if group is not None else ())]
-    text = f"SELECT {_columns([(f'o{i}', x) for i, x in enumerate(chosen)])} FROM ({text})"
+    text = query_text([(f"o{i}", x) for i, x in enumerate(chosen)], f"({text})")
     return f"{text} GROUP BY {', '.join(casts)}" if group is not None and casts else text
 
 
-def _columns(texts: Sequence[tuple[str, str]]) -> str:
-    return ", ".join(f"{text} AS {name}" for name, text in texts)
+def query_text(texts: Sequence[tuple[str, str]], rows: str) -> str:
+    """A query of columns, by their names and texts."""
+    return f"SELECT {', '.join(f'{text} AS {name}' for name, text in texts)} FROM {rows}"
 
 
 def _pieces(rdd: Any) -> list[tuple[str, int]]:

@@ -8,12 +8,21 @@ were given out.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.datastream.connectors.file_system.enumeration import files_under
 
-__all__ = ["GroupBy", "ParquetFiles", "RowNumbers", "SparkQuery"]
+__all__ = [
+    "ArrowRows",
+    "GroupBy",
+    "ParquetFiles",
+    "PythonStep",
+    "Relation",
+    "RowNumbers",
+    "SparkQuery",
+]
 
 _MIB = 1 << 20
 _FIRST_BYTES = 64 * _MIB
@@ -71,6 +80,55 @@ class RowNumbers:
 
 
 @dataclass(frozen=True)
+class ArrowRows:
+    """Rows that a program has, as an Arrow stream."""
+
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class PythonStep:
+    """A query whose rows a function in Python makes new ones of, in Arrow batches.
+
+    Attributes:
+        text: The query.
+        function: Makes batches of batches.
+        columns: Names and types of what comes out, as Spark's DDL writes them.
+    """
+
+    text: str
+    function: Callable[[Iterator[Any]], Iterator[Any]]
+    columns: tuple[tuple[str, str], ...]
+
+
+Part = ParquetFiles | RowNumbers | ArrowRows | PythonStep | str
+"""A table that is read, or a query."""
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A whole plan over some tables, where the input ends.
+
+    Attributes:
+        parts: Names with tables, or with queries over the names before them; the last one is what
+            is read.
+        ordered: Whether its rows have an order, and so only one subtask may read them.
+    """
+
+    parts: tuple[tuple[str, Part], ...]
+    ordered: bool
+
+    def cut(self, parallelism: int) -> dict[str, Any]:
+        """What is read of each table."""
+        return {name: table.cut(parallelism) for name, table in self.tables.items()}
+
+    @property
+    def tables(self) -> dict[str, ParquetFiles | RowNumbers]:
+        """What is read, by name."""
+        return {name: x for name, x in self.parts if isinstance(x, ParquetFiles | RowNumbers)}
+
+
+@dataclass(frozen=True)
 class GroupBy:
     """An aggregation of each partition by itself.
 
@@ -95,7 +153,7 @@ class SparkQuery:
         group_by: The aggregation at the end, if there is one.
     """
 
-    table: ParquetFiles | RowNumbers
+    table: ParquetFiles | RowNumbers | Relation
     steps: tuple[str | tuple[tuple[str, str], ...], ...]
     outputs: tuple[str, ...]
     types: tuple[str, ...]

@@ -12,7 +12,8 @@ from headrace.datastream.connectors.base import (
     SourceReader,
     SplitEnumerator,
 )
-from headrace.datastream.connectors.spark_query import SparkQuery
+from headrace.datastream.connectors.fed_split import FedSplit
+from headrace.datastream.connectors.spark_query import Relation, SparkQuery
 from headrace.datastream.connectors.spark_source import ArrowReader, PartitionsEnumerator
 
 __all__ = ["SparkQuerySource"]
@@ -38,6 +39,8 @@ class SparkQuerySource(Source):
         return True
 
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
+        if isinstance(self.query.table, Relation):
+            return _RelationEnumerator(self.query, parallelism)
         return _QueryEnumerator(self.query, parallelism)
 
     def create_reader(self, context: ReaderContext) -> SourceReader:
@@ -49,6 +52,7 @@ class _QueryEnumerator(PartitionsEnumerator):
     """Gives out partitions of a table that is cut when a job starts for the first time."""
 
     def __init__(self, query: SparkQuery, parallelism: int) -> None:
+        assert not isinstance(query.table, Relation)
         self._query = query
         self._cut(query.table.cut(parallelism))
         super().__init__(self._feed, parallelism, query.table.first_parts(self._inputs))
@@ -66,3 +70,35 @@ class _QueryEnumerator(PartitionsEnumerator):
         # Files that have come since then are not part of what is being read.
         self._cut(snapshot["inputs"])
         super().restore(snapshot)
+
+
+class _RelationEnumerator(SplitEnumerator):
+    """Gives each subtask its part of the rows in the first epoch.
+
+    Where rows are after a join or an aggregation is not the same the next time, so that they have
+    to be read in one epoch: all of them, or none.
+    """
+
+    def __init__(self, query: SparkQuery, parallelism: int) -> None:
+        from headrace.spark.relation_feed import RelationFeed
+
+        self._feed = RelationFeed(query, query.table.cut(parallelism), parallelism)
+        self._parallelism = parallelism
+        self._given = False
+
+    def discover(self, now_ms: int) -> dict[int, list[Any]]:
+        if self._given:
+            return {}
+        self._given = True
+        parts = range(self._parallelism)
+        return {part: [FedSplit(f"part-{part}", self._feed, part)] for part in parts}
+
+    @property
+    def finished(self) -> bool:
+        return self._given
+
+    def snapshot(self) -> Any:
+        return {"given": self._given}
+
+    def restore(self, snapshot: Any) -> None:
+        self._given = snapshot["given"]

@@ -12,6 +12,7 @@ from headrace.common.option_types import BOOLEAN, DURATION, OptionType
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.scope import Relation, Scope
 from headrace.sql.parser.hints import QueryHint, query_hints
+from headrace.sql.plan.joins import JoinHint
 from headrace.sql.plan.lookup_hint import LookupHint
 
 __all__ = ["JoinHints", "QueryHints"]
@@ -30,7 +31,7 @@ class JoinHints:
     """
 
     ttls_ms: tuple[int | None, int | None] = (None, None)
-    strategies: tuple[str, ...] = ()
+    strategies: tuple[JoinHint, ...] = ()
     lookup: LookupHint = field(default_factory=LookupHint)
 
 
@@ -70,12 +71,12 @@ class QueryHints:
 
     def of_join(self, left: Scope, right: Scope) -> JoinHints:
         """What they say about the join of two relations, or of joins, which have no name."""
-        sides = [*left.relations, *right.relations]
         strategies = tuple(
-            f"{hint.name}({table})"
+            JoinHint(hint.name, table, side is left)
             for hint in self._hints
             for table in hint.tables
-            if hint.name in _JOINS and any(r.name == table for r in sides)
+            for side in (left, right)
+            if hint.name in _JOINS and any(r.name == table for r in side.relations)
         )
         lookup = next((x for r in right.relations if (x := self._lookups.get(r.name or ""))), None)
         return JoinHints(

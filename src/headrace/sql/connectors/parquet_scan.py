@@ -72,7 +72,7 @@ def _read_as(found: Any, declared: DataType) -> tuple[str, str] | None:
     if isinstance(declared, t.DecimalType):
         same = pa.decimal128(declared.precision, declared.scale) == found
         return (storage(declared), "{0}") if same else None
-    text = found in (pa.string(), pa.large_string())
+    text = found in (pa.string(), pa.large_string(), pa.string_view())
     if is_character(declared):
         return ("STRING", "{0}") if text else None
     simple = {

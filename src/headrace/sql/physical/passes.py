@@ -20,6 +20,7 @@ from headrace.sql.physical.process_tables import process_tables
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.physical.shared_subplans import shared_subplans
 from headrace.sql.physical.sink_constraints import sink_constraints
+from headrace.sql.physical.spark_relations import spark_relations
 from headrace.sql.physical.spark_segments import spark_segments
 from headrace.sql.physical.state_ttls import state_ttls
 from headrace.sql.physical.upsert_materialize import upsert_materialize
@@ -46,6 +47,7 @@ PHYSICAL_PASSES: tuple[Pass, ...] = (
     _of_nodes(sink_constraints),
     _of_nodes(upsert_materialize),
     _of_nodes(keep_lookups),
+    spark_relations,
     _of_nodes(local_phases),
     spark_segments,
     _of_nodes(calcs),

@@ -13,6 +13,7 @@ from headrace.sql.plan.nodes import Node, TwoInputs, Window
 __all__ = [
     "IntervalJoin",
     "Join",
+    "JoinHint",
     "JoinKind",
     "MultiJoin",
     "TemporalJoin",
@@ -57,6 +58,18 @@ class UniqueKey(Enum):
     NONE = "NoUniqueKey"
 
 
+@dataclass(frozen=True)
+class JoinHint:
+    """A hint on how a join is to be made: its name, the table that it names, and on which side."""
+
+    name: str
+    table: str
+    left: bool
+
+    def __str__(self) -> str:
+        return f"{self.name}({self.table})"
+
+
 @dataclass(frozen=True, eq=False)
 class Join(TwoInputs):
     """Rows of two relations that belong together: the columns of the left, then of the right one.
@@ -81,7 +94,7 @@ class Join(TwoInputs):
     null_safe: tuple[bool, ...] = ()
     ttls_ms: tuple[int | None, int | None] = (None, None)
     unique_keys: tuple[UniqueKey, UniqueKey] | None = None
-    strategies: tuple[str, ...] = ()
+    strategies: tuple[JoinHint, ...] = ()
 
     @staticmethod
     def of(left: Node, right: Node, kind: JoinKind, condition: Expression | None) -> Join:

@@ -37,6 +37,8 @@ def plan_text(*plans: n.Node, modes: bool = False, batch: bool = False) -> str:
     several = _read_by_several(plans)
     shown: dict[n.Node, int] = {}
 
+    in_python: set[n.Node] = set()
+
     def add(node: n.Node, prefix: str, tail: str, place: str) -> None:
         if node in shown:
             lines.append(f"{prefix}Reused(reference_id=[{shown[node]}])")
@@ -47,7 +49,9 @@ def plan_text(*plans: n.Node, modes: bool = False, batch: bool = False) -> str:
             mark = f"(reuse_id=[{shown[node]}])"
         if isinstance(node, SparkSegment):
             place = "  [Spark's JVM]"
-        lines.append(prefix + _described(node, modes, batch) + mark + place)
+            in_python.update(node.segment.in_python)
+        shown_place = "  [Python in Spark]" if node in in_python else place
+        lines.append(prefix + _described(node, modes, batch) + mark + shown_place)
         below = _below(node)
         for number, child in enumerate(below):
             last = number == len(below) - 1
@@ -176,7 +180,7 @@ def _state(node: Join) -> list[str]:
         if ttl_ms:
             parts.append(f"{side}StateTtl=[{n.duration_text(ttl_ms)}]")
     if node.strategies:
-        parts.append(f"joinHints=[{', '.join(node.strategies)}]")
+        parts.append(f"joinHints=[{', '.join(map(str, node.strategies))}]")
     return parts
 
 

@@ -20,6 +20,8 @@ __all__ = [
     "KeysOfColumns",
     "RowsOfColumns",
     "arrow_schema",
+    "arrow_stream",
+    "arrow_type",
     "column_of_numbers",
     "filled_values",
     "key_values",
@@ -93,12 +95,26 @@ def arrow_schema(types: Sequence[DataType]) -> bytes:
     """The schema of batches whose columns have these types, as bytes."""
     import pyarrow as pa
 
-    fields = [pa.field(f"o{i}", _arrow_type(x)) for i, x in enumerate(types)]
+    fields = [pa.field(f"o{i}", arrow_type(x)) for i, x in enumerate(types)]
     schema: bytes = pa.schema(fields).serialize().to_pybytes()
     return schema
 
 
-def _arrow_type(type_: DataType) -> Any:
+def arrow_stream(rows: Sequence[Any], types: Sequence[DataType], names: Sequence[str]) -> bytes:
+    """Rows of internal values as columns in an Arrow stream."""
+    import pyarrow as pa
+
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(c, arrow_type(x)) for c, x in zip(columns, types, strict=True)]
+    batch = pa.RecordBatch.from_arrays(arrays, list(names))
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def arrow_type(type_: DataType) -> Any:
+    """Arrow's type for internal values of a type."""
     import pyarrow as pa
 
     if isinstance(type_, t.DecimalType):

@@ -13,11 +13,19 @@ from decimal import Decimal
 
 from headrace.sql import types as t
 from headrace.sql.plan.expressions import Call, Column, Expression, Literal
+from headrace.sql.segments.decimals import Digits, quotient_is_exact, result_of
 from headrace.sql.segments.patterns import takes_part
 from headrace.sql.types import DataType
 from headrace.sql.types.type_rules import is_character, is_timestamp
 
-__all__ = ["UnsupportedBySparkError", "column_name", "spark_text", "storage"]
+__all__ = [
+    "UnsupportedBySparkError",
+    "column_name",
+    "compared_text",
+    "quoted",
+    "spark_text",
+    "storage",
+]
 
 _EXACT = 1 << 53
 _COMPARISONS = {
@@ -39,6 +47,8 @@ _SIMPLE: dict[type[DataType], str] = {
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 19}
 _FLOATS = t.FloatType | t.DoubleType
 _EXACT_NUMBERS = t.IntegralType | t.DecimalType
+_MOST_DIGITS = 38
+_LONG = 2000
 
 
 class UnsupportedBySparkError(Exception):
@@ -83,7 +93,7 @@ def spark_text(e: Expression) -> str:
     if hasattr(e.function, "bound"):
         raise UnsupportedBySparkError(f"the user's function {name}")
     if name in _COMPARISONS:
-        return _compared(name, *e.args)
+        return compared_text(name, *e.args)
     if name in _ARITHMETIC:
         return _calculated(name, e)
     special = _FUNCTIONS.get(name)
@@ -152,12 +162,12 @@ def _widens(source: DataType, target: DataType) -> bool:
 # Comparisons.
 
 
-def _compared(name: str, left: Expression, right: Expression) -> str:
+def compared_text(name: str, left: Expression, right: Expression) -> str:
+    """A comparison, EQUALS or another."""
     operator = _COMPARISONS[name]
     kinds = (left.type, right.type)
     if all(isinstance(k, _EXACT_NUMBERS) for k in kinds):
-        _check_decimals(left.type, right.type)
-        return f"({spark_text(left)} {operator} {spark_text(right)})"
+        return _compared_exactly(operator, left, right)
     if all(isinstance(k, _FLOATS | t.IntegralType) for k in kinds):
         return _compared_floats(operator, left, right)
     same = all(map(is_character, kinds)) or type(left.type) is type(right.type)
@@ -166,16 +176,33 @@ def _compared(name: str, left: Expression, right: Expression) -> str:
     return f"({spark_text(left)} {operator} {spark_text(right)})"
 
 
-def _check_decimals(*types: DataType) -> None:
-    """Spark compares in a decimal that holds both."""
-    whole, scale = 0, 0
-    for x in types:
-        if isinstance(x, t.DecimalType):
-            whole, scale = max(whole, x.precision - x.scale), max(scale, x.scale)
-        elif isinstance(x, t.IntegralType):
-            whole = max(whole, _DIGITS[x.bits])
-    if whole + scale > 38:
-        raise UnsupportedBySparkError("a decimal of more than 38 digits")
+def _compared_exactly(operator: str, left: Expression, right: Expression) -> str:
+    """Spark compares in a decimal that holds both, if there is one."""
+    digits = [_digits(x.type) for x in (left, right)]
+    whole = max(p - s for p, s in digits)
+    scale = max(s for _, s in digits)
+    texts = [spark_text(left), spark_text(right)]
+    if whole + scale <= _MOST_DIGITS:
+        return f"({texts[0]} {operator} {texts[1]})"
+    # What does not fit beside the scale of the other is further from zero than that can be.
+    at = 0 if digits[0][1] < scale else 1
+    long, other = texts[at], texts[1 - at]
+    _check_length(long)
+    fitted = f"CAST({long} AS DECIMAL({_MOST_DIGITS}, {scale}))"
+    known = f"{fitted} IS NULL AND {long} IS NOT NULL AND {other} IS NOT NULL"
+    sides = (long, "0") if at == 0 else ("0", long)
+    inside = (fitted, other) if at == 0 else (other, fitted)
+    return (
+        f"(CASE WHEN {known} THEN {f' {operator} '.join(sides)} "
+        f"ELSE {f' {operator} '.join(inside)} END)"
+    )
+
+
+def _digits(type_: DataType) -> Digits:
+    if isinstance(type_, t.DecimalType):
+        return type_.precision, type_.scale
+    assert isinstance(type_, t.IntegralType)
+    return _DIGITS[type_.bits], 0
 
 
 def _compared_floats(operator: str, left: Expression, right: Expression) -> str:
@@ -214,22 +241,45 @@ def _calculated(name: str, e: Call) -> str:
     types = (left.type, right.type)
     if not all(isinstance(x, t.NumericType) for x in types):
         raise UnsupportedBySparkError(name)
-    if name in ("DIVIDE", "MOD"):
-        _check_divisor(right)
     if isinstance(result, t.IntegralType):
         return _whole(name, left, right, result)
     if isinstance(result, t.DoubleType) and name != "MOD":
         sides = [f"CAST({spark_text(x)} AS DOUBLE)" for x in (left, right)]
+        if name == "DIVIDE":
+            return _divided_floats(right, *sides)
         return f"({sides[0]} {_ARITHMETIC[name]} {sides[1]})"
-    if isinstance(result, t.DecimalType) and name in ("PLUS", "MINUS", "TIMES"):
+    if isinstance(result, t.DecimalType) and name != "MOD":
         return _decimal(name, left, right, result)
     raise UnsupportedBySparkError(name)
 
 
-def _check_divisor(e: Expression) -> None:
-    """Flink fails where Spark says NULL."""
-    if not isinstance(e, Literal) or not e.value:
-        raise UnsupportedBySparkError("division by something that may be zero")
+def _divided(divisor: Expression, left: str, right: str, quotient: str, reason: str) -> str:
+    """A quotient: Flink fails where Spark says NULL."""
+    if _is_not_zero(divisor):
+        return quotient
+    _check_length(left)
+    failed = f"WHEN {right} = 0 AND {left} IS NOT NULL THEN raise_error('{reason}')"
+    return f"(CASE {failed} ELSE {quotient} END)"
+
+
+def _divided_floats(divisor: Expression, left: str, right: str) -> str:
+    """Without an error: infinity or not a number, where Spark says NULL."""
+    quotient = f"({left} / {right})"
+    if _is_not_zero(divisor):
+        return quotient
+    _check_length(left)
+    signed = f"if(CAST({right} AS STRING) LIKE '-%', '-Infinity', 'Infinity')"
+    return f"(CASE WHEN {right} = 0 THEN {left} * CAST({signed} AS DOUBLE) ELSE {quotient} END)"
+
+
+def _is_not_zero(divisor: Expression) -> bool:
+    return isinstance(divisor, Literal) and bool(divisor.value)
+
+
+def _check_length(text: str) -> None:
+    """What appears twice in a text must not be long, since it may have such things inside."""
+    if len(text) > _LONG:
+        raise UnsupportedBySparkError("a division of something long")
 
 
 def _whole(name: str, left: Expression, right: Expression, result: t.IntegralType) -> str:
@@ -237,30 +287,35 @@ def _whole(name: str, left: Expression, right: Expression, result: t.IntegralTyp
     if name in ("DIVIDE", "MOD"):
         operator = "div" if name == "DIVIDE" else "%"
         sides = [f"CAST({spark_text(x)} AS BIGINT)" for x in (left, right)]
-        return f"CAST(({sides[0]} {operator} {sides[1]}) AS {kind})"
+        quotient = f"CAST(({sides[0]} {operator} {sides[1]}) AS {kind})"
+        return _divided(right, sides[0], sides[1], quotient, "/ by zero")
     sides = [coerced(x, result) for x in (left, right)]
     return f"({sides[0]} {_ARITHMETIC[name]} {sides[1]})"
 
 
 def _decimal(name: str, left: Expression, right: Expression, result: t.DecimalType) -> str:
-    sides = [_as_decimal(x) for x in (left, right)]
-    (p1, s1), (p2, s2) = (side[1:] for side in sides)
-    scale = s1 + s2 if name == "TIMES" else max(s1, s2)
-    precision = p1 + p2 + 1 if name == "TIMES" else max(p1 - s1, p2 - s2) + scale + 1
-    if precision > 38 or result.scale < scale:
+    (first, left_digits), (second, right_digits) = map(_as_decimal, (left, right))
+    found = precision, scale = result_of(name, left_digits, right_digits)
+    wanted = (result.precision, result.scale)
+    text = f"({first} {_ARITHMETIC[name]} {second})"
+    if name == "DIVIDE":
+        if found != wanted or not quotient_is_exact(left_digits, right_digits, scale):
+            raise UnsupportedBySparkError("a quotient that is rounded")
+        return _divided(right, first, second, text, "Division by zero")
+    # Spark rounds once, from all digits, to its own result.
+    if found != wanted and (precision == _MOST_DIGITS or result.scale < scale):
         raise UnsupportedBySparkError("a decimal that is rounded")
-    text = f"({sides[0][0]} {_ARITHMETIC[name]} {sides[1][0]})"
     return f"CAST({text} AS {storage(result)})"
 
 
-def _as_decimal(e: Expression) -> tuple[str, int, int]:
+def _as_decimal(e: Expression) -> tuple[str, Digits]:
     text = spark_text(e)
+    if not isinstance(e.type, _EXACT_NUMBERS):
+        raise UnsupportedBySparkError("DECIMAL")
+    digits = _digits(e.type)
     if isinstance(e.type, t.DecimalType):
-        return text, e.type.precision, e.type.scale
-    if isinstance(e.type, t.IntegralType):
-        digits = _DIGITS[e.type.bits]
-        return f"CAST({text} AS DECIMAL({digits}, 0))", digits, 0
-    raise UnsupportedBySparkError("DECIMAL")
+        return text, digits
+    return f"CAST({text} AS DECIMAL({digits[0]}, 0))", digits
 
 
 # Functions.
@@ -285,6 +340,8 @@ def _cast(e: Call) -> str:
     if isinstance(value.type, t.DecimalType) and isinstance(e.type, t.DecimalType):
         # Both round half up, and make NULL of what is too large.
         return f"CAST({spark_text(value)} AS {storage(e.type)})"
+    if isinstance(value.type, t.DateType) and isinstance(e.type, t.TimestampType):
+        return f"({spark_text(value)} * {_DAY}L)"
     return coerced(value, e.type)
 
 
@@ -301,9 +358,19 @@ def _coalesce(e: Call) -> str:
     return f"COALESCE({', '.join(coerced(a, e.type) for a in e.args)})"
 
 
+def _distinct(negation: str) -> Callable[[Call], str]:
+    def text(e: Call) -> str:
+        if any(isinstance(a.type, _FLOATS) for a in e.args):
+            raise UnsupportedBySparkError("DISTINCT FROM of DOUBLE")
+        compared_text("EQUALS", *e.args)
+        return f"({negation}({spark_text(e.args[0])} <=> {spark_text(e.args[1])}))"
+
+    return text
+
+
 def _null_if(e: Call) -> str:
     first, second = e.args
-    test = _compared("EQUALS", first, second)
+    test = compared_text("EQUALS", first, second)
     return f"(CASE WHEN {test} THEN CAST(NULL AS {storage(e.type)}) ELSE {spark_text(first)} END)"
 
 
@@ -313,15 +380,15 @@ def _in(e: Call) -> str:
         raise UnsupportedBySparkError("IN of DOUBLE")
     for value in values:
         if not isinstance(value.type, t.NullType):
-            _compared("EQUALS", checked, value)
+            compared_text("EQUALS", checked, value)
     word = "NOT IN" if e.function.name == "NOT_IN" else "IN"
     return f"({spark_text(checked)} {word} ({', '.join(map(spark_text, values))}))"
 
 
 def _between(e: Call) -> str:
     value, low, high = e.args
-    lower = _compared("GREATER_THAN_OR_EQUAL", value, low)
-    upper = _compared("LESS_THAN_OR_EQUAL", value, high)
+    lower = compared_text("GREATER_THAN_OR_EQUAL", value, low)
+    upper = compared_text("LESS_THAN_OR_EQUAL", value, high)
     return f"({lower} AND {upper})"
 
 
@@ -382,6 +449,8 @@ def _extract(e: Call) -> str:
             return f"(pmod({micros}, {whole}L) div {whole // parts}L)"
         if unit in _CALENDAR:
             return f"CAST({unit.lower()}(timestamp_micros({micros})) AS BIGINT)"
+    if isinstance(time.type, t.DateType) and unit in _CALENDAR:
+        return f"CAST({unit.lower()}(date_from_unix_date({spark_text(time)})) AS BIGINT)"
     raise UnsupportedBySparkError("EXTRACT")
 
 
@@ -428,6 +497,8 @@ _FUNCTIONS: dict[str, Callable[[Call], str]] = {
     "IS_FALSE": _applied("({0} IS FALSE)"),
     "IS_NOT_TRUE": _applied("({0} IS NOT TRUE)"),
     "IS_NOT_FALSE": _applied("({0} IS NOT FALSE)"),
+    "IS_DISTINCT_FROM": _distinct("NOT "),
+    "IS_NOT_DISTINCT_FROM": _distinct(""),
     "MINUS_PREFIX": _negative,
     "CAST": _cast,
     "CASE": _case,

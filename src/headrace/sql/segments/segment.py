@@ -74,6 +74,7 @@ class Segment:
         columns: Which columns of the node come out; the others are not needed.
         nodes: The nodes it stands for, the lowest first.
         local: The local phase of the aggregate or ranking above, if it belongs to the segment.
+        in_python: The nodes among them in which Spark calls headrace's own code.
     """
 
     scan: Any
@@ -81,3 +82,4 @@ class Segment:
     columns: tuple[int, ...]
     nodes: tuple[n.Node, ...]
     local: LocalPhase | LocalRanking | None = None
+    in_python: frozenset[n.Node] = frozenset()

@@ -18,7 +18,7 @@ from headrace.sql.segments.expressions import (
 from headrace.sql.segments.segment import LocalPhase, LocalRanking, Segment, Select, Where
 from headrace.sql.segments.windows import window_column_texts
 
-__all__ = ["STEPS", "WATERMARK", "Steps", "chain_of", "needed_below"]
+__all__ = ["STEPS", "WATERMARK", "Steps", "chain_of", "needed_below", "present_text"]
 
 _NULL_TIME = "RowTime field should not be null, please convert it to a non-null long value."
 WATERMARK = "watermark"
@@ -81,6 +81,11 @@ def _needed_of(chain: list[n.Node], needed: frozenset[int] | None) -> list[list[
     return found[::-1]
 
 
+def present_text(column: int) -> str:
+    """A condition that fails the job for a row without a time, and is true for all others."""
+    return f"assert_true({column_name(column)} IS NOT NULL, {quoted(_NULL_TIME)}) IS NULL"
+
+
 class Steps:
     """Texts of the nodes of a chain, one after the other."""
 
@@ -131,12 +136,10 @@ class Steps:
         """The watermark as a column more, and no row without a time."""
         if node.watermark is None:
             raise UnsupportedBySparkError("watermarks of the source")
-        time = column_name(node.column)
         texts = [(column_name(i), column_name(i)) for i in needed]
         texts.append((WATERMARK, spark_text(node.watermark)))
         self.has_watermark = True
-        present = f"assert_true({time} IS NOT NULL, {quoted(_NULL_TIME)}) IS NULL"
-        return (Where(present), Select(tuple(texts)))
+        return (Where(present_text(node.column)), Select(tuple(texts)))
 
     def segment(self, count: int, local: LocalPhase | LocalRanking | None = None) -> Segment:
         """The segment of the first nodes."""

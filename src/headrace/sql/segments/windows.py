@@ -9,7 +9,21 @@ from headrace.sql.segments.aggregates import LocalPlace
 from headrace.sql.segments.expressions import UnsupportedBySparkError, column_name
 from headrace.sql.types import BigIntType
 
-__all__ = ["is_utc", "session_places", "slice_end_text", "window_column_texts"]
+__all__ = [
+    "WINDOW_TEXTS",
+    "is_utc",
+    "rows_in_windows",
+    "session_places",
+    "slice_end_text",
+    "window_column_texts",
+]
+
+WINDOW_TEXTS = {
+    "start": "(window_from * 1000L)",
+    "end": "(window_to * 1000L)",
+    "time": "((window_to - 1L) * 1000L)",
+}
+"""Of a row in `rows_in_windows`: its window's start, end and time, in microseconds."""
 
 
 def is_utc(zone: str) -> bool:
@@ -49,3 +63,29 @@ def window_column_texts(window: n.Window) -> tuple[str, str, str]:
         raise UnsupportedBySparkError(f"rows of {window.kind}")
     end = slice_end_text(window)
     return f"({end} - {window.size}L) * 1000L", f"{end} * 1000L", f"({end} - 1L) * 1000L"
+
+
+def rows_in_windows(window: n.Window, columns: str, rows: str, zone: str) -> str:
+    """Each row once for every window that it is in, with its start and end in milliseconds.
+
+    Raises:
+        UnsupportedBySparkError: The windows depend on other rows, or on another clock.
+    """
+    if window.kind == "SESSION" or not window.event_time or (window.zoned and not is_utc(zone)):
+        raise UnsupportedBySparkError(f"windows of {window.kind}")
+    time = _millis(window)
+    slide = window.slide if window.kind == "HOP" else window.size
+    first = f"({time} - pmod({time} - {window.offset}L, {slide}L))"
+    count, start, end = 1, first, f"({first} + {window.size}L)"
+    if window.kind == "HOP":
+        count = -(-window.size // slide)
+        start = f"({first} - part * {slide}L)"
+        end = f"({start} + {window.size}L)"
+    elif window.kind == "CUMULATE":
+        count = window.size // window.slide
+        end = f"({first} + (part + 1L) * {window.slide}L)"
+    source = f"{rows} LATERAL VIEW explode(sequence(0L, {count - 1}L)) AS part"
+    return (
+        f"SELECT {columns}, {start} AS window_from, {end} AS window_to FROM {source} "
+        f"WHERE {end} > {time}"
+    )

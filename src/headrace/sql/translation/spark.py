@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from headrace.common.watermark_strategy import WatermarkStrategy
-from headrace.datastream.connectors.spark_query import GroupBy, SparkQuery
+from headrace.datastream.connectors.spark_query import GroupBy, Relation, SparkQuery
 from headrace.datastream.connectors.spark_query_source import SparkQuerySource
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -26,7 +26,7 @@ from headrace.sql.segments.expressions import column_name, storage
 from headrace.sql.segments.segment import LocalPhase, LocalRanking, Segment, Where
 from headrace.sql.types import DataType
 
-__all__ = ["accumulators", "by_key", "columns", "ranked", "rows"]
+__all__ = ["accumulators", "by_key", "columns", "query_of", "ranked", "rows"]
 
 
 def rows(env: StreamExecutionEnvironment, node: SparkRows) -> DataStream[Any]:
@@ -78,7 +78,7 @@ def ranked(
     segment, local = node.segment, node.segment.local
     assert isinstance(local, LocalRanking)
     columns = segment.columns
-    types = [segment.nodes[-1].schema[i].type for i in columns]
+    types = _types(segment)
     outputs = tuple(map(column_name, columns))
     if local.watermark is not None:
         types.append(t.BigIntType())
@@ -101,9 +101,16 @@ def _stream(
     segment: Segment,
     records: Callable[[Any], list[Any]] | None = None,
 ) -> DataStream[Any]:
-    types = [segment.nodes[-1].schema[i].type for i in segment.columns]
-    query = _query(segment, tuple(map(column_name, segment.columns)), types)
-    return _read(env, SparkQuerySource(query, arrow_schema(types), records))
+    return _read(env, SparkQuerySource(query_of(segment), arrow_schema(_types(segment)), records))
+
+
+def query_of(segment: Segment) -> SparkQuery:
+    """What Spark runs for the columns of a segment."""
+    return _query(segment, tuple(map(column_name, segment.columns)), _types(segment))
+
+
+def _types(segment: Segment) -> list[DataType]:
+    return [segment.nodes[-1].schema[i].type for i in segment.columns]
 
 
 def _query(
@@ -117,4 +124,8 @@ def _query(
 
 
 def _read(env: StreamExecutionEnvironment, source: SparkQuerySource) -> DataStream[Any]:
-    return env.from_source(source, WatermarkStrategy.no_watermarks(), "Source: Spark")
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "Source: Spark")
+    table = source.query.table
+    if isinstance(table, Relation) and table.ordered:
+        stream.set_parallelism(1)
+    return stream

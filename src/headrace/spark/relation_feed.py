@@ -1,0 +1,125 @@
+"""Runs a `Relation` as one query of Spark, with all that it does for one: adaptive plans, spilling.
+
+The query is analysed and planned while the slots start. Its stages run in the job of the epoch that
+reads the rows, so that whatever ends the job ends them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from headrace.common.errors import HeadraceError
+from headrace.datastream.connectors.spark_query import (
+    ArrowRows,
+    ParquetFiles,
+    PythonStep,
+    Relation,
+    RowNumbers,
+    SparkQuery,
+)
+from headrace.spark.feeds import DataFrameFeed, batches_of, nothing, spark_failure
+from headrace.spark.query_feed import query_text, read_files, rows_text, session_with, view_of
+from headrace.spark.session import get_or_create_session
+
+__all__ = ["RelationFeed", "relation_frame"]
+
+_log = logging.getLogger(__name__)
+_MIB = 1 << 20
+_SHUFFLE = "spark.sql.shuffle.partitions"
+_ROW_BYTES = 16
+_MOST_PARTITIONS = 200
+_FEW_ROWS = {
+    # They are computed sooner than code for them is compiled, or a better plan is found.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+_MANY_ROWS = {"spark.sql.adaptive.enabled": "true"}
+
+
+class RelationFeed(DataFrameFeed):
+    """The rows of a relation in as many parts as there are subtasks to read them."""
+
+    def __init__(self, query: SparkQuery, inputs: dict[str, Any], parallelism: int) -> None:
+        try:
+            super().__init__(relation_frame(query, inputs))
+        except (PySparkException, Py4JError) as error:
+            raise HeadraceError(spark_failure(error)) from None
+        self._parallelism = parallelism
+        self._planning: Future[None] = Future()
+        threading.Thread(target=self._plan_ahead, name="headrace-plan", daemon=True).start()
+
+    def payloads(self, parts: Sequence[int]) -> Any:
+        numbers = [i for part in parts for i in range(part, self.partitions, self._parallelism)]
+        if not numbers:
+            return nothing(self._frame.sparkSession.sparkContext)
+        return super().payloads(sorted(numbers))
+
+    def _planned(self) -> Any:
+        self._planning.result()
+        if self._batches is None:
+            try:
+                self._batches = batches_of(self._frame)
+            except Py4JError as error:
+                raise HeadraceError(spark_failure(error)) from None
+        return self._batches
+
+    def _plan_ahead(self) -> None:
+        try:
+            self._frame._jdf.queryExecution().executedPlan()
+        except (PySparkException, Py4JError):
+            _log.debug("Spark does not plan a query, as whoever reads its rows will see")
+        finally:
+            self._planning.set_result(None)
+
+
+def _settings(inputs: dict[str, Any]) -> dict[str, str]:
+    """Settings for as much as is read; exchanges are cut into pieces of some megabytes."""
+    size = 0
+    for found in inputs.values():
+        size += sum(map(os.path.getsize, found.get("files", ())))
+        size += found.get("rows", 0) * _ROW_BYTES
+    context = get_or_create_session({}).sparkContext
+    partitions = max(context.defaultParallelism, size // (4 * _MIB))
+    # A power of two, so that there are few different sessions.
+    partitions = min(1 << (partitions - 1).bit_length(), _MOST_PARTITIONS)
+    chosen = _FEW_ROWS if size < _MIB else _MANY_ROWS
+    return chosen if context.getConf().contains(_SHUFFLE) else {**chosen, _SHUFFLE: f"{partitions}"}
+
+
+def relation_frame(query: SparkQuery, inputs: dict[str, Any]) -> DataFrame:
+    """The query, as one text, of what `inputs` says of each table."""
+    session, relation = session_with(_settings(inputs)), query.table
+    assert isinstance(relation, Relation)
+    with contextlib.ExitStack() as views:
+        parts: list[str] = []
+        for name, part in relation.parts:
+            if isinstance(part, ParquetFiles):
+                view = views.enter_context(read_files(session, part, inputs[name]))
+                part = query_text(part.texts, view)
+            elif isinstance(part, RowNumbers):
+                part = query_text(part.texts, rows_text(part, inputs[name]))
+            elif isinstance(part, ArrowRows):
+                import pyarrow as pa
+
+                frame = session.createDataFrame(pa.ipc.open_stream(part.data).read_all())
+                part = f"SELECT * FROM {views.enter_context(view_of(frame))}"
+            elif isinstance(part, PythonStep):
+                before = session.sql(f"WITH {', '.join(parts)} {part.text}")
+                ddl = ", ".join(f"{column} {kind}" for column, kind in part.columns)
+                frame = before.mapInArrow(part.function, ddl)
+                part = f"SELECT * FROM {views.enter_context(view_of(frame))}"
+            parts.append(f"{name} AS ({part})")
+        typed = zip(query.outputs, query.types, strict=True)
+        columns = [(f"o{i}", f"CAST({x} AS {kind})") for i, (x, kind) in enumerate(typed)]
+        return session.sql(f"WITH {', '.join(parts)} {query_text(columns, relation.parts[-1][0])}")

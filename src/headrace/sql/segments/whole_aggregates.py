@@ -1,0 +1,114 @@
+"""Results of aggregates in Spark's SQL, of groups and of frames around a row."""
+
+from __future__ import annotations
+
+from headrace.sql import types as t
+from headrace.sql.plan.expressions import AggregateCall, Literal
+from headrace.sql.segments.decimals import result_of
+from headrace.sql.segments.expressions import (
+    UnsupportedBySparkError,
+    column_name,
+    quoted,
+    spark_text,
+    storage,
+)
+from headrace.sql.types import DataType
+from headrace.sql.types.type_rules import is_character, is_timestamp
+
+__all__ = ["aggregate_text", "check_keys", "over_text"]
+
+_MANY_ROWS = (
+    "SubQuery returned more than one row. A subquery as a value must return one: use an aggregate, "
+    "such as MAX"
+)
+_COMPARED = t.IntegralType | t.DecimalType | t.DateType | t.TimeType
+_SUM_DIGITS = 10
+_MOST_DIGITS = 38
+# So many more digits than are wanted that a mean is rounded right, of up to a billion rows.
+_MEAN_DIGITS = 9
+_NUMBERING = ("ROW_NUMBER", "RANK", "DENSE_RANK")
+
+
+def aggregate_text(call: AggregateCall) -> str:
+    """The result for a group.
+
+    Raises:
+        UnsupportedBySparkError: Spark has nothing that gives the same.
+    """
+    chosen = "" if call.filter is None else f" FILTER (WHERE {column_name(call.filter)})"
+    return _text(call, "DISTINCT " if call.distinct else "", chosen)
+
+
+def over_text(call: AggregateCall, partition: str, order: str, frame: str) -> str:
+    """The result for a row, of the rows around it."""
+    if call.distinct or call.filter is not None:
+        raise UnsupportedBySparkError("DISTINCT or FILTER with OVER")
+    name = call.function.name
+    columns = ", ".join(map(column_name, call.args))
+    for x in call.arg_types:
+        storage(x)
+    if name in _NUMBERING:
+        return f"CAST({name.lower()}() OVER ({partition} {order}) AS {storage(call.type)})"
+    if name in ("LAG", "LEAD"):
+        distance, *default = call.constants or (1,)
+        other = [spark_text(Literal(call.type, value)) for value in default]
+        inside = ", ".join([columns, str(distance), *other])
+        return f"{name.lower()}({inside}) OVER ({partition} {order})"
+    if name in ("FIRST_VALUE", "LAST_VALUE"):
+        return f"{name.lower()}({columns}, TRUE) OVER ({partition} {order} {frame})"
+    if name == "SINGLE_VALUE":
+        raise UnsupportedBySparkError(name)
+    return _text(call, "", f" OVER ({partition} {order} {frame})")
+
+
+def check_keys(*types: DataType) -> None:
+    """Refuses types whose values Spark does not tell apart as headrace does."""
+    for x in types:
+        known = isinstance(x, _COMPARED | t.BooleanType) or is_timestamp(x) or is_character(x)
+        if not known:
+            raise UnsupportedBySparkError(f"a key of type {x.sql_text()}")
+
+
+def _text(call: AggregateCall, distinct: str, where: str) -> str:
+    name = call.function.name
+    if hasattr(call.function, "bound") or call.constants:
+        raise UnsupportedBySparkError(name)
+    for x in call.arg_types:
+        storage(x)
+        if distinct:
+            check_keys(x)
+    columns = ", ".join(map(column_name, call.args)) or "1"
+    count = f"count({distinct}{columns}){where}"
+    if name == "COUNT":
+        return count
+    (type_,) = call.arg_types
+    if name == "SINGLE_VALUE":
+        failed = f"raise_error({quoted(_MANY_ROWS)})"
+        return f"CASE WHEN count(1){where} > 1 THEN {failed} ELSE first({columns}){where} END"
+    if name in ("MIN", "MAX"):
+        # NaN is the greatest number for Spark.
+        check_keys(type_)
+        return f"{name.lower()}({columns}){where}"
+    total = f"sum({distinct}{columns}){where}"
+    if name == "AVG":
+        return _mean(total, count, type_, call.type)
+    if name not in ("SUM", "SUM0", "$SUM0"):
+        raise UnsupportedBySparkError(name)
+    if not isinstance(type_, t.IntegralType | t.DecimalType | t.DoubleType):
+        raise UnsupportedBySparkError(f"SUM of {type_.sql_text()}")
+    value = f"CAST({total} AS {storage(call.type)})"
+    return value if name == "SUM" else f"COALESCE({value}, CAST(0 AS {storage(call.type)}))"
+
+
+def _mean(total: str, count: str, type_: DataType, result: DataType) -> str:
+    if isinstance(type_, t.IntegralType):
+        return f"CAST({total} div {count} AS {storage(result)})"
+    if isinstance(type_, t.DoubleType):
+        return f"({total} / {count})"
+    if not isinstance(type_, t.DecimalType) or not isinstance(result, t.DecimalType):
+        raise UnsupportedBySparkError(f"AVG of {type_.sql_text()}")
+    digits = min(type_.precision + _SUM_DIGITS, _MOST_DIGITS)
+    _, scale = result_of("DIVIDE", (digits, type_.scale), (20, 0))
+    if scale < result.scale + _MEAN_DIGITS:
+        raise UnsupportedBySparkError("a mean of many digits")
+    return f"CAST({total} / CAST({count} AS DECIMAL(20, 0)) AS {storage(result)})"

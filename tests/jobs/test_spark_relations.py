@@ -1,0 +1,240 @@
+"""Batch mode as queries of Spark: results are those of headrace's own operators, and of Flink."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from headrace.common.errors import HeadraceError
+from headrace.table import EnvironmentSettings, TableEnvironment
+from tests.jobs.test_spark_segments import declared
+from tests.sql.sessions import LocalSession, case_files, case_options, golden, in_parquet
+from tests.sql.test_golden import parts
+
+ROWS = 300
+# Of Flink's statements every so many, unless somebody wants all of them.
+EVERY = 1 if "HEADRACE_SQL_EXAMPLES" in os.environ else 12
+
+OTHER = (
+    "CREATE TABLE u (k INT, n BIGINT, name STRING, d DECIMAL(20, 4), w DOUBLE) "
+    "WITH ('connector' = 'filesystem', 'path' = '{folder}', 'format' = 'parquet')"
+)
+TIMED = (
+    "CREATE TABLE timed (k INT, `at` TIMESTAMP(3), WATERMARK FOR `at` AS `at`) "
+    "WITH ('connector' = 'filesystem', 'path' = '{folder}', 'format' = 'parquet')"
+)
+# All of these run in Spark from top to bottom.
+QUERIES = [
+    "SELECT k, s, COUNT(*), COUNT(v), SUM(v), AVG(v), MIN(v), MAX(ts), SUM(price), AVG(price), "
+    "MIN(s), MAX(born), SUM(k), AVG(k) FROM t WHERE v > -200 GROUP BY k, s",
+    "SELECT k, COUNT(DISTINCT s), SUM(DISTINCT v) FILTER (WHERE flag), COUNT(*) FILTER "
+    "(WHERE v > 0), AVG(DISTINCT price) FROM t GROUP BY k HAVING COUNT(*) > 2",
+    "SELECT price, flag, COUNT(*) FROM t GROUP BY price, flag",
+    "SELECT COUNT(*), SUM(v), MAX(s), AVG(price) FROM t WHERE id < 0",
+    "SELECT k, flag, GROUPING(k), GROUPING_ID(k, flag), SUM(v) FROM t GROUP BY CUBE (k, flag)",
+    "SELECT k, s, COUNT(*) FROM t GROUP BY GROUPING SETS ((k), (s), ())",
+    "SELECT DISTINCT k, flag FROM t",
+    "SELECT t.id, u.name, u.d FROM t JOIN u ON t.k = u.k AND t.v > u.n",
+    "SELECT t.id, u.name FROM t LEFT JOIN u ON t.k = u.k AND u.n < 100",
+    "SELECT t.id, u.name FROM t RIGHT JOIN u ON t.v = u.n",
+    "SELECT t.id, u.name FROM t FULL JOIN u ON t.v = u.n AND t.s <> u.name",
+    "SELECT a.id, b.id FROM t AS a JOIN t AS b ON a.price = b.price AND a.id < b.id",
+    "SELECT a.k, b.k FROM u AS a JOIN u AS b ON a.k IS NOT DISTINCT FROM b.k",
+    "SELECT COUNT(*) FROM u AS a, u AS b, u AS c WHERE a.k < b.k AND b.n = c.n",
+    "SELECT id FROM t WHERE k IN (SELECT k FROM u WHERE n > 50)",
+    "SELECT id FROM t WHERE k NOT IN (SELECT k FROM u WHERE n > 100 AND k IS NOT NULL)",
+    "SELECT id FROM t WHERE EXISTS (SELECT * FROM u WHERE u.k = t.k AND u.n > t.v)",
+    "SELECT id FROM t WHERE NOT EXISTS (SELECT * FROM u WHERE u.k = t.k AND u.n > t.v)",
+    "SELECT id, v FROM t WHERE v > (SELECT AVG(n) FROM u)",
+    "SELECT k, n, (SELECT MAX(v) FROM t WHERE t.k = u.k) FROM u",
+    "SELECT id, v FROM t ORDER BY v DESC, id LIMIT 7 OFFSET 2",
+    "SELECT id, k FROM t ORDER BY k NULLS LAST, id DESC",
+    "SELECT k, id, n FROM (SELECT k, id, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v DESC, id) "
+    "AS n FROM t) WHERE n <= 2",
+    "SELECT k, id, n FROM (SELECT k, id, RANK() OVER (PARTITION BY k ORDER BY v) AS n FROM t) "
+    "WHERE n <= 3",
+    "SELECT id, SUM(v) OVER (PARTITION BY k ORDER BY id), COUNT(*) OVER (PARTITION BY k ORDER BY "
+    "id ROWS BETWEEN 2 PRECEDING AND CURRENT ROW), DENSE_RANK() OVER (PARTITION BY k ORDER BY id) "
+    "FROM t",
+    "SELECT id, MAX(v) OVER (PARTITION BY k ORDER BY ts RANGE BETWEEN INTERVAL '5' SECOND "
+    "PRECEDING AND CURRENT ROW) FROM t",
+    "SELECT id, AVG(v) OVER (PARTITION BY flag) FROM t",
+    "SELECT k FROM t WHERE v > 0 INTERSECT ALL SELECT k FROM u",
+    "SELECT k FROM t EXCEPT SELECT k FROM u WHERE n > 30",
+    "SELECT k, s FROM t WHERE id < 50 UNION SELECT k, name FROM u",
+    "SELECT k, COUNT(*) FROM (SELECT k FROM t UNION ALL SELECT k FROM u) GROUP BY k",
+    "SELECT v.x, t.id FROM t JOIN (VALUES (1, 'a'), (2, NULL)) AS v(x, y) ON t.k = v.x "
+    "WHERE v.y IS NULL",
+    "SELECT /*+ BROADCAST(u) */ t.id FROM t JOIN u ON t.k = u.k",
+    "SELECT /*+ SHUFFLE_MERGE(t) */ t.id FROM t JOIN u ON t.k = u.k",
+    "SELECT window_start, window_end, k, COUNT(*), SUM(v) FROM "
+    "TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND)) "
+    "WHERE v > 0 GROUP BY window_start, window_end, window_time, k",
+    "SELECT window_start, window_time, COUNT(*), MAX(price) FROM TABLE(HOP(TABLE t, "
+    "DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '10' SECOND)) "
+    "GROUP BY window_start, window_end, window_time",
+    "SELECT window_start, window_end, SUM(v) FROM TABLE(CUMULATE(TABLE t, DESCRIPTOR(ts), "
+    "INTERVAL '5' SECOND, INTERVAL '20' SECOND)) GROUP BY window_start, window_end",
+    "SELECT t.id, v / n, MOD(v, n), price / (t.k + 1), price * u.d, price * price - u.d, "
+    "price > u.d, v / w, CAST(t.id AS DOUBLE) / w FROM t JOIN u ON t.k = u.k WHERE n <> 0",
+    # These need Python here and there.
+    "SELECT MD5(s) AS h, COUNT(*) FROM t WHERE REVERSE(s) < 'é3' AND k > 1 GROUP BY MD5(s)",
+    "SELECT t.id, u.n FROM t JOIN u ON t.k = u.k AND INITCAP(t.s) = INITCAP(u.name) ORDER BY id, n",
+    "SELECT k, total, total * 0.0001 < price FROM (SELECT k, SUM(d) AS total FROM u GROUP BY k) "
+    "NATURAL JOIN (SELECT k, MAX(price) AS price FROM t GROUP BY k)",
+    "SELECT EXTRACT(YEAR FROM born), MONTH(born), COUNT(*) FROM t WHERE born < DATE '2024-01-03' + "
+    "INTERVAL '3' DAY GROUP BY EXTRACT(YEAR FROM born), MONTH(born)",
+]
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """`t` with NULLs in nearly every column, and `u`, which has fewer rows."""
+    first, second = (tmp_path_factory.mktemp(name) for name in "tu")
+    for number in range(3):
+        ids = range(number * ROWS // 3, (number + 1) * ROWS // 3)
+        table = {
+            "id": pa.array(ids, pa.int64()),
+            "k": pa.array([None if i % 11 == 0 else i % 7 for i in ids], pa.int32()),
+            "v": pa.array([None if i % 13 == 0 else i * 37 % 501 - 250 for i in ids]),
+            "d": pa.array([float("nan") if i % 17 == 0 else i / 8 for i in ids]),
+            "s": pa.array([None if i % 19 == 0 else f"item {i % 5}é" for i in ids]),
+            "flag": pa.array([None if i % 5 == 0 else i % 2 == 0 for i in ids]),
+            "price": pa.array([Decimal(i % 90 * 17) / 100 for i in ids], pa.decimal128(10, 2)),
+            "born": pa.array([19_720 + i % 9 for i in ids], pa.int32()).cast(pa.date32()),
+            "ts": pa.array([i * 700_000 for i in ids], pa.timestamp("us")),
+        }
+        pq.write_table(pa.table(table), first / f"part-{number}.parquet")
+    some = range(20)
+    other = {
+        "k": pa.array([None if i % 9 == 0 else i % 8 for i in some], pa.int32()),
+        "n": pa.array([i * 13 % 150 - 40 for i in some], pa.int64()),
+        "name": pa.array([f"item {i % 4}é" for i in some], pa.string_view()),
+        "d": pa.array([Decimal(i * 1_234_567) / 10_000 for i in some], pa.decimal128(20, 4)),
+        "w": pa.array([[0.0, -0.0, 1.5][i % 3] for i in some]),
+    }
+    other["at"] = pa.array([None, *some[1:]], pa.timestamp("us"))
+    pq.write_table(pa.table(other), second / "part.parquet")
+    return [declared(first), OTHER.format(folder=second), TIMED.format(folder=second)]
+
+
+def local(tables: list[str], **settings: Any) -> LocalSession:
+    session = LocalSession(batch=True, parallelism=2, **settings)
+    for statement in tables:
+        session.execute(statement)
+    return session
+
+
+def on_spark(tables: list[str]) -> TableEnvironment:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    t_env.get_config().set("parallelism.default", "2")
+    t_env.get_config().set_local_timezone("UTC")
+    for statement in tables:
+        t_env.execute_sql(statement)
+    return t_env
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_query_of_spark_gives_what_operators_give(tables: list[str], query: str) -> None:
+    session = local(tables)
+    found = session.query_on_spark(query)
+    assert found is not None, "a part of it is not in Spark"
+    expected = session.query(query)
+    # NaN is equal to itself as text.
+    assert Counter(map(str, found.rows)) == Counter(map(str, expected.rows))
+    assert found.rows
+    if "ORDER BY k NULLS" in query:
+        assert found.rows == expected.rows
+
+
+@pytest.mark.timeout(900)
+def test_statements_give_what_flink_gives(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder, compared = tmp_path_factory.mktemp("golden"), 0
+    for name in case_files():
+        session = in_parquet(folder, case_options(name))
+        for query, expected in list(golden(name, "batch").items())[::EVERY]:
+            found = None if "error" in expected else session.query_on_spark(query)
+            if found is not None:
+                compared += 1
+                theirs = parts(expected["tableau"]) if found.rows else None
+                assert bool(found.rows) == bool(parts(expected["tableau"])[1]), query
+                if theirs is not None:
+                    frame, rows = parts(found.tableau())
+                    assert (frame, sorted(rows)) == (theirs[0], sorted(theirs[1])), query
+    assert compared >= 240 // EVERY
+
+
+def test_rows_come_in_their_order(tables: list[str]) -> None:
+    query = "SELECT v, MD5(s) AS h FROM t WHERE id < 200 ORDER BY v DESC, id LIMIT 50"
+    with on_spark(tables).execute_sql(query).collect() as found:
+        rows = [tuple(row) for row in found]
+    assert rows == [row for _, row in local(tables).query(query).rows]
+
+
+def test_operators_above_take_what_spark_gives(tables: list[str]) -> None:
+    query = (
+        "SELECT k, LISTAGG(s) FROM (SELECT DISTINCT k, CAST(n AS STRING) AS s FROM t JOIN u "
+        "USING (k) WHERE n = 64) GROUP BY k"
+    )
+    t_env = on_spark(tables)
+    text = t_env.explain_sql(query)
+    assert "Aggregate(groupBy=[k, s], select=[])  [Spark's JVM]" in text
+    assert "SparkRows" in text.splitlines()[-9:][0] or "SparkRows" in text
+    with t_env.execute_sql(query).collect() as found:
+        rows = Counter(str(list(row)) for row in found)
+    expected = local(tables).query(query).rows
+    assert rows == Counter(str(list(row)) for _, row in expected)
+    assert rows
+
+
+@pytest.mark.parametrize("format_", ["parquet", "json"])
+def test_inserts_write_what_spark_computes(tables: list[str], tmp_path: Path, format_: str) -> None:
+    t_env = on_spark(tables)
+    t_env.execute_sql(
+        "CREATE TABLE out (k INT, n BIGINT, total DECIMAL(38, 2), born DATE) WITH "
+        f"('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = '{format_}')"
+    )
+    query = "SELECT k, COUNT(*), SUM(price), MIN(born) FROM t GROUP BY k"
+    t_env.execute_sql(f"INSERT INTO out {query}").wait()
+    with t_env.execute_sql("SELECT * FROM out").collect() as found:
+        written = Counter(str(list(row)) for row in found)
+    with t_env.execute_sql(query).collect() as found:
+        assert written == Counter(str(list(row)) for row in found)
+    assert sum(written.values()) == 8
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("SELECT k, SUM(v / (k - 3)) FROM t GROUP BY k", "/ by zero"),
+        ("SELECT SUM(price / (k - 3)) FROM t", "Division by zero"),
+        ("SELECT MAX(CAST(s AS INT)) FROM t", "'item"),
+        ("SELECT id FROM t WHERE v > (SELECT n FROM u)", "SubQuery returned more than one row"),
+        ("SELECT COUNT(*) FROM timed", "RowTime field should not be null"),
+    ],
+)
+def test_what_fails_says_why(tables: list[str], query: str, reason: str) -> None:
+    result = on_spark(tables).execute_sql(query)
+    with pytest.raises(HeadraceError, match=reason) as failed, result.collect() as rows:
+        list(rows)
+    assert "java." not in str(failed.value)
+    assert "org.apache" not in str(failed.value)
+
+
+def test_rows_of_the_program_are_joined_in_spark(tables: list[str]) -> None:
+    t_env = on_spark(tables)
+    t_env.create_temporary_view(
+        "v", t_env.from_elements([(i, f"{i}") for i in range(500)], ["a", "b"])
+    )
+    joined = t_env.sql_query("SELECT b, COUNT(*) AS n FROM t JOIN v ON t.id = v.a * 2 GROUP BY b")
+    assert "Values" in joined.explain().rpartition("SparkRows")[2]
+    frame = joined.to_pandas()
+    assert sorted(frame["b"], key=int) == [str(i) for i in range(ROWS // 2)]
+    assert set(frame["n"]) == {1}
