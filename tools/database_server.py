@@ -284,7 +284,7 @@ class PostgreSqlServer(DatabaseServer):
 
 
 class MariaDbServer(DatabaseServer):
-    """MariaDB."""
+    """MariaDB, ready for readers of its log."""
 
     product = "mariadb"
     program = "mariadbd"
@@ -306,6 +306,8 @@ class MariaDbServer(DatabaseServer):
             *("--bind-address=127.0.0.1", f"--port={self.port}", "--skip-name-resolve"),
             *(f"--socket={self.directory}/socket", f"--pid-file={self.directory}/pid"),
             *(f"--tmpdir={self.directory}", "--innodb-buffer-pool-size=32M"),
+            *("--server-id=1", f"--log-bin={self.data}/log", "--sync-binlog=0"),
+            *("--binlog-format=ROW", "--binlog-row-metadata=FULL"),
         ]
 
     def connect(self, database: str | None = None) -> pymysql.connections.Connection:
@@ -331,6 +333,9 @@ class MariaDbServer(DatabaseServer):
                 f"CREATE USER IF NOT EXISTS '{self.user}'@'%' IDENTIFIED BY '{self.password}'"
             )
             cursor.execute(f"GRANT ALL ON {self.database}.* TO '{self.user}'@'%'")
+            cursor.execute(
+                f"GRANT RELOAD, REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO '{self.user}'@'%'"
+            )
 
 
 SERVERS = {"postgresql": PostgreSqlServer, "mariadb": MariaDbServer}

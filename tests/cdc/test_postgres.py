@@ -204,6 +204,7 @@ CHANGED = {
     "ALTER TABLE t RENAME COLUMN v TO x": "column 'v' was dropped or renamed",
     "ALTER TABLE t DROP COLUMN v": "column 'v' was dropped or renamed",
     "ALTER TABLE t ALTER COLUMN v TYPE BIGINT": "column 'v' has another type",
+    "ALTER TABLE t RENAME TO u": "it is now called",
 }
 
 
@@ -211,12 +212,14 @@ CHANGED = {
 def test_a_table_that_changes_is_an_error(shop: Shop, statement: str) -> None:
     shop.table("t", "id INT PRIMARY KEY, v INT")
     with capturing(shop.builder("t").build()) as capture:
-        shop.execute("INSERT INTO t VALUES (1, 1)")
-        capture.until(lambda: len(capture.records) == 1)
+        for number in (1, 2):
+            shop.execute(f"INSERT INTO t VALUES ({number}, 1)")
+            capture.until(lambda count=number: len(capture.records) == count)
         shop.execute(statement)
-        shop.execute("INSERT INTO t (id) VALUES (2)")
+        name = "u" if "TO u" in statement else "t"
+        shop.execute(f"INSERT INTO {name} (id) VALUES (3)")
         with pytest.raises(HeadraceError, match=CHANGED[statement]):
-            capture.until(lambda: len(capture.records) == 2)
+            capture.until(lambda: len(capture.records) == 3)
 
 
 def test_a_new_column_is_left_alone(shop: Shop) -> None:
@@ -271,6 +274,35 @@ def test_privileges_are_asked_for(shop: Shop) -> None:
     finally:
         shop.execute(f"DROP OWNED BY {user}")
         shop.execute(f"DROP ROLE {user}")
+
+
+def test_a_slot_that_is_gone_or_ahead_has_lost_changes(shop: Shop) -> None:
+    shop.table("t", "id INT PRIMARY KEY")
+    capture = Capture(shop.builder("t").build())
+    try:
+        old, start = capture.checkpoint(0), shop.confirmed()
+        shop.execute("INSERT INTO t VALUES (1)")
+        numbers = itertools.count(1)
+
+        def confirmed() -> bool:
+            capture.checkpoint(next(numbers), complete=True)
+            return shop.confirmed() != start
+
+        capture.until(confirmed)
+        capture = capture.go_on(old)
+        with pytest.raises(HeadraceError, match="changes are lost"):
+            read_on(capture)
+        capture.close()
+        shop.execute(f"SELECT pg_drop_replication_slot('{shop.name}')")
+        capture = capture.go_on(old)
+        with pytest.raises(HeadraceError, match="does not exist any more"):
+            read_on(capture)
+    finally:
+        capture.close()
+
+
+def read_on(capture: Capture) -> None:
+    capture.until(lambda: False)
 
 
 class _PlainServer(PostgreSqlServer):

@@ -32,6 +32,8 @@ _FACTORIES: dict[str, str] = {
     "jdbc": "headrace.sql.connectors.jdbc:JdbcFactory",
     "kafka": "headrace.sql.connectors.kafka:KafkaFactory",
     "upsert-kafka": "headrace.sql.connectors.upsert_kafka:UpsertKafkaFactory",
+    "mysql-cdc": "headrace.sql.connectors.mysql_cdc:MySqlCdcFactory",
+    "postgres-cdc": "headrace.sql.connectors.postgres_cdc:PostgresCdcFactory",
     "python": "headrace.sql.connectors.python:PythonFactory",
 }
 

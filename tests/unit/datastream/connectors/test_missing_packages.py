@@ -49,6 +49,12 @@ def protobuf_class() -> Any:
     return message_class("shop.orders_pb2.Order")
 
 
+def mysql_changes() -> Any:
+    from headrace.datastream.connectors.cdc import MySqlSource
+
+    return MySqlSource.builder().table_list("shop.orders").username("reader").build()
+
+
 @pytest.mark.parametrize(
     ("make", "package", "extra"),
     [
@@ -56,6 +62,7 @@ def protobuf_class() -> Any:
         (kafka_sink, "confluent_kafka", "kafka"),
         (avro_schema, "fastavro", "avro"),
         (protobuf_class, "google.protobuf.message", "protobuf"),
+        (mysql_changes, "pymysqlreplication", "mysql-cdc"),
     ],
 )
 def test_the_error_has_the_line_to_type(

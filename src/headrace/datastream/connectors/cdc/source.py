@@ -29,6 +29,9 @@ class StartupOptions:
     """Where a source of changes starts, if it does not go on from a checkpoint."""
 
     mode: str
+    file: str = ""
+    position: int = 0
+    timestamp_ms: int = 0
 
     @staticmethod
     def initial() -> StartupOptions:
@@ -44,6 +47,21 @@ class StartupOptions:
     def committed() -> StartupOptions:
         """With the changes that the replication slot has kept."""
         return StartupOptions("committed-offset")
+
+    @staticmethod
+    def earliest() -> StartupOptions:
+        """With the oldest change that the log has."""
+        return StartupOptions("earliest-offset")
+
+    @staticmethod
+    def specific_offset(file: str, position: int) -> StartupOptions:
+        """With a place in the log: the name of a file, and a position in it."""
+        return StartupOptions("specific-offset", file=file, position=position)
+
+    @staticmethod
+    def timestamp(timestamp_ms: int) -> StartupOptions:
+        """With the changes since a time, in milliseconds since 1970."""
+        return StartupOptions("timestamp", timestamp_ms=timestamp_ms)
 
     @staticmethod
     def snapshot() -> StartupOptions:

@@ -1,0 +1,98 @@
+"""How a MySQL or MariaDB server whose changes are read is reached, and places in its log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.common.errors import HeadraceError
+from headrace.datastream.connectors.cdc.source import CaptureSettings
+from headrace.datastream.connectors.jdbc.database import database_of
+
+__all__ = ["BinlogPosition", "MySqlSettings", "asked", "connected", "oldest_log", "says_mariadb"]
+
+_log = logging.getLogger(__name__)
+
+# Access denied, in the words of the server.
+_DENIED = (1044, 1045, 1142, 1227)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MySqlSettings(CaptureSettings):
+    """What a source of changes of MySQL was told. Picklable.
+
+    Attributes:
+        server_id: The number by which the server knows the reader; 0 for any.
+    """
+
+    server_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BinlogPosition:
+    """How far the log was read.
+
+    Attributes:
+        file: A file of the log.
+        offset: All transactions that end there or before were read.
+        changes: How many changes of the next one were read.
+    """
+
+    file: str
+    offset: int
+    changes: int = 0
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Positions in order: files have numbers behind their last point."""
+        return int(self.file.rpartition(".")[2]), self.offset
+
+    def contains(self, transaction: BinlogPosition) -> bool:
+        """Whether a chunk that was read here saw a change there."""
+        return transaction.order <= self.order
+
+    def is_before(self, position: BinlogPosition) -> bool:
+        """Whether a chunk that was read here saw nothing of what follows a position."""
+        return self.order <= position.order
+
+
+def connected(settings: MySqlSettings) -> Any:
+    """A connection, on which times are those of UTC, as in the log."""
+    connection = database_of(settings.connection_options).connect(
+        lambda text: _log.warning("mysql-cdc: %s", text), autocommit=True
+    )
+    asked(settings, connection, "SET time_zone = '+00:00'")
+    return connection
+
+
+def asked(
+    settings: MySqlSettings, connection: Any, sql: str, values: Sequence[Any] = ()
+) -> list[tuple[Any, ...]]:
+    """The rows of a query, in which %% is one percent sign; an error says what the user lacks."""
+    import pymysql
+
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(sql, values)
+            return [tuple(row) for row in cursor.fetchall() or ()]
+    except pymysql.MySQLError as error:
+        text = f"{settings.url}: {error.args[-1]}; the statement is: {sql}"
+        if error.args[0] in _DENIED:
+            raise HeadraceError(
+                f"{text}. As an administrator, run: GRANT SELECT, RELOAD, REPLICATION SLAVE, "
+                f"REPLICATION CLIENT ON *.* TO '{settings.user_name}'@'%';"
+            ) from error
+        raise HeadraceError(text) from error
+
+
+def says_mariadb(connection: Any) -> bool:
+    """Whether the server is MariaDB."""
+    return "mariadb" in str(connection.get_server_info()).lower()
+
+
+def oldest_log(settings: MySqlSettings, connection: Any) -> BinlogPosition:
+    """The first place that the log has."""
+    files = asked(settings, connection, "SHOW BINARY LOGS")
+    return BinlogPosition(str(files[0][0]), 4)
