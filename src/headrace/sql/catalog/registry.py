@@ -21,6 +21,7 @@ CatalogFactory = Callable[[str, dict[str, str]], CatalogStore]
 CATALOG_TYPES: dict[str, str] = {
     "generic_in_memory": "headrace.sql.catalog.registry:in_memory",
     "jdbc": "headrace.sql.catalog.jdbc:jdbc_catalog",
+    "spark": "headrace.sql.catalog.spark:spark_catalog",
 }
 """Kinds of catalogs: what `'type'` says, and where the factory is."""
 

@@ -34,6 +34,7 @@ _FACTORIES: dict[str, str] = {
     "upsert-kafka": "headrace.sql.connectors.upsert_kafka:UpsertKafkaFactory",
     "mysql-cdc": "headrace.sql.connectors.mysql_cdc:MySqlCdcFactory",
     "postgres-cdc": "headrace.sql.connectors.postgres_cdc:PostgresCdcFactory",
+    "spark": "headrace.sql.connectors.spark:SparkFactory",
     "python": "headrace.sql.connectors.python:PythonFactory",
 }
 
