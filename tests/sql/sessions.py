@@ -123,12 +123,15 @@ class LocalSession:
         zone = self.session.config.get_local_timezone()
         return Result(plan.schema, [(0, row) for row in rows], True, zone)
 
-    def insert(self, text: str, **settings: Any) -> list[str]:
-        """An INSERT in this process, to its end; the lines that sinks have printed."""
-        statement = parse_statement(text)
-        assert isinstance(statement, s.Insert)
+    def insert(self, *texts: str, **settings: Any) -> list[str]:
+        """INSERTs of one job in this process, to its end; the lines that sinks have printed."""
+        plans = []
+        for text in texts:
+            statement = parse_statement(text)
+            assert isinstance(statement, s.Insert)
+            plans.append(self.session.insert_plan(statement, text))
         try:
-            self.session.translator().translate(self.session.insert_plan(statement, text))
+            self.session.translator().translate(*plans)
             return run_in_process(self.env, **settings).printed
         finally:
             self.env._transformations = []

@@ -96,3 +96,13 @@ def test_all_readers_of_a_relation_see_the_same_random_values(random: str, batch
         rows = session.query(text).materialized()
         values = {(row[0], x) for row in rows for x in row[1:]}
         assert len(values) == len({row[0] for row in rows})
+
+
+@pytest.mark.parametrize("query", ["SELECT id FROM orders WHERE RAND() < 2", "SELECT 1 + COUNT(*)"])
+def test_an_insert_that_is_there_twice_writes_twice(query: str) -> None:
+    session = with_tables()
+    session.execute("CREATE TABLE t (i BIGINT) WITH ('connector' = 'print')")
+    insert = f"INSERT INTO t {query}"
+    once = session.insert(insert)
+    assert once
+    assert sorted(session.insert(insert, insert)) == sorted([*once, *once])

@@ -26,7 +26,8 @@ def shared_relations(plan: n.Node) -> n.Node:
     def one_of(node: n.Node) -> n.Node:
         number = alike.number(node)
         keeps = isinstance(node, _KEEPING) or _is_random(node)
-        if not keeps and keeping.isdisjoint(node.inputs):
+        # Whoever says twice what is to be written wants it twice.
+        if isinstance(node, n.Sink) or (not keeps and keeping.isdisjoint(node.inputs)):
             return node
         found = kept.setdefault(number, node)
         keeping.add(found)
