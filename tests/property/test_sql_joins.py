@@ -207,3 +207,14 @@ def test_three_tables_are_joined_in_one_operator(
     with large_keys(session, large):
         found = left_of(session, query, epoch_records, restored)
     assert found == padded(kinds[1], FURTHER[further], pairs, other_rows)
+
+
+def test_pages_may_become_more_while_other_relations_are_joined() -> None:
+    """One relation grows, and those behind it change, in each epoch."""
+    many, changing = [(0, i, False) for i in range(41)], [(0, 7, i % 2 == 1) for i in range(41)]
+    session = with_sides(1, l=history(many)[0], r=history(changing)[0], o=history(changing)[0])
+    session.session.config.set("table.optimizer.multi-join.enabled", "true")
+    query = "SELECT l.v, r.v AS rv, o.v AS ov FROM l JOIN r ON l.k = r.k JOIN o ON l.k = o.k"
+    with large_keys(session, True):
+        found = left_of(session, query, 3, restored=False)
+    assert found == Counter((i, 7, 7) for i in range(41))

@@ -164,6 +164,20 @@ def test_moving_rows_to_other_pages_does_not_make_them_younger() -> None:
     assert content(subtask, kept, "k") == {}
 
 
+@pytest.mark.usefixtures("small_pages")
+@pytest.mark.parametrize("count", [5, 20])
+def test_a_row_that_is_stored_as_it_was_lives_on(subtask: Subtask, count: int) -> None:
+    """So does the number of partners of a row that comes once more."""
+    kept = rows_of(subtask, TTL_MS)
+    change(subtask, kept, "k", {(i,): 1 for i in range(count)})
+    assert is_paged(subtask, kept, "k") == (count > 6 and subtask.backend.encodes_values)
+    subtask.clock.advance(TTL_MS // 2)
+    subtask.at("k")
+    kept.store(kept.load(), [(3,)])
+    subtask.clock.advance(TTL_MS // 2)
+    assert content(subtask, kept, "k") == {(3,): 1}
+
+
 @pytest.mark.parametrize("ttl_ms", [0, TTL_MS])
 def test_a_savepoint_with_all_rows_in_one_value_is_read(subtask: Subtask, ttl_ms: int) -> None:
     """As they were before there were pages."""

@@ -82,7 +82,10 @@ class MultiJoinOperator(NetChangeOperator):
             for place, changed in enumerate(changes):
                 if changed:
                     self._join(place, relations, changed, result)
-                    self._rows[place].store(relations[place], changed)
+            # Not before all have read what they need: rows may move to other pages.
+            for kept, rows, changed in zip(self._rows, relations, changes, strict=True):
+                if changed:
+                    kept.store(rows, changed)
         self.forget_key()
         self._changes.clear()
         self.emit_rows(as_changes(result, self._spec.changelog))

@@ -52,7 +52,7 @@ class JoinRows:
     def store(self, rows: Rows, changed: Iterable[Row]) -> None:
         """Keep the rows, of which some have changed."""
         if isinstance(rows, PagedRows):
-            rows.write()
+            rows.write(changed)
             return
         self._all.write(rows, changed)
         if self._cuts and len(rows) > self.most_rows:
@@ -111,7 +111,6 @@ class PagedRows:
         self._key = key
         self._count = count
         self._read: dict[int, Counts] = {}
-        self._changed = defaultdict[int, list[Row]](list)
         # Of the row that somebody asked for last; who changes it has asked for it before.
         self._row: Row | None = None
         self._number = 0
@@ -142,12 +141,9 @@ class PagedRows:
 
     def __setitem__(self, row: Row, times: int) -> None:
         self._page_of(row)[row] = times
-        self._changed[self._number].append(row)
 
     def pop(self, row: Row, default: Any) -> Any:
-        page = self._page_of(row)
-        self._changed[self._number].append(row)
-        return page.pop(row, default)
+        return self._page_of(row).pop(row, default)
 
     def __bool__(self) -> bool:
         return any(map(self._page, range(self._count)))
@@ -163,16 +159,20 @@ class PagedRows:
     def copy(self) -> Counts:
         return dict(self.items())
 
-    def write(self) -> None:
-        """Keep the pages that have changed; there will be more of them, or none."""
+    def write(self, changed: Iterable[Row]) -> None:
+        """Keep the pages of rows that have changed; there will be more of them, or none."""
         kept, key, count = self._kept, self._key, self._count
-        for number, rows in self._changed.items():
-            kept.page(key, number).write(self._page(number), rows)
+        pages = defaultdict[int, list[Row]](list)
+        for row in changed:
+            pages[page_of(row, count)].append(row)
+        for number, rows in pages.items():
+            found = self._page(number)
+            kept.page(key, number).write(found, rows)
         few = sum(map(len, self._read.values())) <= kept.most_rows // 2
         if few and (len(self._read) == count or not self):
             kept.gather(key, count)
             return
-        more = sum((len(self._read[number]) - 1) // kept.page_rows for number in self._changed)
+        more = sum((len(self._read[number]) - 1) // kept.page_rows for number in pages)
         for _ in range(more):
             kept.split(key, count)
             count += 1
