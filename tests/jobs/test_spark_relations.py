@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from headrace.common.errors import HeadraceError
+from headrace.sql.parsing import parse_statement
+from headrace.sql.statements import Query
 from headrace.table import EnvironmentSettings, TableEnvironment
 from tests.jobs.test_spark_segments import declared
 from tests.sql.sessions import LocalSession, case_files, case_options, golden, in_parquet
@@ -160,7 +162,9 @@ def test_statements_give_what_flink_gives(tmp_path_factory: pytest.TempPathFacto
     for name in case_files():
         session = in_parquet(folder, case_options(name))
         for query, expected in list(golden(name, "batch").items())[::EVERY]:
-            found = None if "error" in expected else session.query_on_spark(query)
+            if "error" in expected or not isinstance(parse_statement(query), Query):
+                continue
+            found = session.query_on_spark(query)
             if found is not None:
                 compared += 1
                 theirs = parts(expected["tableau"]) if found.rows else None
