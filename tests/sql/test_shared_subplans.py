@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -81,11 +82,11 @@ def test_a_view_that_several_inserts_read_is_one_relation(
     assert text.split("== Optimized")[1].count("Join(") == joins
 
 
-@pytest.mark.parametrize("random", ["RAND()", "UUID()", "RAND_INTEGER(1000000000)"])
+@pytest.mark.parametrize("value", ["RAND()", "UUID()", "RAND_INTEGER(1000000000)"])
 @pytest.mark.parametrize("batch", [False, True])
-def test_all_readers_of_a_relation_see_the_same_random_values(random: str, batch: bool) -> None:
+def test_all_readers_of_a_relation_see_the_same_random_values(value: str, batch: bool) -> None:
     """As in Flink, which has one node in place of those that are alike."""
-    query = f"SELECT id, {random} AS x FROM orders"
+    query = f"SELECT id, {value} AS x FROM orders"
     session = with_tables(batch)
     session.execute(f"CREATE TEMPORARY VIEW w AS {query}")
     for text in (
@@ -96,6 +97,40 @@ def test_all_readers_of_a_relation_see_the_same_random_values(random: str, batch
         rows = session.query(text).materialized()
         values = {(row[0], x) for row in rows for x in row[1:]}
         assert len(values) == len({row[0] for row in rows})
+
+
+def numbered(value: int) -> Iterator[tuple[int, int]]:
+    yield value, random.getrandbits(60)
+
+
+VIEWS = {
+    "project": "SELECT id, item, RAND() AS x FROM orders",
+    "nested": "SELECT id, item, x FROM (SELECT id, item, qty, RAND() AS x FROM orders)",
+    "filter": "SELECT id, item, ts AS x FROM (SELECT * FROM orders UNION ALL SELECT * FROM orders "
+    "UNION ALL SELECT * FROM orders) WHERE RAND() < 0.5",
+    "correlate": "SELECT id, item, x FROM orders, LATERAL TABLE(numbered(id)) AS T(n, x)",
+}
+READERS = (
+    "SELECT 0 AS r, id, x FROM v",
+    "SELECT 1 AS r, id, x FROM v WHERE id > 0",
+    "SELECT 2 AS r, id, x FROM (SELECT id, x, UPPER(item) FROM v) WHERE x IS NOT NULL",
+    "SELECT 3 AS r, id, x FROM (SELECT DISTINCT id, x, item FROM v WHERE CHAR_LENGTH(item) > 0 "
+    "OR item IS NULL)",
+)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("batch", [False, True])
+def test_readers_of_other_columns_and_rows_see_the_same_random_values(
+    view: str, batch: bool
+) -> None:
+    session = with_tables(batch)
+    made = udtf(numbered, result_types=["INT", "BIGINT"], deterministic=False)
+    register_function(session.session, ("numbered",), made, system=True)
+    session.execute(f"CREATE TEMPORARY VIEW v AS {VIEWS[view]}")
+    rows = session.query(" UNION ALL ".join(READERS)).materialized()
+    seen = [{row[1:] for row in rows if row[0] == reader} for reader in range(len(READERS))]
+    assert seen == seen[:1] * len(READERS)
 
 
 @pytest.mark.parametrize("query", ["SELECT id FROM orders WHERE RAND() < 2", "SELECT 1 + COUNT(*)"])

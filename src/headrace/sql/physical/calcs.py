@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from headrace.sql.physical.nodes import Calc
@@ -10,17 +10,22 @@ from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.conditions import conjuncts
 from headrace.sql.plan.expressions import Column, Expression
+from headrace.sql.plan.readers import rewrite_around_random
 
 __all__ = ["calcs"]
 
 
-def calcs(node: n.Node, settings: PlanSettings) -> n.Node:
+def calcs(plans: Sequence[n.Node], settings: PlanSettings) -> list[n.Node]:
     """A `Calc` for filters and projections; a projection that only gives names is left out."""
+    return rewrite_around_random(plans, _calc)
+
+
+def _calc(node: n.Node, once: Collection[n.Node]) -> n.Node:
     if isinstance(node, n.Filter):
-        below, conditions = _below(node.input)
+        below, conditions = _below(node.input, once)
         return Calc(node.schema, below, (*conditions, *conjuncts(node.condition)), None)
     if isinstance(node, n.Project):
-        below, conditions = _below(node.input)
+        below, conditions = _below(node.input, once)
         if not conditions and _keeps_all(node.expressions, below):
             return below
         return Calc(node.schema, below, conditions, node.expressions)
@@ -30,9 +35,9 @@ def calcs(node: n.Node, settings: PlanSettings) -> n.Node:
     return node
 
 
-def _below(node: n.Node) -> tuple[n.Node, tuple[Expression, ...]]:
+def _below(node: n.Node, once: Collection[n.Node]) -> tuple[n.Node, tuple[Expression, ...]]:
     """What filters directly below read, and their conditions, the first one first."""
-    if isinstance(node, Calc) and node.projections is None:
+    if isinstance(node, Calc) and node.projections is None and node not in once:
         return node.input, node.conditions
     return node, ()
 

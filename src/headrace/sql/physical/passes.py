@@ -50,7 +50,7 @@ PHYSICAL_PASSES: tuple[Pass, ...] = (
     spark_relations,
     _of_nodes(local_phases),
     spark_segments,
-    _of_nodes(calcs),
+    calcs,
     _of_nodes(state_ttls),
     _of_nodes(multi_joins),
     _of_nodes(mark_inserts),

@@ -33,18 +33,18 @@ Rule = Callable[[Node], Node]
 PASSES: tuple[tuple[Rule, ...] | Rule, ...] = (
     shared_relations,
     (push_watermark,),
-    (merge_projections,),
+    merge_projections,
     (join_filters,),
     (lookup_joins,),
     (join_keys,),
-    (merge_projections,),
+    merge_projections,
     # An aggregate may be of the best rows of windows, these of a join, and that of aggregates: each
     # node gets all before those above it.
     (window_aggregate, rank_filter, window_joins, interval_joins),
     (any_order_over,),
     (split_distinct,),
     prune_columns,
-    (merge_projections,),
+    merge_projections,
     (rank_number,),
     (split_batched,),
     (versions,),

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Call, Column, Expression, is_deterministic, rewrite
+from headrace.sql.plan.readers import rewrite_around_random
 
 
-def merge_projections(node: n.Node) -> n.Node:
+def merge_projections(plan: n.Node) -> n.Node:
     """Fewer steps for a row; expressions that are costly or random stay where they are."""
+    (merged,) = rewrite_around_random([plan], _merged)
+    return merged
+
+
+def _merged(node: n.Node, once: Collection[n.Node]) -> n.Node:
     if isinstance(node, n.Project) and isinstance(node.input, n.Project):
         inner = node.input
         if _may_inline(node.expressions, inner.expressions):
             expressions = tuple(substitute(e, inner.expressions) for e in node.expressions)
             return _without_identity(n.Project(node.schema, inner.input, expressions))
-    if isinstance(node, n.Filter) and isinstance(node.input, n.Project):
+    if isinstance(node, n.Filter) and isinstance(node.input, n.Project) and node.input not in once:
         inner = node.input
         if _may_inline((node.condition,), inner.expressions):
             condition = substitute(node.condition, inner.expressions)
-            below = merge_projections(n.Filter.of(inner.input, condition))
+            below = _merged(n.Filter.of(inner.input, condition), once)
             return n.Project(inner.schema, below, inner.expressions)
     if isinstance(node, n.Project):
         return _without_identity(node)

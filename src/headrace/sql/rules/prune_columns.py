@@ -8,6 +8,7 @@ from dataclasses import replace
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Schema, SortKey, columns_used, shifted
 from headrace.sql.plan.joins import IntervalJoin, Join, WindowJoin
+from headrace.sql.plan.readers import is_random, read_often, readers
 
 __all__ = ["prune_columns"]
 
@@ -16,7 +17,9 @@ Narrowed = tuple[n.Node, list[int]]
 
 
 _KEEPING = (Join, n.Rank, n.Deduplicate)
-"""Nodes that keep rows: one that several others read runs once, with what any of them reads."""
+"""Nodes that keep rows: one that several others read runs once, with what any of them reads.
+
+So does one that is random."""
 
 
 def prune_columns(plan: n.Node) -> n.Node:
@@ -29,24 +32,18 @@ class _Pruning:
 
     def __init__(self, plan: n.Node) -> None:
         self._plan = plan
-        readers = _readers(plan)
-        several: set[n.Node] = set()
-        for node in readers:
-            above = readers[node]
-            if len(above) > 1 or any(reader in several for reader in above):
-                several.add(node)
-        self._shared: set[n.Node] = {x for x in several if isinstance(x, _KEEPING)}
+        self._shared = {x for x in read_often([plan]) if isinstance(x, _KEEPING) or is_random(x)}
 
     def plan(self) -> n.Node:
         """The plan with the columns that are needed."""
         plan = self._rewritten(self._plan, {})
         while self._shared:
-            readers = _readers(plan)
-            node = next((x for x in readers if x in self._shared), None)
+            above = readers([plan])
+            node = next((x for x in above if x in self._shared), None)
             if node is None:
                 break
             self._shared.discard(node)
-            plan = self._narrowed_once(plan, node, readers[node])
+            plan = self._narrowed_once(plan, node, above[node])
         return plan
 
     def _rewritten(self, node: n.Node, done: dict[n.Node, n.Node]) -> n.Node:
@@ -54,16 +51,15 @@ class _Pruning:
         if node not in done:
             inputs = [self._rewritten(i, done) for i in node.inputs]
             same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
-            new = node if same else node.with_inputs(inputs)
+            done[node] = self.pruned(node if same else node.with_inputs(inputs))
             if node in self._shared:
-                self._shared.add(new)
-            done[node] = self.pruned(new)
+                self._shared.add(done[node])
         return done[node]
 
-    def _narrowed_once(self, plan: n.Node, node: n.Node, readers: list[n.Node]) -> n.Node:
+    def _narrowed_once(self, plan: n.Node, node: n.Node, above: list[n.Node]) -> n.Node:
         """A plan in which a shared node has the columns that its readers need together."""
-        projects = [r for r in readers if isinstance(r, n.Project)]
-        if len(projects) != len(readers):
+        projects = [r for r in above if isinstance(r, n.Project)]
+        if len(projects) != len(above):
             return plan
         below, kept = self._narrowed(node, _used(e for p in projects for e in p.expressions))
         if below is node:
@@ -194,23 +190,6 @@ class _Pruning:
         place, kept = _places(kept), sorted(used)
         columns = [below.schema.column(place(i)) for i in kept]
         return n.Project.of(below, columns, [side.schema[i].name for i in kept]), kept
-
-
-def _readers(plan: n.Node) -> dict[n.Node, list[n.Node]]:
-    """All nodes of a plan with their readers, in an order in which readers come first."""
-    above: dict[n.Node, list[n.Node]] = {plan: []}
-    order: list[n.Node] = []
-
-    def visit(node: n.Node, done: set[n.Node]) -> None:
-        done.add(node)
-        for i in node.inputs:
-            above.setdefault(i, []).append(node)
-            if i not in done:
-                visit(i, done)
-        order.append(node)
-
-    visit(plan, set())
-    return {node: above[node] for node in reversed(order)}
 
 
 def _picked(node: n.Node, needed: set[int]) -> Narrowed:

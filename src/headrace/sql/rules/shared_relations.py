@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.alike import Alike
-from headrace.sql.plan.expressions import TimeAttribute, is_deterministic
 from headrace.sql.plan.joins import Join
+from headrace.sql.plan.readers import is_random
 
 __all__ = ["shared_relations"]
 
@@ -25,7 +25,7 @@ def shared_relations(plan: n.Node) -> n.Node:
 
     def one_of(node: n.Node) -> n.Node:
         number = alike.number(node)
-        keeps = isinstance(node, _KEEPING) or _is_random(node)
+        keeps = isinstance(node, _KEEPING) or is_random(node)
         # Whoever says twice what is to be written wants it twice.
         if isinstance(node, n.Sink) or (not keeps and keeping.isdisjoint(node.inputs)):
             return node
@@ -34,13 +34,3 @@ def shared_relations(plan: n.Node) -> n.Node:
         return found
 
     return n.rewrite_nodes(plan, one_of)
-
-
-def _is_random(node: n.Node) -> bool:
-    expressions = node.expressions if isinstance(node, n.Project) else ()
-    if isinstance(node, n.Filter):
-        expressions = (node.condition,)
-    # When a row is processed is nothing that readers would compare.
-    return any(
-        e.time is not TimeAttribute.PROCTIME and not is_deterministic(e) for e in expressions
-    )
