@@ -566,7 +566,7 @@ SELECT id FROM orders /*+ OPTIONS('nosuch' = '1') */;
 -- says: Unsupported options found for 'filesystem'.  Unsupported options:  nosuch  Supported options:  connector
 SELECT id FROM broken;
 -- at: broken
--- says: Could not find any factory for identifier 'printt', did you mean 'print'? Available factory identifiers are: blackhole, datagen, filesystem, jdbc, kafka, print
+-- says: Could not find any factory for identifier 'printt', did you mean 'print'? Available factory identifiers are: blackhole, datagen, filesystem, jdbc, kafka, mysql-cdc, postgres-cdc, print
 SELECT id FROM strange;
 -- at: strange
 -- says: Unsupported options found for 'datagen'.  Unsupported options:  rows  Supported options:  connector
