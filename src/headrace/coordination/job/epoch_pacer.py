@@ -73,10 +73,17 @@ class Linger:
         self._least_s = least_s
         self._started = 0.0
         self.until = 0.0
-        """The earliest start."""
+        """The earliest start, if nothing is due before."""
 
-    def observe(self, started: float, records: int) -> None:
-        """Learn from an epoch when it started, and how many records sources have read in it."""
-        enough_s = (started - self._started) * _ENOUGH / max(records, 1)
+    def pause_s(self, now: float, due_s: float | None) -> float:
+        """How long to wait now, if nothing but records is to come before that time; None: never."""
+        left_s = self.until - now if due_s is None else min(self.until - now, due_s)
+        return max(left_s, self._started + self._least_s - now, 0.0)
+
+    def observe(self, started: float, records: int, more: bool = False) -> None:
+        """Learn from an epoch when it started, what sources have read in it, and left for now."""
+        # One without records was for something else, and nothing is known of them.
+        waits = records and not more
+        enough_s = (started - self._started) * _ENOUGH / records if waits else 0.0
         self._started = started
         self.until = started + min(max(enough_s, self._least_s), self._least_s * _MOST_LINGER)

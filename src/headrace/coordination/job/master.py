@@ -470,7 +470,8 @@ class JobMaster:
             self._global_commits.commit(attempt.committed)
             times = EpochTimes(started, planned, ran, time.monotonic())
             self.figures.epoch_ended(plan, times, reports)
-            self._linger.observe(started, sum(r.records_read for r in reports if r.source))
+            read = sum(r.records_read for r in reports if r.source)
+            self._linger.observe(started, read, any(r.more for r in reports))
             self._tell(EpochSummary(self._epoch, ran - started, reports, self.job_graph))
             yield
             if order is not None and order.ends_attempt and self._ended_by(order, attempt):
@@ -569,13 +570,16 @@ class JobMaster:
     def _wait_for_work(self, attempt: JobAttempt) -> None:
         """Sleep until there is something to do; no Spark job runs while it waits."""
         self._collected.wait_while_full(self._cancelling)
-        if self.live and (left_s := self._linger.until - time.monotonic()) > 0:
-            attempt.pause(left_s)
+        # Records may wait for others, but not timers, checkpoints and commits.
+        due_s = self.time_left_s(sources=False) if self.live else None
+        if self.live and (pause_s := self._linger.pause_s(time.monotonic(), due_s)) > 0:
+            attempt.pause(pause_s)
         attempt.wait(self.time_left_s)
 
-    def time_left_s(self) -> float | None:
+    def time_left_s(self, sources: bool = True) -> float | None:
         """How long nothing is due, between two epochs; None if only a source can tell."""
-        reports = () if self.attempt is None else tuple(self.attempt.reports.values())
+        told = () if self.attempt is None else tuple(self.attempt.reports.values())
+        reports = [r for r in told if sources or not r.source]
         now = self._clock.now_ms()
         commit_due = self._uncovered.next_due()
         if commit_due is not None:

@@ -88,7 +88,6 @@ def linger_ms(per_second: float) -> float:
 
 
 def test_live_epochs_wait_for_each_other_longer_where_records_are_few() -> None:
-    assert linger_ms(0) == pytest.approx(10)
     assert linger_ms(1_000) == pytest.approx(10)
     assert 2 < linger_ms(5_000) < 10
     assert linger_ms(20_000) == pytest.approx(2)
@@ -99,3 +98,24 @@ def test_a_record_that_comes_alone_does_not_wait() -> None:
     linger = Linger(0.002)
     linger.observe(1000.0, 1)
     assert linger.until < 1000.1
+
+
+def test_what_is_due_does_not_wait_for_records() -> None:
+    linger = Linger(0.002)
+    linger.observe(1000.0, 0)
+    linger.observe(1001.0, 1)
+    assert linger.pause_s(1001.001, None) == pytest.approx(0.009)
+    assert linger.pause_s(1001.001, 0.004) == pytest.approx(0.004)
+    assert linger.pause_s(1001.001, 0.0) == pytest.approx(0.001), "epochs are not too close"
+    assert linger.pause_s(1001.005, 0.0) == 0.0
+    assert linger.pause_s(1002.0, 5.0) == 0.0
+
+
+@pytest.mark.parametrize(("records", "more"), [(0, False), (1, True), (0, True)])
+def test_an_epoch_without_records_or_with_more_to_read_lets_the_next_one_start(
+    records: int, more: bool
+) -> None:
+    linger = Linger(0.002)
+    linger.observe(1000.0, 1)
+    linger.observe(1001.0, records, more)
+    assert linger.pause_s(1001.0, None) == pytest.approx(0.002)
