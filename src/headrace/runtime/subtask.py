@@ -73,7 +73,6 @@ class Subtask:
         self.finished = False
         self.last_checkpoint = CheckpointId(0)
         self.accumulators: dict[str, Any] = {}
-        self.channels: ChannelReport | None = None
         self.backends: dict[str, KeyedStateBackend] = {}
         self.timers: dict[str, TimerState] = {}
         self._deployment = deployment
@@ -240,7 +239,7 @@ class Subtask:
         plan: EpochPlan,
         frames: Iterable[bytes],
         send: Callable[[bytes], None],
-        at_barrier: Callable[[CheckpointRequest], None] | None = None,
+        at_barrier: Callable[[CheckpointRequest, ChannelReport | None], None] | None = None,
         live: LiveExchange | None = None,
     ) -> EpochReport:
         """Take part in an epoch.
@@ -249,13 +248,12 @@ class Subtask:
             plan: What to do in it.
             frames: The input.
             send: Takes the output.
-            at_barrier: Called at its end if a checkpoint is due.
+            at_barrier: Called at its end if a checkpoint is due, with what the channels were like.
             live: What carries the frames while they are made, if they are: receivers then learn
                 from barriers that they have all of them.
         """
         started, waited_s = time.perf_counter(), live.waited_s if live else 0.0
         use = live.begin() if live else None
-        self.channels = None
         self._send, self._bytes_out, bytes_in, read_before = send, 0, 0, self.head.records_in
         crash_point("epoch-begun")
         for writer in self._writers:
@@ -272,10 +270,9 @@ class Subtask:
             operator.end_epoch()
         for writer in self._writers:
             writer.flush(last=live is not None)
-        if use is not None:
-            self.channels = use.report(len(self.gate.channels), self._channels_out)
+        channels = use.report(len(self.gate.channels), self._channels_out) if use else None
         if plan.checkpoint is not None and at_barrier is not None:
-            at_barrier(plan.checkpoint)
+            at_barrier(plan.checkpoint, channels)
         elif plan.commit is not None:
             self.last_checkpoint = plan.commit
             for operator in reversed(self.operators.values()):
@@ -287,7 +284,8 @@ class Subtask:
         self._send = _refuse
         waited_s = live.waited_s - waited_s if live else 0.0
         busy_ms = (time.perf_counter() - started - waited_s) * 1000
-        return self._report(plan, busy_ms, bytes_in, self.head.records_in - read_before)
+        read = self.head.records_in - read_before
+        return self._report(plan, busy_ms, bytes_in, read, channels)
 
     def commit(self, number: CheckpointId) -> None:
         """Have the sinks commit an epoch that succeeded everywhere."""
@@ -443,7 +441,14 @@ class Subtask:
         self._bytes_out += len(frame)
         self._send(frame)
 
-    def _report(self, plan: EpochPlan, busy_ms: float, bytes_in: int, read: int) -> EpochReport:
+    def _report(
+        self,
+        plan: EpochPlan,
+        busy_ms: float,
+        bytes_in: int,
+        read: int,
+        channels: ChannelReport | None,
+    ) -> EpochReport:
         operators = list(reversed(self.operators.values()))
         return EpochReport(
             vertex=self.vertex.id,
@@ -471,7 +476,7 @@ class Subtask:
             more=isinstance(self.head, SourceOperator) and self.head.more_now,
             splits=self._split_reports(),
             hot_key=self.figures.hot_key(),
-            channels=self.channels,
+            channels=channels,
         )
 
     @property

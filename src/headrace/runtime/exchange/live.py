@@ -19,6 +19,7 @@ from itertools import islice
 
 from headrace.runtime.exchange.channel_use import Arrived, ChannelUse
 from headrace.runtime.exchange.wire import (
+    EMPTY_SIZE,
     FrameHeader,
     PeerGoneError,
     destination,
@@ -132,7 +133,7 @@ class LiveExchange:
                 self._turn(wait=True)
             frame = arrived.popleft()
             taken += 1
-            if ended:
+            if ended and len(frame) > EMPTY_SIZE:
                 use.alignment_bytes += len(frame)
             header = read_header(frame)
             if header.last:

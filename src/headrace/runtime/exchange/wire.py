@@ -29,6 +29,8 @@ _HEADER = struct.Struct("<HIHII")
 _LENGTH = struct.Struct("<I")
 
 HEADER_SIZE = _HEADER.size
+EMPTY_SIZE = HEADER_SIZE + len(pickle.dumps([], 5))
+"""Of a frame without elements: a barrier alone."""
 _LAST = 1 << 31
 
 _BATCH, _WATERMARK, _STATUS, _END, _ROWS, _LATENCY, _COLUMNS = range(7)

@@ -77,8 +77,16 @@ class SlotSnapshots:
         if self._copies is not None:
             self._copies.ended(checkpoint, completed)
 
-    def take(self, subtask: Subtask, request: CheckpointRequest) -> None:
-        """Take a snapshot; it is reported when it is in storage."""
+    def take(
+        self, subtask: Subtask, request: CheckpointRequest, channels: ChannelReport | None = None
+    ) -> None:
+        """Take a snapshot; it is reported when it is in storage.
+
+        Args:
+            subtask: Whose.
+            request: Of which checkpoint, and where to.
+            channels: How barriers have aligned; None if there were none.
+        """
         crash_point("barrier-reached")
         key = (subtask.vertex.id, subtask.task.subtask)
         path = join(request.directory, f"{key[0]}-{key[1]}{request.suffix}.snapshot")
@@ -87,7 +95,7 @@ class SlotSnapshots:
         snapshot = take_snapshot(
             subtask, request.checkpoint, base=request.base, savepoint=request.savepoint
         )
-        channels = subtask.channels or ChannelReport()
+        channels = channels or ChannelReport()
         message = Snapshotted(
             self._slot,
             *key,
