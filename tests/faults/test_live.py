@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headrace.common.errors import JobExecutionError
-from headrace.coordination.slots.live import LiveSettings, NotLiveError
+from headrace.coordination.slots.live import Carriage, LiveSettings, NotLiveError
 from headrace.coordination.views.checkpoint_details import checkpoint_details
 from headrace.coordination.views.metric_values import metrics_of
 from tests.faults.counting import PARALLELISM
@@ -75,7 +75,7 @@ def _refusing(demanded: bool) -> Callable[[], LiveProcessCarrier]:
 class _Queued(LiveProcessCarrier):
     """Others are always first."""
 
-    def make_way(self, wanted: Callable[[], bool]) -> None:
+    def make_way(self, carriage: Carriage, wanted: Callable[[], bool]) -> None:
         self.waits = True
         while wanted():
             time.sleep(0.01)

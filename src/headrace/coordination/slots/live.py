@@ -89,14 +89,14 @@ class LiveCarrier(ProcessCarrier):
     def hosts(self, slots: int) -> tuple[int, ...]:
         """The number of the task for each slot: slots that are at one place share one."""
 
-    def make_way(self, wanted: Callable[[], bool]) -> None:
+    def make_way(self, carriage: Carriage, wanted: Callable[[], bool]) -> None:
         """Wait for what `carry` needs, as long as it is wanted. Raises if it cannot be had."""
 
     @abstractmethod
     def carry(self, carriage: Carriage) -> None:
         """Carry frames until all slots have hung up. Raises if that could not be done."""
 
-    def connected(self) -> None:
+    def connected(self, carriage: Carriage) -> None:
         """All tasks of `carry` have called their slots."""
 
     @abstractmethod
@@ -240,7 +240,7 @@ class LiveSlots(SlotProcesses):
             self._connected = self._probed = 0
             self._proven = self._starts = False
             self._began_at = time.monotonic()
-        carriage = Carriage(
+        self._carriage = Carriage(
             self._number,
             self._wanted.attempt,
             self._token,
@@ -253,7 +253,7 @@ class LiveSlots(SlotProcesses):
         )
         self._server.broadcast(m.GoLive(self._number, hosts))
         self._thread = threading.Thread(
-            target=self._carry, args=(carriage,), daemon=True, name="headrace-live"
+            target=self._carry, args=(self._carriage,), daemon=True, name="headrace-live"
         )
         self._thread.start()
 
@@ -263,7 +263,7 @@ class LiveSlots(SlotProcesses):
         try:
             self._await(lambda: self._starts, _WAY_S if self._must_be_live else _CONNECT_S)
             self._await(lambda: self._connected == 2 * slots, _CONNECT_S)
-            self._live_carrier.connected()
+            self._live_carrier.connected(self._carriage)
             # What works once works: that frames come through, and at once, however small.
             self._server.broadcast(m.Probe(self._number))
             self._await(lambda: self._probed == slots, _PROBE_S)
@@ -276,7 +276,7 @@ class LiveSlots(SlotProcesses):
     def _carry(self, carriage: Carriage) -> None:
         try:
             self._live_carrier.make_way(
-                lambda: not self._cancelled and self._wanted_number == carriage.number
+                carriage, lambda: not self._cancelled and self._wanted_number == carriage.number
             )
             with self._news:
                 self._starts = True

@@ -62,8 +62,10 @@ class LiveSparkCarrier(SparkCarrier, LiveCarrier):
     def _places(self, slots: int) -> list[str | None]:
         return self._locations or [None] * slots
 
-    def make_way(self, wanted: Callable[[], bool]) -> None:
-        if is_this_process(self._context.master or "") and not self._frame_by_frame.begin(wanted):
+    def make_way(self, carriage: Carriage, wanted: Callable[[], bool]) -> None:
+        if not is_this_process(self._context.master or ""):
+            return
+        if not self._frame_by_frame.begin(carriage, wanted):
             raise NotLiveError("other live jobs of this Spark take too long to start")
 
     def carry(self, carriage: Carriage) -> None:
@@ -75,7 +77,7 @@ class LiveSparkCarrier(SparkCarrier, LiveCarrier):
         except (Py4JError, PySparkException) as error:
             raise NotLiveError(spark_failure(error)) from None
         finally:
-            self.connected()
+            self.connected(carriage)
 
     def _require_room(self, tasks: int) -> None:
         """Whoever does not demand it leaves a place: what must finish would wait for a live job.
@@ -99,8 +101,8 @@ class LiveSparkCarrier(SparkCarrier, LiveCarrier):
     def _room(self) -> int:
         return task_room(self._context) - _active_tasks(self._context)
 
-    def connected(self) -> None:
-        self._frame_by_frame.end()
+    def connected(self, carriage: Carriage) -> None:
+        self._frame_by_frame.end(carriage)
 
     def cancel_carriage(self) -> None:
         with contextlib.suppress(Exception):

@@ -34,33 +34,51 @@ class FrameByFrame:
         self._changing = threading.Lock()
         self._before: dict[str, str | None] = {}
         self._held: int | None = None
+        self._owner: object = None
 
-    def begin(self, wanted: Callable[[], bool]) -> bool:
-        """Set them, after the jobs that start now, if it is still wanted then; whether they are."""
-        self.end()
+    def begin(self, owner: object, wanted: Callable[[], bool]) -> bool:
+        """Set them, after the jobs that start now, if it is still wanted then; whether they are.
+
+        Until their owner ends that, or another one begins.
+        """
+        self.end(self._owner)
         held = _hold(SparkFiles.getRootDirectory(), wanted)
         if held is None:
             return False
         with self._changing:
-            self._held = held
-            conf = self._conf()
-            for key, value in FRAME_BY_FRAME.items():
-                found = conf.get(key) if conf.contains(key) else None
-                # One that has them already was killed before it set them back.
-                self._before[key] = found if found != value else None
-                conf.set(key, value)
+            self._held, self._owner = held, owner
+            try:
+                self._set()
+            except BaseException:
+                self._set_back()
+                raise
         return True
 
-    def end(self) -> None:
-        """Set them back, if they are set. Any thread may call this."""
+    def end(self, owner: object) -> None:
+        """Set them back, if this one has set them. Any thread may call this."""
         with self._changing:
+            if owner == self._owner:
+                self._set_back()
+
+    def _set(self) -> None:
+        conf = self._conf()
+        for key, value in FRAME_BY_FRAME.items():
+            found = conf.get(key) if conf.contains(key) else None
+            # One that has them already was killed before it set them back.
+            self._before[key] = found if found != value else None
+            conf.set(key, value)
+
+    def _set_back(self) -> None:
+        try:
             conf = self._conf()
             while self._before:
                 key, value = self._before.popitem()
-                if value is None:
-                    conf.remove(key)
-                else:
+                if value is not None:
                     conf.set(key, value)
+                elif conf.contains(key):
+                    conf.remove(key)
+        finally:
+            # Whatever became of Spark, others need not wait.
             if self._held is not None:
                 os.close(self._held)
                 self._held = None
