@@ -126,7 +126,7 @@ class Configuration:
 
     @staticmethod
     def parse_list_value(value: str) -> list[str]:
-        """The items of a list in text form: `a;b`, `[a, b]`, or lines that begin with `- `."""
+        """The items of a list in text form: `a;b`, `[a, b]`, or lines that begin with a dash."""
         if not value:
             return []
         if value.startswith("- "):

@@ -61,7 +61,7 @@ class RelationColumn:
     """A column and the number of its type."""
 
     name: str
-    type: int
+    type_oid: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,7 +249,7 @@ class PostgresLog(ChangeLog):
         table = self._tables.get(message.number)
         if table is None:
             return None
-        there = {c.name: (place, c.type) for place, c in enumerate(message.columns)}
+        there = {c.name: (place, c.type_oid) for place, c in enumerate(message.columns)}
         wrong = []
         if (message.schema, message.name) != (table.schema, table.name):
             wrong.append(f"it is now called {message.schema}.{message.name}")
