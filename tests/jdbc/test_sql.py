@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -203,3 +204,43 @@ def test_rows_that_are_there_change(request: pytest.FixtureRequest, server: str)
     other = session_with(table, columns.replace("n INT", "m INT"), batch=True)
     with pytest.raises(SqlError, match="refused DELETE FROM"):
         other.execute("DELETE FROM t WHERE m = 1")
+
+
+def test_values_of_an_update_are_those_of_an_insert(postgresql: PostgreSqlServer) -> None:
+    table = Table(postgresql, "id INT PRIMARY KEY, name TEXT, n INT, p NUMERIC(10, 2), s SMALLINT")
+    table.execute(f"INSERT INTO {table.name} VALUES (1, 'a', 1, 5.20, 1)")
+    columns = (
+        "id INT, name STRING NOT NULL, n INT, p DECIMAL(10, 2), s SMALLINT, "
+        "PRIMARY KEY (id) NOT ENFORCED"
+    )
+    session = session_with(table, columns, batch=True)
+    for values, message in {
+        "name = 5": "Incompatible types for sink column 'name'",
+        "n = 'x'": "Incompatible types for sink column 'n'",
+        "n = DATE '2024-02-29'": "Incompatible types for sink column 'n'",
+        "name = NULL": "Column 'name' is NOT NULL",
+        "name = CAST(NULL AS STRING)": "Column 'name' is NOT NULL",
+        "n = p": r"CAST\(p AS INT\) cannot be computed by the database",
+        "p = CAST(n AS DOUBLE)": "cannot be computed by the database",
+    }.items():
+        with pytest.raises(SqlError, match=message):
+            session.execute(f"UPDATE t SET {values}")
+    assert table.rows() == [(1, "a", 1, Decimal("5.20"), 1)]
+    session.execute("UPDATE t SET n = NULL, p = p * 2, s = s + 1, name = 'b'")
+    assert table.rows() == [(1, "b", None, Decimal("10.40"), 2)]
+
+
+@pytest.mark.parametrize("server", ["postgresql", "mariadb"])
+def test_columns_that_get_each_others_values(request: pytest.FixtureRequest, server: str) -> None:
+    table = Table(request.getfixturevalue(server), "id INT PRIMARY KEY, a INT, b INT")
+    table.execute(f"INSERT INTO {table.name} VALUES (1, 1, 2)")
+    columns = "id INT, a INT, b INT, PRIMARY KEY (id) NOT ENFORCED"
+    session = session_with(table, columns, batch=True)
+    if server == "mariadb":
+        with pytest.raises(SqlError, match="put the assignment of 'b' before that of 'a'"):
+            session.execute("UPDATE t SET a = b, b = a + 10")
+        session.execute("UPDATE t SET b = a + 10, a = a + 1")
+        assert table.rows() == [(1, 2, 11)]
+    else:
+        session.execute("UPDATE t SET a = b, b = a + 10")
+        assert table.rows() == [(1, 2, 11)]

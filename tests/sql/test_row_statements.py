@@ -16,7 +16,8 @@ from headrace.sql.statements import DeleteRows
 from tests.sql.sessions import LocalSession
 
 COLUMNS = (
-    "id INT, name STRING, price DECIMAL(10, 2), at TIMESTAMP(3), PRIMARY KEY (id) NOT ENFORCED"
+    "id INT, name STRING, price DECIMAL(10, 2), at TIMESTAMP(3), code VARCHAR(5), f FLOAT, "
+    "d DOUBLE, big BIGINT, PRIMARY KEY (id) NOT ENFORCED"
 )
 
 
@@ -84,8 +85,18 @@ def database_text(condition: str) -> tuple[str, list[object]]:
         ("NOT id IN (1, 2)", '("id" NOT IN (?, ?))', ["1", "2"]),
         ("id BETWEEN 1 AND 3", '(("id" >= ?) AND ("id" <= ?))', ["1", "3"]),
         ("price < 3", '("price" < ?)', ["3"]),
+        ("price = id AND big > id", '(("price" = "id") AND ("big" > "id"))', []),
+        ("CAST(price AS DECIMAL(12, 3)) = 5", '("price" = ?)', ["5"]),
+        ("CAST(code AS VARCHAR(5)) = name", '("code" = "name")', []),
+        ("d <> 0.1 AND d <> f", '(("d" <> ?) AND ("d" <> "f"))', ["0.1"]),
         ("UPPER(COALESCE(name, 'x')) <> 'X'", '(UPPER(COALESCE("name", ?)) <> ?)', ["x", "X"]),
         ("at < TIMESTAMP '2024-02-29 10:00:00'", '("at" < ?)', ["2024-02-29 10:00:00"]),
+        ("at < '2024-02-29 10:00:00'", '("at" < ?)', ["2024-02-29 10:00:00"]),
+        (
+            "at < TIMESTAMP '2024-03-31 10:00:00' - INTERVAL '1' MONTH",
+            '("at" < ?)',
+            ["2024-02-29 10:00:00"],
+        ),
     ],
 )
 def test_conditions_as_a_database_reads_them(condition: str, text: str, values: list[str]) -> None:
@@ -101,6 +112,21 @@ def test_conditions_as_a_database_reads_them(condition: str, text: str, values: 
         ("CAST(id AS STRING) = '1'", "CAST"),
         ("name LIKE '\\_%'", "LIKE"),
         ("SPLIT_INDEX(name, ',', 0) = 'a'", "SPLIT_INDEX"),
+        ("at + INTERVAL '3' MONTH < TIMESTAMP '2024-02-29 10:00:00'", "PLUS"),
+        ("at - INTERVAL '1' DAY < TIMESTAMP '2024-02-29 10:00:00'", "MINUS"),
+        ("id * INTERVAL '1' DAY > INTERVAL '2' DAY", "TIMES"),
+        ("COALESCE(INTERVAL '1' DAY * id, INTERVAL '2' DAY) IS NULL", "TIMES"),
+        ("COALESCE(NULL, INTERVAL '2' DAY, INTERVAL '1' DAY * id) IS NULL", "INTERVAL"),
+        ("CAST(price AS DECIMAL(10, 0)) <> 5", "CAST"),
+        ("CAST(price AS DECIMAL(9, 2)) <> 5", "CAST"),
+        ("CAST(id AS DECIMAL(9, 0)) <> 5", "CAST"),
+        ("CAST(d AS DECIMAL(20, 10)) <> 5", "CAST"),
+        ("CAST(name AS VARCHAR(3)) = 'abc'", "CAST"),
+        ("CAST(code AS CHAR(5)) = 'abc'", "CAST"),
+        ("CAST(big AS DOUBLE) = d", "CAST"),
+        ("CAST(price AS DOUBLE) = d", "CAST"),
+        ("CAST(d AS FLOAT) = f", "CAST"),
+        ("d < CAST('NaN' AS DOUBLE)", "NaN"),
     ],
 )
 def test_what_a_database_would_compute_otherwise(condition: str, name: str) -> None:

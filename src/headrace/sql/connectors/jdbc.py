@@ -29,7 +29,7 @@ from headrace.sql.connectors.lookup_options import LookupCaching
 from headrace.sql.connectors.streams import by_columns, internal_rows
 from headrace.sql.lookups.full_cache import SourceRows, WholeTable
 from headrace.sql.lookups.tables import LookupLimits, LookupTable
-from headrace.sql.plan.expressions import Expression, Schema
+from headrace.sql.plan.expressions import Expression, Schema, columns_used
 from headrace.sql.types import DateType, IntegralType, TimestampType
 
 __all__ = ["JdbcFactory"]
@@ -238,8 +238,12 @@ class _JdbcTableSink(TableSink):
         return self._run(f"DELETE FROM {self._table()}{where}", text.values)
 
     def update_rows(self, values: Mapping[int, Expression], condition: Expression | None) -> int:
-        text, names = self._expressions(), self._names()
-        assigned = ", ".join([f"{names[c]} = {text.text(e)}" for c, e in values.items()])
+        if self._sink.connection_options.url.product != "postgresql":
+            _check_order(values, self._sink.names)
+        text, names, types = self._expressions(), self._names(), self._sink.types
+        assigned = ", ".join(
+            [f"{names[c]} = {text.assigned(e, types[c])}" for c, e in values.items()]
+        )
         where = "" if condition is None else f" WHERE {text.text(condition)}"
         return self._run(f"UPDATE {self._table()} SET {assigned}{where}", text.values)
 
@@ -266,3 +270,16 @@ class _JdbcTableSink(TableSink):
             raise SqlError(f"{self._sink.connection_options.url} refused {sql}: {error}") from error
         finally:
             connection.close()
+
+
+def _check_order(values: Mapping[int, Expression], names: Sequence[str]) -> None:
+    """MySQL assigns one column after the other, and reads what it has assigned."""
+    before: set[int] = set()
+    for column, value in values.items():
+        for read in sorted(before & columns_used(value)):
+            raise SqlError(
+                f"'{names[column]}' would get the new value of '{names[read]}', which MySQL "
+                f"assigns before: put the assignment of '{names[column]}' before that of "
+                f"'{names[read]}', or where both need the old values use a query and INSERT"
+            )
+        before.add(column)

@@ -8,12 +8,14 @@ from zoneinfo import ZoneInfo
 
 from headrace.common.errors import SqlError
 from headrace.sql import types as t
+from headrace.sql.binder.constants import fold
 from headrace.sql.plan.expressions import Call, Column, Expression, Literal
-from headrace.sql.types.type_rules import is_character
+from headrace.sql.types.type_rules import as_decimal, is_character, is_interval
 from headrace.sql.types.values import row_to_external
 
 __all__ = ["DatabaseText"]
 
+_ARITHMETIC = {"PLUS": "+", "MINUS": "-", "TIMES": "*"}
 _BETWEEN_TWO = {
     "EQUALS": "=",
     "NOT_EQUALS": "<>",
@@ -21,9 +23,7 @@ _BETWEEN_TWO = {
     "LESS_THAN_OR_EQUAL": "<=",
     "GREATER_THAN": ">",
     "GREATER_THAN_OR_EQUAL": ">=",
-    "PLUS": "+",
-    "MINUS": "-",
-    "TIMES": "*",
+    **_ARITHMETIC,
     "AND": "AND",
     "OR": "OR",
     "LIKE": "LIKE",
@@ -37,14 +37,12 @@ _PATTERNS = {
     "IS_NOT_TRUE": "({0} IS NOT TRUE)",
     "IS_NOT_FALSE": "({0} IS NOT FALSE)",
     "MINUS_PREFIX": "(- {0})",
-    "BETWEEN": "({0} BETWEEN {1} AND {2})",
-    "NOT_BETWEEN": "({0} NOT BETWEEN {1} AND {2})",
     "UPPER": "UPPER({0})",
     "LOWER": "LOWER({0})",
 }
 _LISTS = {"IN": "({0} IN ({1}))", "NOT_IN": "({0} NOT IN ({1}))"}
 _CALLS = ("COALESCE", "ABS")
-_NUMBERS = t.IntegralType | t.DecimalType | t.FloatType | t.DoubleType
+_EXACT = t.IntegralType | t.DecimalType
 
 
 class DatabaseText:
@@ -61,6 +59,7 @@ class DatabaseText:
         Raises:
             SqlError: It has something that databases do not know, or compute otherwise.
         """
+        e = fold(e, self._zone.key)
         if isinstance(e, Column):
             return self._names[e.index]
         if isinstance(e, Literal):
@@ -72,21 +71,34 @@ class DatabaseText:
             written = self._call(name, e.args)
             if written is not None:
                 return written
-        raise SqlError(
-            f"{name} cannot be computed by the database: use comparisons, AND, OR, NOT, IS NULL, "
-            "IN, BETWEEN, LIKE, +, -, *, COALESCE, UPPER and LOWER of columns and constants, or "
-            "INSERT the rows that a query computes"
-        )
+        raise _refused(name)
+
+    def assigned(self, e: Expression, column: t.DataType) -> str:
+        """The value for a column, whose type the database gives it.
+
+        Raises:
+            SqlError: As of `text`, or the database would make another value of it.
+        """
+        if not _fits(e.type, column):
+            raise _refused(f"CAST({e} AS {column.sql_text()})")
+        return self.text(e)
 
     def _constant(self, e: Literal) -> str:
         if e.value is None:
             return "NULL"
+        if is_interval(e.type):
+            raise _refused("INTERVAL")
+        if e.value != e.value:
+            # Neither less nor greater than anything, but to a database greater than all.
+            raise _refused("NaN")
         [value] = row_to_external([e.type], self._zone)((e.value,))
         self.values.append(value)
         return "?"
 
     def _call(self, name: str, args: tuple[Expression, ...]) -> str | None:
         if name == "LIKE" and (len(args) != 2 or not _plain_pattern(args[1])):
+            return None
+        if name in _ARITHMETIC and not all(isinstance(a.type, t.NumericType) for a in args):
             return None
         known = (_BETWEEN_TWO, _PATTERNS, _LISTS, _CALLS)
         if not any(name in table for table in known):
@@ -107,9 +119,45 @@ def _plain_pattern(pattern: Expression) -> bool:
 
 
 def _same_value(source: t.DataType, target: t.DataType) -> bool:
-    """Whether a cast changes the type alone, so that a database needs none."""
-    if isinstance(source, t.NullType) or (is_character(source) and is_character(target)):
+    """Whether a cast leaves every value as it is, so that a database needs none."""
+    if isinstance(source, t.NullType) or source.same_but_null(target):
         return True
+    if isinstance(source, t.CharType | t.VarCharType):
+        return isinstance(target, t.VarCharType) and target.length >= source.length
+    if isinstance(target, t.DecimalType) and isinstance(source, _EXACT):
+        given = as_decimal(source)
+        room = target.precision - target.scale
+        return target.scale >= given.scale and room >= given.precision - given.scale
+    if isinstance(target, t.DoubleType) and isinstance(source, t.FloatType):
+        return True
+    if not isinstance(source, t.IntegralType):
+        return False
     if isinstance(target, t.IntegralType):
-        return isinstance(source, t.IntegralType) and target.bits >= source.bits
-    return isinstance(source, _NUMBERS) and isinstance(target, t.DecimalType | t.DoubleType)
+        return target.bits >= source.bits
+    if isinstance(target, t.DoubleType):
+        return source.bits <= 32
+    return isinstance(target, t.FloatType) and source.bits <= 16
+
+
+def _fits(source: t.DataType, column: t.DataType) -> bool:
+    """Whether a database stores what a cast gives, or refuses a value that has no room.
+
+    Of a fraction, a database stores the nearest whole number, where a cast cuts it off.
+    """
+    if type(source) is type(column) or _same_value(source, column):
+        return True
+    if isinstance(source, t.NumericType):
+        if isinstance(column, t.IntegralType):
+            return isinstance(source, t.IntegralType)
+        if isinstance(column, t.DecimalType):
+            return isinstance(source, _EXACT)
+        return isinstance(column, t.NumericType)
+    return is_character(source) and is_character(column)
+
+
+def _refused(what: str) -> SqlError:
+    return SqlError(
+        f"{what} cannot be computed by the database: use comparisons, AND, OR, NOT, IS NULL, "
+        "IN, BETWEEN, LIKE, +, -, *, COALESCE, UPPER and LOWER of columns and constants, or "
+        "INSERT the rows that a query computes"
+    )

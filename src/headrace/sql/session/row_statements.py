@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from headrace.common.errors import SqlError
 from headrace.sql import statements as s
+from headrace.sql.binder.constants import fold
 from headrace.sql.binder.context import suggestion
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.connectors.base import TableContext, TableSink, find_factory
 from headrace.sql.parser.syntax import Node
-from headrace.sql.plan.expressions import Expression
+from headrace.sql.plan.expressions import Expression, Field, Literal, Schema
 from headrace.sql.session.result import StatementResult
 from headrace.sql.session.session import Session
+from headrace.sql.session.sink_types import check_types
 from headrace.sql.session.table_plan import connector_context
 from headrace.sql.types import BigIntType, BooleanType
 
@@ -50,7 +52,23 @@ def update_rows(session: Session, statement: s.UpdateRows, text: str) -> Stateme
         if names.index(name) in values:
             raise SqlError(f"Target column '{name}' is assigned more than once")
         values[names.index(name)] = bound.expression(node)
+    _check_values(values, context)
     return _affected(sink.update_rows(values, bound.condition(statement.condition)))
+
+
+def _check_values(values: dict[int, Expression], context: TableContext) -> None:
+    """As INSERT, but for NULL that is found only where the rows are: the database looks."""
+    columns = Schema(tuple(context.schema[i] for i in values))
+    given = Schema(
+        tuple(Field(f.name, e.type) for f, e in zip(columns, values.values(), strict=True))
+    )
+    check_types(context.name, given, list(values.values()), columns)
+    for field, value in zip(columns, values.values(), strict=True):
+        folded = fold(value)
+        if not field.type.is_nullable and isinstance(folded, Literal) and folded.value is None:
+            raise SqlError(
+                f"Column '{field.name}' is NOT NULL, however, a null value is being written into it"
+            )
 
 
 def _affected(rows: int) -> StatementResult:

@@ -32,7 +32,7 @@ from headrace.sql.physical.settings import PlanSettings, SinkSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.conflicts import conflict_problem
-from headrace.sql.plan.expressions import Expression, Field, Literal, Schema
+from headrace.sql.plan.expressions import Field, Literal, Schema
 from headrace.sql.plan.key_checks import check_keys
 from headrace.sql.plan.stream_checks import check_stream
 from headrace.sql.plan.temporal_checks import check_no_temporal
@@ -42,6 +42,7 @@ from headrace.sql.session.config import SessionConfig
 from headrace.sql.session.models import model_context
 from headrace.sql.session.modules import ModuleManager
 from headrace.sql.session.result import ChangedRows, StatementResult, changed_rows
+from headrace.sql.session.sink_types import check_types, mismatch
 from headrace.sql.session.table_plan import connector_context, positions, scan_plan, sink_schema
 from headrace.sql.translation.translator import StreamTranslator
 from headrace.sql.types import NullType
@@ -326,28 +327,15 @@ class Session:
         binder = ExpressionBinder(context, scope)
         given = list(columns) or [x for x in schema.names if x not in partition]
         if len(given) != len(query.schema):
-            raise SqlError(
-                f"Column types of query result and sink for '{table}' do not match.\n"
-                "Cause: Different number of columns.\n\n"
-                f"Query schema: [{_described(query.schema)}]\n"
-                f"Sink schema:  [{_described(schema)}]"
-            )
+            raise mismatch(table, "Different number of columns.", query.schema, schema)
         places = positions(schema.names, given, table)
         expressions: list[Any] = [Literal(NullType(), None)] * len(schema)
         for source, place in zip(query.schema.columns(), places, strict=True):
             expressions[place] = source
         for name, node in partition.items():
             expressions[positions(schema.names, [name], table)[0]] = binder.bind(node)
-        fitted: list[Expression] = []
-        for e, f in zip(expressions, schema, strict=True):
-            if not _assignable(e.type, f.type):
-                raise SqlError(
-                    f"Column types of query result and sink for '{table}' do not match.\n"
-                    f"Cause: Incompatible types for sink column '{f.name}'.\n\n"
-                    f"Query schema: [{_described(query.schema)}]\n"
-                    f"Sink schema:  [{_described(schema)}]"
-                )
-            fitted.append(binder.coerce(e, f.type))
+        check_types(table, query.schema, expressions, schema)
+        fitted = [binder.coerce(e, f.type) for e, f in zip(expressions, schema, strict=True)]
         return n.Project.of(query, fitted, schema.names)
 
     # Running.
@@ -425,24 +413,6 @@ def _walk(node: n.Node) -> Iterator[n.Node]:
     for child in node.inputs:
         yield from _walk(child)
     yield node
-
-
-def _described(schema: Schema) -> str:
-    return ", ".join(f"{f.name}: {f.type_text()}" for f in schema)
-
-
-def _assignable(source: Any, target: Any) -> bool:
-    """Whether Flink casts without asking: within a family of types."""
-    from headrace.sql import types as t
-    from headrace.sql.types.type_rules import common_type, is_character
-
-    if isinstance(source, t.NullType) or source.same_but_null(target):
-        return True
-    if is_character(source) != is_character(target):
-        return False
-    if isinstance(source, t.NumericType) and isinstance(target, t.NumericType):
-        return True
-    return common_type([source, target]) is not None
 
 
 def _without_time(schema: Schema) -> Schema:
