@@ -244,3 +244,35 @@ def test_columns_that_get_each_others_values(request: pytest.FixtureRequest, ser
     else:
         session.execute("UPDATE t SET a = b, b = a + 10")
         assert table.rows() == [(1, 2, 11)]
+
+
+def assert_deletes_what_it_shows(table: Table, columns: str, rows: str, *conditions: str) -> None:
+    session = session_with(table, f"{columns}, PRIMARY KEY (id) NOT ENFORCED", batch=True)
+    for condition in conditions:
+        table.execute(f"DELETE FROM {table.name}")
+        table.execute(f"INSERT INTO {table.name} VALUES {rows}")
+        everything = {row[0] for row in table.rows()}
+        shown = {row[0] for _, row in session.query(f"SELECT id FROM t WHERE {condition}").rows}
+        session.execute(f"DELETE FROM t WHERE {condition}")
+        assert everything - {row[0] for row in table.rows()} == shown, condition
+
+
+@pytest.mark.parametrize("server", ["postgresql", "mariadb"])
+def test_text_is_compared_as_in_a_query(request: pytest.FixtureRequest, server: str) -> None:
+    table = Table(request.getfixturevalue(server), "id INT PRIMARY KEY, name VARCHAR(9)")
+    assert_deletes_what_it_shows(
+        table,
+        "id INT, name STRING",
+        "(1, 'a'), (2, 'A'), (3, 'a '), (4, '\u00e4'), (5, 'b'), (6, NULL)",
+        *("name = 'a'", "name <> 'a'", "name IN ('A', 'b')", "name < 'a'", "name LIKE '_'"),
+        *("name LIKE 'A%'", "UPPER(name) = 'A'", "name BETWEEN 'A' AND 'Z'"),
+    )
+
+
+def test_nan_is_compared_as_in_a_query(postgresql: PostgreSqlServer) -> None:
+    assert_deletes_what_it_shows(
+        Table(postgresql, "id INT PRIMARY KEY, f REAL, d FLOAT8"),
+        "id INT, f FLOAT, d DOUBLE",
+        "(1, 'NaN', 'NaN'), (2, 2, 2), (3, 'NaN', 2), (4, 0, 'NaN'), (5, NULL, 1)",
+        *("f > 1", "f >= d", "f < d", "d = f", "1 < d + f", "d BETWEEN 0 AND 9", "NOT d <= 2"),
+    )

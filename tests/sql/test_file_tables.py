@@ -90,6 +90,36 @@ def test_without_partitions_files_are_in_the_directory_itself(tmp_path: Path) ->
     assert [f.read_text() for f in tmp_path.iterdir()] == ["1,a\n"]
 
 
+LINE_ENDS = ["a\nb", "\n", 'x"\r\n"y', "\rz", "plain", ""]
+
+
+@pytest.mark.parametrize("options", ["", ", 'csv.escape-character' = '!'"])
+def test_text_with_line_ends_is_read_back(tmp_path: Path, options: str) -> None:
+    session = session_with(tmp_path, "csv", options, "id INT, name STRING")
+    texts = ", ".join(f"({i}, '{text}')" for i, text in enumerate(LINE_ENDS))
+    session.insert(f"INSERT INTO t VALUES {texts}")
+    assert rows(session) == list(enumerate(LINE_ENDS))
+
+
+def test_a_line_within_quotes_is_not_a_row(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('1,"a\n2,b\n3,c"\n4,d\nx,e\n5,"f\n6,g\n')
+    options = ", 'csv.ignore-parse-errors' = 'true'"
+    session = session_with(tmp_path, "csv", options, "id INT, name STRING")
+    assert rows(session) == [(1, "a\n2,b\n3,c"), (4, "d"), (None, "e")]
+
+
+def test_a_row_of_an_empty_text_is_read_back(tmp_path: Path) -> None:
+    session = session_with(tmp_path, "csv", columns="name STRING")
+    session.insert("INSERT INTO t VALUES (''), ('a'), (CAST(NULL AS STRING))")
+    assert rows(session) == [("",), ("",), ("a",)]
+
+
+def test_a_row_of_null_is_read_back(tmp_path: Path) -> None:
+    session = session_with(tmp_path, "csv", columns="n INT")
+    session.insert("INSERT INTO t VALUES (1), (CAST(NULL AS INT))")
+    assert rows(session) == [(1,), (None,)]
+
+
 def test_a_file_says_what_it_is(tmp_path: Path) -> None:
     (tmp_path / "one.json").write_text('{"id": 1}\n{"id": 2}\n')
     (tmp_path / "two.json").write_text('{"id": 3}')

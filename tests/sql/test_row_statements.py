@@ -38,6 +38,19 @@ def test_files_of_a_table_go(tmp_path: Path) -> None:
     assert session.query("SELECT * FROM t").rows == []
 
 
+def test_a_table_of_one_file_is_empty_without_it(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("1,a\n")
+    session = LocalSession(batch=True)
+    session.execute(
+        "CREATE TABLE t (id INT, name STRING) WITH "
+        f"('connector' = 'filesystem', 'path' = '{file}', 'format' = 'csv')"
+    )
+    session.execute("TRUNCATE TABLE t")
+    assert not file.exists()
+    session.execute("TRUNCATE TABLE t")
+
+
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
@@ -59,7 +72,7 @@ def test_what_is_refused(tmp_path: Path, statement: str, message: str) -> None:
         session.execute(statement)
 
 
-def database_text(condition: str) -> tuple[str, list[object]]:
+def database_text(condition: str, mysql: bool = False) -> tuple[str, list[object]]:
     """What a database is asked for a condition of WHERE."""
     session = LocalSession(batch=True)
     session.execute(f"CREATE TABLE t ({COLUMNS}) WITH ('connector' = 'datagen')")
@@ -72,7 +85,7 @@ def database_text(condition: str) -> tuple[str, list[object]]:
     schema = declared_schema(entry, binding)
     scope = Scope(binding)
     scope.add("t", schema)
-    text = DatabaseText([f'"{name}"' for name in schema.names], "UTC")
+    text = DatabaseText([f'"{name}"' for name in schema.names], "UTC", mysql)
     return text.text(ExpressionBinder(binding, scope).bind(statement.condition)), text.values
 
 
@@ -103,6 +116,32 @@ def test_conditions_as_a_database_reads_them(condition: str, text: str, values: 
     found, given = database_text(condition)
     assert found == text
     assert list(map(str, given)) == values
+
+
+@pytest.mark.parametrize(
+    ("condition", "postgresql", "mysql"),
+    [
+        (
+            "name < 'b'",
+            '(("name" COLLATE "C") < (? COLLATE "C"))',
+            '(CAST(CONVERT("name" USING utf8mb4) AS BINARY) < '
+            "CAST(CONVERT(? USING utf8mb4) AS BINARY))",
+        ),
+        (
+            "name IN ('a')",
+            '("name" IN (?))',
+            '(CAST(CONVERT("name" USING utf8mb4) AS BINARY) IN '
+            "(CAST(CONVERT(? USING utf8mb4) AS BINARY)))",
+        ),
+        ("f > 1", """("f" > ? AND CAST("f" AS DOUBLE PRECISION) <> 'NaN')""", '("f" > ?)'),
+        ("1 >= d", '(? >= "d")', '(? >= "d")'),
+        ("f < d", """("f" < "d" AND CAST("d" AS DOUBLE PRECISION) <> 'NaN')""", '("f" < "d")'),
+        ("d = 1", '("d" = ?)', '("d" = ?)'),
+    ],
+)
+def test_comparisons_of_databases_that_differ(condition: str, postgresql: str, mysql: str) -> None:
+    assert database_text(condition)[0] == postgresql
+    assert database_text(condition, mysql=True)[0] == mysql
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import csv
+import io
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -23,7 +24,7 @@ from headrace.formats.shapes import (
     whole_number,
 )
 
-__all__ = ["CsvDialect", "CsvStyle", "RowReader", "RowWriter", "field_reader"]
+__all__ = ["CsvDialect", "CsvStyle", "RecordCutter", "RowReader", "RowWriter", "field_reader"]
 
 # Flink knows no limit; Python's is one of the process, and 128 KiB unless somebody lifts it.
 csv.field_size_limit(sys.maxsize)
@@ -102,6 +103,62 @@ class CsvStyle:
 
 
 # Reading.
+
+
+class RecordCutter:
+    """Finds records in text: a line is one, unless it ends within quotes."""
+
+    def __init__(self, dialect: CsvDialect) -> None:
+        """Finds records of a dialect that has quotes."""
+        assert dialect.quote is not None
+        self._dialect = dialect
+        self._quote = dialect.quote.encode()
+        self._escape = None if dialect.escape is None else dialect.escape.encode()
+        self._opened: re.Pattern[bytes] | None = None
+        if (dialect.delimiter + dialect.quote).isascii():
+            d, q = re.escape(dialect.delimiter.encode()), re.escape(self._quote)
+            inside = rb"[^%b\r\n]*+" % q
+            # The quote comes first: the search jumps from one to the next.
+            self._opened = re.compile(
+                rb"%b(?<![^%b\r\n]%b)%b(?:%b%b%b)*+(?:[\r\n]|\Z)" % (q, d, q, inside, q, q, inside)
+            )
+
+    def cut(self, text: bytes) -> tuple[list[bytes], bool] | None:
+        """The records with their ends, and whether the last goes on; None if each is a line."""
+        if self._quote not in text:
+            return None
+        plain = self._escape is None or self._escape not in text
+        if plain and self._opened is not None and self._opened.search(text) is None:
+            return None
+        records: list[bytes] = []
+        lines: list[str] = []
+        goes_on = False
+
+        def end_record() -> None:
+            records.append("".join(lines).encode(errors="surrogateescape"))
+            lines.clear()
+
+        def every_line() -> Iterator[str]:
+            nonlocal goes_on
+            for line in io.StringIO(text.decode(errors="surrogateescape"), newline=""):
+                lines.append(line)
+                if len(lines) == 1 and self._dialect.comments and line.startswith("#"):
+                    end_record()
+                else:
+                    yield line
+            # Within a record, the reader asks for one more line only if quotes are open.
+            goes_on = bool(lines)
+
+        reader = csv.reader(every_line(), strict=True, **self._dialect.reader_options())
+        while True:
+            try:
+                next(reader)
+            except StopIteration:
+                return records, goes_on
+            except csv.Error:
+                # What reads the fields of the record says what is wrong with it.
+                pass
+            end_record()
 
 
 class RowReader:
@@ -218,11 +275,13 @@ class RowWriter:
         self._writers = [_field_writer(p, s) for p, s in zip(shape.parts, styles, strict=True)]
         self._fields = styles[0].values.fields(shape.names)
         self._join = styles[0].dialect.delimiter.join
+        # A line with nothing in it would not be a row.
+        self._nothing = (styles[0].dialect.quote or "") * 2
 
     def line(self, row: Any) -> str:
         """The fields of a row, without an end of the line."""
         pairs = zip(self._writers, self._fields(row), strict=False)
-        return self._join([write(value) for write, value in pairs])
+        return self._join([write(value) for write, value in pairs]) or self._nothing
 
 
 def _field_writer(shape: Shape, style: CsvStyle) -> Callable[[Any], str]:

@@ -32,6 +32,7 @@ from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.connectors.base import TableContext, TableFactory, TableSink, TableSource
 from headrace.sql.connectors.bulk_files import BULK
+from headrace.sql.connectors.csv_files import csv_records
 from headrace.sql.connectors.file_partitions import PartitionBuckets, RowEncoder
 from headrace.sql.connectors.file_rows import FileLayout, RowFiles, WithoutFirstLine, file_layout
 from headrace.sql.connectors.format_options import format_options
@@ -44,6 +45,7 @@ from headrace.sql.connectors.partition_commit import (
 from headrace.sql.connectors.partition_writer import PartitionedFileSink
 from headrace.sql.connectors.streams import by_columns, with_operator
 from headrace.sql.formats.base import decoder_for, encoder_for
+from headrace.sql.formats.csv import csv_dialect
 from headrace.sql.lookups.full_cache import SourceRows, WholeTable
 from headrace.sql.lookups.tables import LookupLimits, LookupTable
 from headrace.sql.operators.specs import DecodeSpec, EncodeSpec
@@ -85,6 +87,8 @@ class FileSystemFactory(TableFactory):
         context.check_all_used()
         decoder = decoder_for(format_, layout.data_type, options)
         lines: FileFormat = StreamFormat.text_line_format()
+        if format_ == "csv":
+            lines = csv_records(csv_dialect(options))
         if headed:
             lines = WithoutFirstLine(lines)
         if decoder.changes:
@@ -212,7 +216,7 @@ def local_path(path: str) -> str:
 
 def clear(path: str) -> None:
     """Files that are there go."""
-    for file in Path(path).rglob("*") if Path(path).is_dir() else ():
+    for file in (Path(path), *Path(path).rglob("*")):
         if file.is_file():
             file.unlink()
 

@@ -238,7 +238,7 @@ class _JdbcTableSink(TableSink):
         return self._run(f"DELETE FROM {self._table()}{where}", text.values)
 
     def update_rows(self, values: Mapping[int, Expression], condition: Expression | None) -> int:
-        if self._sink.connection_options.url.product != "postgresql":
+        if self._mysql:
             _check_order(values, self._sink.names)
         text, names, types = self._expressions(), self._names(), self._sink.types
         assigned = ", ".join(
@@ -254,7 +254,11 @@ class _JdbcTableSink(TableSink):
         return [quoted_name(self._sink.connection_options, name) for name in self._sink.names]
 
     def _expressions(self) -> DatabaseText:
-        return DatabaseText(self._names(), self._sink.zone)
+        return DatabaseText(self._names(), self._sink.zone, self._mysql)
+
+    @property
+    def _mysql(self) -> bool:
+        return self._sink.connection_options.url.product != "postgresql"
 
     def _run(self, sql: str, values: Sequence[Any]) -> int:
         """One statement in a transaction of its own."""

@@ -10,23 +10,28 @@ from headrace.common.errors import SqlError
 from headrace.sql import types as t
 from headrace.sql.binder.constants import fold
 from headrace.sql.plan.expressions import Call, Column, Expression, Literal
-from headrace.sql.types.type_rules import as_decimal, is_character, is_interval
+from headrace.sql.types.type_rules import as_decimal, is_approximate, is_character, is_interval
 from headrace.sql.types.values import row_to_external
 
 __all__ = ["DatabaseText"]
 
 _ARITHMETIC = {"PLUS": "+", "MINUS": "-", "TIMES": "*"}
-_BETWEEN_TWO = {
-    "EQUALS": "=",
-    "NOT_EQUALS": "<>",
+_ORDER = {
     "LESS_THAN": "<",
     "LESS_THAN_OR_EQUAL": "<=",
     "GREATER_THAN": ">",
     "GREATER_THAN_OR_EQUAL": ">=",
-    **_ARITHMETIC,
-    "AND": "AND",
-    "OR": "OR",
-    "LIKE": "LIKE",
+}
+_COMPARISONS = {"EQUALS": "=", "NOT_EQUALS": "<>", **_ORDER, "LIKE": "LIKE"}
+_BETWEEN_TWO = {**_COMPARISONS, **_ARITHMETIC, "AND": "AND", "OR": "OR"}
+# Which side makes a comparison true for PostgreSQL if it is NaN: that is equal to itself, and
+# greater than all other numbers.
+_TRUE_OF_NAN = {
+    "EQUALS": 1,
+    "LESS_THAN": 1,
+    "LESS_THAN_OR_EQUAL": 1,
+    "GREATER_THAN": 0,
+    "GREATER_THAN_OR_EQUAL": 0,
 }
 _PATTERNS = {
     "NOT": "(NOT {0})",
@@ -46,10 +51,14 @@ _EXACT = t.IntegralType | t.DecimalType
 
 
 class DatabaseText:
-    """Writes expressions with `?` for constants, whose values are collected in their order."""
+    """Writes expressions with `?` for constants, whose values are collected in their order.
 
-    def __init__(self, names: Sequence[str], zone: str) -> None:
+    Text is compared by its bytes, as a query does, and not by the collation of the database.
+    """
+
+    def __init__(self, names: Sequence[str], zone: str, mysql: bool) -> None:
         self._names = names
+        self._mysql = mysql
         self._zone = ZoneInfo(zone)
         self.values: list[Any] = []
 
@@ -103,14 +112,33 @@ class DatabaseText:
         known = (_BETWEEN_TWO, _PATTERNS, _LISTS, _CALLS)
         if not any(name in table for table in known):
             return None
-        texts = [self.text(a) for a in args]
+        texts = [self._operand(name, a) for a in args]
         if name in _BETWEEN_TWO:
-            return f"({f' {_BETWEEN_TWO[name]} '.join(texts)})"
+            return f"({f' {_BETWEEN_TWO[name]} '.join(texts)}{self._and_not_nan(name, args)})"
         if name in _PATTERNS:
             return _PATTERNS[name].format(*texts)
         if name in _LISTS:
             return _LISTS[name].format(texts[0], ", ".join(texts[1:]))
         return f"{name}({', '.join(texts)})"
+
+    def _operand(self, name: str, e: Expression) -> str:
+        text = self.text(e)
+        if not is_character(e.type) or not (name in _COMPARISONS or name in _LISTS):
+            return text
+        if not self._mysql:
+            return f'({text} COLLATE "C")' if name in _ORDER else text
+        if name == "LIKE":
+            # Of bytes, `_` would be one.
+            return f"(CONVERT({text} USING utf8mb4) COLLATE utf8mb4_bin)"
+        return f"CAST(CONVERT({text} USING utf8mb4) AS BINARY)"
+
+    def _and_not_nan(self, name: str, args: tuple[Expression, ...]) -> str:
+        if self._mysql or name not in _TRUE_OF_NAN:
+            return ""
+        e = fold(args[_TRUE_OF_NAN[name]], self._zone.key)
+        if isinstance(e, Literal) or not is_approximate(e.type):
+            return ""
+        return f" AND CAST({self.text(e)} AS DOUBLE PRECISION) <> 'NaN'"
 
 
 def _plain_pattern(pattern: Expression) -> bool:

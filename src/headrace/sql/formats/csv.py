@@ -29,9 +29,10 @@ OPTIONS = (
 )
 
 
-def _style(options: FormatOptions) -> CsvStyle:
+def csv_dialect(options: FormatOptions) -> CsvDialect:
+    """The characters that the options of the format name."""
     quote = options.text("quote-character", '"')
-    dialect = CsvDialect(
+    return CsvDialect(
         _delimiter(options),
         None if options.flag("disable-quote-character") else quote,
         options.values.get("escape-character"),
@@ -39,10 +40,15 @@ def _style(options: FormatOptions) -> CsvStyle:
         options.values.get("null-literal"),
         comments=options.flag("allow-comments"),
     )
+
+
+def _style(options: FormatOptions) -> CsvStyle:
     scientific = "write-bigdecimal-in-scientific-notation"
     plain = options.choice(scientific, "true", ("true", "false")) == "false"
     text = "{:f}".format if plain else decimal_text
-    return CsvStyle(dialect, TABLE_VALUES, read_time(), write_time(), text, read_times())
+    return CsvStyle(
+        csv_dialect(options), TABLE_VALUES, read_time(), write_time(), text, read_times()
+    )
 
 
 def _delimiter(options: FormatOptions) -> str:

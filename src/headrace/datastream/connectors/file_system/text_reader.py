@@ -12,12 +12,14 @@ from headrace.common.serialization import DeserializationSchema
 from headrace.datastream.connectors.file_system.enumeration import FileSplit
 from headrace.datastream.connectors.file_system.file_bytes import TextEncoding
 from headrace.datastream.connectors.file_system.split_records import SplitRecords
+from headrace.formats.csv import RecordCutter
 
-__all__ = ["LineChunks", "RecordLines"]
+__all__ = ["LineChunks", "QuotedChunks", "RecordLines"]
 
 CHUNK = 1024 * 1024
 
 _LINE_END = re.compile(rb"\r\n?|\n")
+_LINE = re.compile(rb"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class LineChunks(SplitRecords):
             return self.split
         offset = len(self._chunk)
         if self._taken < len(self._lines):
-            offset = _end_of_lines(self._chunk, self._taken)
+            offset = self._end_of(self._taken)
         return replace(self.split, position=self._chunk_at + offset)
 
     @property
@@ -167,7 +169,7 @@ class LineChunks(SplitRecords):
         try:
             text = chunk.decode(self._format.byte_charset)
         except UnicodeDecodeError:
-            return self._line_by_line(chunk)
+            return self._one_by_one(_LINE.findall(chunk))
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         lines = text.split("\n")
@@ -175,19 +177,23 @@ class LineChunks(SplitRecords):
             lines.pop()
         return lines
 
-    def _line_by_line(self, chunk: bytes) -> list[Any]:
-        """The lines of a chunk some of which are not text; those have their error with them."""
-        self._damaged = True
-        lines: list[Any] = []
+    def _one_by_one(self, lines: list[bytes]) -> list[Any]:
+        """Lines some of which may not be text; those have their error with them."""
+        found: list[Any] = []
         start = 0
-        for match in _LINE_END.finditer(chunk if chunk.endswith(b"\n") else chunk + b"\n"):
-            data = chunk[start : match.start()]
+        for line in lines:
+            data = line.removesuffix(b"\n").removesuffix(b"\r")
             try:
-                lines.append(data.decode(self._format.byte_charset))
+                found.append(data.decode(self._format.byte_charset))
             except UnicodeDecodeError as error:
-                lines.append(_NoText(data, self._undecodable(error, self._chunk_at + start)))
-            start = match.end()
-        return lines
+                self._damaged = True
+                found.append(_NoText(data, self._undecodable(error, self._chunk_at + start)))
+            start += len(line)
+        return found
+
+    def _end_of(self, count: int) -> int:
+        """Where what comes after the first `count` lines of the chunk begins."""
+        return _end_of_lines(self._chunk, count)
 
     def _undecodable(self, error: UnicodeDecodeError, at: int) -> HeadraceError:
         bad = error.object[error.start : error.end]
@@ -204,6 +210,37 @@ def _end_of_lines(chunk: bytes, count: int) -> int:
     for _, match in zip(range(count), _LINE_END.finditer(chunk), strict=False):
         end = match.end()
     return end
+
+
+class QuotedChunks(LineChunks):
+    """The records of one file of CSV as text, perhaps with line ends within quotes."""
+
+    def __init__(self, split: FileSplit, cutter: RecordCutter, chunk: int = CHUNK) -> None:
+        super().__init__(split, TextEncoding("utf-8"), chunk)
+        self._cutter = cutter
+        self._records: list[bytes] | None = None
+
+    def _next_chunk(self) -> bytes:
+        chunk = super()._next_chunk()
+        cut = self._cutter.cut(chunk)
+        while cut is not None and cut[1] and not self._ended:
+            # Twice as much, so that a quote that is never closed does not take for ever.
+            wanted = 2 * len(chunk)
+            while len(chunk) < wanted and not self._ended:
+                chunk += super()._next_chunk()
+            cut = self._cutter.cut(chunk)
+        self._records = None if cut is None else cut[0]
+        return chunk
+
+    def _decoded(self, chunk: bytes) -> list[Any]:
+        if self._records is None:
+            return super()._decoded(chunk)
+        return self._one_by_one(self._records)
+
+    def _end_of(self, count: int) -> int:
+        if self._records is None:
+            return super()._end_of(count)
+        return sum(map(len, self._records[:count]))
 
 
 class ByteLines(LineChunks):
