@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import socket
+import threading
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.formats.avro import fastavro, record_writer
+from headrace.formats.schema_registry import SchemaRegistry
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions, decoder_for, encoder_for
 from tests.schema_registry import Registry, running_registry
 from tests.sql.sessions import LocalSession
@@ -185,6 +188,52 @@ def test_users_and_tokens(registry: Registry) -> None:
     given = {"url": in_url, "basic_auth__credentials_source": "URL"}
     assert decoder(registry, **given).decode([message]) == [(1, "a")]
     assert decoder(registry, bearer_auth__token="ada:secret").decode([message]) == [(1, "a")]
+
+
+def test_a_user_in_urls(registry: Registry) -> None:
+    registry.user = "ada:p@ss/1"
+    with running_registry() as gone:
+        pass
+    urls = [url.replace("//", "//ada:p%40ss%2F1@") for url in (gone.url, registry.url)]
+    given = {"url": ",".join(urls), "basic_auth__credentials_source": "URL"}
+    [message] = encoder(registry, **given).encode([(1, "a")])
+    assert decoder(registry, **given).decode([message]) == [(1, "a")]
+
+
+def test_passwords_are_in_no_error(registry: Registry) -> None:
+    with running_registry() as gone:
+        pass
+    host, source = gone.url.removeprefix("http://"), "basic_auth__credentials_source"
+    for given, message in (
+        ({"url": f"http://ada:secret@{host}"}, r"'avro-confluent.url' has a user and password"),
+        ({"url": f"http://ada:secret@{host}", source: "URL"}, "cannot be had"),
+        ({"url": f"{gone.url},http://a:secret@{host}", source: "URL"}, "cannot be had"),
+        ({"url": f"http://a:secret@{host},http://b:secret@{host}", source: "URL"}, "one user"),
+        ({"url": f"http://ada:secret/1@{host}", source: "URL"}, "must be http://host:port"),
+        ({"url": f"ada:secret@{host}", source: "URL"}, "must be http://host:port"),
+    ):
+        with pytest.raises(HeadraceError, match=message) as refused:
+            encoder(registry, **given).encode([(1, "a")])
+        assert "secret" not in str(refused.value)
+    secrets = SchemaRegistry((gone.url,), "ada:secret", "secret", password="secret")
+    assert "secret" not in repr(secrets)
+
+
+def test_what_is_not_a_registry(registry: Registry) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(b"SSH-2.0-OpenSSH\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(HeadraceError, match=r"cannot be had .* SSH-2.0-OpenSSH"):
+            encoder(registry, url=f"http://127.0.0.1:{port}").encode([(1, "a")])
+        thread.join()
 
 
 def test_what_a_registry_refuses(registry: Registry) -> None:

@@ -6,7 +6,8 @@ import base64
 import json
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote
@@ -41,7 +42,8 @@ class SchemaRegistry:
     """Where schemas are.
 
     Attributes:
-        urls: Servers of one registry; those after the first are asked if it is away.
+        urls: Servers of one registry, without users: they are in errors. Those after the first
+            are asked if it is away.
         user: `name:password` for basic authentication.
         token: For bearer authentication.
         trusted: A PEM file with the authorities that may have signed the server's certificate.
@@ -50,11 +52,11 @@ class SchemaRegistry:
     """
 
     urls: tuple[str, ...]
-    user: str | None = None
-    token: str | None = None
+    user: str | None = field(default=None, repr=False)
+    token: str | None = field(default=None, repr=False)
     trusted: str | None = None
     certificate: str | None = None
-    password: str | None = None
+    password: str | None = field(default=None, repr=False)
 
     def schema(self, schema_id: int) -> Any:
         """The schema with an id, parsed."""
@@ -78,7 +80,7 @@ class SchemaRegistry:
                 if error.code < 500:
                     raise _refused(url, what, error) from error
                 away.append(f"{url}: {error}")
-            except (URLError, OSError, ValueError) as error:
+            except (URLError, OSError, HTTPException, ValueError) as error:
                 away.append(f"{url}: {getattr(error, 'reason', error)}")
         raise HeadraceError(
             f"{what} cannot be had from the schema registry: {'; '.join(away)}. Check the option "

@@ -259,7 +259,8 @@ class JsonColumns(TextColumns):
             return None
         columns = [table.column(name).combine_chunks() for name in self._names]
         zeros = b"-0" in text and any(map(_has_negative_zero, columns))
-        return None if zeros or any(_is_off(c, text) for c in columns) else columns
+        odd = zeros or any(_has_infinity(c) or _is_off(c, text) for c in columns)
+        return None if odd else columns
 
     def _values(self, index: int, column: pa.Array) -> Column:
         part = self._parts[index]
@@ -321,3 +322,13 @@ def _has_negative_zero(column: pa.Array) -> bool:
         return False
     numbers = numbers_of(column.drop_null())
     return bool((np.signbit(numbers) & (numbers == 0)).any())
+
+
+def _has_infinity(column: pa.Array) -> bool:
+    """A whole number in JSON may be larger than any DOUBLE, and that is an error."""
+    import numpy as np
+    import pyarrow as pa
+
+    return pa.types.is_floating(column.type) and bool(
+        np.isinf(numbers_of(column.drop_null())).any()
+    )

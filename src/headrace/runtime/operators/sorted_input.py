@@ -147,8 +147,8 @@ class _Run:
 
     def __init__(self, records: list[Record]) -> None:
         records.sort(key=_by_time)
-        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="headrace-sorted-")  # noqa: SIM115 - closed with the run
         try:
+            self._file: IO[bytes] = tempfile.TemporaryFile(prefix="headrace-sorted-")  # noqa: SIM115 - closed with the run
             for start in range(0, len(records), _READ_AT_ONCE):
                 pickle.dump(records[start : start + _READ_AT_ONCE], self._file, 5)
             self._file.flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from headrace.common.errors import SqlError
 from headrace.formats.avro import fastavro, record_reader, record_writer
@@ -31,27 +31,56 @@ OPTIONS = (
 
 def registry_of(options: FormatOptions) -> SchemaRegistry:
     """The registry that the options of a format name."""
-    urls = [url.strip() for url in options.required("url").split(",")]
+    urls, user = _urls(options)
     values = options.values
     source = options.choice("basic-auth.credentials-source", "USER_INFO", ("USER_INFO", "URL"))
-    user = values.get("basic-auth.user-info")
-    if source == "URL":
-        parts = urlsplit(urls[0])
-        user, at, _ = parts.netloc.rpartition("@")
-        if not at:
+    if source == "USER_INFO":
+        if user is not None:
             raise SqlError(
-                f"'{options.name}.url' has no user and password: http://user:password@..."
+                f"'{options.name}.url' has a user and password; to use them, set "
+                f"'{options.name}.basic-auth.credentials-source' = 'URL'"
             )
-        urls = [url.replace(f"{user}@", "", 1) for url in urls]
+        user = values.get("basic-auth.user-info")
+    elif user is None:
+        raise SqlError(f"'{options.name}.url' has no user and password: http://user:password@...")
     options.choice("bearer-auth.credentials-source", "STATIC_TOKEN", ("STATIC_TOKEN",))
     return SchemaRegistry(
-        tuple(urls),
+        urls,
         user,
         values.get("bearer-auth.token"),
         values.get("ssl.truststore.location"),
         values.get("ssl.keystore.location"),
         values.get("ssl.keystore.password"),
     )
+
+
+def _urls(options: FormatOptions) -> tuple[tuple[str, ...], str | None]:
+    """The servers, and the user and password that stand before their names."""
+    urls, users = [], set()
+    for url in options.required("url").split(","):
+        parts = urlsplit(url.strip())
+        user, at, host = parts.netloc.rpartition("@")
+        shown = parts._replace(netloc=host).geturl()
+        if parts.scheme not in ("http", "https") or not _is_host(host) or "@" in shown:
+            # It is not shown: what is not understood may be a password.
+            raise SqlError(
+                f"'{options.name}.url' must be http://host:port or https://host:port, or several "
+                "separated by commas; characters such as / and @ of a password are %2F and %40"
+            )
+        urls.append(shown)
+        if at:
+            users.add(unquote(user))
+    if len(users) > 1:
+        raise SqlError(f"'{options.name}.url' must have one user and password, for all servers")
+    return tuple(urls), users.pop() if users else None
+
+
+def _is_host(text: str) -> bool:
+    try:
+        parts = urlsplit(f"//{text}")
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 class RegisteredReader:

@@ -73,3 +73,10 @@ def test_no_room_for_files_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         held = opened(HashMapStateBackend(GROUPS, lambda: 0), 2)
         with pytest.raises(HeadraceError, match="No space left on device; make room there"):
             held.add(0, Batch([1, 2, 3], None, ["a", "b", "c"]))
+
+
+def test_no_place_for_files_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/does/not/exist")
+    held = opened(HashMapStateBackend(GROUPS, lambda: 0), 2)
+    with pytest.raises(HeadraceError, match=r"cannot be written to /does/not/exist: .* set TMPDIR"):
+        held.add(0, Batch([1, 2, 3], None, ["a", "b", "c"]))
