@@ -6,14 +6,17 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from headrace.common.errors import JobExecutionError
-from headrace.coordination.slots.live import Carriage, LiveSettings, NotLiveError
+from headrace.coordination.carrier import SlotListener, SlotsWanted
+from headrace.coordination.slots.live import Carriage, LiveSettings, LiveSlots, NotLiveError
 from headrace.coordination.views.checkpoint_details import checkpoint_details
 from headrace.coordination.views.metric_values import metrics_of
+from headrace.graph.ids import SlotId
+from headrace.runtime.slot import messages as m
 from tests.faults.counting import PARALLELISM
 from tests.faults.counting_job import WAIT_S, CountingJob
 from tests.faults.live_process_carrier import LiveProcessCarrier
@@ -80,6 +83,33 @@ class _Queued(LiveProcessCarrier):
         while wanted():
             time.sleep(0.01)
         raise NotLiveError("nobody wants it any more")
+
+
+class _Noting(LiveProcessCarrier):
+    """Notes which slots were ready when it began."""
+
+    def slots(self, wanted: SlotsWanted, listener: SlotListener) -> LiveSlots:
+        self.ready: list[SlotId] = []
+        self.ready_at_start: list[SlotId] | None = None
+        hear = listener.on_message
+
+        def on_message(message: Any) -> None:
+            if isinstance(message, m.Ready):
+                self.ready.append(message.slot)
+            hear(message)
+
+        cast("Any", listener).on_message = on_message
+        return super().slots(wanted, listener)
+
+    def make_way(self, carriage: Carriage, wanted: Callable[[], bool]) -> None:
+        self.ready_at_start = [*self.ready]
+
+
+def test_others_do_not_wait_until_the_functions_of_a_job_are_open(tmp_path: Path) -> None:
+    with CountingJob(tmp_path, carrier=_Noting) as job:
+        job.wait_for_rows(20)
+        assert len(job.carrier.ready_at_start) == len(job.carrier.ready) > 0
+        job.finish_with_files()
 
 
 def test_a_job_that_waits_for_others_can_be_cancelled(tmp_path: Path) -> None:

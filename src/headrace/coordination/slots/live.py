@@ -133,20 +133,16 @@ class LiveSlots(SlotProcesses):
         self._reported = 0
         self._busy = False
         self._began_at = 0.0
-        # The last epoch; before the first one, slots open their functions for as long as they need.
+        # The last epoch, if there was one.
         self._ended_at: float | None = None
         self._not_before = 0.0
         self._refusals = 0
         self._proven = False
         self._live = False
 
-    def start(self) -> None:
-        super().start()
-        # Spark starts it while slots open their functions.
-        with self._changing:
-            self._start_carriage()
-
     def goes_live(self) -> bool:
+        # Not before slots are ready: they take no calls while functions open, and other jobs that
+        # start at the same time would have to wait for that.
         self._live = self._go_live()
         return self._live
 
