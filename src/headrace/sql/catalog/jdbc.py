@@ -142,7 +142,7 @@ class _PostgreSql(JdbcTables):
     """A table is called by its schema and its name, `public.orders`; `public` may be left out."""
 
     def _databases(self) -> list[str]:
-        sql = "SELECT datname FROM pg_database WHERE NOT datistemplate AND datname <> 'postgres'"
+        sql = "SELECT datname FROM pg_database WHERE NOT datistemplate"
         return [name for (name,) in self._rows(self.default_database, sql)]
 
     def _tables(self, database: str) -> list[str]:
