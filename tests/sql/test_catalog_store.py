@@ -41,6 +41,8 @@ def test_a_catalog_is_there_in_the_next_session(tmp_path: Path) -> None:
     assert (tmp_path / "catalogs" / "shop.yaml").read_text() == (
         "default-database: web\ntype: generic_in_memory\n"
     )
+    # Options may have passwords.
+    assert (tmp_path / "catalogs" / "shop.yaml").stat().st_mode & 0o777 == 0o600
     later = session(tmp_path)
     assert rows(later, "SHOW CATALOGS") == [("default_catalog",), ("shop",)]
     later.execute_sql("USE CATALOG shop")

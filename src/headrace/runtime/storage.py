@@ -15,6 +15,7 @@ import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -51,6 +52,10 @@ class Storage(ABC):
     @abstractmethod
     def write(self, path: str, data: bytes) -> None:
         """Write a whole file at once; one that is there is replaced."""
+
+    def write_private(self, path: str, data: bytes) -> None:
+        """As `write`; where files have permissions, the owner alone may read the file."""
+        self.write(path, data)
 
     @abstractmethod
     def open(self, path: str) -> BinaryIO:
@@ -112,12 +117,12 @@ class LocalStorage(Storage):
     """Files on this machine, or on a file system that is mounted on all machines."""
 
     @contextlib.contextmanager
-    def create(self, path: str) -> Iterator[BinaryIO]:
+    def create(self, path: str, mode: int = 0o666) -> Iterator[BinaryIO]:
         target = Path(local_path(path))
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
-            with open(temporary, "wb") as file:
+            with open(temporary, "wb", opener=partial(os.open, mode=mode)) as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -128,6 +133,10 @@ class LocalStorage(Storage):
 
     def write(self, path: str, data: bytes) -> None:
         with self.create(path) as file:
+            file.write(data)
+
+    def write_private(self, path: str, data: bytes) -> None:
+        with self.create(path, mode=0o600) as file:
             file.write(data)
 
     def open(self, path: str) -> BinaryIO:

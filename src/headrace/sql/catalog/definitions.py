@@ -94,7 +94,8 @@ class InFiles(CatalogDefinitions):
 
     def put(self, name: str, definition: CatalogDefinition) -> None:
         text = yaml.safe_dump(definition.options, allow_unicode=True)
-        self._storage.write(self._path(name), text.encode())
+        # The options may have passwords.
+        self._storage.write_private(self._path(name), text.encode())
 
     def remove(self, name: str) -> None:
         if self._storage.exists(self._path(name)):
