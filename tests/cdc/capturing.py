@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
+from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.cdc import ChangeRecord, PostgresSource, PostgresSourceBuilder
 from headrace.datastream.connectors.cdc.source import ChangeSource
 from tools.database_server import PostgreSqlServer
@@ -153,6 +156,18 @@ def capturing(source: ChangeSource) -> Iterator[Capture]:
         yield capture
     finally:
         capture.close()
+
+
+def refused(source: ChangeSource) -> str:
+    """Why a source cannot begin."""
+    with pytest.raises(HeadraceError) as caught:
+        Capture(source)
+    return str(caught.value)
+
+
+def read_on(capture: Capture) -> None:
+    """Until an error comes."""
+    capture.until(lambda: False)
 
 
 def ops(capture: Capture) -> list[tuple[str, Any, Any]]:

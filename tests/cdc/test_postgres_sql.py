@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,18 +10,8 @@ from headrace.common.errors import SqlError
 from tests.cdc.capturing import Shop
 from tests.kafka.running import Running
 from tests.sql.sessions import LocalSession
-from tools.database_server import PostgreSqlServer
 
 pytestmark = pytest.mark.timeout(180)
-
-
-@pytest.fixture
-def shop(postgresql: PostgreSqlServer) -> Iterator[Shop]:
-    shop = Shop(postgresql)
-    try:
-        yield shop
-    finally:
-        shop.close()
 
 
 def session_with(shop: Shop, columns: str, tables: str, **options: str) -> LocalSession:

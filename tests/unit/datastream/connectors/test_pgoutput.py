@@ -47,6 +47,7 @@ MESSAGES = [
             4_000_000_000,
             "public",
             "bücher",
+            "f",
             (pg.RelationColumn("id", 23), pg.RelationColumn("title", 25)),
         ),
     ),

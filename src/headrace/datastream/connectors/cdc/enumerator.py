@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import time
 from typing import Any
 
 from headrace.datastream.connectors.base import SplitEnumerator
 from headrace.datastream.connectors.cdc.changes import Progress
+from headrace.datastream.connectors.cdc.reader import CapturedDatabase
 
 __all__ = ["ChangeEnumerator"]
 
 _FIRST_WAIT_S = 10.0
 _LATER_WAIT_S = 0.5
 _LOOK_AGAIN_MS = 500
+_CANCEL_AGAIN_S = 0.2
+_CANCEL_S = 10.0
 
 
 class ChangeEnumerator(SplitEnumerator):
     """Asks the database on a thread: a slot is made only when open transactions have ended."""
 
-    def __init__(self, begin: Callable[[], Progress]) -> None:
-        self._begin = begin
+    def __init__(self, database: CapturedDatabase) -> None:
+        self._database = database
         self._thread: threading.Thread | None = None
         self._found: Progress | None = None
         self._error: BaseException | None = None
@@ -43,7 +46,7 @@ class ChangeEnumerator(SplitEnumerator):
 
     def _run(self) -> None:
         try:
-            self._found = self._begin()
+            self._found = self._database.begin()
         except BaseException as error:
             self._error = error
 
@@ -59,3 +62,10 @@ class ChangeEnumerator(SplitEnumerator):
 
     def restore(self, snapshot: Any) -> None:
         self._given = bool(snapshot)
+
+    def close(self) -> None:
+        deadline = time.monotonic() + _CANCEL_S
+        # Again and again: a request that comes between two statements ends neither of them.
+        while self._thread is not None and self._thread.is_alive() and time.monotonic() < deadline:
+            self._database.cancel()
+            self._thread.join(_CANCEL_AGAIN_S)

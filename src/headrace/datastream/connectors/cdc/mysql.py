@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.cdc.changes import CapturedTable, Chunk, Progress
 from headrace.datastream.connectors.cdc.chunk_queries import bounds_query, chunk_query
 from headrace.datastream.connectors.cdc.log_feed import ChangeLog
 from headrace.datastream.connectors.cdc.mysql_log import MySqlLog
+from headrace.datastream.connectors.cdc.mysql_server import check_server, oldest_log
 from headrace.datastream.connectors.cdc.mysql_settings import (
     BinlogPosition,
     MySqlSettings,
     asked,
     connected,
-    oldest_log,
     says_mariadb,
 )
 from headrace.datastream.connectors.cdc.mysql_values import converted, of_queries
@@ -33,14 +32,6 @@ _NUMBERS = ("tinyint", "smallint", "mediumint", "int", "bigint", "decimal")
 _ORDERED = (*_NUMBERS, "date", "datetime", "timestamp")
 _TEXTS = ("char", "varchar")
 
-# Without these the log does not have whole rows, or not the names and types of their columns.
-_NEEDED = {
-    "log_bin": "ON",
-    "binlog_format": "ROW",
-    "binlog_row_image": "FULL",
-    "binlog_row_metadata": "FULL",
-}
-
 _TABLES = """
     SELECT table_schema, table_name FROM information_schema.tables
     WHERE table_type = 'BASE TABLE' ORDER BY 1, 2
@@ -49,9 +40,9 @@ _COLUMNS = """
     SELECT column_name, data_type, column_type FROM information_schema.columns
     WHERE table_schema = %s AND table_name = %s ORDER BY ordinal_position
 """
-_FIRST_KEY = """
+_KEY = """
     SELECT column_name FROM information_schema.statistics
-    WHERE table_schema = %s AND table_name = %s AND index_name = 'PRIMARY' AND seq_in_index = 1
+    WHERE table_schema = %s AND table_name = %s AND index_name = 'PRIMARY' ORDER BY seq_in_index
 """
 
 
@@ -75,9 +66,15 @@ class MySqlDatabase(CapturedDatabase):
     # The beginning.
 
     def begin(self) -> Progress:
+        try:
+            return self._begin()
+        finally:
+            self.close()
+
+    def _begin(self) -> Progress:
         startup = self._settings.startup
-        self._check_server()
         tables = self._tables()
+        check_server(self._settings, self._connection)
         position = self._now()
         if startup.mode in ("earliest-offset", "timestamp"):
             position = oldest_log(self._settings, self._connection)
@@ -86,20 +83,7 @@ class MySqlDatabase(CapturedDatabase):
         chunks: list[Chunk] = []
         if self._settings.reads_rows:
             chunks = [c for t in tables for c in Chunk.of_bounds(t, self._bounds(t))]
-        self.close()
         return Progress(tuple(tables), tuple(chunks), position=position)
-
-    def _check_server(self) -> None:
-        names = ", ".join(f"'{name}'" for name in _NEEDED)
-        there = dict(self._ask(f"SHOW GLOBAL VARIABLES WHERE variable_name IN ({names})"))
-        wrong = [n for n, value in _NEEDED.items() if there.get(n, "").upper() != value]
-        if wrong:
-            has = ", ".join(f"{n} = {there.get(n, 'missing')}" for n in wrong)
-            needs = ", ".join(f"{n} = {_NEEDED[n]}" for n in wrong)
-            raise HeadraceError(
-                f"{self._settings.url}: the log does not have whole rows, because the server has "
-                f"{has}: set {needs} in its configuration and restart it"
-            )
 
     def _now(self) -> BinlogPosition:
         """The end of the log."""
@@ -116,16 +100,15 @@ class MySqlDatabase(CapturedDatabase):
 
     def _table(self, number: int, database: str, name: str) -> CapturedTable:
         there = {c: (kind, type_) for c, kind, type_ in self._ask(_COLUMNS, database, name)}
-        first = self._ask(_FIRST_KEY, database, name)
         kinds = {column: kind for column, (kind, _) in there.items()}
         columns, key = chosen_columns(
             self._settings,
             f"{database}.{name}",
             kinds,
-            first[0][0] if first else None,
+            [column for (column,) in self._ask(_KEY, database, name)],
             (*_ORDERED, *_TEXTS),
         )
-        types = tuple(there[c][1].lower() for c in columns)
+        types = tuple(there[c][1] for c in columns)
         return CapturedTable(database, database, name, number, tuple(columns), types, key)
 
     def _bounds(self, table: CapturedTable) -> list[Any]:

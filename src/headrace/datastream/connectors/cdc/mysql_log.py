@@ -11,12 +11,13 @@ from typing import Any
 from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.cdc.changes import CapturedTable, Change
 from headrace.datastream.connectors.cdc.log_feed import ChangeLog, LogEntry
+from headrace.datastream.connectors.cdc.mysql_server import check_position, check_server
 from headrace.datastream.connectors.cdc.mysql_settings import (
     BinlogPosition,
     MySqlSettings,
+    advised,
     asked,
     connected,
-    oldest_log,
 )
 from headrace.datastream.connectors.cdc.mysql_values import Converters, converted, of_log
 
@@ -26,6 +27,9 @@ _MOST_AT_ONCE = 2_000
 _HEARTBEAT_S = 0.5
 # For as long as nobody takes what the server sends.
 _PATIENT = "SET SESSION net_write_timeout = 86400"
+# Events with rows that are compressed, or that have parts of JSON documents: those of MySQL, and
+# from 165 on those of MariaDB.
+_UNREADABLE = {0x27, 0x28, *range(165, 172)}
 _DEFINITION = re.compile(r"\s*(?:alter|rename|drop|truncate)\s+table\b", re.IGNORECASE)
 _TYPES = """
     SELECT column_name, column_type FROM information_schema.columns
@@ -77,7 +81,10 @@ class MySqlLog(ChangeLog):
                 event.XidEvent,
                 event.RotateEvent,
                 event.HeartbeatLogEvent,
+                row_event.PartialUpdateRowsEvent,
+                event.NotImplementedEvent,
             ],
+            filter_non_implemented_events=False,
             only_schemas=sorted({database for database, _ in self._tables}),
             only_tables=sorted({name for _, name in self._tables}),
             slave_heartbeat=min(self._settings.heartbeat_s, _HEARTBEAT_S),
@@ -86,17 +93,11 @@ class MySqlLog(ChangeLog):
         )
 
     def _check(self, position: BinlogPosition) -> None:
-        """See whether the log is there."""
+        """See whether the log is there, and can be read."""
         connection = connected(self._settings)
         try:
-            oldest = oldest_log(self._settings, connection)
-            if position.order < oldest.order:
-                raise HeadraceError(
-                    f"{self._settings.url}: the log begins with {oldest.file}, but is to be read "
-                    f"from {position.file}:{position.offset} on, so changes are lost: keep the "
-                    "log for longer (binlog_expire_logs_seconds), and start the job without its "
-                    "state, to read the tables anew"
-                )
+            check_server(self._settings, connection)
+            check_position(self._settings, connection, position)
         finally:
             connection.close()
 
@@ -132,9 +133,21 @@ class MySqlLog(ChangeLog):
                 if self._on_statement(event):
                     self._committed(entries)
                     break
-            else:
+            elif event.event_type in _UNREADABLE:
+                raise self._unreadable(event)
+            elif not isinstance(event, events.NotImplementedEvent):
                 self._on_rows(event, entries)
         return entries
+
+    def _unreadable(self, event: Any) -> HeadraceError:
+        return HeadraceError(
+            f"{self._settings.url}: the log has an event of type {event.event_type} at "
+            f"{self._position.file}:{self._stream.log_pos}, whose rows are compressed or have "
+            "parts of JSON documents, and which cannot be read: set log_bin_compress = OFF "
+            "(MariaDB), or binlog_transaction_compression = OFF and binlog_row_value_options = '' "
+            "(MySQL), for all sessions, and start the job without its state, to read the tables "
+            "anew"
+        )
 
     def _next(self) -> Any:
         import pymysql
@@ -142,11 +155,8 @@ class MySqlLog(ChangeLog):
         try:
             event = self._stream.fetchone()
         except pymysql.MySQLError as error:
-            raise HeadraceError(
-                f"{self._settings.url}: the log cannot be read: {error.args[-1]}. The user needs "
-                f"REPLICATION SLAVE: GRANT REPLICATION SLAVE ON *.* TO "
-                f"'{self._settings.user_name}'@'%';"
-            ) from error
+            text = f"the log cannot be read: {error.args[-1]}"
+            raise advised(self._settings, text, error) from error
         if event is None:
             raise HeadraceError(f"{self._settings.url}: the server has ended the connection")
         return event
@@ -179,7 +189,7 @@ class MySqlLog(ChangeLog):
             if name not in there
             else f"column {name!r} is now {there[name]}"
             for name, type_ in zip(table.columns, table.types, strict=True)
-            if there.get(name, "").lower() != type_
+            if there.get(name) != type_
         ]
         if wrong:
             raise HeadraceError(
@@ -198,12 +208,11 @@ class MySqlLog(ChangeLog):
             self._position = replace(self._position, changes=self._position.changes + 1)
             if self._position.changes <= self._skip or event.timestamp < self._since_s:
                 continue
-            before = row.get("before_values")
-            after = row.get("after_values")
+            before, after = _image(row, "before_"), _image(row, "after_")
             if before is None and after is None:
                 # A row that came or went has one image.
-                deleted = type(event).__name__ == "DeleteRowsEvent"
-                before, after = (row["values"], None) if deleted else (None, row["values"])
+                deleted, image = type(event).__name__ == "DeleteRowsEvent", _image(row, "")
+                before, after = (image, None) if deleted else (None, image)
             op = "c" if before is None else "d" if after is None else "u"
             change = Change(
                 op,
@@ -234,3 +243,14 @@ class MySqlLog(ChangeLog):
     def close(self) -> None:
         if self._stream is not None:
             self._stream.close()
+
+
+def _image(row: dict[str, Any], which: str) -> dict[str, Any] | None:
+    """The values of a row by column, before or after a change."""
+    image: dict[str, Any] | None = row.get(f"{which}values")
+    if image is not None:
+        # The reader has None for an empty SET as well as for NULL, and says which it is.
+        for column, reason in row[f"{which}none_sources"].items():
+            if reason == "empty set":
+                image[column] = set()
+    return image

@@ -11,7 +11,7 @@ from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.cdc.source import CaptureSettings
 from headrace.datastream.connectors.jdbc.database import database_of
 
-__all__ = ["BinlogPosition", "MySqlSettings", "asked", "connected", "oldest_log", "says_mariadb"]
+__all__ = ["BinlogPosition", "MySqlSettings", "advised", "asked", "connected", "says_mariadb"]
 
 _log = logging.getLogger(__name__)
 
@@ -78,21 +78,21 @@ def asked(
             cursor.execute(sql, values)
             return [tuple(row) for row in cursor.fetchall() or ()]
     except pymysql.MySQLError as error:
-        text = f"{settings.url}: {error.args[-1]}; the statement is: {sql}"
-        if error.args[0] in _DENIED:
-            raise HeadraceError(
-                f"{text}. As an administrator, run: GRANT SELECT, RELOAD, REPLICATION SLAVE, "
-                f"REPLICATION CLIENT ON *.* TO '{settings.user_name}'@'%';"
-            ) from error
-        raise HeadraceError(text) from error
+        text = f"{error.args[-1]}; the statement is: {sql}"
+        raise advised(settings, text, error) from error
+
+
+def advised(settings: MySqlSettings, text: str, error: Exception) -> HeadraceError:
+    """What the server refused; with the statement that gives the privileges, if they lack."""
+    text = f"{settings.url}: {text}"
+    if error.args[0] in _DENIED:
+        text += (
+            ". As an administrator, run: GRANT SELECT, RELOAD, REPLICATION SLAVE, "
+            f"REPLICATION CLIENT ON *.* TO '{settings.user_name}'@'%';"
+        )
+    return HeadraceError(text)
 
 
 def says_mariadb(connection: Any) -> bool:
     """Whether the server is MariaDB."""
     return "mariadb" in str(connection.get_server_info()).lower()
-
-
-def oldest_log(settings: MySqlSettings, connection: Any) -> BinlogPosition:
-    """The first place that the log has."""
-    files = asked(settings, connection, "SHOW BINARY LOGS")
-    return BinlogPosition(str(files[0][0]), 4)

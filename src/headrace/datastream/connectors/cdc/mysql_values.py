@@ -28,6 +28,13 @@ def _converter_of_log(type_: str) -> Callable[[Any], Any] | None:
         return _moment
     if type_.startswith("bit"):
         return lambda bits: int(bits, 2).to_bytes((len(bits) + 7) // 8, "big")
+    if type_.startswith("binary("):
+        # The log leaves out the zero bytes at the end.
+        size = int(type_.removeprefix("binary(").rstrip(")"))
+        return lambda value: (value or b"").ljust(size, b"\0")
+    if re.match(r"varbinary|(tiny|medium|long)?blob", type_):
+        # The reader has an empty text for no bytes.
+        return lambda value: value or b""
     if type_.startswith("set("):
         members = [m.replace("''", "'") for m in re.findall(r"'((?:[^']|'')*)'", type_)]
         return lambda values: ",".join(m for m in members if m in values)

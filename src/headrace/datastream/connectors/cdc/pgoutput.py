@@ -66,11 +66,15 @@ class RelationColumn:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A table as it is for the changes that follow."""
+    """A table as it is for the changes that follow.
+
+    `identity` says what of the row before a change is sent; all of it if it is `f`.
+    """
 
     number: int
     schema: str
     name: str
+    identity: str
     columns: tuple[RelationColumn, ...]
 
 
@@ -170,6 +174,7 @@ def _relation(data: bytes) -> Relation:
     (number,) = _NUMBER.unpack_from(data, 1)
     schema, at = _text(data, 5)
     name, at = _text(data, at)
+    identity = chr(data[at])
     (count,) = _COUNT.unpack_from(data, at + 1)
     at += 3
     columns = []
@@ -179,7 +184,7 @@ def _relation(data: bytes) -> Relation:
         at += _COLUMN.size
         columns.append(RelationColumn(column, type_))
     # The system's own tables are in a schema without a name.
-    return Relation(number, schema or "pg_catalog", name, tuple(columns))
+    return Relation(number, schema or "pg_catalog", name, identity, tuple(columns))
 
 
 def _text(data: bytes, at: int) -> tuple[str, int]:

@@ -7,6 +7,7 @@ has its changes already.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,13 @@ from headrace.datastream.connectors.cdc.postgres_settings import (
     connected,
     parsed_lsn,
 )
-from headrace.datastream.connectors.cdc.postgres_slot import prepare_publication, prepare_slot
+from headrace.datastream.connectors.cdc.postgres_slot import (
+    check_wal_level,
+    drop_slot,
+    first_lsn,
+    prepare_publication,
+    prepare_slot,
+)
 from headrace.datastream.connectors.cdc.reader import CapturedDatabase
 from headrace.datastream.connectors.cdc.table_columns import chosen_columns, matching_tables
 from headrace.datastream.connectors.jdbc.statements import quoted_name
@@ -44,10 +51,11 @@ _COLUMNS = """
     WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
     ORDER BY a.attnum
 """
-_FIRST_KEY = """
+_KEY = """
     SELECT a.attname
-    FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+    FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
     WHERE i.indrelid = %s AND i.indisprimary
+    ORDER BY array_position(i.indkey::int2[], a.attnum)
 """
 
 
@@ -94,6 +102,7 @@ class PostgresDatabase(CapturedDatabase):
     def __init__(self, settings: PostgresSettings) -> None:
         self._settings = settings
         self._connection: Any = None
+        self._cancelled = False
 
     def _connect(self) -> Any:
         if self._connection is None:
@@ -108,21 +117,49 @@ class PostgresDatabase(CapturedDatabase):
     # The beginning.
 
     def begin(self) -> Progress:
+        try:
+            return self._begin()
+        finally:
+            self.close()
+
+    def _begin(self) -> Progress:
         settings = self._settings
         connection = self._connect()
-        connection.autocommit = True
         tables = self._tables()
-        if settings.startup.mode != "snapshot":
+        reads_log = settings.startup.mode != "snapshot"
+        if reads_log:
+            check_wal_level(connection, settings)
             # First the publication: the log has changes of a table only from then on.
             prepare_publication(connection, settings, tables)
-            lsn = prepare_slot(connection, settings)
-        else:
-            lsn = 0
         chunks: list[Chunk] = []
         if settings.reads_rows:
             chunks = [c for t in tables for c in Chunk.of_bounds(t, self._bounds(t))]
-        self.close()
+        # The slot comes last: it makes the server keep its log, also if something failed after it.
+        lsn = self._slot() if reads_log else 0
         return Progress(tuple(tables), tuple(chunks), position=WalPosition(lsn))
+
+    def _slot(self) -> int:
+        """Make the slot, unless nobody waits for it any more; where the log is to be read from."""
+        connection, settings = self._connection, self._settings
+        made = not self._cancelled and prepare_slot(connection, settings)
+        if self._cancelled:
+            # No further request may end this.
+            self._connection = None
+            with connection:
+                if made:
+                    drop_slot(connection, settings)
+            raise HeadraceError(f"{settings.url}: the job was cancelled before it began to read")
+        return first_lsn(connection, settings)
+
+    def cancel(self) -> None:
+        import psycopg
+
+        self._cancelled = True
+        connection = self._connection
+        if connection is not None:
+            # It may have ended meanwhile.
+            with contextlib.suppress(psycopg.Error):
+                connection.cancel()
 
     def _tables(self) -> list[CapturedTable]:
         settings = self._settings
@@ -141,10 +178,10 @@ class PostgresDatabase(CapturedDatabase):
     def _table(self, oid: int, schema: str, name: str) -> CapturedTable:
         connection = self._connect()
         there = {n: (type_, text) for n, type_, text in connection.execute(_COLUMNS, [oid])}
-        (first,) = connection.execute(_FIRST_KEY, [oid]).fetchone() or (None,)
+        key_columns = [column for (column,) in connection.execute(_KEY, [oid])]
         texts = {column: text for column, (_, text) in there.items()}
         columns, key = chosen_columns(
-            self._settings, f"{schema}.{name}", texts, first, (*_ORDERED, *_TEXTS)
+            self._settings, f"{schema}.{name}", texts, key_columns, (*_ORDERED, *_TEXTS)
         )
         types = tuple(there[c][0] for c in columns)
         database = self._settings.url.database
@@ -154,8 +191,7 @@ class PostgresDatabase(CapturedDatabase):
         """Keys at which the table is cut into chunks."""
         if table.chunk_key is None:
             return []
-        path = self._path(table.schema, table.name)
-        sql = bounds_query(path, self._key(table), self._settings.chunk_size)
+        sql = bounds_query(self._rows_of(table), self._key(table), self._settings.chunk_size)
         return [k for (k,) in self._query(table, sql)]
 
     # Chunks.
@@ -177,7 +213,7 @@ class PostgresDatabase(CapturedDatabase):
         table = chunk.table
         columns = ", ".join(self._name(c) for c in table.columns)
         key = "" if table.chunk_key is None else self._key(table)
-        return chunk_query(columns, self._path(table.schema, table.name), key, chunk)
+        return chunk_query(columns, self._rows_of(table), key, chunk)
 
     def _query(
         self, table: CapturedTable, sql: str, values: Sequence[Any] = ()
@@ -209,6 +245,11 @@ class PostgresDatabase(CapturedDatabase):
 
     def _path(self, schema: str, name: str) -> str:
         return f"{self._name(schema)}.{self._name(name)}"
+
+    def _rows_of(self, table: CapturedTable) -> str:
+        # Tables that inherit from it have changes of their own in the log. A table that is
+        # partitioned has no rows, and is not read itself: its partitions are.
+        return f"ONLY {self._path(table.schema, table.name)}"
 
     def _key(self, table: CapturedTable) -> str:
         assert table.chunk_key is not None

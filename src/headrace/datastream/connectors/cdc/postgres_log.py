@@ -15,20 +15,29 @@ from headrace.datastream.connectors.cdc import pgoutput as pg
 from headrace.datastream.connectors.cdc.changes import CapturedTable, Change
 from headrace.datastream.connectors.cdc.log_feed import ChangeLog, LogEntry
 from headrace.datastream.connectors.cdc.postgres_settings import PostgresSettings, connected
-from headrace.datastream.connectors.cdc.postgres_slot import check_slot, missing_tables
+from headrace.datastream.connectors.cdc.postgres_slot import (
+    SLOT_PAUSE_S,
+    check_publication,
+    check_slot,
+    missing_tables,
+    slot_in_use,
+)
 
 __all__ = ["LogTransaction", "PostgresLog", "WalPosition"]
 
 _log = logging.getLogger(__name__)
 
 _MOST_AT_ONCE = 2_000
-_SLOT_PAUSE_S = 0.25
 _DATA_HEADER = 25  # w, start, end, time
 _KEEP_ALIVE = struct.Struct("!qqB")
 _STATUS = struct.Struct("!cqqqqB")
 _MICROS_2000 = 946_684_800_000_000
 _IN_USE = b"55006"
 _SQLSTATE = 67  # where a result has the code of its error
+_PRESENT = """
+    SELECT c.oid::bigint, n.nspname, c.relname
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = ANY(%s::oid[])
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,21 +118,27 @@ class PostgresLog(ChangeLog):
             # The server may not have noticed yet that the reader before us is gone.
             if result.error_field(_SQLSTATE) != _IN_USE or time.monotonic() > deadline:
                 raise self._refused(result)
-            time.sleep(_SLOT_PAUSE_S)
+            time.sleep(SLOT_PAUSE_S)
         self._tell()
 
     def _check(self, position: WalPosition) -> None:
-        settings = self._settings
+        settings, tables = self._settings, list(self._tables.values())
         with connected(settings) as connection:
             check_slot(connection, settings, position.lsn)
-            missing = missing_tables(connection, settings.publication, list(self._tables.values()))
+            found = connection.execute(_PRESENT, [list(self._tables)]).fetchall()
+            present = {oid: (schema, name) for oid, schema, name in found}
+            for table in tables:
+                if present.get(table.number) != (table.schema, table.name):
+                    raise self._changed(table, ["it was renamed, or dropped and made anew"])
+            missing = missing_tables(connection, settings.publication, tables)
             if missing:
                 raise HeadraceError(
                     f"{settings.url}: publication {settings.publication!r} does not have "
                     f"{', '.join(map(str, missing))} any more, so changes are lost: add the "
                     "tables, and start the job without its state"
                 )
-            types = [t for table in self._tables.values() for t in table.types]
+            check_publication(connection, settings, tables)
+            types = [t for table in tables for t in table.types]
             sql = "SELECT oid::bigint, typbasetype::bigint FROM pg_type WHERE oid = ANY(%s::oid[])"
             rows = connection.execute(sql, [types]).fetchall()
         self._base_types = {oid: base or oid for oid, base in rows}
@@ -138,10 +153,7 @@ class PostgresLog(ChangeLog):
             return HeadraceError(f"{settings.url}: the server has ended the connection")
         text = " ".join(result.get_error_message().split())
         if result.error_field(_SQLSTATE) == _IN_USE:
-            return HeadraceError(
-                f"{settings.url}: replication slot {settings.slot!r} is read by somebody else: "
-                f"{text}; stop that job, or choose another 'slot.name'"
-            )
+            return slot_in_use(settings, text)
         return HeadraceError(f"{settings.url}: the log cannot be read: {text}")
 
     # Reading.
@@ -225,21 +237,12 @@ class PostgresLog(ChangeLog):
         elif isinstance(message, pg.Delete):
             op, before = "d", relation.values(message.before)
         else:
-            op = "u"
-            before = relation.values(self._whole(message, relation.table))
+            assert message.before is not None, "sent with this replica identity"
+            op, before = "u", relation.values(message.before)
             after = relation.values(message.after, message.before)
         timestamp = self._transaction.timestamp_ms
         change = Change(op, relation.table, before, after, timestamp, self._in_log)
         entries.append((change, self._position))
-
-    def _whole(self, message: pg.Update, table: CapturedTable) -> pg.Tuple:
-        if message.before is None:
-            raise HeadraceError(
-                f"{self._settings.url}: the log does not have the row before a change of {table} "
-                f"any more: run ALTER TABLE {table} REPLICA IDENTITY FULL, and start the job "
-                "without its state, to read the tables anew"
-            )
-        return message.before
 
     def _relation(self, message: pg.Relation) -> _Relation | None:
         """How rows are read, if the table is one of ours and has the columns that it had."""
@@ -248,7 +251,16 @@ class PostgresLog(ChangeLog):
 
         table = self._tables.get(message.number)
         if table is None:
+            for other in self._tables.values():
+                if (other.schema, other.name) == (message.schema, message.name):
+                    raise self._changed(other, ["it was dropped or renamed, and made anew"])
             return None
+        if message.identity != "f":
+            raise HeadraceError(
+                f"{self._settings.url}: the log does not have the row before a change of {table} "
+                f"any more: run ALTER TABLE {table} REPLICA IDENTITY FULL, and start the job "
+                "without its state, to read the tables anew"
+            )
         there = {c.name: (place, c.type_oid) for place, c in enumerate(message.columns)}
         wrong = []
         if (message.schema, message.name) != (table.schema, table.name):
@@ -259,17 +271,20 @@ class PostgresLog(ChangeLog):
             elif there[name][1] != type_:
                 wrong.append(f"column {name!r} has another type")
         if wrong:
-            raise HeadraceError(
-                f"{self._settings.url}: table {table} has changed while its changes were read: "
-                f"{', '.join(wrong)}. Correct the declaration of the table, and start the job "
-                "without its state, to read the rows anew"
-            )
+            raise self._changed(table, wrong)
         transformer = Transformer(self._connection)
         loaders = [
             transformer.get_loader(self._base_types.get(type_, type_), Format.TEXT).load
             for type_ in table.types
         ]
         return _Relation(table, tuple(there[c][0] for c in table.columns), tuple(loaders))
+
+    def _changed(self, table: CapturedTable, wrong: Sequence[str]) -> HeadraceError:
+        return HeadraceError(
+            f"{self._settings.url}: table {table} has changed while its changes were read: "
+            f"{', '.join(wrong)}. Correct the declaration of the table, and start the job "
+            "without its state, to read the rows anew"
+        )
 
     # Telling the server how far we are.
 

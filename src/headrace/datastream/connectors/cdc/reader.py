@@ -28,6 +28,9 @@ class CapturedDatabase(ABC):
     def begin(self) -> Progress:
         """See to it that the log can be read, and find the tables and their chunks."""
 
+    def cancel(self) -> None:  # noqa: B027
+        """End `begin`, which another thread has called: nobody waits for it any more."""
+
     @abstractmethod
     def read_chunk(self, chunk: Chunk) -> tuple[list[tuple[Any, ...]], Mark]:
         """The rows of a chunk, and what the transaction that read them saw."""

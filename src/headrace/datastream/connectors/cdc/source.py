@@ -129,7 +129,7 @@ class ChangeSource(Source, ABC):
         return 1
 
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
-        return ChangeEnumerator(self.database().begin)
+        return ChangeEnumerator(self.database())
 
     def create_reader(self, context: ReaderContext) -> SourceReader:
         return ChangeReader(self.database(), self.deserialize, context, self.bounded)
