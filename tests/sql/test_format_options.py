@@ -258,3 +258,12 @@ def test_values_of_json_are_converted_as_flink_converts_them() -> None:
     with pytest.raises(HeadraceError, match="True is not a number"):
         read("json", "d DOUBLE", '{"d": true}')
     assert read("json", "d DOUBLE", '{"d": 1}', "null", '{"d": 2}') == [(1.0,), (2.0,)]
+
+
+@pytest.mark.parametrize("line", ["", b""])
+def test_a_csv_line_of_nothing_is_a_row_of_one_empty_text(line: str | bytes) -> None:
+    decoder = decoder_for("csv", row_type("a STRING"), FormatOptions({}))
+    assert decoder.decode([line, line]) == [("",), ("",)]
+    many = [line] * 300
+    assert decoder.decode(many) == [("",)] * 300
+    assert decoder_for("csv", row_type("a STRING, b INT"), FormatOptions({})).decode(many) == []

@@ -9,7 +9,7 @@ from typing import Any
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.common.java_text import decimal_text
 from headrace.formats.csv import CsvDialect, CsvStyle, RowReader, RowWriter, field_reader
-from headrace.formats.shapes import shape_of
+from headrace.formats.shapes import Kind, shape_of
 from headrace.formats.text_columns import Column, CsvColumns, joined
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions
 from headrace.sql.formats.times import read_time, read_times, write_time
@@ -71,10 +71,14 @@ class CsvDecoder(Decoder):
         self._dialect = style.dialect
         self._ignore = options.flag("ignore-parse-errors")
         shape, styles = shape_of(row_type), [style] * len(row_type)
+        # As in Flink, a line of nothing is a row only if its one field may be an empty text.
+        self._of_nothing = [p.kind for p in shape.parts] == [Kind.TEXT]
         self._rows = RowReader(shape, styles)
         self._columns = CsvColumns(shape, styles)
 
     def columns(self, messages: list[Any]) -> list[Column] | None:
+        if self._of_nothing and not all(messages):
+            return None
         lines = [x for x in messages if x]
         if self._dialect.comments:
             sign = "#" if isinstance(lines and lines[0], str) else b"#"
@@ -85,9 +89,9 @@ class CsvDecoder(Decoder):
         lines = [m if isinstance(m, str) else bytes(m).decode() for m in messages]
         if self._dialect.comments:
             lines = [x for x in lines if not x.startswith("#")]
-        lines = [x for x in lines if x]
+        lines = [x for x in lines if x or self._of_nothing]
         special = [c for c in (self._dialect.quote, self._dialect.escape) if c]
-        if any(c in x for x in lines for c in special):
+        if not all(lines) or any(c in x for x in lines for c in special):
             # Each by itself: a quote that is not closed must not take the next message in.
             cut: Iterator[list[str]] = map(self._cut, lines)
         else:
@@ -109,7 +113,7 @@ class CsvDecoder(Decoder):
                     ) from error
 
     def _cut(self, line: str) -> list[str]:
-        return next(self._reader([line]))
+        return next(self._reader([line])) or [""]
 
     def _reader(self, lines: list[str]) -> Iterator[list[str]]:
         return csv.reader(lines, strict=True, **self._dialect.reader_options())
