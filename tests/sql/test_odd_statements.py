@@ -110,3 +110,18 @@ def test_maps_are_not_keys(text: str) -> None:
 def test_an_unknown_column_of_order_by_is_named() -> None:
     with pytest.raises(SqlError, match="'broken' not found"):
         with_tables().query("SELECT item, COUNT(*) AS n FROM orders GROUP BY item ORDER BY broken")
+
+
+@pytest.mark.parametrize(
+    ("over", "condition", "count"),
+    [
+        ("ORDER BY x", "n < 2.5", 2),
+        ("ORDER BY x", "n <= 2.5 AND n < 10", 2),
+        ("ORDER BY x", "n < CAST(NULL AS INT)", 0),
+        ("", "n < 3", 2),
+    ],
+)
+def test_numbers_of_rows_are_compared_with_anything(over: str, condition: str, count: int) -> None:
+    numbered = f"SELECT x, ROW_NUMBER() OVER ({over}) AS n FROM (VALUES (7), (8), (9)) AS t(x)"
+    found = LocalSession(batch=True).query(f"SELECT * FROM ({numbered}) WHERE {condition}")
+    assert len(found.rows) == count

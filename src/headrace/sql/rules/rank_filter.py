@@ -33,7 +33,8 @@ def rank_filter(node: n.Node) -> n.Node:
     if not isinstance(node, n.Filter) or not isinstance(node.input, n.OverAggregate):
         return node
     over = node.input
-    if len(over.calls) != 1 or over.calls[0].function.name not in _FUNCTIONS:
+    # Where the input ends, numbers need no order: any rows may be the first.
+    if not over.order or len(over.calls) != 1 or over.calls[0].function.name not in _FUNCTIONS:
         return node
     rank = len(over.input.schema)
     bounds, rest = [1, None], []
@@ -82,7 +83,10 @@ def _limit(e: Expression, rank: int) -> tuple[int | None, int | None] | None:
         }.get(name, name)
     if not isinstance(left, Column) or left.index != rank or not isinstance(right, Literal):
         return None
-    value = int(right.value)
+    value = right.value
+    if not isinstance(value, int):
+        # Between two numbers, or NULL.
+        return None
     return {
         "EQUALS": (value, value),
         "LESS_THAN": (None, value - 1),
