@@ -11,8 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from headrace.common.errors import HeadraceError
+from headrace.spark.session import get_or_create_session
 from headrace.sql.parsing import parse_statement
 from headrace.sql.statements import Query
 from headrace.table import EnvironmentSettings, TableEnvironment
@@ -32,6 +34,7 @@ TIMED = (
     "CREATE TABLE timed (k INT, `at` TIMESTAMP(3), WATERMARK FOR `at` AS `at`) "
     "WITH ('connector' = 'filesystem', 'path' = '{folder}', 'format' = 'parquet')"
 )
+LARGE = "9" * 38
 # All of these run in Spark from top to bottom.
 QUERIES = [
     "SELECT k, s, COUNT(*), COUNT(v), SUM(v), AVG(v), MIN(v), MAX(ts), SUM(price), AVG(price), "
@@ -86,11 +89,16 @@ QUERIES = [
     "INTERVAL '5' SECOND, INTERVAL '20' SECOND)) GROUP BY window_start, window_end",
     "SELECT t.id, v / n, MOD(v, n), price / (t.k + 1), price * u.d, price * price - u.d, "
     "price > u.d, v / w, CAST(t.id AS DOUBLE) / w FROM t JOIN u ON t.k = u.k WHERE n <> 0",
+    "SELECT id, '${env:HOME}', '${spark.app.name}\\n' FROM t ORDER BY id LIMIT 1",
     # These need Python here and there.
     "SELECT MD5(s) AS h, COUNT(*) FROM t WHERE REVERSE(s) < 'é3' AND k > 1 GROUP BY MD5(s)",
     "SELECT t.id, u.n FROM t JOIN u ON t.k = u.k AND INITCAP(t.s) = INITCAP(u.name) ORDER BY id, n",
     "SELECT k, total, total * 0.0001 < price FROM (SELECT k, SUM(d) AS total FROM u GROUP BY k) "
     "NATURAL JOIN (SELECT k, MAX(price) AS price FROM t GROUP BY k)",
+    # Of decimals that no decimal of Spark holds all of.
+    "SELECT a, b, c, COUNT(*) FROM (SELECT x NOT IN (12.3, 7) AS a, x IS DISTINCT FROM 12.3 AS b, "
+    f"price NOT IN (0.17, {LARGE}) AS c FROM (SELECT price, CASE WHEN k > 3 THEN {LARGE} ELSE 12 "
+    "END AS x FROM t)) GROUP BY a, b, c",
     "SELECT EXTRACT(YEAR FROM born), MONTH(born), COUNT(*) FROM t WHERE born < DATE '2024-01-03' + "
     "INTERVAL '3' DAY GROUP BY EXTRACT(YEAR FROM born), MONTH(born)",
 ]
@@ -154,6 +162,21 @@ def test_a_query_of_spark_gives_what_operators_give(tables: list[str], query: st
     assert found.rows
     if "ORDER BY k NULLS" in query:
         assert found.rows == expected.rows
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT id, PERCENT_RANK() OVER (PARTITION BY k ORDER BY id) FROM t",
+        "SELECT id, CUME_DIST() OVER (PARTITION BY k ORDER BY id) FROM t",
+        "SELECT id, ROW_NUMBER() OVER (PARTITION BY k) FROM t",
+        "SELECT id, RANK() OVER (PARTITION BY k) FROM t",
+        "SELECT id, LAG(v) OVER (PARTITION BY k) FROM t",
+        "SELECT id FROM (SELECT id, ROW_NUMBER() OVER (PARTITION BY k) AS n FROM t) WHERE n < 3",
+    ],
+)
+def test_operators_do_what_spark_would_not(tables: list[str], query: str) -> None:
+    assert local(tables).query_on_spark(query) is None
 
 
 @pytest.mark.timeout(900)
@@ -234,6 +257,7 @@ def test_what_fails_says_why(tables: list[str], query: str, reason: str) -> None
 
 def test_rows_of_the_program_are_joined_in_spark(tables: list[str]) -> None:
     t_env = on_spark(tables)
+    users = get_or_create_session({})
     t_env.create_temporary_view(
         "v", t_env.from_elements([(i, f"{i}") for i in range(500)], ["a", "b"])
     )
@@ -242,3 +266,4 @@ def test_rows_of_the_program_are_joined_in_spark(tables: list[str]) -> None:
     frame = joined.to_pandas()
     assert sorted(frame["b"], key=int) == [str(i) for i in range(ROWS // 2)]
     assert set(frame["n"]) == {1}
+    assert SparkSession.getActiveSession() is users

@@ -29,7 +29,15 @@ from headrace.datastream.connectors.spark_query import (
 from headrace.spark.feeds import DataFrameFeed, arrow_batches, spark_failure
 from headrace.spark.session import get_or_create_session
 
-__all__ = ["QueryFeed", "query_text", "read_files", "rows_text", "session_with", "view_of"]
+__all__ = [
+    "QueryFeed",
+    "active",
+    "query_text",
+    "read_files",
+    "rows_text",
+    "session_with",
+    "view_of",
+]
 
 _BATCH_ROWS = 50_000
 _RULES = "org.apache.spark.sql.catalyst.optimizer."
@@ -40,6 +48,12 @@ _SETTINGS = {
     "spark.sql.decimalOperations.allowPrecisionLoss": "true",
     # Java's own letters, as in Flink.
     "spark.sql.icu.caseMappings.enabled": "false",
+    # A literal is what it says, whatever it looks like.
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.crossJoin.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(_BATCH_ROWS),
 }
 """What gives texts their meaning."""
@@ -252,20 +266,25 @@ def _local_phase(session: SparkSession, java: Any) -> Any:
         (used,) = _items(expression.references().toSeq())
         chosen.add(output.apply(places[used.exprId().id()]))
     columns = jvm.PythonUtils.toSeq(chosen)
-    with _active(session):
+    with active(session):
         return jvm.org.apache.spark.sql.execution.ProjectExec(columns, below)
 
 
 @contextlib.contextmanager
-def _active(session: SparkSession) -> Iterator[None]:
-    """A node of a plan belongs to the session that is active where it is made."""
+def active(session: SparkSession) -> Iterator[None]:
+    """Has a session be the active one for a while, and then the user's again.
+
+    A node of a plan belongs to the session that is active where it is made, and PySpark makes the
+    session active that gets rows of a program.
+    """
     jvm: Any = session._jvm
     sessions = getattr(jvm, "org.apache.spark.sql.classic.SparkSession")
-    before = sessions.getActiveSession()
+    before, in_python = sessions.getActiveSession(), SparkSession._activeSession
     sessions.setActiveSession(session._jsparkSession)
     try:
         yield
     finally:
+        SparkSession._activeSession = in_python
         if before.isDefined():
             sessions.setActiveSession(before.get())
         else:

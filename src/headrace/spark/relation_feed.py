@@ -28,7 +28,14 @@ from headrace.datastream.connectors.spark_query import (
     SparkQuery,
 )
 from headrace.spark.feeds import DataFrameFeed, batches_of, nothing, spark_failure
-from headrace.spark.query_feed import query_text, read_files, rows_text, session_with, view_of
+from headrace.spark.query_feed import (
+    active,
+    query_text,
+    read_files,
+    rows_text,
+    session_with,
+    view_of,
+)
 from headrace.spark.session import get_or_create_session
 
 __all__ = ["RelationFeed", "relation_frame"]
@@ -112,7 +119,8 @@ def relation_frame(query: SparkQuery, inputs: dict[str, Any]) -> DataFrame:
             elif isinstance(part, ArrowRows):
                 import pyarrow as pa
 
-                frame = session.createDataFrame(pa.ipc.open_stream(part.data).read_all())
+                with active(session):
+                    frame = session.createDataFrame(pa.ipc.open_stream(part.data).read_all())
                 part = f"SELECT * FROM {views.enter_context(view_of(frame))}"
             elif isinstance(part, PythonStep):
                 before = session.sql(f"WITH {', '.join(parts)} {part.text}")

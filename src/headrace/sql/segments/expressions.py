@@ -179,10 +179,9 @@ def compared_text(name: str, left: Expression, right: Expression) -> str:
 def _compared_exactly(operator: str, left: Expression, right: Expression) -> str:
     """Spark compares in a decimal that holds both, if there is one."""
     digits = [_digits(x.type) for x in (left, right)]
-    whole = max(p - s for p, s in digits)
-    scale = max(s for _, s in digits)
+    precision, scale = _common(digits)
     texts = [spark_text(left), spark_text(right)]
-    if whole + scale <= _MOST_DIGITS:
+    if precision <= _MOST_DIGITS:
         return f"({texts[0]} {operator} {texts[1]})"
     # What does not fit beside the scale of the other is further from zero than that can be.
     at = 0 if digits[0][1] < scale else 1
@@ -196,6 +195,25 @@ def _compared_exactly(operator: str, left: Expression, right: Expression) -> str
         f"(CASE WHEN {known} THEN {f' {operator} '.join(sides)} "
         f"ELSE {f' {operator} '.join(inside)} END)"
     )
+
+
+def _common(digits: Sequence[Digits]) -> Digits:
+    """Those of a decimal that holds all values of some."""
+    scale = max(s for _, s in digits)
+    return max(p - s for p, s in digits) + scale, scale
+
+
+def _check_comparable(first: Expression, *others: Expression) -> None:
+    """Refuses values that Spark, which compares all of them in one type, would change for that."""
+    kinds = [x.type for x in (first, *others)]
+    if any(isinstance(kind, _FLOATS) for kind in kinds):
+        raise UnsupportedBySparkError("a comparison of DOUBLE with several values, or with NULL")
+    for other in others:
+        if not isinstance(other.type, t.NullType):
+            compared_text("EQUALS", first, other)
+    digits = [_digits(kind) for kind in kinds if isinstance(kind, _EXACT_NUMBERS)]
+    if digits and _common(digits)[0] > _MOST_DIGITS:
+        raise UnsupportedBySparkError("a comparison of decimals that none holds all of")
 
 
 def _digits(type_: DataType) -> Digits:
@@ -360,9 +378,7 @@ def _coalesce(e: Call) -> str:
 
 def _distinct(negation: str) -> Callable[[Call], str]:
     def text(e: Call) -> str:
-        if any(isinstance(a.type, _FLOATS) for a in e.args):
-            raise UnsupportedBySparkError("DISTINCT FROM of DOUBLE")
-        compared_text("EQUALS", *e.args)
+        _check_comparable(*e.args)
         return f"({negation}({spark_text(e.args[0])} <=> {spark_text(e.args[1])}))"
 
     return text
@@ -376,11 +392,7 @@ def _null_if(e: Call) -> str:
 
 def _in(e: Call) -> str:
     checked, *values = e.args
-    if isinstance(checked.type, _FLOATS):
-        raise UnsupportedBySparkError("IN of DOUBLE")
-    for value in values:
-        if not isinstance(value.type, t.NullType):
-            compared_text("EQUALS", checked, value)
+    _check_comparable(*e.args)
     word = "NOT IN" if e.function.name == "NOT_IN" else "IN"
     return f"({spark_text(checked)} {word} ({', '.join(map(spark_text, values))}))"
 

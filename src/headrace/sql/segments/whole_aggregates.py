@@ -27,6 +27,7 @@ _MOST_DIGITS = 38
 # So many more digits than are wanted that a mean is rounded right, of up to a billion rows.
 _MEAN_DIGITS = 9
 _NUMBERING = ("ROW_NUMBER", "RANK", "DENSE_RANK")
+_BY_ORDER = (*_NUMBERING, "LAG", "LEAD")
 
 
 def aggregate_text(call: AggregateCall) -> str:
@@ -47,6 +48,8 @@ def over_text(call: AggregateCall, partition: str, order: str, frame: str) -> st
     columns = ", ".join(map(column_name, call.args))
     for x in call.arg_types:
         storage(x)
+    if not order and name in _BY_ORDER:
+        raise UnsupportedBySparkError(f"{name} without an order")
     if name in _NUMBERING:
         return f"CAST({name.lower()}() OVER ({partition} {order}) AS {storage(call.type)})"
     if name in ("LAG", "LEAD"):
@@ -81,6 +84,8 @@ def _text(call: AggregateCall, distinct: str, where: str) -> str:
     count = f"count({distinct}{columns}){where}"
     if name == "COUNT":
         return count
+    if len(call.arg_types) != 1:
+        raise UnsupportedBySparkError(name)
     (type_,) = call.arg_types
     if name == "SINGLE_VALUE":
         failed = f"raise_error({quoted(_MANY_ROWS)})"
