@@ -34,6 +34,7 @@ __all__ = [
     "active",
     "query_text",
     "read_files",
+    "refused",
     "rows_text",
     "session_with",
     "view_of",
@@ -80,7 +81,7 @@ class QueryFeed(DataFrameFeed):
         try:
             frame = _described(self._session, query, inputs)
         except (PySparkException, Py4JError) as error:
-            raise _refused(error) from None
+            raise refused(error) from None
         super().__init__(frame)
         self._order: list[int] | None = None
         self._planning: Future[Any] = Future()
@@ -113,7 +114,7 @@ class QueryFeed(DataFrameFeed):
         try:
             self._planning.set_result(self._plan())
         except (PySparkException, Py4JError) as error:
-            self._planning.set_exception(_refused(error))
+            self._planning.set_exception(refused(error))
         except BaseException as error:
             self._planning.set_exception(error)
 
@@ -140,7 +141,8 @@ def _ascending(numbers: Sequence[int]) -> list[list[int]]:
     return pieces
 
 
-def _refused(error: Exception) -> HeadraceError:
+def refused(error: Exception) -> HeadraceError:
+    """What to do where Spark does not take a text."""
     return HeadraceError(
         f"Spark cannot run a part of the query: {spark_failure(error)}; with "
         "table.exec.spark-segments set to false headrace's own operators do it"

@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
 
 from headrace.common.errors import HeadraceError
@@ -32,6 +32,7 @@ from headrace.spark.query_feed import (
     active,
     query_text,
     read_files,
+    refused,
     rows_text,
     session_with,
     view_of,
@@ -61,7 +62,7 @@ class RelationFeed(DataFrameFeed):
         try:
             super().__init__(relation_frame(query, inputs))
         except (PySparkException, Py4JError) as error:
-            raise HeadraceError(spark_failure(error)) from None
+            raise _failure(error) from None
         self._parallelism = parallelism
         self._planning: Future[None] = Future()
         threading.Thread(target=self._plan_ahead, name="headrace-plan", daemon=True).start()
@@ -77,8 +78,8 @@ class RelationFeed(DataFrameFeed):
         if self._batches is None:
             try:
                 self._batches = batches_of(self._frame)
-            except Py4JError as error:
-                raise HeadraceError(spark_failure(error)) from None
+            except (PySparkException, Py4JError) as error:
+                raise _failure(error) from None
         return self._batches
 
     def _plan_ahead(self) -> None:
@@ -88,6 +89,13 @@ class RelationFeed(DataFrameFeed):
             _log.debug("Spark does not plan a query, as whoever reads its rows will see")
         finally:
             self._planning.set_result(None)
+
+
+def _failure(error: Exception) -> HeadraceError:
+    """Of a text that Spark does not take, or of what it computes."""
+    if isinstance(error, AnalysisException):
+        return refused(error)
+    return HeadraceError(spark_failure(error))
 
 
 def _settings(inputs: dict[str, Any]) -> dict[str, str]:

@@ -17,7 +17,6 @@ from headrace.datastream.connectors.spark_query import (
     PythonStep,
     RowNumbers,
 )
-from headrace.sql import types as t
 from headrace.sql.codegen.calc import calc_code, value_code
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import (
@@ -50,6 +49,7 @@ __all__ = ["RelationWriter", "joined_rows"]
 _DEEPEST = 100
 _FEW_ROWS = 100
 """That many may be part of a text."""
+_MOST_ROWS = (1 << 31) - 1
 _JOINS = {
     JoinKind.INNER: "INNER",
     JoinKind.LEFT: "LEFT OUTER",
@@ -162,6 +162,9 @@ class RelationWriter:
     def aggregate(self, node: n.Aggregate, below: str) -> str:
         check_keys(*(node.input.schema[i].type for i in node.group))
         keys = [column_name(i) for i in node.group]
+        if not keys and not node.calls:
+            # One row without columns, whatever there is below.
+            return f"SELECT count(1) AS nothing FROM {below}"
         text = _select([*keys, *map(aggregate_text, node.calls)], below)
         return f"{text} GROUP BY {', '.join(dict.fromkeys(keys))}" if keys else text
 
@@ -217,6 +220,8 @@ class RelationWriter:
         return f"{_all(node, below)} {_order(node, node.keys)}"
 
     def limit(self, node: n.Limit, below: str) -> str:
+        if node.offset + (node.fetch or 0) > _MOST_ROWS:
+            raise UnsupportedBySparkError("a LIMIT that is not an INT")
         order = f" {_order(node, node.keys)}" if node.keys else ""
         fetch = "" if node.fetch is None else f" LIMIT {node.fetch}"
         offset = f" OFFSET {node.offset}" if node.offset else ""
@@ -367,12 +372,12 @@ def _frame(node: n.OverAggregate) -> str:
     """Rows, or all whose time is near enough; without an order all rows of a partition."""
     if not node.order and not node.rows:
         return "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
-    unit = 1
     if not node.rows and (node.start or node.end):
         kind = node.schema[node.order[0].index].type
-        if not is_timestamp(kind) and not isinstance(kind, t.IntegralType):
+        if not is_timestamp(kind):
+            # Next to the least number of its type Spark begins a frame at the greatest one.
             raise UnsupportedBySparkError(f"a frame of {kind.sql_text()}")
-        unit = 1000 if is_timestamp(kind) else 1
+    unit = 1 if node.rows else 1000
     first = _bound(node.start, unit, "PRECEDING")
     last = _bound(node.end, unit, "FOLLOWING")
     return f"{'ROWS' if node.rows else 'RANGE'} BETWEEN {first} AND {last}"
