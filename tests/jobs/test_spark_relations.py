@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.common.errors import HeadraceError
+from headrace.datastream.connectors.spark_query import Relation, SparkQuery
+from headrace.spark.relation_feed import RelationFeed
 from headrace.spark.session import get_or_create_session
 from headrace.sql.parsing import parse_statement
+from headrace.sql.physical.nodes import SparkSegment
+from headrace.sql.physical.passes import physical_plans
+from headrace.sql.plan import nodes as n
 from headrace.sql.statements import Query
 from headrace.table import EnvironmentSettings, TableEnvironment
 from tests.jobs.test_spark_segments import declared
@@ -90,6 +96,9 @@ QUERIES = [
     "SELECT t.id, v / n, MOD(v, n), price / (t.k + 1), price * u.d, price * price - u.d, "
     "price > u.d, v / w, CAST(t.id AS DOUBLE) / w FROM t JOIN u ON t.k = u.k WHERE n <> 0",
     "SELECT id, '${env:HOME}', '${spark.app.name}\\n' FROM t ORDER BY id LIMIT 1",
+    "SELECT t.id FROM t, (SELECT COUNT(*) FROM u) AS c WHERE t.id < 3",
+    "WITH x AS (SELECT k, SUM(v) AS total FROM t GROUP BY k) "
+    "SELECT k FROM x WHERE total = (SELECT MAX(total) FROM x)",
     # These need Python here and there.
     "SELECT MD5(s) AS h, COUNT(*) FROM t WHERE REVERSE(s) < 'é3' AND k > 1 GROUP BY MD5(s)",
     "SELECT t.id, u.n FROM t JOIN u ON t.k = u.k AND INITCAP(t.s) = INITCAP(u.name) ORDER BY id, n",
@@ -173,10 +182,46 @@ def test_a_query_of_spark_gives_what_operators_give(tables: list[str], query: st
         "SELECT id, RANK() OVER (PARTITION BY k) FROM t",
         "SELECT id, LAG(v) OVER (PARTITION BY k) FROM t",
         "SELECT id FROM (SELECT id, ROW_NUMBER() OVER (PARTITION BY k) AS n FROM t) WHERE n < 3",
+        "SELECT DISTINCT k FROM t LIMIT 2147483647 OFFSET 1",
+        "SELECT id, SUM(v) OVER (PARTITION BY s ORDER BY k RANGE BETWEEN 3 PRECEDING AND CURRENT "
+        "ROW) FROM t",
+        # As many parts as that are after Spark has put each in the place of its name.
+        "WITH x0 AS (SELECT DISTINCT k FROM t), "
+        + ", ".join(
+            f"x{i + 1} AS (SELECT k FROM x{i} UNION ALL SELECT k FROM x{i})" for i in range(9)
+        )
+        + " SELECT COUNT(*) FROM x9",
     ],
 )
 def test_operators_do_what_spark_would_not(tables: list[str], query: str) -> None:
     assert local(tables).query_on_spark(query) is None
+
+
+SOME = "(SELECT id, k FROM t LIMIT 40)"
+
+
+@pytest.mark.parametrize(
+    ("queries", "shared"),
+    [
+        ([f"WITH x AS {SOME} SELECT COUNT(*) FROM x AS a JOIN x AS b ON a.id = b.id"], n.Limit),
+        ([f"SELECT COUNT(k) FROM {SOME}", f"SELECT MAX(k) FROM {SOME}"], n.Limit),
+        (
+            [
+                "WITH x AS (SELECT k, SUM(d) AS total FROM t GROUP BY k) "
+                "SELECT k FROM x WHERE total = (SELECT MAX(total) FROM x)"
+            ],
+            n.Aggregate,
+        ),
+    ],
+)
+def test_what_may_vary_runs_once_for_all_readers(
+    tables: list[str], queries: list[str], shared: type[n.Node]
+) -> None:
+    session = local(tables)
+    settings = replace(session.session.settings(), spark_segments=True)
+    plans = physical_plans([session.plan(query) for query in queries], settings)
+    sources = [x for x in n.count_readers(plans) if isinstance(x, SparkSegment)]
+    assert [type(x.segment.nodes[-1]) for x in sources] == [shared]
 
 
 @pytest.mark.timeout(900)
@@ -253,6 +298,12 @@ def test_what_fails_says_why(tables: list[str], query: str, reason: str) -> None
         list(rows)
     assert "java." not in str(failed.value)
     assert "org.apache" not in str(failed.value)
+
+
+def test_a_text_that_spark_refuses_names_the_setting() -> None:
+    relation = Relation((("q0", "SELECT missing AS c0 FROM range(1)"),), ordered=False)
+    with pytest.raises(HeadraceError, match=r"missing.*table.exec.spark-segments set to false"):
+        RelationFeed(SparkQuery(relation, (), ("c0",), ("INT",)), {}, 1)
 
 
 def test_rows_of_the_program_are_joined_in_spark(tables: list[str]) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from headrace.datastream.connectors.spark_query import Part, PythonStep, Relation
+from headrace.sql import types as t
 from headrace.sql.physical.nodes import SparkRows
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
@@ -18,6 +20,11 @@ from headrace.sql.segments.steps import STEPS
 
 __all__ = ["spark_relations"]
 
+_LARGEST = 200
+"""So many queries in one another are planned in little time, and without a full stack."""
+_VARYING = n.Limit | n.Rank | n.OverAggregate | n.Deduplicate
+_FLOATS = t.FloatType | t.DoubleType
+
 
 def spark_relations(plans: Sequence[n.Node], settings: PlanSettings) -> list[n.Node]:
     """Plans of batch mode in which Spark computes whatever it can, and headrace what is above.
@@ -26,7 +33,7 @@ def spark_relations(plans: Sequence[n.Node], settings: PlanSettings) -> list[n.N
     """
     if not settings.batch or not settings.spark_segments:
         return list(plans)
-    rewriter = _Rewriter(settings)
+    rewriter = _Rewriter(plans, settings)
     return [rewriter.visit(p) for p in plans]
 
 
@@ -48,6 +55,11 @@ class _Query:
     inputs: tuple[_Query, ...]
     pairs: str | None = None
 
+    @cached_property
+    def size(self) -> int:
+        """How many queries there are once Spark has put each in the place of its name."""
+        return 1 + sum(query.size for query in self.inputs)
+
     def parts(self, seen: set[str]) -> Iterator[tuple[str, Part]]:
         """All queries that it needs, before those that need them."""
         if self.name not in seen:
@@ -64,7 +76,9 @@ class _Query:
 
 
 class _Rewriter:
-    def __init__(self, settings: PlanSettings) -> None:
+    def __init__(self, plans: Sequence[n.Node], settings: PlanSettings) -> None:
+        self._readers = n.count_readers(plans)
+        self._varying: dict[n.Node, bool] = {}
         self._writer = RelationWriter(settings.zone)
         self._queries: dict[n.Node, _Query | None] = {}
         self._in_python: set[n.Node] = set()
@@ -105,14 +119,25 @@ class _Rewriter:
 
     def _query(self, node: n.Node) -> _Query | None:
         if node not in self._queries:
-            self._queries[node] = self._written(node)
+            query = self._written(node)
+            fits = query is None or query.size <= _LARGEST
+            self._queries[node] = query if fits else None
         return self._queries[node]
+
+    def _runs_once(self, node: n.Node) -> bool:
+        """Whether all who read a node have to see the same run of it: Spark has one for each."""
+        return self._readers[node] > 1 and self._varies(node)
+
+    def _varies(self, node: n.Node) -> bool:
+        if node not in self._varying:
+            self._varying[node] = _may_vary(node) or any(map(self._varies, node.inputs))
+        return self._varying[node]
 
     def _written(self, node: n.Node) -> _Query | None:
         inputs = []
         for below in node.inputs:
             query = self._query(below)
-            if query is None:
+            if query is None or self._runs_once(below):
                 return None
             inputs.append(query)
         name = f"q{len(self._queries)}"
@@ -153,6 +178,16 @@ def _computed_first(node: n.Node) -> n.Node | None:
     computed = n.Project.of(below, [*columns, node.condition], [*names, ""])
     kept = n.Filter.of(computed, computed.schema.column(len(columns)))
     return n.Project.of(kept, columns, names)
+
+
+def _may_vary(node: n.Node) -> bool:
+    """Whether its rows may be others the next time.
+
+    Of rows that are equal in an order any may be the first, and a sum of fractions depends on
+    where it begins.
+    """
+    calls = node.calls if isinstance(node, n.Aggregate | n.WindowAggregate) else ()
+    return isinstance(node, _VARYING) or any(isinstance(call.type, _FLOATS) for call in calls)
 
 
 def _is_chain(node: n.Node) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from enum import IntEnum
@@ -71,17 +70,10 @@ class _Rewriter:
     def __init__(self, plans: Sequence[n.Node], settings: PlanSettings) -> None:
         self._settings = settings
         self._done: dict[n.Node, n.Node] = {}
-        self._readers: Counter[n.Node] = Counter()
+        self._readers = n.count_readers(plans)
         self._marks: dict[n.Node, _Marks] = {}
         for plan in plans:
-            self._count(plan)
             self._mark(plan, _Marks.NOBODY if isinstance(plan, n.Sink) else _Marks.OUTSIDE)
-
-    def _count(self, node: n.Node) -> None:
-        self._readers[node] += 1
-        if self._readers[node] == 1:
-            for child in node.inputs:
-                self._count(child)
 
     def _mark(self, node: n.Node, wanted: _Marks) -> None:
         """Notes what any reader of a node wants of its watermarks, and of those below it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -37,6 +38,7 @@ __all__ = [
     "Window",
     "WindowAggregate",
     "WindowTable",
+    "count_readers",
     "is_bounded",
 ]
 
@@ -424,6 +426,18 @@ def rewrite_nodes(
     same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
     changed = done[node] = change(node if same else node.with_inputs(inputs))
     return changed
+
+
+def count_readers(plans: Sequence[Node]) -> Counter[Node]:
+    """How many inputs each node is of, or results: who asks for a plan reads its last node."""
+    readers: Counter[Node] = Counter()
+    waiting = list(plans)
+    while waiting:
+        node = waiting.pop()
+        readers[node] += 1
+        if readers[node] == 1:
+            waiting.extend(node.inputs)
+    return readers
 
 
 def is_bounded(plan: Node) -> bool:
