@@ -191,6 +191,7 @@ def test_a_query_of_spark_gives_what_operators_give(tables: list[str], query: st
             f"x{i + 1} AS (SELECT k FROM x{i} UNION ALL SELECT k FROM x{i})" for i in range(9)
         )
         + " SELECT COUNT(*) FROM x9",
+        "SELECT MAX(k) AS k FROM (" * 60 + "SELECT k FROM t" + ") GROUP BY k" * 60,
     ],
 )
 def test_operators_do_what_spark_would_not(tables: list[str], query: str) -> None:

@@ -55,6 +55,8 @@ _SETTINGS = {
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
     "spark.sql.crossJoin.enabled": "true",
+    # Queries in one another take two rounds each.
+    "spark.sql.analyzer.maxIterations": "1000",
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(_BATCH_ROWS),
 }
 """What gives texts their meaning."""

@@ -21,7 +21,8 @@ from headrace.sql.segments.steps import STEPS
 __all__ = ["spark_relations"]
 
 _LARGEST = 200
-"""So many queries in one another are planned in little time, and without a full stack."""
+_HIGHEST = 50
+"""So many queries, and so many in one another, Spark analyses within seconds."""
 _VARYING = n.Limit | n.Rank | n.OverAggregate | n.Deduplicate
 _FLOATS = t.FloatType | t.DoubleType
 
@@ -59,6 +60,11 @@ class _Query:
     def size(self) -> int:
         """How many queries there are once Spark has put each in the place of its name."""
         return 1 + sum(query.size for query in self.inputs)
+
+    @cached_property
+    def height(self) -> int:
+        """How many of them are in one another."""
+        return 1 + max((query.height for query in self.inputs), default=0)
 
     def parts(self, seen: set[str]) -> Iterator[tuple[str, Part]]:
         """All queries that it needs, before those that need them."""
@@ -120,7 +126,7 @@ class _Rewriter:
     def _query(self, node: n.Node) -> _Query | None:
         if node not in self._queries:
             query = self._written(node)
-            fits = query is None or query.size <= _LARGEST
+            fits = query is None or (query.size <= _LARGEST and query.height <= _HIGHEST)
             self._queries[node] = query if fits else None
         return self._queries[node]
 
