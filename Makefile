@@ -95,7 +95,7 @@ bench: $(VENV)/.stamp-dev java ## Run the benchmarks and print their table
 NODE_MODULES := dashboard/node_modules/.stamp
 
 $(NODE_MODULES): dashboard/package.json dashboard/package-lock.json
-	cd dashboard && npm install --no-progress
+	cd dashboard && npm install --no-save --no-progress
 	@touch $@
 
 dashboard: $(NODE_MODULES) ## Build the dashboard into the package; the built files are committed
