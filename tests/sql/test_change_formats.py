@@ -116,7 +116,7 @@ def test_rows_of_one_message_of_canal_may_have_changed_differently() -> None:
     ]
 
 
-# What Flink 2.3 writes for the same changes.
+# After the encoders in the sources of Flink 2.3, not recorded from a run of it.
 WRITTEN = {
     "debezium": [
         '{"before":null,"after":{"id":1,"name":null},"op":"c"}',
