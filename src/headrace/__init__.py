@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 
 def load_ipython_extension(shell: object) -> None:
     """What `%load_ext headrace` calls in a notebook: adds the magic `%%headrace_sql`."""
+    # Late, so that `import headrace` stays light; a notebook needs all of tables anyway.
     from headrace.cluster.notebook import add_magics
 
     add_magics(shell)
