@@ -19,7 +19,7 @@ PYTEST  := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-
 INSTALL := $(if $(shell command -v uv),uv pip install --python $(BIN)/python,$(BIN)/python -m pip --disable-pip-version-check install) --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-sql demo-kafka test test-quick test-all pictures kafka postgresql mariadb lint format types bench docs coverage-page clean java dashboard dashboard-test release
+.PHONY: help setup demo demo-sql demo-kafka test test-quick test-all matrix wheel pictures kafka postgresql mariadb lint format types bench docs docs-site coverage-page clean java dashboard dashboard-test release
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -63,8 +63,11 @@ test: $(VENV)/.stamp-dev java ## Run every test, those that start Spark and kill
 test-quick: $(VENV)/.stamp-dev ## Run the tests that need neither Spark nor a server, and no more than a second or two each
 	$(PYTEST) -q --dist worksteal --hypothesis-profile quick --durations 5 -m "not spark and not server and not browser and not slow"
 
-test-all: $(VENV)/.stamp-dev java ## Run every test with ten times the generated examples; takes long
+test-all: $(VENV)/.stamp-dev java ## Run every test with twenty times the generated examples; takes long
 	$(PYTEST) --durations 20 --hypothesis-profile all
+
+matrix: $(VENV)/.stamp-dev java ## Run quick tests, jobs and the demo with Python 3.11 to 3.13 and Java 17 and 21
+	$(BIN)/python -m tools.matrix
 
 pictures: $(VENV)/.stamp-dev java ## Make the pictures of the README anew, from the real thing; NAMES="demo chart" for some
 	$(BIN)/python -m tools.pictures $(NAMES)
@@ -109,6 +112,9 @@ docs: $(VENV)/.stamp-docs ## Build the documentation into docs/_build/html; a wa
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
+docs-site: $(VENV)/.stamp-docs ## Build the documentation of all releases and this tree, with a choice of versions
+	$(BIN)/python -m tools.docs_site
+
 coverage-page: $(VENV)/.stamp-dev ## Write docs/coverage.md anew; TOOL=path of the api_coverage tool
 	@test -n "$(TOOL)" || { echo "usage: make coverage-page TOOL=path/to/api_coverage"; exit 2; }
 	$(BIN)/python tools/api_coverage_page.py "$(TOOL)" --output docs/coverage.md
@@ -123,6 +129,11 @@ release: $(VENV)/.stamp-release java ## Build wheel and sdist into dist, check t
 	$(BIN)/python -m twine check --strict dist/*
 	tools/try-wheel dist/*.whl $(BIN)/python
 	@ls -l dist
+
+wheel: $(VENV)/.stamp-dev java ## Build the wheel, and run the demo from it alone in an empty environment
+	rm -rf build/wheel
+	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir build/wheel .
+	tools/try-wheel build/wheel/*.whl $(BIN)/python
 
 clean: ## Remove what was built, but not .venv
 	rm -rf build dist docs/_build docs/_generated docs/api/generated .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -14,7 +14,8 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from tests.kafka.broker import Kafka
-    from tools.database_server import MariaDbServer, PostgreSqlServer
+    from tools.database_server import DatabaseServer, MariaDbServer, PostgreSqlServer
+    from tools.queue_server import RabbitMqServer, RedisServer
 
 # Before anything starts a JVM: Spark must not bind to whatever the host's name resolves to.
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -22,6 +23,9 @@ os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 # Jobs of tests are not listed among those of the person who runs the tests.
 _RUN_DIRECTORY = tempfile.TemporaryDirectory(prefix="headrace-tests-")
 os.environ["HEADRACE_RUN_DIR"] = _RUN_DIRECTORY.name
+
+# Nor does Spark wait for the next run when a notebook of a test has ended.
+os.environ["HEADRACE_EXECUTION_IDLE_SPARK_TIMEOUT"] = "0"
 
 # The many JVMs of tests live for seconds: compiling all that well costs more than half their time.
 _SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -31,7 +35,7 @@ for _who in ("SUBMIT_OPTS", "LAUNCHER_OPTS", "DAEMON_JAVA_OPTS"):
 TESTS = Path(__file__).parent
 
 # Servers that are started once for all tests that use them.
-SERVERS = ("kafka", "postgresql", "mariadb")
+SERVERS = ("kafka", "postgresql", "mariadb", "rabbitmq", "redis_server")
 
 MARKERS_BY_FOLDER = {
     "jobs": ("spark",),
@@ -41,12 +45,14 @@ MARKERS_BY_FOLDER = {
     "dashboard": ("browser",),
     "jdbc": ("server",),
     "kafka": ("server",),
+    "connectors": ("server",),
 }
 
 # A loaded machine makes single examples slow without anything being wrong, so no deadline.
-# CI draws the same examples every time: a red build there can be repeated on a laptop.
-settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+# CI draws the same examples every time: a red build there can be repeated on a laptop, and more of
+# them would only take longer. Runs on laptops, and `make test-all`, find what is rare.
+settings.register_profile("local", deadline=None, max_examples=50)
+settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True, print_blob=True)
 # For `make test-quick`, which chooses it by name: enough to see that something broke.
 settings.register_profile("quick", deadline=None, max_examples=10, stateful_step_count=20)
 # For `make test-all`, over night.
@@ -132,5 +138,36 @@ def _database_server(product: str) -> Iterator[Any]:
     try:
         with running_server(product) as server:
             yield server
+    except DatabaseUnavailableError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def rabbitmq() -> Iterator[RabbitMqServer]:
+    """A real RabbitMQ that all tests share; each takes queues of its own."""
+    pytest.importorskip("pika", reason="pip install 'headrace[rabbitmq]'")
+    from tools.queue_server import RabbitMqServer
+
+    yield from _running(RabbitMqServer)
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """A real Redis that all tests share; each takes keys of its own."""
+    pytest.importorskip("redis", reason="pip install 'headrace[redis]'")
+    from tools.queue_server import RedisServer
+
+    yield from _running(RedisServer)
+
+
+def _running(kind: type[DatabaseServer]) -> Iterator[Any]:
+    from tools.database_server import DatabaseUnavailableError
+
+    try:
+        server = kind()
+        try:
+            yield server.start()
+        finally:
+            server.remove()
     except DatabaseUnavailableError as error:
         pytest.skip(str(error))

@@ -9,9 +9,12 @@ A block that is only to be looked at is written as a ```` ```{code-block} python
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,15 +70,30 @@ def program(blocks: list[Block]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def check_page(page: Path, directory: Path) -> None:
-    """Runs a page's program in ``directory`` and asserts that every block prints what is shown."""
+def check_page(page: Path, directory: Path, *, alone: bool = False) -> None:
+    """Runs a page's program in ``directory`` and asserts that every block prints what is shown.
+
+    It runs in this process, and so on the Spark session that is there, unless it has to be alone:
+    Spark's workers stay in the directory in which Spark was started. Its functions are those of a
+    ``__main__`` either way.
+    """
     blocks = python_blocks(page)
     assert blocks, f"{page.name} has no Python block; is it still to be checked?"
     script = directory / f"{page.stem}_page.py"
+    # For tracebacks, too, which show its lines.
     script.write_text(program(blocks), encoding="utf-8")
+    printed = _alone(script) if alone else _here(script)
+    for block, shown in zip(blocks, printed.split(END_OF_BLOCK + "\n"), strict=False):
+        if block.output is not None:
+            assert tuple(shown.splitlines()) == block.output, (
+                f"{page.name}:{block.line} does not print what the page shows"
+            )
+
+
+def _alone(script: Path) -> str:
     done = subprocess.run(
         [sys.executable, script.name],
-        cwd=directory,
+        cwd=script.parent,
         env={**os.environ, "PYTHONUNBUFFERED": "1", "PYSPARK_PYTHON": sys.executable},
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -83,9 +101,28 @@ def check_page(page: Path, directory: Path) -> None:
         check=False,
         timeout=280,
     )
-    assert done.returncode == 0, f"{page.name} failed:\n{done.stdout}\n{done.stderr}"
-    for block, printed in zip(blocks, done.stdout.split(END_OF_BLOCK + "\n"), strict=False):
-        if block.output is not None:
-            assert tuple(printed.splitlines()) == block.output, (
-                f"{page.name}:{block.line} does not print what the page shows"
-            )
+    assert done.returncode == 0, f"{script.name} failed:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def _here(script: Path) -> str:
+    printed = io.StringIO()
+    with contextlib.chdir(script.parent), _first_on_the_path(script.parent):
+        try:
+            with contextlib.redirect_stdout(printed):
+                code = compile(script.read_text(encoding="utf-8"), str(script), "exec")
+                exec(code, {"__name__": "__main__"})
+        except BaseException:
+            print(printed.getvalue())
+            raise
+    return printed.getvalue()
+
+
+@contextlib.contextmanager
+def _first_on_the_path(directory: Path) -> Iterator[None]:
+    """As a script's own directory is."""
+    sys.path.insert(0, str(directory))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(directory))

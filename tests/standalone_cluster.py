@@ -30,7 +30,7 @@ class StandaloneCluster:
             log = self._start("master", HOSTS[0], "master.Master", ["--port", "0"])
             self.master = self._wait_for(log, r"Starting Spark master at (spark://\S+)")
             for number, host in enumerate(HOSTS):
-                arguments = ["--cores", "1", "--memory", "1g", "--work-dir"]
+                arguments = ["--cores", "3", "--memory", "1g", "--work-dir"]
                 arguments += [str(directory / f"work-{number}"), self.master]
                 log = self._start(f"worker-{number}", host, "worker.Worker", arguments)
                 self._wait_for(log, "(Successfully registered) with master")

@@ -7,6 +7,11 @@ in streaming and one in batch mode; a comment `-- key: value` sets an option for
 tests/sql/golden as JSON, one file for each file and mode. Statements that are there already are
 left alone without `--all`. The diff is for reviewing, as with any golden file. The names of Flink's
 built-in functions go to flink_functions.json, from which the docs know what is missing.
+
+Flink looks rows up in databases only. With `--jdbc URL` the tables of LOOKED_UP are in a PostgreSQL
+with the tables of tests/sql/data/lookups.ddl, such as one that `python -m tools.database_server
+postgresql` starts, and `--jars` names the directory with the connector's jars and the driver.
+Without it they are files, which Flink cannot look up.
 """
 
 from __future__ import annotations
@@ -52,8 +57,22 @@ def options(text: str) -> dict[str, str]:
     return dict(re.findall(r"^-- ([a-z.-]+): (\S+)$", text, re.MULTILINE))
 
 
+LOOKED_UP = ("stock", "places")
+
+
+def lookup_options(table: str, jdbc: str) -> str:
+    """Options of a table that is looked up: one of a database, or else a file."""
+    if not jdbc:
+        path = ROOT / "data" / f"{table}.csv"
+        return f"'connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv'"
+    user = "'username' = 'headrace', 'password' = 'secret'"
+    return f"'connector' = 'jdbc', 'url' = '{jdbc}', 'table-name' = '{table}', {user}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
+    parser.add_argument("--jdbc", default="", help="the URL of a database with tables to look up")
+    parser.add_argument("--jars", default="", help="the directory of the jars for it")
     parser.add_argument("--only", default="", help="run statements with this text alone")
     parser.add_argument("--all", action="store_true", help="also what was run before")
     args = parser.parse_args()
@@ -61,6 +80,9 @@ def main() -> int:
     from pyflink.table import EnvironmentSettings, TableEnvironment
 
     setup = (ROOT / "cases" / "setup.sql").read_text(encoding="utf-8")
+    for table in LOOKED_UP:
+        setup = setup.replace(f"{{{table}}}", lookup_options(table, args.jdbc))
+    jars = ";".join(f"file://{x.resolve()}" for x in Path(args.jars or ".").glob("*.jar"))
     cases = [x for x in sorted((ROOT / "cases").glob("*.sql")) if x.stem != "setup"]
     for mode in ("streaming", "batch"):
         settings = getattr(EnvironmentSettings, f"in_{mode}_mode")()
@@ -68,6 +90,8 @@ def main() -> int:
             t_env = TableEnvironment.create(settings)
             text = file.read_text(encoding="utf-8")
             given = {"parallelism.default": "1", "table.local-time-zone": "UTC", **options(text)}
+            if jars:
+                given["pipeline.jars"] = jars
             for key, value in given.items():
                 t_env.get_config().set(key, value)
             for statement in statements(setup.replace("{data}", str(ROOT / "data"))):

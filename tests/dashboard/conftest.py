@@ -89,7 +89,7 @@ class JobManager:
         return said.split()[-1]
 
     def get(self, path: str) -> Any:
-        from headrace.cluster.rest_client import RestClient
+        from headrace.cluster.client.rest_client import RestClient
 
         return RestClient(self.address).request("GET", path)
 

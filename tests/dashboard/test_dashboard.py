@@ -143,7 +143,7 @@ def test_a_live_job_is_shown_over_time(
     page = visitor.page
     visitor.open(f"jobs/{live}")
     shown = page.get_by_role("figure", name="From source to sink")
-    soon(shown).to_contain_text(re.compile(r"median \d.*99 of 100 \d"))
+    soon(shown).to_contain_text(re.compile(r"median \d.*99th percentile \d"))
     for title in ("Records from sources", "Alignment of barriers", "Usage of channels"):
         soon(page.get_by_role("figure", name=title)).to_contain_text(re.compile(r"\d"))
     soon(page.get_by_role("slider", name="Epoch")).to_have_count(0)

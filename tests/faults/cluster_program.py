@@ -76,6 +76,9 @@ def main() -> None:
         {
             "spark.master": master,
             "spark.locality.wait": "60s",
+            # An executor on each host, with room for one slot.
+            "spark.executor.cores": "1",
+            "spark.cores.max": "2",
             "execution.epoch.max-records": str(RECORDS // 4),
         }
     )

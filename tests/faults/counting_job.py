@@ -60,7 +60,7 @@ class CountingJob:
         rows = change(counts(environment, self._end))
         rows.sink_to(CollectSink(collect_id))
         rows.sink_to(RowFiles(self.files))
-        collectors, environment._collectors = environment._collectors, {}
+        collectors, environment.collectors = environment.collectors, {}
         self.carrier = carrier()
         dependencies = prepare(configuration)
         storages = Storages.from_configuration(configuration)

@@ -6,21 +6,21 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from headrace.common.errors import JobExecutionError
-from headrace.coordination.carrier import SlotListener, SlotsWanted
-from headrace.coordination.slots.live import Carriage, LiveSettings, LiveSlots, NotLiveError
+from headrace.coordination.slots import live
+from headrace.coordination.slots.live import Carriage, LiveSettings, NotLiveError
 from headrace.coordination.views.checkpoint_details import checkpoint_details
 from headrace.coordination.views.metric_values import metrics_of
-from headrace.graph.ids import SlotId
-from headrace.runtime.slot import messages as m
-from tests.faults.counting import PARALLELISM
+from headrace.datastream.functions import MapFunction, RuntimeContext
+from tests.faults.counting import PARALLELISM, Row
 from tests.faults.counting_job import WAIT_S, CountingJob
 from tests.faults.live_process_carrier import LiveProcessCarrier
 from tests.faults.process_carrier import ProcessCarrier
+from tests.faults.row_files import committed_rows
 
 pytestmark = pytest.mark.fault
 
@@ -86,30 +86,36 @@ class _Queued(LiveProcessCarrier):
 
 
 class _Noting(LiveProcessCarrier):
-    """Notes which slots were ready when it began."""
+    """Notes when its tasks have called all slots."""
 
-    def slots(self, wanted: SlotsWanted, listener: SlotListener) -> LiveSlots:
-        self.ready: list[SlotId] = []
-        self.ready_at_start: list[SlotId] | None = None
-        hear = listener.on_message
+    tasks_have_called = False
 
-        def on_message(message: Any) -> None:
-            if isinstance(message, m.Ready):
-                self.ready.append(message.slot)
-            hear(message)
-
-        cast("Any", listener).on_message = on_message
-        return super().slots(wanted, listener)
-
-    def make_way(self, carriage: Carriage, wanted: Callable[[], bool]) -> None:
-        self.ready_at_start = [*self.ready]
+    def connected(self, carriage: Carriage) -> None:
+        self.tasks_have_called = True
 
 
-def test_others_do_not_wait_until_the_functions_of_a_job_are_open(tmp_path: Path) -> None:
-    with CountingJob(tmp_path, carrier=_Noting) as job:
+class _OpensLate(MapFunction[Row, Row]):
+    def __init__(self, ready: Path) -> None:
+        self._ready = ready
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        while not self._ready.exists():
+            time.sleep(0.01)
+
+    def map(self, value: Row) -> Row:
+        return value
+
+
+def test_it_comes_up_while_functions_open(tmp_path: Path) -> None:
+    """And others need not wait for these: the tasks have what they need."""
+    ready = tmp_path / "ready"
+    opens_late = _OpensLate(ready)
+    with CountingJob(tmp_path / "job", change=lambda s: s.map(opens_late), carrier=_Noting) as job:
+        job.wait_for(lambda: job.carrier.tasks_have_called, "calls of all tasks")
+        ready.touch()
         job.wait_for_rows(20)
-        assert len(job.carrier.ready_at_start) == len(job.carrier.ready) > 0
         job.finish_with_files()
+        assert (job.carrier.carriages, job.master.restarts) == (1, 0)
 
 
 def test_a_job_that_waits_for_others_can_be_cancelled(tmp_path: Path) -> None:
@@ -148,6 +154,15 @@ def test_an_idle_job_lets_it_go_and_gets_it_back(tmp_path: Path) -> None:
             job.paused.unlink()
         job.finish_with_files()
         assert job.master.restarts == 0
+
+
+def test_it_is_replaced_from_time_to_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "_ROLL_S", 0.2)
+    with CountingJob(tmp_path, carrier=LiveProcessCarrier) as job:
+        job.wait_for(lambda: job.carrier.carriages > 3, "another one")
+        job.wait_for_rows(20)
+        job.finish_with_files()
+        assert (job.carrier.running, job.master.restarts) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -197,3 +212,32 @@ def test_channels_and_alignment_are_measured(tmp_path: Path) -> None:
         tasks = next(iter(details.values())).vertices.values()
         assert sum(task.processed_data for task in tasks) > 0
         job.finish()
+
+
+def test_a_live_job_can_be_looked_at(tmp_path: Path) -> None:
+    settings = {"metrics.latency.interval": "50 ms"}
+    with CountingJob(tmp_path, settings, carrier=LiveProcessCarrier) as job:
+        job.wait_for_rows(20)
+        attempt, vertex = job.master.attempt, job.master.job_graph.vertices[-1]
+        seen = attempt.observations
+        assert [dump.slot for dump in seen.threads()] == list(range(PARALLELISM))
+        source = job.master.job_graph.vertices[0]
+        assert len(seen.records(job.master.job_graph, source.id, None, 2, WAIT_S).records) == 2
+        job.wait_for(
+            lambda: seen.flame_graph(vertex.id, "full", None, refresh=False).data, "a flame graph"
+        )
+        job.wait_for(
+            lambda: any(r.latencies for r in attempt.reports.values() if not r.source),
+            "latency markers",
+        )
+        assert job.master.live
+        job.finish()
+
+
+def test_a_live_job_is_drained(tmp_path: Path) -> None:
+    with CountingJob(tmp_path / "job", carrier=LiveProcessCarrier) as job:
+        job.wait_for_rows(20)
+        job.master.stop_with_savepoint(True, str(tmp_path / "savepoints")).result(WAIT_S)
+        job._reader.join(WAIT_S)
+        assert job.master.status().name == "FINISHED"
+        assert sorted(committed_rows(job.files)) == sorted(job.rows)

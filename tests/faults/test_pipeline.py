@@ -19,6 +19,10 @@ from tools.database_server import PostgreSqlServer
 pytestmark = [pytest.mark.timeout(1_800), pytest.mark.slow]
 
 SELECT = "SELECT number, key, count FROM {}"
+CARRIERS = {
+    "hashmap": ("live", "local-cluster[2,3,1024]"),
+    "rocksdb": ("epochs", "local-cluster[2,1,1024]"),
+}
 KILLS = {
     "hashmap": [("slot",), ("executor",), ("driver",), ("child",)],
     "rocksdb": [("child",), ("slot", "executor")],
@@ -27,14 +31,20 @@ KILLS = {
 
 @pytest.mark.parametrize("backend", KILLS)
 def test_every_output_has_each_record_once_whatever_is_killed(
-    backend: str, kafka: Kafka, postgresql: PostgreSqlServer, tmp_path: Path
+    backend: str,
+    kafka: Kafka,
+    postgresql: PostgreSqlServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    carrier, master = CARRIERS[backend]
+    monkeypatch.setenv("HEADRACE_EXECUTION_CARRIER", carrier)
     table = Table(postgresql, "number INT, key INT, count INT")
     server = table.server
     database = Database(server.url, server.user, server.password, table.name)
     kills = KILLS[backend]
     chance = random.Random(17)
-    with running(kafka, tmp_path, backend, len(kills), chance, database=database) as chaos:
+    with running(kafka, tmp_path, backend, len(kills), chance, master, database) as chaos:
         for kinds in kills:
             chaos.kill(*kinds)
         tally = chaos.finish()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.cluster.log_files import WorkerLog
+from headrace.cluster.manager.log_files import WorkerLog
 from tests.faults.cluster_program import KEYS, RECORDS
 from tests.faults.counting_runs import CountingRuns
 from tests.faults.processes import Child, assert_gone
@@ -71,14 +71,19 @@ def runs(cluster: StandaloneCluster, tmp_path: Path) -> Iterator[CountingRuns]:
 
 
 def test_executors_and_the_driver_are_killed(
-    cluster: StandaloneCluster, runs: CountingRuns
+    cluster: StandaloneCluster, runs: CountingRuns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One executor, then the other and a slot at once, then the driver.
 
-    After that all records go over the network. Nothing is left of what was killed.
+    The job is live, and after that it is not; all records go over the network. Nothing is left of
+    what was killed.
     """
-    runs.start()
+    # Slots go to both executors, not to the one that comes first.
+    wait_for_both = "spark.cores.max: 6\nspark.scheduler.minRegisteredResourcesRatio: 1.0"
+    monkeypatch.setenv("HEADRACE_PROPERTIES", wait_for_both)
+    runs.start("elsewhere")
     _, slots = runs.attempt(1)
+    assert runs.driver.wait_for("carried", 1) == "carried live"
     runs.wait_for_rows()
     executors = cluster.executors()
     assert len(executors) == 2
@@ -98,6 +103,8 @@ def test_executors_and_the_driver_are_killed(
     os.kill(driver, signal.SIGKILL)
     assert_gone([*slots, *executors])
 
+    monkeypatch.setenv("HEADRACE_EXECUTION_CARRIER", "epochs")
     runs.start("elsewhere")
     runs.wait_for_rows()
+    assert runs.driver.wait_for("carried", 1) == "carried epochs"
     runs.finish()

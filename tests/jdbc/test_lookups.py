@@ -9,7 +9,8 @@ import pytest
 from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.jdbc.pool import ConnectionPool
 from tests.jdbc.test_tables import Table, options_of
-from tests.sql.sessions import LocalSession
+from tests.sql.sessions import HERE, LocalSession, golden, setup_statements, statements
+from tests.sql.test_golden import compare
 from tools.database_server import PostgreSqlServer
 
 pytestmark = pytest.mark.timeout(180)
@@ -36,6 +37,24 @@ def session_with(table: Table, columns: str, orders: str, more: str = "") -> Loc
 
 def rows(session: LocalSession, query: str, **settings: Any) -> list[Any]:
     return [tuple(row) for _, row in session.query(query, **settings).rows]
+
+
+def test_results_are_those_of_flink(postgresql: PostgreSqlServer) -> None:
+    """Flink has looked the rows up in such a database; `test_golden.py` does it in files."""
+    with postgresql.connect() as connection:
+        for statement in statements((HERE / "data" / "lookups.ddl").read_text(encoding="utf-8")):
+            connection.execute(statement)
+    options = (
+        f"'connector' = 'jdbc', 'url' = '{postgresql.url}', 'table-name' = '{{table}}', "
+        f"'username' = '{postgresql.user}', 'password' = '{postgresql.password}'"
+    )
+    for mode in ("streaming", "batch"):
+        session = LocalSession(batch=mode == "batch", parallelism=2)
+        for statement in setup_statements(options):
+            session.execute(statement.replace("{data}", str(HERE / "data")))
+        for query, expected in golden("lookups", mode).items():
+            if "error" not in expected:
+                compare(mode, session, query, expected)
 
 
 @pytest.mark.parametrize(

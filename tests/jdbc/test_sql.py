@@ -276,3 +276,20 @@ def test_nan_is_compared_as_in_a_query(postgresql: PostgreSqlServer) -> None:
         "(1, 'NaN', 'NaN'), (2, 2, 2), (3, 'NaN', 2), (4, 0, 'NaN'), (5, NULL, 1)",
         *("f > 1", "f >= d", "f < d", "d = f", "1 < d + f", "d BETWEEN 0 AND 9", "NOT d <= 2"),
     )
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("server", ["postgresql", "mariadb"])
+def test_tasks_of_spark_read_parts_of_a_table(request: pytest.FixtureRequest, server: str) -> None:
+    table = Table(request.getfixturevalue(server), "id INT, name VARCHAR(9), day DATE, ok BOOLEAN")
+    values = ", ".join(f"({i}, 'n{i % 3}', '2024-01-0{1 + i % 5}', {i % 2} = 0)" for i in range(40))
+    table.execute(f"INSERT INTO {table.name} VALUES {values}")
+    parts = {"column": "id", "num": "4", "lower-bound": "0", "upper-bound": "39"}
+    more = "".join(f", 'scan.partition.{key}' = '{value}'" for key, value in parts.items())
+    columns = "id INT, name STRING, `day` DATE, ok BOOLEAN"
+    session = session_with(table, columns, more=more, batch=True)
+    query = "SELECT name, ok, COUNT(*), SUM(id), MAX(`day`) FROM t GROUP BY name, ok"
+    found = session.query_on_spark(query)
+    assert found is not None
+    assert len(found.rows) == 6
+    assert sorted(found.rows) == sorted(session.query(query).rows)

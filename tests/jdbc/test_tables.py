@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headrace.common.errors import JobExecutionError
+from headrace.common.errors import HeadraceError, JobExecutionError
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
 from headrace.common.watermark_strategy import WatermarkStrategy
@@ -23,6 +23,7 @@ from headrace.datastream.connectors.jdbc import (
 from headrace.datastream.connectors.jdbc.database import database_of
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
+from headrace.testing.connectors import check_sink, check_source
 from tools.database_server import DatabaseServer, PostgreSqlServer
 
 pytestmark = pytest.mark.timeout(180)
@@ -310,3 +311,34 @@ def test_a_query_that_the_server_refuses_says_so(postgresql: PostgreSqlServer) -
     )
     with pytest.raises(JobExecutionError, match="nowhere"):
         read(source)
+
+
+def test_a_database_can_be_tried_before_a_job_runs(table: Table) -> None:
+    insert = f"INSERT INTO {table.name} (id, name) VALUES (?, ?)"
+    assert JdbcSink.sink(insert, ROW, table.options).probe() == str(table.options.url)
+    wrong = JdbcSink.sink(insert.replace("name)", "title)"), ROW, table.options)
+    with pytest.raises(HeadraceError, match=r"title.*create the table and columns"):
+        wrong.probe()
+    assert table.execute(f"SELECT * FROM {table.name}") == []
+
+
+def test_source_and_sink_keep_the_contract(table: Table) -> None:
+    rows = [Row(i, f"n{i}") for i in range(60)]
+    sql = upsert_statement(table.options, table.name, ["id", "name"], ["id"])
+    check_sink(
+        lambda: JdbcSink.sink(sql, ROW, table.options),
+        rows,
+        ROW,
+        read=lambda: [Row(*r) for r in table.execute(f"SELECT * FROM {table.name}")],
+        clear=lambda: table.execute(f"DELETE FROM {table.name}"),
+        parallelisms=(2,),
+    )
+    source = (
+        JdbcSource.builder()
+        .set_connection_options(table.options)
+        .set_sql(f"SELECT id, name FROM {table.name}")
+        .set_type_information(ROW)
+        .set_partition_column("id", 4)
+        .build()
+    )
+    check_source(lambda: source, rows, parallelisms=(2,), epoch_records=5)

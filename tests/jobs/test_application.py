@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from headrace.cluster.job_manager import running_job_manager
-from headrace.cluster.rest_client import RestClient
+from headrace.cluster.client.rest_client import RestClient
+from headrace.cluster.manager.job_manager import running_job_manager
 from headrace.common.errors import HeadraceError
 from tests.certificates import certificate
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from headrace.cluster.rest_client import RestClient
+from headrace.cluster.client.rest_client import RestClient
 from headrace.common.errors import HeadraceError, UnknownJobError
 from tests.jobs.flink_command import FlinkUnavailableError, flink_command
 from tests.jobs.rest_fuzzing import check_all

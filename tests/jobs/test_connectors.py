@@ -159,7 +159,7 @@ def test_generated_records_at_a_rate(env: Any) -> None:
     epochs: list[Any] = []
     started = time.monotonic()
     stream.print()
-    master = env._submit("rate", on_epoch=epochs.append)
+    master = env.submit("rate", on_epoch=epochs.append)
     master.result_future().result()
     # One in 50 ms for each of the two subtasks, and the first one at once.
     assert time.monotonic() - started > 0.9

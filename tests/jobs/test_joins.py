@@ -109,7 +109,7 @@ def test_aligned_sources_stay_together(env: Any) -> None:
         running = [r for r in summary.reports if r.source and not r.finished]
         marks.append({r.operators[0].name: r.watermark for r in running})
 
-    job = env._submit("aligned", on_epoch=observe)
+    job = env.submit("aligned", on_epoch=observe)
     job.result_future().result(240)
     apart = [m["Source: fast"] - m["Source: slow"] for m in marks if len(m) == 2]
     assert len(apart) > 3

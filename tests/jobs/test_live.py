@@ -73,7 +73,7 @@ def test_one_spark_job_carries_all_epochs_and_ends_with_the_job() -> None:
     env = environment()
     numbers(env).key_by(lambda n: n % 7).map(lambda n: n).filter(lambda n: False).print()
     epochs: list[int] = []
-    job = env._submit("live", on_epoch=lambda summary: epochs.append(summary.epoch))
+    job = env.submit("live", on_epoch=lambda summary: epochs.append(summary.epoch))
     wait_until(lambda: len(epochs) > 5, job)
     (long_job,) = live_jobs()
     seen = len(epochs)
@@ -90,7 +90,7 @@ def test_several_live_jobs_run_beside_each_other_and_beside_epochs() -> None:
     for name, carrier in (("a", "live"), ("b", "live"), ("c", "epochs")):
         env = environment(execution_carrier=carrier)
         numbers(env).key_by(lambda n: n % 7).map(lambda n: n).filter(lambda n: False).print()
-        jobs.append(env._submit(name, on_epoch=lambda summary, n=name: epochs.update([n])))
+        jobs.append(env.submit(name, on_epoch=lambda summary, n=name: epochs.update([n])))
     wait_until(lambda: all(epochs[name] > 10 for name in "abc"), *jobs)
     for job in jobs:
         job.cancel().result(_WAIT_S)

@@ -53,11 +53,13 @@ class Keeping(KeyedProcessFunction[str, int, int]):
         self.map.put(value, ctx.get_current_key())
 
 
-@pytest.fixture(scope="module", params=["hashmap", "rocksdb"])
+@pytest.fixture(scope="module", params=[("hashmap", "epochs"), ("rocksdb", "live")])
 def job(request: pytest.FixtureRequest) -> Iterator[JobClient]:
+    backend, carrier = request.param
     settings = {
         "spark.master": "local[2]",
-        "state.backend.type": request.param,
+        "state.backend.type": backend,
+        "execution.carrier": carrier,
         "execution.epoch.target": "200 ms",
     }
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.common.errors import HeadraceError
+from headrace.common.errors import HeadraceError, SqlError
 from headrace.datastream.connectors.spark_query import Relation, SparkQuery
+from headrace.spark.progress import stages_text
 from headrace.spark.relation_feed import RelationFeed
 from headrace.spark.session import get_or_create_session
 from headrace.sql.parsing import parse_statement
 from headrace.sql.physical.nodes import SparkSegment
 from headrace.sql.physical.passes import physical_plans
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.text import plan_text
+from headrace.sql.session.user_functions import register_function
 from headrace.sql.statements import Query
-from headrace.table import EnvironmentSettings, TableEnvironment
+from headrace.table import DataTypes, EnvironmentSettings, TableEnvironment
+from headrace.table.udf import FunctionContext, ScalarFunction, as_wrapper, udf, udtf
 from tests.jobs.test_spark_segments import declared
 from tests.sql.sessions import LocalSession, case_files, case_options, golden, in_parquet
 from tests.sql.test_golden import parts
@@ -144,10 +153,64 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [declared(first), OTHER.format(folder=second), TIMED.format(folder=second)]
 
 
+class Add(ScalarFunction):
+    """Adds a parameter of the job, and counts."""
+
+    def open(self, function_context: FunctionContext) -> None:
+        self.number = int(function_context.get_job_parameter("number", "7"))
+        self.calls = function_context.get_metric_group().counter("calls")
+
+    def eval(self, value: int | None) -> int | None:
+        self.calls.inc()
+        return None if value is None else value + self.number
+
+
+def _pieces(text: str | None) -> Iterator[tuple[str, int]]:
+    for number, piece in enumerate((text or "").split()):
+        yield piece, number
+
+
+FUNCTIONS: dict[str, Any] = {
+    "add": udf(Add(), result_type=DataTypes.BIGINT()),
+    "total": udf(lambda a, b: a.fillna(0) + b, result_type=DataTypes.BIGINT(), func_type="pandas"),
+    "second": udf(
+        lambda ts: ts.dt.second.astype("int64"), result_type=DataTypes.BIGINT(), func_type="pandas"
+    ),
+    "day_after": udf(
+        lambda day: pc.cast(
+            pc.add(pc.cast(day, pa.int32()), pa.scalar(1, pa.int32())), pa.date32()
+        ),
+        result_type=DataTypes.DATE(),
+        func_type="arrow",
+    ),
+    "pieces": udtf(_pieces, result_types=[DataTypes.STRING(), DataTypes.INT()]),
+}
+# All of these run in Spark with functions of the program.
+CALLS = [
+    ("SELECT add(v), COUNT(*) FROM t GROUP BY add(v)", "Project"),
+    ("SELECT k, SUM(add(v)) FROM t WHERE add(k) > 9 GROUP BY k", "Filter"),
+    ("SELECT total(id, k + 1) AS n, COUNT(*) FROM t GROUP BY total(id, k + 1)", "BatchedCalls"),
+    ("SELECT second(ts) AS n, MAX(total(id, 1)) FROM t GROUP BY second(ts)", "BatchedCalls"),
+    ("SELECT day_after(born) AS day, COUNT(*) FROM t GROUP BY day_after(born)", "BatchedCalls"),
+    (
+        "SELECT piece, n, COUNT(*), SUM(v) FROM t, LATERAL TABLE(pieces(s)) AS p(piece, n) "
+        "GROUP BY piece, n",
+        "Correlate",
+    ),
+    (
+        "SELECT t.id, piece FROM t LEFT JOIN LATERAL TABLE(pieces(s)) AS p(piece, n) ON "
+        "n > 0 AND id > 40 ORDER BY id, piece LIMIT 90",
+        "Correlate",
+    ),
+]
+
+
 def local(tables: list[str], **settings: Any) -> LocalSession:
     session = LocalSession(batch=True, parallelism=2, **settings)
     for statement in tables:
         session.execute(statement)
+    for name, function in FUNCTIONS.items():
+        register_function(session.session, (name,), as_wrapper(function), system=True)
     return session
 
 
@@ -171,6 +234,75 @@ def test_a_query_of_spark_gives_what_operators_give(tables: list[str], query: st
     assert found.rows
     if "ORDER BY k NULLS" in query:
         assert found.rows == expected.rows
+
+
+@pytest.mark.parametrize(("query", "node"), CALLS)
+def test_functions_of_the_program_run_in_spark(tables: list[str], query: str, node: str) -> None:
+    session = local(tables)
+    settings = replace(session.session.settings(), spark_segments=True)
+    shown = plan_text(*physical_plans([session.plan(query)], settings))
+    marked = [line.strip("+-: ") for line in shown.splitlines() if "[Python in Spark]" in line]
+    assert any(line.startswith(node) for line in marked), shown
+    found = session.query_on_spark(query)
+    assert found is not None, "a part of it is not in Spark"
+    assert Counter(map(str, found.rows)) == Counter(map(str, session.query(query).rows))
+    assert len(found.rows) > 3
+
+
+def test_functions_that_need_what_slots_have_stay_in_slots(tables: list[str]) -> None:
+    session = local(tables)
+    session.env.get_configuration().set_string("python.files", "/some/file.py")
+    assert session.query_on_spark("SELECT add(v), COUNT(*) FROM t GROUP BY add(v)") is None
+
+
+def test_tables_of_all_kinds_are_joined_in_spark(tables: list[str], tmp_path: Path) -> None:
+    session = local(tables)
+    texts = {"csv": "{0},name {1}\n", "json": '{{"id": {0}, "name": "name {1}", "more": [1]}}\n'}
+    for format_, line in texts.items():
+        for day in range(2):
+            folder = tmp_path / format_ / f"day={day}"
+            folder.mkdir(parents=True)
+            ids = range(day, ROWS, 2)
+            text = "".join(line.format(i, i % 3) for i in ids)
+            (folder / "part").write_text(text)
+        session.execute(
+            f"CREATE TABLE of_{format_} (id BIGINT, name STRING, `day` INT) PARTITIONED BY (`day`) "
+            f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path / format_}', "
+            f"'format' = '{format_}')"
+        )
+    spark = get_or_create_session({})
+    spark.createDataFrame(
+        [(i, Decimal(i), date(2024, 1, 1 + i % 9)) for i in range(50)],
+        "id BIGINT, amount DECIMAL(8, 2), `on` DATE",
+    ).createOrReplaceTempView("known_to_spark")
+    session.execute(
+        "CREATE TABLE of_spark (id BIGINT, amount DECIMAL(8, 2), `on` DATE) "
+        "WITH ('connector' = 'spark', 'table-name' = 'known_to_spark')"
+    )
+    query = (
+        "SELECT a.name, b.`day`, COUNT(*), SUM(t.v), SUM(amount), MAX(`on`) FROM of_csv AS a "
+        "JOIN of_json AS b ON a.id = b.id JOIN t ON t.id = b.id "
+        "JOIN of_spark AS s ON s.id = t.id GROUP BY a.name, b.`day`"
+    )
+    found = session.query_on_spark(query)
+    assert found is not None, "a part of it is not in Spark"
+    rows = sorted(row for _, row in found.rows)
+    assert [row[:3] for row in rows] == [
+        (f"name {n}", day, len([i for i in range(50) if i % 3 == n and i % 2 == day]))
+        for n in range(3)
+        for day in range(2)
+    ]
+    assert sum(row[4] for row in rows) == sum(range(50))
+    assert max(row[5] for row in rows) == date(2024, 1, 9).toordinal() - 719_163
+    spark.catalog.dropTempView("known_to_spark")
+
+
+def test_explain_shows_both_plans(tables: list[str]) -> None:
+    shown = on_spark(tables).explain_sql("SELECT MD5(s) AS h, COUNT(*) FROM t GROUP BY MD5(s)")
+    ours, _, theirs = shown.partition("== Spark Physical Plan ==")
+    assert "[Python in Spark]" in ours
+    assert "MapInArrow" in theirs
+    assert "HashAggregate" in theirs
 
 
 @pytest.mark.parametrize(
@@ -286,9 +418,9 @@ def test_inserts_write_what_spark_computes(tables: list[str], tmp_path: Path, fo
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
-        ("SELECT k, SUM(v / (k - 3)) FROM t GROUP BY k", "/ by zero"),
-        ("SELECT SUM(price / (k - 3)) FROM t", "Division by zero"),
-        ("SELECT MAX(CAST(s AS INT)) FROM t", "'item"),
+        ("SELECT k, SUM(v / (k - 3)) FROM t GROUP BY k", r"/ by zero: \(k - 3\) is 0 where v is"),
+        ("SELECT SUM(price / (k - 3)) FROM t", "Division by zero: .* is 0 where price is"),
+        ("SELECT MAX(CAST(s AS INT)) FROM t", r"'item .*: CAST\(s AS INT\) where s = 'item .é'"),
         ("SELECT id FROM t WHERE v > (SELECT n FROM u)", "SubQuery returned more than one row"),
         ("SELECT COUNT(*) FROM timed", "RowTime field should not be null"),
     ],
@@ -319,3 +451,61 @@ def test_rows_of_the_program_are_joined_in_spark(tables: list[str]) -> None:
     assert sorted(frame["b"], key=int) == [str(i) for i in range(ROWS // 2)]
     assert set(frame["n"]) == {1}
     assert SparkSession.getActiveSession() is users
+
+
+def test_statistics_are_computed_and_known_to_plans(tables: list[str]) -> None:
+    t_env = on_spark(tables)
+    t_env.execute_sql("ANALYZE TABLE u COMPUTE STATISTICS FOR COLUMNS k, name")
+    store = t_env._session.catalogs.catalog("default_catalog")
+    assert store.table_statistics("default_database", "u").row_count == 20
+    assert store.column_statistics("default_database", "u").data == {
+        "k": {"ndv": 8, "min": 0, "max": 7, "nullCount": 3},
+        "name": {"ndv": 4, "maxLength": 7, "avgLength": 7.0, "nullCount": 0},
+    }
+    scan = t_env._session.find_table(("u",), {})
+    assert isinstance(scan, n.Scan)
+    assert scan.rows == 20
+    with pytest.raises(SqlError, match="Column: colour does not exist"):
+        t_env.execute_sql("ANALYZE TABLE u COMPUTE STATISTICS FOR COLUMNS colour")
+
+
+def test_cancelling_a_statement_ends_its_stages(tables: list[str]) -> None:
+    t_env = on_spark(tables)
+    # More pairs than anybody waits for.
+    long = " ".join(f"CROSS JOIN t AS t{i}" for i in range(6))
+    result = t_env.execute_sql(f"SELECT COUNT(*), SUM(t.v + t5.v) FROM t {long}")
+    tracker = get_or_create_session({}).sparkContext.statusTracker()
+    wait_until(lambda: bool(tracker.getActiveStageIds()))
+    client = result.get_job_client()
+    assert client is not None
+    client.cancel().result()
+    wait_until(lambda: not tracker.getActiveStageIds())
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_progress_is_that_of_the_stages(tmp_path: Path) -> None:
+    context = get_or_create_session({}).sparkContext
+    assert stages_text(context, "nobody's") == "planning"
+    seen = tmp_path / "seen"
+
+    def until_seen(number: int) -> None:
+        deadline = time.monotonic() + 60
+        while not seen.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    def run() -> None:
+        context.setJobGroup("somebody's", "")
+        context.parallelize(range(2), 2).map(until_seen).count()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    wait_until(lambda: "stage 1 of 1 [" in stages_text(context, "somebody's"))
+    seen.touch()
+    thread.join()
+    wait_until(lambda: stages_text(context, "somebody's") == "stage 1 of 1")

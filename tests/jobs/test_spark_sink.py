@@ -14,8 +14,9 @@ from headrace.common.typeinfo import Types
 from headrace.common.types import Row
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
-from headrace.datastream.connectors.spark_sink import SparkSink, Staging, batch_name
+from headrace.datastream.connectors.spark_sink import SparkSink
 from headrace.datastream.connectors.spark_table import CatalogTable
+from headrace.datastream.connectors.staging import Staging, batch_name
 from headrace.datastream.functions import MapFunction
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.spark.batches import BatchCommitter

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.cluster.rest_client import RestClient
+from headrace.cluster.client.rest_client import RestClient
 from tests.jobs.test_cluster import HEADRACE, RunningCluster, headrace
 from tests.jobs.test_cluster_programs import jobs, states
 from tests.jobs.test_sql_gateway import BOUNDED, ENDLESS, NOWHERE

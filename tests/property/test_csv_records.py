@@ -8,13 +8,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.datastream.connectors.file_system.enumeration import FileSplit
 from headrace.datastream.connectors.file_system.text_reader import QuotedChunks
 from headrace.formats.csv import CsvDialect, RecordCutter
-from headrace.sql.connectors import csv_files
+from headrace.sql.connectors.files import csv as csv_files
+from tests.examples import examples
 
 FIELDS = st.lists(
     st.text(st.sampled_from(list('ab,;"\n\r#ä!')), max_size=6), min_size=1, max_size=3
@@ -40,7 +41,7 @@ def fields_of(text: str, dialect: CsvDialect) -> list[list[str]]:
     return [r for r in csv.reader(io.StringIO(text, newline=""), **dialect.reader_options()) if r]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(75)
 @given(texts(), st.integers(1, 9))
 def test_records_are_those_of_the_whole_text(written: tuple[str, CsvDialect], size: int) -> None:
     text, dialect = written

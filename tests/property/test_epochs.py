@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.testing import run_in_process
+from tests.examples import examples
 from tests.property.programs import (
     CountAndTrace,
     Event,
@@ -36,7 +37,7 @@ def histories(test: Any) -> Any:
         seed=SEEDS,
         failures=FAILURES,
     )
-    return settings(max_examples=60)(given_all(test))
+    return examples(30)(given_all(test))
 
 
 @histories
@@ -127,7 +128,7 @@ def test_timers_fire_once_for_every_bucket_and_never_early(
     assert all(ends == sorted(ends) for ends in by_key.values())
 
 
-@settings(max_examples=40)
+@examples(20)
 @given(count=st.integers(1, 60), cuts=CUTS, parallelism=PARALLELISM, seed=SEEDS, failures=FAILURES)
 def test_parallel_sources_and_every_partitioner_lose_nothing(
     count: int, cuts: list[int], parallelism: int, seed: int | None, failures: set[int]

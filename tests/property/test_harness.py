@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.common import Types, WatermarkStrategy
@@ -13,6 +13,7 @@ from headrace.datastream import KeyedProcessFunction
 from headrace.datastream.state import MapStateDescriptor
 from headrace.runtime.batch import MAX_TIMESTAMP
 from headrace.testing import harness, keyed_harness
+from tests.examples import examples
 
 
 class Schedule(KeyedProcessFunction):
@@ -72,7 +73,7 @@ class Model:
         return sorted(due)
 
 
-@settings(max_examples=150)
+@examples(75)
 @given(STEPS)
 def test_timers_fire_exactly_once_in_order_and_never_early(steps: list[Any]) -> None:
     model = Model()
@@ -140,7 +141,7 @@ def outputs(history: list[Any], restore_at: set[int], parallelism: int) -> list[
     return collected
 
 
-@settings(max_examples=100)
+@examples(50)
 @given(HISTORY, st.sets(st.integers(0, 30), max_size=5), st.integers(1, 4))
 def test_a_failure_at_any_place_changes_nothing(
     history: list[Any], restore_at: set[int], parallelism: int
@@ -148,7 +149,7 @@ def test_a_failure_at_any_place_changes_nothing(
     assert outputs(history, restore_at, parallelism) == outputs(history, set(), 1)
 
 
-@settings(max_examples=100)
+@examples(50)
 @given(
     st.lists(st.tuples(st.lists(st.integers(-50, 1_000), max_size=5), st.integers(0, 400))),
     st.integers(0, 100),

@@ -11,7 +11,6 @@ import tempfile
 from dataclasses import dataclass, field
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -25,6 +24,7 @@ from headrace.graph.ids import CheckpointId
 from headrace.runtime.snapshot_files import read_snapshot, write_snapshot
 from headrace.runtime.snapshots.subtasks import restore_subtask, take_snapshot
 from headrace.runtime.storage import LocalStorage
+from tests.examples import examples
 from tests.property.subtask_fleet import Fleet
 
 KEYS = st.sampled_from([0, 1, 7, "ada", (1, "x")])
@@ -188,6 +188,6 @@ class RocksDBHistories(Histories):
 
 
 TestHashMap = Histories.TestCase
-TestHashMap.settings = settings(max_examples=60, stateful_step_count=30)
+TestHashMap.settings = examples(30, stateful_step_count=30)
 TestRocksDB = RocksDBHistories.TestCase
-TestRocksDB.settings = settings(max_examples=15, stateful_step_count=30)
+TestRocksDB.settings = examples(15, stateful_step_count=30)

@@ -14,15 +14,15 @@ from headrace.runtime.batch import Batch
 from headrace.sql import types as t
 from headrace.sql.codegen.aggregates import AggregateCode, aggregate_code
 from headrace.sql.functions.catalogue import builtin_registry
-from headrace.sql.operators.local_rank import LocalRankOperator
-from headrace.sql.operators.local_session import LocalSessionAggregateOperator
-from headrace.sql.operators.ordering import keep_first, sort_key
+from headrace.sql.operators.order.ordering import keep_first, sort_key
+from headrace.sql.operators.ranking.local_rank import LocalRankOperator
 from headrace.sql.operators.specs import (
     LocalRankSpec,
     LocalSessionAggregateSpec,
     SessionAggregateSpec,
     WindowRankSpec,
 )
+from headrace.sql.operators.windows.local_session import LocalSessionAggregateOperator
 from headrace.sql.plan.expressions import AggregateCall
 from headrace.sql.segments.ranking import first_of_groups
 from headrace.testing.harness import OperatorHarness

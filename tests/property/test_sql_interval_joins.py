@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 from headrace.common.typeinfo import Types
@@ -14,6 +14,7 @@ from headrace.sql.catalog import TableEntry
 from headrace.sql.parsing import parse_statement
 from headrace.sql.statements import CreateTable
 from headrace.sql.table_api.stream_tables import stream_plan
+from tests.examples import examples
 from tests.sql.sessions import LocalSession, with_tables
 
 KINDS = ("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")
@@ -70,7 +71,7 @@ def with_sides(left: list[Any], right: list[Any], parallelism: int, batch: bool)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.generate])
+@examples(15, phases=[Phase.explicit, Phase.generate])
 @given(
     left=ROWS.map(times),
     right=ROWS.map(times),
@@ -98,7 +99,9 @@ def test_all_pairs_within_the_bounds_come_out_in_time(
         f"ON l.k = r.k AND l.ts BETWEEN r.ts + INTERVAL '{bounds[0]}' SECOND AND "
         f"r.ts + INTERVAL '{bounds[1]}' SECOND {'AND l.v < r.v' if further else ''}"
     )
-    running = {"epoch_records": epoch_records, "restore_after": [1, 3] if restored else []}
+    running: dict[str, Any] = {"epoch_records": epoch_records}
+    if restored:
+        running |= {"restore_after": [1, 3], "rescale_after": {2: parallelism % 3 + 1}}
     if batch:
         running = {}
     session = with_sides(left, right, parallelism, batch)

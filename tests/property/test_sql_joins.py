@@ -9,9 +9,10 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row, RowKind, row_of
 from headrace.runtime.state.hashmap import HashMapStateBackend
@@ -22,6 +23,7 @@ from headrace.sql.plan.text import plan_text
 from headrace.sql.session.result import changed_rows
 from headrace.sql.table_api.stream_tables import stream_plan
 from headrace.testing import run_in_process
+from tests.examples import examples
 from tests.sql.sessions import LocalSession, with_tables
 
 KINDS = ("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")
@@ -89,14 +91,14 @@ def with_sides(parallelism: int, **tables: list[Row]) -> LocalSession:
         idle = [row_of((0, 0), ["k", "v"], kind) for kind in (RowKind.INSERT, RowKind.DELETE)]
         # Changes of a row stay in their order on the way to the subtasks.
         stream = session.env.from_collection(rows or idle, types).key_by(str_of)
-        plan = stream_plan(session.session, stream, kinds=frozenset(RowKind))
+        plan = stream_plan(session.session, stream, mode=ChangelogMode.all())
         session.session.catalogs.create_table((name,), TableEntry((), plan=plan), temporary=True)
     return session
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.generate])
+@examples(12, phases=[Phase.explicit, Phase.generate])
 @given(
     left=CHANGES,
     right=CHANGES,
@@ -138,12 +140,81 @@ def left_of(session: LocalSession, query: str, epoch_records: int, restored: boo
         {"rows": translator.stream(plan)},
         epoch_records=epoch_records,
         restore_after=[1, 3] if restored else [],
+        rescale_after={2: session.env.get_parallelism() % 3 + 1} if restored else {},
     )["rows"]
     found: Counter[Any] = Counter()
     for change, row in changed_rows(records, translator.takes_changes(plan)):
         found[tuple(row)] += -1 if change & 1 else 1
         assert found[tuple(row)] >= 0, f"{row} is taken back, but it is not there"
     return +found
+
+
+def among(value: Any, others: list[Any]) -> bool | None:
+    """`IN` with SQL's NULL."""
+    if not others:
+        return False
+    if value is None:
+        return None
+    return True if value in others else None if None in others else False
+
+
+def partners(row: Any, right: Counter[Any], condition: str) -> bool:
+    return any(CONDITIONS[condition](row, other) for other in right)
+
+
+def keys(right: Counter[Any], least: int = 0) -> list[Any]:
+    return [k for k, v in right if v >= least]
+
+
+EXISTING: dict[str, Callable[[Any, Counter[Any]], bool | None]] = {
+    **{
+        f"EXISTS (SELECT 1 FROM r WHERE {c})": lambda row, r, c=c: partners(row, r, c)
+        for c in CONDITIONS
+    },
+    **{
+        f"NOT EXISTS (SELECT 1 FROM r WHERE {c})": lambda row, r, c=c: not partners(row, r, c)
+        for c in CONDITIONS
+    },
+    "k IN (SELECT k FROM r)": lambda row, r: among(row[0], keys(r)),
+    "k NOT IN (SELECT k FROM r)": lambda row, r: among(row[0], keys(r)) is False,
+    "k NOT IN (SELECT k FROM r WHERE v > 0)": lambda row, r: among(row[0], keys(r, 1)) is False,
+    "v = 1 OR k IN (SELECT k FROM r)": lambda row, r: row[1] == 1 or among(row[0], keys(r)),
+    "v > (SELECT COUNT(*) FROM r WHERE r.k = l.k)": lambda row, r: (
+        row[1] > sum(n for (k, _), n in r.items() if k is not None and k == row[0])
+    ),
+}
+
+
+@pytest.mark.parametrize("condition", EXISTING)
+@examples(8, phases=[Phase.explicit, Phase.generate])
+@given(
+    left=CHANGES,
+    right=CHANGES,
+    epoch_records=st.integers(1, 5),
+    parallelism=st.integers(1, 3),
+    every_change=st.booleans(),
+    restored=st.booleans(),
+    large=st.booleans(),
+)
+def test_rows_stay_while_others_exist_or_do_not(
+    condition: str,
+    left: Any,
+    right: Any,
+    epoch_records: int,
+    parallelism: int,
+    every_change: bool,
+    restored: bool,
+    large: bool,
+) -> None:
+    (lefts, left_rows), (rights, right_rows) = history(left), history(right)
+    session = with_sides(parallelism, l=lefts, r=rights)
+    if every_change:
+        session.session.config.set("table.exec.mini-batch.enabled", "false")
+    with large_keys(session, large):
+        query = f"SELECT k, v FROM l WHERE {condition}"
+        found = left_of(session, query, epoch_records, restored)
+    kept = EXISTING[condition]
+    assert found == Counter({a: n for a, n in left_rows.items() if kept(a, right_rows)})
 
 
 FURTHER: dict[str, Callable[[Any, Any], bool]] = {
@@ -171,7 +242,7 @@ def padded(
 @pytest.mark.parametrize("further", FURTHER)
 @pytest.mark.parametrize("condition", ["l.k = r.k", "l.k = r.k AND l.v < r.v"])
 @pytest.mark.parametrize("kinds", [(a, b) for a in KINDS[:2] for b in KINDS[:2]])
-@settings(max_examples=8, deadline=None, phases=[Phase.explicit, Phase.generate])
+@examples(8, phases=[Phase.explicit, Phase.generate])
 @given(
     left=CHANGES,
     right=CHANGES,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.sql.sessions import LocalSession
 
 KEYS = st.one_of(st.none(), st.integers(0, 4))
@@ -21,7 +22,7 @@ def values(rows: list[Any], names: str) -> str:
     return f"(VALUES {', '.join(f'({c})' for c in cells)}) AS t({names})"
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(
     left=LEFT,
     right=RIGHT,

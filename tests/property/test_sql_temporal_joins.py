@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 from headrace.common.typeinfo import Types
@@ -18,6 +18,7 @@ from headrace.sql.session.result import changed_rows
 from headrace.sql.table_api.stream_tables import stream_plan
 from headrace.table import ChangelogMode, Schema
 from headrace.testing import run_in_process
+from tests.examples import examples
 from tests.sql.sessions import LocalSession
 
 NAMES = ["k", "v", "ms"]
@@ -109,14 +110,14 @@ def register(
     )
     entry = (schema.primary_key("k") if key else schema).build().entry()
     stream = session.env.from_collection(rows, TYPES).key_by(key_of)
-    plan = stream_plan(session.session, stream, entry, kinds=kinds)
+    plan = stream_plan(session.session, stream, entry, mode=ChangelogMode(kinds))
     session.session.catalogs.create_table((name,), TableEntry((), plan=plan), temporary=True)
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 @pytest.mark.parametrize("kind", ["JOIN", "LEFT JOIN"])
 @pytest.mark.parametrize("mode", ["insert_only", "upsert", "all", "view"])
-@settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.generate])
+@examples(12, phases=[Phase.explicit, Phase.generate])
 @given(
     left=CHANGES,
     right=CHANGES,
@@ -158,6 +159,7 @@ def test_each_row_meets_the_version_of_its_time(
         {"rows": translator.stream(plan)},
         epoch_records=epoch_records,
         restore_after=[1, 3] if restored else [],
+        rescale_after={2: parallelism % 3 + 1} if restored else {},
     )["rows"]
     assert translator.takes_changes(plan) is changing
     found: Counter[Any] = Counter()

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.property.test_sql_interval_joins import ROWS, times, with_sides
 
 WINDOWS = {
@@ -89,7 +90,7 @@ def query_of(kind: str, window: str, further: bool) -> str:
 
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=6, deadline=None, phases=[Phase.explicit, Phase.generate])
+@examples(6, phases=[Phase.explicit, Phase.generate])
 @given(
     left=ROWS.map(times),
     right=ROWS.map(times),
@@ -113,7 +114,9 @@ def test_all_pairs_of_a_window_come_out_once(
     further = further and "EXISTS" not in kind
     batch = batch and window != "SESSION"
     query = query_of(kind, window, further)
-    running = {"epoch_records": epoch_records, "restore_after": [1, 3] if restored else []}
+    running: dict[str, Any] = {"epoch_records": epoch_records}
+    if restored:
+        running |= {"restore_after": [1, 3], "rescale_after": {2: parallelism % 3 + 1}}
     session = with_sides(left, right, parallelism, batch)
     found = session.query(query, **({} if batch else running))
     assert {change for change, _ in found.rows} <= {0}

@@ -17,6 +17,7 @@ from headrace.common.time import Time
 from headrace.datastream.state import StateDescriptor, StateTtlConfig
 from headrace.runtime.key_groups import key_group_of, key_group_range
 from headrace.runtime.state.backend import KeyedStateBackend, SnapshotKind, StateSnapshot
+from tests.examples import scaled
 from tests.unit.runtime.state.backends import (
     BACKENDS,
     MAX_PARALLELISM,
@@ -408,9 +409,8 @@ def test_agrees_with_dicts(machine, backend_name):
     case = type(machine.__name__, (machine,), {"backend_name": backend_name}).TestCase
     case.settings = settings(
         # A database takes its time.
-        max_examples=80 if backend_name == "hashmap" else 30,
+        max_examples=scaled(40 if backend_name == "hashmap" else 15),
         stateful_step_count=50,
-        deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
     case("runTest").runTest()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headrace.common.errors import HeadraceError
@@ -24,6 +24,7 @@ from headrace.formats.text_columns import FEW, CsvColumns
 from headrace.sql import types as t
 from headrace.sql.formats.base import Decoder, FormatOptions, decoder_for
 from headrace.table import DataTypes
+from tests.examples import examples
 
 TYPES: list[t.DataType] = [
     t.TinyIntType(),
@@ -125,7 +126,7 @@ def decoder_delimiter(options: dict[str, str]) -> str:
 
 
 @given(csv_lines(), st.booleans())
-@settings(max_examples=50, deadline=None)
+@examples(25)
 def test_csv(case: tuple[Decoder, list[str]], as_bytes: bool) -> None:
     decoder, lines = case
     assert_same(decoder, [x.encode() for x in lines] if as_bytes else lines)
@@ -194,7 +195,7 @@ def json_lines(draw: st.DrawFn) -> tuple[Decoder, list[str]]:
 @example(
     (decoder_for("json", table(t.IntType()), FormatOptions({})), ["{}"] * FEW + ["{}\n{}"]), True
 )
-@settings(max_examples=100, deadline=None)
+@examples(50)
 def test_json(case: tuple[Decoder, list[str]], as_bytes: bool) -> None:
     decoder, messages = case
     assert_same(decoder, [x.encode() for x in messages] if as_bytes else messages)
@@ -253,7 +254,7 @@ def together_and_alone(schema: Any, messages: list[str]) -> None:
 
 
 @given(stream_rows, st.lists(json_messages, max_size=5), st.booleans())
-@settings(max_examples=60, deadline=None)
+@examples(30)
 def test_json_of_streams(row: Any, odd: list[str], ignore: bool) -> None:
     builder = JsonRowDeserializationSchema.builder().type_info(row)
     schema = (builder.ignore_parse_errors() if ignore else builder).build()
@@ -261,7 +262,7 @@ def test_json_of_streams(row: Any, odd: list[str], ignore: bool) -> None:
 
 
 @given(stream_rows, st.lists(st.lists(fields, max_size=3).map(",".join), max_size=5), st.booleans())
-@settings(max_examples=60, deadline=None)
+@examples(30)
 def test_csv_of_streams(row: Any, odd: list[str], ignore: bool) -> None:
     schema = CsvRowDeserializationSchema.Builder(row).set_ignore_parse_errors(ignore).build()
     together_and_alone(schema, ["," * (len(row.get_field_types()) - 1) or "1"] * FEW + odd)
@@ -293,7 +294,7 @@ def csv_file(path: Path, taken: int, cuts: bool) -> str:
     st.sampled_from(["\n", "\r\n"]),
     st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@examples(30)
 def test_files_of_csv(odd: list[str], at: int, line_end: str, ended: bool) -> None:
     lines = ["12,ab"] * at + odd + ["13,cd"] * (2 * FEW - at)
     text = line_end.join(lines) + line_end * ended

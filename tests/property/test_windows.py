@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headrace.datastream import StreamExecutionEnvironment, rolling
@@ -25,6 +25,7 @@ from headrace.datastream.window import (
 )
 from headrace.runtime.operators.window import AlignedWindowOperator, build_window_operator
 from headrace.testing import keyed_harness, run_in_process
+from tests.examples import examples
 from tests.property import window_histories as histories
 from tests.property import window_model as model
 from tests.property.window_histories import (
@@ -135,7 +136,7 @@ def test_sessions_with_a_gap_of_each_record(history: Any, lateness: int, paralle
 
 @pytest.mark.parametrize("kind", ["tumbling", "sliding", "session"])
 @given(st.lists(st.one_of(histories.batches, st.tuples(st.just("time"), st.integers(0, 15)))))
-@settings(max_examples=60)
+@examples(30)
 def test_windows_by_processing_time(kind: str, history: list[histories.Step]) -> None:
     assigner, oracle = {
         "tumbling": (
@@ -235,7 +236,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(sliding_windows(), histories.histories, parallelisms)
-@settings(max_examples=40)
+@examples(20)
 def test_the_fast_operator_gives_what_the_general_one_gives(
     kind: str, window: Any, history: Any, parallelism: int
 ) -> None:
@@ -275,7 +276,7 @@ def _sums(seen: list[Any]) -> list[Any]:
     parallelisms,
     st.sampled_from([0, 6]),
 )
-@settings(max_examples=40, deadline=None)
+@examples(20)
 def test_results_depend_neither_on_epochs_nor_on_failures_nor_on_parallelism(
     records: Any, kind: str, epochs: Any, failures: Any, parallelism: int, lateness: int
 ) -> None:

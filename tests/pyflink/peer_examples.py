@@ -29,6 +29,7 @@ EXAMPLES = {
     "datastream/windowing/sliding_time_window": "rows",
     "datastream/windowing/session_with_gap_window": "rows",
     "datastream/windowing/session_with_dynamic_gap_window": "rows",
+    "table/word_count": "rows",
     "table/multi_sink": "rows",
     "table/process_json_data": "rows",
     "table/process_json_data_with_udf": "rows",

@@ -566,7 +566,7 @@ SELECT id FROM orders /*+ OPTIONS('nosuch' = '1') */;
 -- says: Unsupported options found for 'filesystem'.  Unsupported options:  nosuch  Supported options:  connector
 SELECT id FROM broken;
 -- at: broken
--- says: Could not find any factory for identifier 'printt', did you mean 'print'? Available factory identifiers are: blackhole, datagen, filesystem, jdbc, kafka, mysql-cdc, postgres-cdc, print
+-- says: Could not find any factory for identifier 'printt', did you mean 'print'? Available factory identifiers are: blackhole, datagen, delta, filesystem, iceberg, jdbc, kafka, mysql-cdc, postgres-cdc, print
 SELECT id FROM strange;
 -- at: strange
 -- says: Unsupported options found for 'datagen'.  Unsupported options:  rows  Supported options:  connector
@@ -618,3 +618,9 @@ SELECT `$SUM0`(id) FROM orders;
 SELECT item AS k, MAX(id) AS m FROM orders GROUP BY item ORDER BY orders.m LIMIT 3;
 -- at: orders.m
 -- says: Column 'm' not found in table 'orders'
+SELECT a.id FROM orders AS a JOIN people AS b ON a.id > 1 AND a.item = b.age;
+-- at: a.item = b.age
+-- says: implicit type conversion between STRING and INT is not supported on join's condition now
+SELECT id FROM orders ORDER BY id FETCH FIRST ROW ONLY;
+-- at: id FROM orders ORDER BY id
+-- says: FETCH FIRST needs a number of rows

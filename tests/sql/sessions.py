@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from headrace.datastream.connectors.spark_query import Relation
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql import statements as s
+from headrace.sql.catalog.entries import TableEntry
 from headrace.sql.parsing import parse_statement
 from headrace.sql.physical.nodes import SparkRows
 from headrace.sql.physical.passes import physical_plans
@@ -32,6 +34,11 @@ from headrace.table.table_environment import StreamTableEnvironment, new_session
 from headrace.testing import run_in_process
 
 HERE = Path(__file__).parent
+
+_FILE = (
+    "'connector' = 'filesystem', 'path' = '{data}/{table}.csv', 'format' = 'csv', "
+    "'csv.null-literal' = 'null'"
+)
 
 
 @dataclass
@@ -142,10 +149,28 @@ def with_tables(
 ) -> LocalSession:
     """A session with the tables of the golden statements."""
     session = LocalSession(batch, parallelism, options)
-    text = (HERE / "cases" / "setup.sql").read_text(encoding="utf-8")
-    for statement in statements(text.replace("{data}", str(HERE / "data"))):
-        session.execute(statement)
+    for name, entry in _declared(batch, tuple((options or {}).items())).items():
+        session.session.catalogs.create_table((name,), entry)
     return session
+
+
+@cache
+def _declared(batch: bool, options: tuple[tuple[str, str], ...]) -> dict[str, TableEntry]:
+    """What the statements of `setup.sql` declare: running them takes longer than most tests."""
+    session = LocalSession(batch, options=dict(options))
+    for statement in setup_statements():
+        session.execute(statement.replace("{data}", str(HERE / "data")))
+    catalogs = session.session.catalogs
+    entries = {name: catalogs.find_table((name,)) for name in catalogs.list_tables()}
+    return {name: entry for name, entry in entries.items() if entry is not None}
+
+
+def setup_statements(lookups: str = _FILE) -> list[str]:
+    """What makes the tables of the golden statements, with the options of those to look up."""
+    text = (HERE / "cases" / "setup.sql").read_text(encoding="utf-8")
+    for table in ("stock", "places"):
+        text = text.replace(f"({{{table}}})", f"({lookups.replace('{table}', table)})")
+    return statements(text)
 
 
 def statements(text: str) -> list[str]:
@@ -201,7 +226,7 @@ def in_parquet(folder: Path, settings: Mapping[str, str] | None = None) -> Local
 
     read = with_tables(batch=True)
     made = LocalSession(batch=True, parallelism=2, options=settings)
-    for statement in statements((HERE / "cases" / "setup.sql").read_text(encoding="utf-8")):
+    for statement in setup_statements():
         declared, _, options = statement.rpartition("WITH (")
         # Sinks, and tables of changes, which batch mode cannot read, stay as they are.
         if statement.startswith("CREATE TABLE") and _AN_INPUT.search(options):

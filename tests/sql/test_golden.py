@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.sql.sessions import case_files, case_options, golden, with_tables
+from tests.sql.sessions import LocalSession, case_files, case_options, golden, with_tables
 
 
 def cases(mode: str) -> list[Any]:
@@ -62,6 +62,17 @@ def check(mode: str, file: str, query: str, expected: dict[str, Any]) -> None:
     if query.startswith("EXPLAIN"):
         assert resolves(session.explain(query)) == resolves("\n".join(expected["tableau"]))
         return
+    compare(mode, session, query, expected, every_change)
+
+
+def compare(
+    mode: str,
+    session: LocalSession,
+    query: str,
+    expected: dict[str, Any],
+    every_change: bool = False,
+) -> None:
+    """The rows of a query are those that Flink has given."""
     result = session.query(query)
     mine, theirs = result.tableau(), expected["tableau"]
     if not parts(theirs)[1]:

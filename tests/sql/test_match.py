@@ -10,11 +10,12 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.common.errors import SqlError
 from headrace.sql.plan.text import plan_text
+from tests.examples import examples
 from tests.sql.sessions import LocalSession, place_of, with_tables
 
 LETTERS = "ABC"
@@ -59,7 +60,7 @@ def by_regular_expression(rows: list[tuple[int, int]], pattern: str) -> list[tup
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-@settings(max_examples=30, deadline=None, derandomize=True)
+@examples(15, derandomize=True)
 @given(
     rows=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2)), min_size=4, max_size=30),
     records=st.integers(1, 7),

@@ -100,7 +100,7 @@ def _result(body: dict[str, Any], text: str) -> dict[str, Any]:
 @pytest.fixture
 def server() -> Iterator[Server]:
     made = Server()
-    thread = threading.Thread(target=made.serve_forever)
+    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield made
     made.shutdown()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headrace.common.errors import HeadraceError
-from headrace.sql.connectors.partition_commit import (
+from headrace.sql.connectors.files.partition_commit import (
     PartitionCommitPolicy,
     PartitionCommitSettings,
     PartitionContext,

@@ -75,3 +75,10 @@ def test_lookups_of_rows_that_change() -> None:
     assert "The lookup join with [people] looks rows up again that are taken back" in line
     strategy = {"table.optimizer.non-deterministic-update.strategy": "TRY_RESOLVE"}
     assert not any("lookup join" in line for line in advice(query, **strategy))
+
+
+def test_changes_of_groups_can_be_merged() -> None:
+    query = "SELECT item, COUNT(*) FROM orders GROUP BY item"
+    (line,) = advice(query, **{"table_exec_mini-batch_enabled": "false"})
+    assert line.startswith("advice[1]: [ADVICE] Each row changes the result of its group at once.")
+    assert advice(query) == ["No available advice..."]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.common.errors import FunctionTypeError, JobExecutionError, SqlError
@@ -20,6 +20,7 @@ from headrace.table.expressions import col, descriptor, lit
 from headrace.table.table_environment import StreamTableEnvironment
 from headrace.table.udf import as_wrapper
 from headrace.testing import keyed_harness, run_in_process
+from tests.examples import examples
 from tests.sql import process_functions as f
 from tests.sql.sessions import LocalSession, place_of
 
@@ -246,7 +247,7 @@ def test_the_watermark_of_a_table_does_not_wait_for_others(tmp_path: Path) -> No
     assert "two -1" in seen
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@examples(20, derandomize=True)
 @given(
     events=st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 20)), min_size=1, max_size=25),
     records=st.integers(1, 7),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.table import (
     DataTypes,
+    ExplainDetail,
     PlanReference,
     Schema,
     SqlDialect,
@@ -135,3 +137,21 @@ class _WithTime(ProcessFunction):
 
 def _records(t_env: StreamTableEnvironment, stream: Any) -> list[str]:
     return [str(r) for r in run_in_process(t_env._session.env, {"out": stream})["out"]]
+
+
+def test_a_plan_has_the_job_as_json(t_env: StreamTableEnvironment) -> None:
+    table = t_env.from_elements([(1, "a")], ["n", "s"])
+    text = table.group_by(col("s")).select(col("n").sum).explain(ExplainDetail.JSON_EXECUTION_PLAN)
+    _, job = text.split("== Physical Execution Plan ==")
+    assert "GroupAggregate" in [node["type"] for node in json.loads(job)["nodes"]]
+    with pytest.raises(HeadraceError, match="No operators"):
+        t_env._session.env.get_stream_graph()  # Nothing of it stays in the program.
+
+
+def test_values_are_not_in_a_table_that_lacks_them(t_env: StreamTableEnvironment) -> None:
+    numbers = t_env.from_elements([(1, "a"), (2, "b"), (3, None)], ["n", "s"])
+    some = t_env.from_elements([(1,), (3,)], ["k"])
+    rest = numbers.where(~col("n").in_(some))
+    assert rest._plan.schema.names == ["n", "s"]
+    with pytest.raises(SqlError, match="OVER"):
+        numbers.select(col("n").over(col("w")))

@@ -14,6 +14,8 @@ from tests.sql.sessions import case_files, case_options, golden, with_tables
 
 STREAMING, BATCH, BOTH = ("streaming",), ("batch",), ("streaming", "batch")
 
+_ONE_KEY = "Flink wants a key of each row, not one for all"
+
 # (a part of the statement, in which modes Flink refuses it, why headrace runs it)
 BEYOND_FLINK: list[tuple[str, tuple[str, ...], str]] = [
     ("TABLE(SESSION(", BATCH, "Flink has no session windows in batch mode"),
@@ -40,6 +42,12 @@ BEYOND_FLINK: list[tuple[str, tuple[str, ...], str]] = [
     ("COUNT(*) OVER (ORDER BY price, id)", STREAMING, "Flink orders by one column"),
     ("SUM(v) OVER (PARTITION BY k ORDER BY v DESC)", STREAMING, "Flink orders OVER upwards"),
     ("OVER (PARTITION BY item ORDER BY qty)", STREAMING, "Flink has one order of OVER only"),
+    ("LEFT JOIN stock FOR SYSTEM_TIME AS OF o.pt AS s ON s.item = 'fig'", STREAMING, _ONE_KEY),
+    ("JOIN stock FOR SYSTEM_TIME AS OF o.pt AS s ON s.item = 'fig' AND", STREAMING, _ONE_KEY),
+    ("ON b.item = 'fig' AND b.amount > o.price", STREAMING, _ONE_KEY),
+    ("ON o.side = p.side AND p.id > o.id", STREAMING, _ONE_KEY),
+    ("JOIN stocked FOR SYSTEM_TIME AS OF", BOTH, "Flink looks up tables only, not views of them"),
+    ("JOIN people FOR SYSTEM_TIME AS OF o.pt", BOTH, "Flink cannot look up files"),
 ]
 
 

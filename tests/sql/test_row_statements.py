@@ -9,7 +9,7 @@ import pytest
 from headrace.common.errors import SqlError
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
-from headrace.sql.connectors.jdbc_conditions import DatabaseText
+from headrace.sql.connectors.jdbc.conditions import DatabaseText
 from headrace.sql.parsing import parse_statement
 from headrace.sql.session.table_plan import declared_schema
 from headrace.sql.statements import DeleteRows

@@ -50,6 +50,12 @@ TOPICS = (
     "'fields.id.end' = '10')",
     "CREATE TABLE numbers (item STRING, number BIGINT NOT NULL, PRIMARY KEY (number) NOT ENFORCED) "
     "WITH ('connector' = 'jdbc', 'url' = 'jdbc:postgresql://nowhere/d', 'table-name' = 't')",
+    *(
+        f"CREATE TABLE {name} (id INT, n INT, word STRING NOT NULL, PRIMARY KEY (id) NOT ENFORCED) "
+        f"WITH ('connector' = 'upsert-kafka', 'topic' = '{name}', 'key.format' = 'json', "
+        "'properties.bootstrap.servers' = 'nowhere:1', 'value.format' = 'json')"
+        for name in ("words", "copied")
+    ),
     "CREATE TABLE printed (id INT NOT NULL, name VARCHAR(3), r ROW<a INT NOT NULL>) "
     "WITH ('connector' = 'print')",
 )

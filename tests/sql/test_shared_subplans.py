@@ -108,13 +108,16 @@ VIEWS = {
     "nested": "SELECT id, item, x FROM (SELECT id, item, qty, RAND() AS x FROM orders)",
     "filter": "SELECT id, item, ts AS x FROM (SELECT * FROM orders UNION ALL SELECT * FROM orders "
     "UNION ALL SELECT * FROM orders) WHERE RAND() < 0.5",
+    "join": "SELECT a.id, a.item, b.ts AS x FROM orders AS a JOIN orders AS b ON a.item = b.item "
+    "AND RAND() * a.id < 0.5 * b.id",
     "correlate": "SELECT id, item, x FROM orders, LATERAL TABLE(numbered(id)) AS T(n, x)",
 }
 READERS = (
     "SELECT 0 AS r, id, x FROM v",
     "SELECT 1 AS r, id, x FROM v WHERE id > 0",
     "SELECT 2 AS r, id, x FROM (SELECT id, x, UPPER(item) FROM v) WHERE x IS NOT NULL",
-    "SELECT 3 AS r, id, x FROM (SELECT DISTINCT id, x, item FROM v WHERE CHAR_LENGTH(item) > 0 "
+    "SELECT 3 AS r, id, x FROM v WHERE x IS NOT NULL AND item IS NOT NULL OR id > 0",
+    "SELECT 4 AS r, id, x FROM (SELECT DISTINCT id, x, item FROM v WHERE CHAR_LENGTH(item) > 0 "
     "OR item IS NULL)",
 )
 

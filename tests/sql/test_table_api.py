@@ -13,6 +13,7 @@ from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import TimestampAssigner
 from headrace.datastream.functions import ProcessFunction
 from headrace.table import DataTypes, Schema, StreamTableEnvironment, Table, TableDescriptor
+from headrace.table.expression import JsonOnNull
 from headrace.table.expressions import (
     CURRENT_ROW,
     UNBOUNDED_RANGE,
@@ -21,7 +22,12 @@ from headrace.table.expressions import (
     col,
     concat,
     if_then_else,
+    json_array,
+    json_array_agg,
+    json_object,
+    json_object_agg,
     lit,
+    null_of,
     range_,
     row_interval,
     with_columns,
@@ -247,7 +253,7 @@ def test_timestamps_of_records_are_a_column_with_the_streams_watermarks(
     )
     result = t_env.to_data_stream(fives).process(WithTimestamp())
     rows = run_in_process(env, {"rows": result}, epoch_records=1)["rows"]
-    assert sorted((name, n, latest.second, time) for name, n, latest, time in rows) == [
+    assert sorted((name, n, latest.seconds, time) for name, n, latest, time in rows) == [
         ("a", 1, 1, 4999),
         ("a", 1, 9, 9999),
         ("a", 1, 12, 14999),
@@ -317,3 +323,18 @@ def test_bitmaps(t_env: StreamTableEnvironment, orders: Table) -> None:
     )
     texts = built.select(col("item"), col("numbers").bitmap_to_string())
     assert rows_of(t_env, texts) == [["apple", "{3,5}"], ["pear", "{2}"], ["plum", None]]
+
+
+def test_json_is_made_of_values(t_env: StreamTableEnvironment) -> None:
+    one = t_env.from_elements([(1, "a")], ["n", "s"])
+    nothing = null_of(DataTypes.STRING())
+    made = one.select(
+        json_object(JsonOnNull.NULL, "k", col("n"), "o", json_object(JsonOnNull.NULL, "s", "x")),
+        json_object(JsonOnNull.ABSENT, "k", nothing),
+        json_array(JsonOnNull.NULL, 1, "a", nothing),
+        json_array(JsonOnNull.ABSENT, 1, nothing),
+    )
+    assert rows_of(t_env, made) == [['{"k":1,"o":{"s":"x"}}', "{}", '[1,"a",null]', "[1]"]]
+    keys = one.group_by(col("s")).select(json_object_agg(JsonOnNull.NULL, col("s"), col("n")))
+    assert rows_of(t_env, keys) == [['{"a":1}']]
+    assert str(json_array_agg(JsonOnNull.ABSENT, col("n"))) == "JSON_ARRAYAGG_ABSENT_ON_NULL(n)"

@@ -16,6 +16,7 @@ TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG
 # Pages whose Python blocks are run, here or under tests/jobs.
 RUN = {
     "README.md",
+    "docs/apis.md",
     "docs/async-io.md",
     "docs/broadcast-state.md",
     "docs/catalogs.md",
@@ -61,6 +62,7 @@ def test_python_blocks_compile(text: Path) -> None:
 @pytest.mark.parametrize(
     "page",
     [
+        "apis.md",
         "async-io.md",
         "broadcast-state.md",
         "catalogs.md",

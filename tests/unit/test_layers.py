@@ -19,8 +19,9 @@ import pytest
 
 SRC = Path(__file__).parents[2] / "src"
 PACKAGE = SRC / "headrace"
+UNIT_TESTS = Path(__file__).parent
 
-FOUNDATION = frozenset({"common", "metrics", "util"})
+FOUNDATION = frozenset({"common", "metrics", "util", "version"})
 
 # What the runtime may know of the public API: the interfaces that users implement or call.
 DATASTREAM_INTERFACES = frozenset(
@@ -38,6 +39,7 @@ DATASTREAM_INTERFACES = frozenset(
 
 # Layer -> the layers (or single modules) that it may import besides itself and the root package.
 ALLOWED: dict[str, frozenset[str]] = {
+    "version": frozenset(),
     "common": frozenset({"util"}),
     "metrics": frozenset({"common"}),
     "util": frozenset({"common"}),
@@ -66,6 +68,23 @@ ALLOWED_LATE: dict[str, frozenset[str]] = {
 }
 
 HEAVY = frozenset({"numpy", "pandas", "pyarrow", "pyspark"})
+OPTIONAL = frozenset(
+    {
+        "IPython",
+        "confluent_kafka",
+        "deltalake",
+        "fastavro",
+        "prompt_toolkit",
+        "psycopg",
+        "pyiceberg",
+        "pymysql",
+        "pymysqlreplication",
+        "uvicorn",
+    }
+)
+SLOW_TO_LOAD = frozenset({"fsspec", "yaml"})
+# The command line imports all commands, and answers at once: what a command needs, it imports late.
+LIGHT_STARTS = ("headrace.cluster.commands.",)
 LIGHT_LAYERS = ("common", "metrics", "util", "formats", "graph", "datastream", "runtime")
 
 
@@ -122,13 +141,15 @@ def walk_imports(node: ast.AST, file: Path, at_import: bool) -> Iterator[Import]
         if isinstance(child, ast.Import | ast.ImportFrom):
             for target in imported_modules(child, file):
                 yield Import(file, child.lineno, target, at_import)
+        elif isinstance(child, ast.expr):
+            continue
         elif isinstance(child, ast.If) and is_type_checking(child):
             for found in walk_imports(ast.Module(child.body, []), file, False):
                 yield replace(found, for_types=True)
             for statement in child.orelse:
                 yield from walk_imports(ast.Module([statement], []), file, at_import)
         else:
-            later = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            later = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
             yield from walk_imports(child, file, at_import and not later)
 
 
@@ -167,10 +188,10 @@ def test_layers_import_only_what_is_below_them() -> None:
     assert not wrong, "\n".join(map(str, wrong))
 
 
-def test_the_root_package_imports_no_layer_but_common() -> None:
+def test_the_root_package_imports_no_layer() -> None:
     imported = [f for f in imports_of(PACKAGE / "__init__.py") if f.at_import]
     found = [f for f in imported if f.target.startswith("headrace")]
-    assert {f.target.split(".")[1] for f in found if "." in f.target} <= {"common"}
+    assert {f.target.split(".")[1] for f in found if "." in f.target} <= {"version"}
 
 
 def test_only_the_spark_layer_imports_pyspark() -> None:
@@ -220,12 +241,46 @@ def refuse_cycles(needed: dict[str, set[str]]) -> None:
         raise AssertionError(" <- ".join(error.args[1])) from None
 
 
-def test_there_are_no_knots() -> None:
-    """Imports inside of functions count too: what needs each other belongs together, or apart.
+def is_declared_late(found: Import) -> bool:
+    """Whether a table above says why this import may stand inside of a function."""
+    layer = layer_of(found.file)
+    return (
+        found.target.split(".")[0] in HEAVY | OPTIONAL | SLOW_TO_LOAD
+        or module_name(found.file).startswith(LIGHT_STARTS)
+        or (
+            found.target.startswith("headrace.")
+            and layer in ALLOWED_LATE
+            and not is_allowed(layer, found.target)
+        )
+    )
 
-    The root is left out: it has a hook that notebooks look for, which leads to everything.
-    """
-    modules = {module_name(file): file for file in sources() if layer_of(file)}
+
+def says_why(found: Import) -> bool:
+    """Whether there is a comment above the import, or above the group of imports that it is in."""
+    above = reversed(found.file.read_text(encoding="utf-8").splitlines()[: found.line - 1])
+    others = (s for line in above if (s := line.strip()) and not s.startswith(("import ", "from ")))
+    return next(others).startswith("# ")
+
+
+def test_a_late_import_says_why() -> None:
+    wrong = [
+        found
+        for file in sources()
+        for found in imports_of(file)
+        if not (found.at_import or found.for_types or is_declared_late(found) or says_why(found))
+    ]
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def test_the_unit_tests_have_the_tree_of_the_sources() -> None:
+    folders = [p for p in UNIT_TESTS.rglob("*") if p.is_dir() and p.name != "__pycache__"]
+    wrong = [p for p in folders if not (PACKAGE / p.relative_to(UNIT_TESTS)).is_dir()]
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def test_there_are_no_knots() -> None:
+    """Imports inside of functions count too: what needs each other belongs together, or apart."""
+    modules = {module_name(file): file for file in sources()}
     refuse_cycles(
         {
             name: {

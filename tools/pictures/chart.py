@@ -16,15 +16,24 @@ SHOWN = (
     ("tumbling average, 100 keys", "Bytewax 0.21"),
     ("tumbling average, 100 keys", "PyFlink 2.3"),
     ("Kafka to keyed count to Kafka, at least once", "PyFlink 2.3"),
+    ("Parquet: group aggregate, 1,000 keys", "Flink SQL 2.3"),
+    ("datagen: tumbling window of a minute, 1,000 keys", "Flink SQL 2.3"),
     ("keyed count, 1,000 keys", "bare loop"),
 )
 """The rows, by what was measured and against whom."""
+
+_FLINK_SQL = "Flink SQL 2.3"
 
 _ROW = re.compile(
     r"^\| (?P<name>[^|]+) \| (?P<ours>[\d,]+) records/s \| (?P<peer>[^|]+) "
     r"\| (?P<theirs>[\d,]+) \|",
     re.MULTILINE,
 )
+_STATEMENT = re.compile(
+    r"^\| (?P<name>[^|]+) \| (?P<ours>[\d,]+) rows/s \| [\d,]+ \| (?P<theirs>[\d,]+) \|",
+    re.MULTILINE,
+)
+"""A row of the table that compares statements with Flink SQL."""
 _WIDTH, _LEFT, _BAR, _GROUP, _TOP = 860, 290, 340, 58, 60
 
 
@@ -44,6 +53,9 @@ def rows(page: str) -> list[Row]:
         (m["name"], m["peer"]): Row(m["name"], m["peer"], _number(m["ours"]), _number(m["theirs"]))
         for m in _ROW.finditer(page)
     }
+    for m in _STATEMENT.finditer(page):
+        row = Row(m["name"], _FLINK_SQL, _number(m["ours"]), _number(m["theirs"]))
+        found[row.name, row.peer] = row
     return [found[key] for key in SHOWN]
 
 
@@ -59,7 +71,7 @@ def make(directory: Path) -> None:
         body += _bar(y, row.ours, most, "ours", "headrace")
         body += _bar(y + 19, row.theirs, most, "theirs", _peer(row.peer))
     height = _TOP + len(shown) * _GROUP + 16
-    title = "Throughput of headrace beside Bytewax, PyFlink and a bare PySpark loop"
+    title = "Throughput of headrace beside Bytewax, PyFlink, Flink SQL and a bare PySpark loop"
     (directory / "throughput.svg").write_text(svg(_WIDTH, height, title, body))
 
 
@@ -71,8 +83,14 @@ def _bar(y: int, value: int, most: int, kind: str, name: str) -> str:
     )
 
 
+_LEFT_OUT = (", without the start", ", at least once", " of a minute")
+"""What the page says and a bar's name need not."""
+
+
 def _short(name: str) -> str:
-    return name.replace(", without the start", "").replace(", at least once", "")
+    for part in _LEFT_OUT:
+        name = name.replace(part, "")
+    return name
 
 
 def _peer(peer: str) -> str:

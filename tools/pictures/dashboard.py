@@ -29,7 +29,8 @@ def make(directory: Path) -> None:
         address = f"127.0.0.1:{json.loads(started)['port']}"
         try:
             program = (str(PROGRAM), "--plain", "--seconds", "600", "--rate", "5000")
-            submitted = _headrace("run", "-m", address, "-d", "--json", *program)
+            settings = ("-D", "execution.checkpointing.interval=5 s")
+            submitted = _headrace("run", "-m", address, "-d", "--json", *settings, *program)
             job = json.loads(submitted)["jobid"]
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(

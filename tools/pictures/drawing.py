@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tools.pictures.style import svg, text
 
-_WIDTH, _HEIGHT = 860, 330
+_WIDTH, _HEIGHT = 860, 354
 _EPOCHS = 3
 _SLOTS = 2
 
@@ -22,8 +22,20 @@ def _body() -> str:
     for epoch in range(_EPOCHS):
         drawn += _epoch(epoch)
     drawn += _slots()
-    return drawn + text(
-        20, 318, "An epoch happens as a whole or not at all; its end is Flink's barrier.", "muted"
+    return (
+        drawn
+        + text(
+            20,
+            318,
+            "An epoch happens as a whole or not at all; its end is Flink's barrier.",
+            "muted",
+        )
+        + text(
+            20,
+            342,
+            "A live job is one long Spark job, in which an epoch takes milliseconds.",
+            "muted",
+        )
     )
 
 

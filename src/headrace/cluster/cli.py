@@ -11,11 +11,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
-import headrace
 from headrace.cluster.commands import COMMANDS
 from headrace.cluster.errors import UsageError, show_error
 from headrace.cluster.exit_codes import EXPLAINED, ExitCode
 from headrace.common.errors import ConfigurationError, HeadraceError, UnknownJobError
+from headrace.version import __version__
 
 _DESCRIPTION = """\
 Stateful stream processing with the model of Apache Flink, on Apache Spark."""
@@ -50,7 +50,7 @@ def build_parser(prog: str = "headrace") -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"headrace {headrace.__version__}")
+    parser.add_argument("--version", action="version", version=f"headrace {__version__}")
     subparsers = parser.add_subparsers(
         title="commands", dest="command", metavar="COMMAND", parser_class=_Parser
     )

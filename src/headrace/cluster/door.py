@@ -131,6 +131,7 @@ class Door:
 
     def server(self, create_app: Callable[[GuardSettings], Any]) -> uvicorn.Server:
         """A server for an application behind the guard of this door."""
+        # Late: clients import this module, too, and do without the libraries of a server.
         import uvicorn
 
         from headrace.cluster.rest.connections import GuardedConnection

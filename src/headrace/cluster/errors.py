@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from headrace.common.error_display import full_text, short_text, wants_everything
+from headrace.common.display.errors import full_text, short_text, wants_everything
 from headrace.compat import is_installed
 
 

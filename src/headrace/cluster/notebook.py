@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 from headrace.cluster.sql_client.live_table import RowsSoFar
 from headrace.cluster.sql_client.splitting import split_statements
+from headrace.common.display.html import escaped, html_table
 from headrace.common.errors import HeadraceError
-from headrace.common.html import escaped, html_table
 from headrace.sql.session.result import StatementResult
 from headrace.sql.session.tableau import Tableau
 from headrace.table import TableEnvironment

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import difflib
 import importlib.util
 import io
 import os
@@ -106,8 +107,6 @@ def _first_on_path(directory: str) -> Iterator[None]:
 
 
 def _nearest(path: Path) -> str:
-    import difflib
-
     directory = path.parent
     names = [p.name for p in directory.glob("*.py")] if directory.is_dir() else []
     close = difflib.get_close_matches(path.name, names, n=1)

@@ -15,8 +15,8 @@ from headrace.cluster.program import Program
 from headrace.common import options as declared
 from headrace.common.configuration import Configuration
 from headrace.common.errors import JobCancelledError
-from headrace.common.option_checks import check
 from headrace.common.option_loading import settings_from_arguments
+from headrace.common.settings.checks import check
 from headrace.compat import install
 from headrace.coordination.access.interrupts import INTERRUPTED, cancel_jobs
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment

@@ -20,13 +20,18 @@ class ChangelogMode:
 
     @staticmethod
     def upsert() -> ChangelogMode:
-        """Rows come, are replaced by key and deleted."""
+        """Rows come, are replaced by key and deleted; of a deleted row only the key counts."""
         return ChangelogMode(frozenset({RowKind.INSERT, RowKind.UPDATE_AFTER, RowKind.DELETE}))
 
     @staticmethod
     def all() -> ChangelogMode:
         """All kinds."""
         return ChangelogMode(frozenset(RowKind))
+
+    @property
+    def replaces(self) -> bool:
+        """Whether an update is the new row alone, which replaces the old one by key."""
+        return RowKind.UPDATE_AFTER in self.kinds and RowKind.UPDATE_BEFORE not in self.kinds
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ChangelogMode) and self.kinds == other.kinds

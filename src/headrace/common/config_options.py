@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from headrace.common.errors import FunctionTypeError
-from headrace.common.option_types import BOOLEAN, DOUBLE, INT, LONG, STRING, OptionType
+from headrace.common.settings.types import BOOLEAN, DOUBLE, INT, LONG, STRING, OptionType
 
 __all__ = ["ConfigOption", "ConfigOptions"]
 

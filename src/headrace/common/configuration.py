@@ -7,7 +7,8 @@ from typing import Any, TypeAlias, TypeVar
 
 from headrace.common.config_options import ConfigOption
 from headrace.common.errors import FunctionTypeError
-from headrace.common.option_types import (
+from headrace.common.settings.secrets import without_secrets
+from headrace.common.settings.types import (
     BOOLEAN,
     DOUBLE,
     LIST,
@@ -16,7 +17,6 @@ from headrace.common.option_types import (
     OptionType,
     text_of,
 )
-from headrace.common.secret_settings import without_secrets
 
 __all__ = ["Configuration"]
 

@@ -24,7 +24,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from headrace.common.errors import TypeMismatchError, shorten_repr
-from headrace.common.java_text import shortest_float32
+from headrace.common.java.text import shortest_float32
 from headrace.common.time import Instant
 from headrace.common.typeinfo import (
     BasicArrayTypeInfo,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, ClassVar
 
-from headrace.common.error_display import full_text, short_text, wants_everything
+from headrace.common.display.errors import full_text, short_text, wants_everything
 
 __all__ = [
     "CheckpointError",

@@ -9,7 +9,7 @@ from headrace.common import options
 from headrace.common.config_options import ConfigOption
 from headrace.common.configuration import Configuration
 from headrace.common.errors import FunctionTypeError, GraphError
-from headrace.common.option_types import text_of
+from headrace.common.settings.types import text_of
 from headrace.common.time import to_millis
 
 __all__ = ["ExecutionConfig"]

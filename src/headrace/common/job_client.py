@@ -7,7 +7,8 @@ from concurrent.futures import Future
 from typing import Any, Protocol, runtime_checkable
 
 from headrace.common.completable_future import CompletableFuture
-from headrace.common.html import html_facts
+from headrace.common.display.html import html_facts
+from headrace.common.display.job_panel import JobPanel, facts_of
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
@@ -46,6 +47,9 @@ class JobHandle(Protocol):
 
     def accumulators(self) -> dict[str, Any]:
         """The accumulators so far."""
+
+    def facts(self) -> dict[str, object]:
+        """What happens in it, in words and numbers for people."""
 
     def result_future(self) -> Future[JobExecutionResult]:
         """Done when the job is over: its result, or its error. The same future on each call."""
@@ -133,8 +137,16 @@ class JobClient:
         return _following(self._handle.result_future)
 
     def _repr_html_(self) -> str:
-        facts = {"id": self.get_job_id(), "state": self._handle.status().name}
-        return html_facts("job", facts | self._handle.accumulators())
+        return html_facts("job", facts_of(self._handle))
+
+    def _repr_mimebundle_(self, **_: Any) -> Any:
+        """What a notebook shows: a panel that lives, if there are widgets for it."""
+        try:
+            panel = JobPanel(self._handle)
+        except ImportError:
+            return {"text/html": self._repr_html_(), "text/plain": repr(self)}
+        panel.follow()
+        return panel.box._repr_mimebundle_()
 
 
 def _following(call: Callable[[], Any]) -> CompletableFuture[Any]:

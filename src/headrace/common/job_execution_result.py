@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.common.html import html_facts
+from headrace.common.display.html import html_facts
 from headrace.common.job_id import JobID
 
 __all__ = ["JobExecutionResult"]

@@ -22,8 +22,8 @@ from typing import Any
 from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError
-from headrace.common.option_checks import check
-from headrace.common.option_types import MAP
+from headrace.common.settings.checks import check
+from headrace.common.settings.types import MAP
 
 __all__ = [
     "find_configuration_file",

@@ -1,16 +1,15 @@
 """The one declared list of configuration options.
 
 Each option is declared once, with key (Flink's where Flink has it), type, default and description.
-Those of SQL are in `headrace.common.table_options`. `headrace.common.option_loading` finds the
-values, `headrace.common.option_checks` looks them over,
-`headrace.common.option_reference` writes the reference.
+Those of SQL are in `headrace.common.settings.table_options`. `headrace.common.option_loading` finds
+the values; in `headrace.common.settings`, `checks` looks them over and `reference` describes them.
 """
 
 from __future__ import annotations
 
 from headrace.common.configuration import Configuration
-from headrace.common.option_registry import DEPRECATED, OPTIONS, PREFIXES, Option, declare, find
-from headrace.common.option_types import (
+from headrace.common.settings.registry import DEPRECATED, OPTIONS, PREFIXES, Option, declare, find
+from headrace.common.settings.types import (
     BOOLEAN,
     DOUBLE,
     DURATION,
@@ -121,10 +120,10 @@ EPOCH_MAX_RECORDS = declare(
     "Maximum number of records that a source subtask reads in one epoch; unlimited unless set.",
 )  # fmt: skip
 CARRIER = declare(
-    "execution.carrier", choice("auto", "live", "epochs"), "epochs",
+    "execution.carrier", choice("auto", "live", "epochs"), "auto",
     "How records travel between slots: `epochs` is a Spark job for each epoch; `live` is one long "
     "Spark job, in which an epoch takes milliseconds; `auto` is live for unbounded jobs where "
-    "Spark offers it.",
+    "Spark offers it, and a line of the log says why where it does not.",
 )  # fmt: skip
 LIVE_LINGER = declare(
     "execution.live.linger", DURATION, "2 ms",
@@ -135,6 +134,12 @@ LIVE_IDLE_TIMEOUT = declare(
     "execution.live.idle-timeout", DURATION, "1 min",
     "How long the Spark job of a live job goes on when there is nothing to do. It comes back with "
     "the first record or timer.",
+)  # fmt: skip
+IDLE_SPARK = declare(
+    "execution.idle-spark.timeout", DURATION, None,
+    "How long a Spark waits, idle, for the next run of the same user when this one has ended; 0 "
+    "for none. Unless set: 5 minutes in notebooks and at the prompt of the SQL client, none in "
+    "programs. A Spark that `headrace up` has started is used in any case.",
 )  # fmt: skip
 SNAPSHOT_COMPRESSION = declare(
     "execution.checkpointing.snapshot-compression", BOOLEAN, False,
@@ -528,7 +533,7 @@ TASK_CANCELLATION_TIMEOUT = declare(
 )  # fmt: skip
 
 # Here, so that the reference has them last.
-from headrace.common import table_options  # noqa: E402
+from headrace.common.settings import table_options  # noqa: E402
 
 
 def environment_variable(key: str) -> str:

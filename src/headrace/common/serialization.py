@@ -128,8 +128,18 @@ class RowFieldExtractorSchema(SerializationSchema):
             raise GraphError(f"Field index must be non-negative, got: {field_index}")
         self._field_index = field_index
 
-    def serialize(self, element: Any) -> bytes | None:
-        """The bytes in the field."""
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, RowFieldExtractorSchema) and other._field_index == self._field_index
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._field_index)
+
+    def serialize(self, element: Any) -> bytes:
+        """The bytes in the field; none for a row or field that is None."""
+        if element is None:
+            return b""
         try:
             value = element[self._field_index]
         except (IndexError, TypeError) as error:
@@ -137,7 +147,7 @@ class RowFieldExtractorSchema(SerializationSchema):
                 f"RowFieldExtractorSchema found no field {self._field_index} in {element!r}"
             ) from error
         if value is None:
-            return None
+            return b""
         return _require_bytes(value, f"field {self._field_index} of the row must hold bytes")
 
 

@@ -13,8 +13,9 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from headrace.common import options, table_options
+from headrace.common import options
 from headrace.common.errors import HeadraceError
+from headrace.common.settings import table_options
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 ALIAS = "pyflink"

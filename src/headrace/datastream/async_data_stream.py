@@ -11,7 +11,7 @@ from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.async_retry_strategies import NO_RETRY_STRATEGY
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.functions import AsyncFunction, AsyncRetryStrategy, check_function
-from headrace.datastream.operator_settings import resolved_type
+from headrace.datastream.operator_settings import applied
 from headrace.graph import specs
 from headrace.graph.shipping import check_shippable
 
@@ -112,5 +112,4 @@ def _apply(
         raise GraphError(f"the capacity must be at least 1, not {capacity!r}")
     check_shippable((function, retry), "AsyncDataStream")
     spec = specs.AsyncSpec(function, timeout_ms, capacity, ordered, retry)
-    result_type, converts = resolved_type(output_type, "AsyncDataStream")
-    return stream._apply("async wait operator", spec, result_type, converts)
+    return applied(stream, "async wait operator", spec, output_type, "AsyncDataStream")

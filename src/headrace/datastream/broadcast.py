@@ -16,7 +16,7 @@ from headrace.datastream.functions import (
     KeyedBroadcastProcessFunction,
     check_function,
 )
-from headrace.datastream.operator_settings import resolved_type, transformation_of
+from headrace.datastream.operator_settings import applied, transformation_of
 from headrace.datastream.state import MapStateDescriptor
 from headrace.graph import specs
 from headrace.graph.shipping import check_shippable
@@ -97,10 +97,9 @@ class BroadcastConnectedStream(Generic[T, V]):
             tuple(self.broadcast_state_descriptors),
             broadcast_first=main.get_execution_environment().is_batch(),
         )
-        check_shippable(spec, "process of a broadcast stream")
-        result_type, converts = resolved_type(output_type, "process of a broadcast stream")
-        inputs = [transformation_of(main), transformation_of(broadcast)]
-        return main._apply(name, spec, result_type, converts, inputs)
+        operation = "process of a broadcast stream"
+        check_shippable(spec, operation)
+        return applied(main, name, spec, output_type, operation, broadcast)
 
 
 def _checked(descriptors: Any) -> list[MapStateDescriptor]:

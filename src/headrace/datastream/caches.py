@@ -6,7 +6,7 @@ import os
 import weakref
 from collections.abc import Iterable
 
-from headrace.common.scratch import ScratchDirectory
+from headrace.common.files.scratch import ScratchDirectory
 from headrace.datastream.connectors.base import Source
 from headrace.datastream.connectors.record_files import RecordFileSink, RecordFileSource
 from headrace.graph.ids import NodeId

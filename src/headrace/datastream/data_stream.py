@@ -8,47 +8,37 @@ from __future__ import annotations
 
 import enum
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from headrace.common.errors import FunctionTypeError, GraphError
-from headrace.common.execution_config import ExecutionConfig
-from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
+from headrace.common.typeinfo import TupleTypeInfo, TypeInformation, Types
+from headrace.common.types import Row
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import rolling
 from headrace.datastream.broadcast import BroadcastConnectedStream, BroadcastStream
-from headrace.datastream.caches import sources_above
-from headrace.datastream.connectors.base import Sink
-from headrace.datastream.connectors.function_sink import FunctionSink
-from headrace.datastream.connectors.print_sink import CollectSink, PrintSink
-from headrace.datastream.connectors.two_phase_sink import TwoPhaseCommitSink
+from headrace.datastream.closeable_iterator import CloseableIterator
+from headrace.datastream.connected_streams import ConnectedStreams
 from headrace.datastream.functions import (
-    CoFlatMapFunction,
-    CoMapFunction,
-    CoProcessFunction,
     FilterFunction,
     FlatMapFunction,
-    KeyedCoProcessFunction,
     KeyedProcessFunction,
     KeySelector,
     MapFunction,
     Partitioner,
     ProcessFunction,
     ReduceFunction,
-    SinkFunction,
-    TwoPhaseCommitSinkFunction,
     as_filter_function,
     as_flat_map_function,
     as_key_selector,
     as_map_function,
     as_partitioner,
     as_reduce_function,
-    as_sink_function,
     check_function,
 )
 from headrace.datastream.joins import CoGroupedStreams, IntervalJoin, JoinedStreams
-from headrace.datastream.operator_settings import OperatorSettings, resolved_type
+from headrace.datastream.operator_settings import declared_type, resolved_type, transformation_of
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.queryable_state import (
     KeepQueryable,
@@ -56,6 +46,7 @@ from headrace.datastream.queryable_state import (
     queryable_descriptor,
 )
 from headrace.datastream.state import StateDescriptor
+from headrace.datastream.stream_base import DataStreamSink, StreamBase
 from headrace.datastream.window import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
@@ -93,49 +84,8 @@ V = TypeVar("V")
 K = TypeVar("K")
 
 
-class DataStream(OperatorSettings, Generic[T]):
+class DataStream(StreamBase[T]):
     """A stream of records of one type."""
-
-    def __init__(
-        self, environment: StreamExecutionEnvironment, transformation: Transformation
-    ) -> None:
-        self._environment = environment
-        self._transformation = transformation
-
-    def __reduce__(self) -> Any:
-        raise FunctionTypeError(
-            f"a {type(self).__name__} is used inside a function; functions run on the workers, "
-            "where there are records but no streams: use the records that the function receives"
-        )
-
-    def _repr_html_(self) -> str:
-        return self._environment.picture(self)
-
-    # Facts.
-
-    def get_name(self) -> str:
-        """The operator's name."""
-        return self._transformation.name
-
-    def get_type(self) -> TypeInformation:
-        """The type of the records; pickled Python objects where none was declared."""
-        output_type: TypeInformation = self._transformation.output_type
-        if isinstance(output_type, RowTypeInfo):
-            names, types = output_type.get_field_names(), output_type.get_field_types()
-            return Types.ROW_NAMED(names, types)
-        return output_type
-
-    def is_bounded(self) -> bool:
-        """Whether the stream comes to an end: all sources that it is computed from do."""
-        return all(source.bounded for source in sources_above(self._transformation))
-
-    def get_execution_environment(self) -> StreamExecutionEnvironment:
-        """The environment that this stream belongs to."""
-        return self._environment
-
-    def get_execution_config(self) -> ExecutionConfig:
-        """The environment's settings."""
-        return self._environment.get_config()
 
     # Transformations.
 
@@ -172,8 +122,7 @@ class DataStream(OperatorSettings, Generic[T]):
         """
         function = as_map_function(func)
         check_shippable(function, "map")
-        result_type, converts = resolved_type(output_type, "map")
-        return self._apply("Map", specs.MapSpec(function), result_type, converts)
+        return self._apply("Map", specs.MapSpec(function), *resolved_type(output_type, "map"))
 
     def flat_map(
         self,
@@ -183,8 +132,9 @@ class DataStream(OperatorSettings, Generic[T]):
         """Any number of records for each: the function returns an iterable or is a generator."""
         function = as_flat_map_function(func)
         check_shippable(function, "flat_map")
-        result_type, converts = resolved_type(output_type, "flat_map")
-        return self._apply("FlatMap", specs.FlatMapSpec(function), result_type, converts)
+        return self._apply(
+            "FlatMap", specs.FlatMapSpec(function), *resolved_type(output_type, "flat_map")
+        )
 
     def filter(self, func: Callable[[T], Any] | FilterFunction[T]) -> DataStream[T]:
         """Keeps the records for which the function is true."""
@@ -205,8 +155,9 @@ class DataStream(OperatorSettings, Generic[T]):
             )
         function = check_function(func, ProcessFunction, "process")
         check_shippable(function, "process")
-        result_type, converts = resolved_type(output_type, "process")
-        return self._apply("PROCESS", specs.ProcessSpec(function), result_type, converts)
+        return self._apply(
+            "PROCESS", specs.ProcessSpec(function), *resolved_type(output_type, "process")
+        )
 
     def project(self, *field_indexes: int) -> DataStream[tuple[Any, ...]]:
         """Keeps some fields of a stream of tuples."""
@@ -288,16 +239,6 @@ class DataStream(OperatorSettings, Generic[T]):
         """
         self._check_same_environment(other, "co_group")
         return CoGroupedStreams(self, other)
-
-    def _check_same_environment(self, other: Any, operation: str) -> None:
-        if not isinstance(other, DataStream):
-            raise FunctionTypeError(f"{operation}() takes a DataStream, not {other!r}")
-        if other._environment is not self._environment:
-            raise GraphError(f"{operation}(): the streams belong to different environments")
-
-    def _values(self) -> Transformation:
-        """The transformation as an input that does not carry a key."""
-        return self._transformation
 
     # Partitioning.
 
@@ -460,76 +401,6 @@ class DataStream(OperatorSettings, Generic[T]):
             SideOutputTransformation(self._environment.ids, transformation, output_tag),
         )
 
-    def add_sink(
-        self, sink_func: SinkFunction[T] | TwoPhaseCommitSinkFunction[T, Any, Any]
-    ) -> DataStreamSink:
-        """Writes the records with a `SinkFunction` or a `TwoPhaseCommitSinkFunction`."""
-        if isinstance(sink_func, Sink):
-            return self.sink_to(sink_func)
-        if isinstance(sink_func, TwoPhaseCommitSinkFunction):
-            check_shippable(sink_func, "add_sink")
-            return self._sink("Unnamed", TwoPhaseCommitSink(sink_func))
-        function = as_sink_function(sink_func)
-        check_shippable(function, "add_sink")
-        return self._sink("Unnamed", FunctionSink(function))
-
-    def sink_to(self, sink: Sink) -> DataStreamSink:
-        """Writes the records to a sink."""
-        if not isinstance(sink, Sink):
-            raise FunctionTypeError(f"sink_to() takes a Sink, not {sink!r}")
-        check_shippable(sink, "sink_to")
-        configured = sink.for_configuration(self._environment.get_configuration())
-        return self._sink("Writer", configured.for_type(self._declared_type()))
-
-    def print(self, sink_identifier: str | None = None) -> DataStreamSink:
-        """Prints the records in the terminal, as `n> value` when there are several subtasks."""
-        declared = self._declared_type()
-        sink = PrintSink(sink_identifier or "", declared)
-        return self._sink("Print to Std. Out", sink)
-
-    def _declared_type(self) -> TypeInformation | None:
-        own_type = self.get_type()
-        return None if own_type == Types.PICKLED_BYTE_ARRAY() else own_type
-
-    def _sink(self, name: str, sink: Sink) -> DataStreamSink:
-        transformation = OperatorTransformation(
-            self._environment.ids, name, [self._values()], self.get_type(), specs.SinkSpec(sink)
-        )
-        self._environment.register(transformation)
-        return DataStreamSink(self._environment, transformation)
-
-    def execute_and_collect(
-        self, job_execution_name: str | None = None, limit: int | None = None
-    ) -> Any:
-        """Runs the program and gives its records: an iterator, or a list when there is a limit.
-
-        Example:
-            >>> with ds.execute_and_collect() as results:
-            ...     for record in results:
-            ...         ...
-        """
-        collect_id = self._environment.new_collect_id()
-        sink = self._sink("Collect", CollectSink(collect_id))
-        self._align_with_upstream(sink._transformation)
-        iterator: CloseableIterator[T] = self._environment.execute_collecting(
-            collect_id, job_execution_name
-        )
-        if limit is None:
-            return iterator
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit <= 0:
-            raise GraphError(f"limit must be a positive int, not {limit!r}")
-        with iterator:
-            return [record for record, _ in zip(iterator, range(limit), strict=False)]
-
-    def _align_with_upstream(self, sink: Transformation) -> None:
-        """Give a sink the parallelism of the operator before it, so that the order stays."""
-        upstream = self._values()
-        if isinstance(upstream, SideOutputTransformation):
-            upstream = upstream.inputs[0]
-        if not upstream.virtual:
-            sink.parallelism = upstream.parallelism
-            sink.max_parallelism = upstream.max_parallelism
-
 
 class CachedDataStream(DataStream[T]):
     """A stream whose records are kept when a job has computed them.
@@ -578,6 +449,7 @@ class KeyedStream(DataStream[T], Generic[K, T]):
     ) -> None:
         super().__init__(environment, transformation)
         self._key_type = key_type
+        self._partitioning = transformation.partitioning
 
     def _partitioned(self, partitioning: p.Partitioning) -> DataStream[T]:
         raise GraphError(
@@ -598,6 +470,18 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         # Partitioning again, a union or a sink on a keyed stream goes on from records without keys.
         return self._transformation.inputs[0]
 
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> Any:
+        """Runs the program and gives rows of key and record, as PyFlink does; see `DataStream`."""
+        assert isinstance(self._partitioning, p.Keyed)
+        key_of = self._partitioning.key_selector
+        values: DataStream[T] = DataStream(self._environment, self._values())
+        types = [self.get_key_type(), self.get_type()]
+        rows = values.map(lambda record: Row(key_of(record), record), Types.ROW(types))
+        self._align_with_upstream(transformation_of(rows))
+        return rows.execute_and_collect(job_execution_name, limit)
+
     def process(  # type: ignore[override]
         self,
         func: KeyedProcessFunction[K, T, U],
@@ -608,8 +492,9 @@ class KeyedStream(DataStream[T], Generic[K, T]):
             raise FunctionTypeError("KeyedProcessFunction is required for KeyedStream.")
         function = check_function(func, KeyedProcessFunction, "process")
         check_shippable(function, "process")
-        result_type, converts = resolved_type(output_type, "process")
-        return self._apply("KEYED PROCESS", specs.ProcessSpec(function), result_type, converts)
+        return self._apply(
+            "KEYED PROCESS", specs.ProcessSpec(function), *resolved_type(output_type, "process")
+        )
 
     def reduce(self, func: Callable[[T, T], T] | ReduceFunction[T]) -> DataStream[T]:
         """Combines the records of a key, two by two; emits the result so far with every record.
@@ -622,7 +507,7 @@ class KeyedStream(DataStream[T], Generic[K, T]):
 
     def _reduce(self, function: ReduceFunction[Any]) -> DataStream[Any]:
         spec = specs.ReduceSpec(function, self._environment.is_batch())
-        converts = self._declared_type() is not None
+        converts = declared_type(self) is not None
         return self._apply("Reduce", spec, self.get_type(), converts)
 
     def as_queryable_state(
@@ -699,110 +584,3 @@ def _count_assigner(size: int, slide: int) -> WindowAssigner[Any, Any]:
     if slide == 0:
         return CountTumblingWindowAssigner.of(size)
     return CountSlidingWindowAssigner.of(size, slide)
-
-
-class ConnectedStreams(Generic[T, V]):
-    """Two streams that are the inputs of one function, and share its state."""
-
-    def __init__(self, stream1: DataStream[T], stream2: DataStream[V]) -> None:
-        self.stream1 = stream1
-        self.stream2 = stream2
-
-    def key_by(
-        self, key_selector1: Any, key_selector2: Any, key_type: TypeInformation | None = None
-    ) -> ConnectedStreams[T, V]:
-        """Keys both streams, so that records with one key meet in one subtask."""
-        return ConnectedStreams(
-            self.stream1.key_by(key_selector1, key_type),
-            self.stream2.key_by(key_selector2, key_type),
-        )
-
-    def _is_keyed(self) -> bool:
-        keyed = [isinstance(s, KeyedStream) for s in (self.stream1, self.stream2)]
-        if any(keyed) and not all(keyed):
-            raise GraphError(
-                "connect: either both streams are keyed or neither is: call key_by() on both"
-            )
-        return all(keyed)
-
-    def _apply(
-        self, name: str, spec: specs.OperatorSpec, output_type: TypeInformation | None
-    ) -> DataStream[Any]:
-        self._is_keyed()
-        result_type, converts = resolved_type(output_type, name)
-        inputs = [self.stream1._transformation, self.stream2._transformation]
-        return self.stream1._apply(name, spec, result_type, converts, inputs)
-
-    def map(
-        self, func: CoMapFunction[T, V, U], output_type: TypeInformation | None = None
-    ) -> DataStream[U]:
-        """Maps both streams with one function."""
-        function = check_function(func, CoMapFunction, "map of connected streams")
-        check_shippable(function, "map of connected streams")
-        return self._apply("Co-Map", specs.CoMapSpec(function), output_type)
-
-    def flat_map(
-        self, func: CoFlatMapFunction[T, V, U], output_type: TypeInformation | None = None
-    ) -> DataStream[U]:
-        """Flat-maps both streams with one function."""
-        function = check_function(func, CoFlatMapFunction, "flat_map of connected streams")
-        check_shippable(function, "flat_map of connected streams")
-        return self._apply("Co-Flat Map", specs.CoFlatMapSpec(function), output_type)
-
-    def process(
-        self,
-        func: CoProcessFunction[T, V, U] | KeyedCoProcessFunction[Any, T, V, U],
-        output_type: TypeInformation | None = None,
-    ) -> DataStream[U]:
-        """Processes both streams with one function, with state and timers when both are keyed."""
-        function = cast(
-            "Any",
-            check_function(
-                func, (CoProcessFunction, KeyedCoProcessFunction), "process of connected streams"
-            ),
-        )
-        if isinstance(function, KeyedCoProcessFunction) and not self._is_keyed():
-            raise FunctionTypeError(
-                "a KeyedCoProcessFunction needs keyed streams: call key_by() on both before "
-                "process()"
-            )
-        check_shippable(function, "process of connected streams")
-        return self._apply("Co-Process", specs.CoProcessSpec(function), output_type)
-
-
-class DataStreamSink(OperatorSettings):
-    """The end of a stream; its operator can still be named and given a parallelism."""
-
-    def __init__(
-        self, environment: StreamExecutionEnvironment, transformation: OperatorTransformation
-    ) -> None:
-        self._environment = environment
-        self._transformation = transformation
-
-
-class CloseableIterator(Generic[T]):
-    """Records of a running job. Closing it cancels the job."""
-
-    def __init__(self, records: Iterator[T], close: Callable[[], None]) -> None:
-        self._records = records
-        self._close = close
-
-    def __iter__(self) -> CloseableIterator[T]:
-        return self
-
-    def __next__(self) -> T:
-        return next(self._records)
-
-    def next(self) -> T:
-        """The next record."""
-        return next(self._records)
-
-    def __enter__(self) -> CloseableIterator[T]:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Stop taking records; the job is cancelled if it still runs."""
-        self._close()

@@ -28,7 +28,7 @@ from headrace.datastream.functions import (
     as_join_function,
     check_function,
 )
-from headrace.datastream.operator_settings import resolved_type, transformation_of
+from headrace.datastream.operator_settings import applied
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.window import WindowAssigner
 from headrace.datastream.windowed_stream import WindowSettings
@@ -191,10 +191,9 @@ class WithWindow(WindowSettings):
     ) -> DataStream[Any]:
         environment = self._first.get_execution_environment()
         spec = self._spec(environment, function=function, tag=TaggedUnion)
-        result_type, converts = resolved_type(output_type, f"{self._name}.apply")
-        inputs = [transformation_of(self._first), transformation_of(self._second)]
         name = f"{self._name}({type(self._assigner).__name__})"
-        return self._first._apply(name, spec, result_type, converts, inputs)
+        operation = f"{self._name}.apply"
+        return applied(self._first, name, spec, output_type, operation, self._second)
 
 
 class JoinWindow(WithWindow):
@@ -379,9 +378,8 @@ class IntervalJoined(Generic[K, T1, T2]):
             self._left_late_tag,
             self._right_late_tag,
         )
-        result_type, converts = resolved_type(output_type, "interval_join")
-        inputs = [transformation_of(self._left), transformation_of(self._right)]
-        return self._left._apply("Interval Join", spec, result_type, converts, inputs)
+        name = "Interval Join"
+        return applied(self._left, name, spec, output_type, "interval_join", self._right)
 
 
 def _checked_tag(output_tag: Any, operation: str) -> OutputTag:

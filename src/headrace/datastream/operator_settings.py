@@ -8,9 +8,12 @@ from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream.slot_sharing_group import SlotSharingGroup
+from headrace.graph.specs import OperatorSpec
 from headrace.graph.transformation import Chaining, Transformation
 
 if TYPE_CHECKING:
+    from headrace.datastream.data_stream import DataStream
+    from headrace.datastream.stream_base import StreamBase
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 S = TypeVar("S", bound="OperatorSettings")
@@ -165,3 +168,22 @@ def check_max_parallelism(max_parallelism: Any) -> int:
 def transformation_of(stream: OperatorSettings) -> Transformation:
     """What a stream stands for in the graph; for whoever builds upon it here, not for programs."""
     return stream._transformation
+
+
+def declared_type(stream: StreamBase[Any]) -> TypeInformation | None:
+    """The type of a stream's records, unless they are any Python objects."""
+    own_type = stream.get_type()
+    return None if own_type == Types.PICKLED_BYTE_ARRAY() else own_type
+
+
+def applied(
+    stream: DataStream[Any],
+    name: str,
+    spec: OperatorSpec,
+    output_type: Any,
+    operation: str,
+    *others: DataStream[Any],
+) -> DataStream[Any]:
+    """The stream that an operator makes of this one, and of others if it has several inputs."""
+    inputs = [transformation_of(s) for s in (stream, *others)]
+    return stream._apply(name, spec, *resolved_type(output_type, operation), inputs)

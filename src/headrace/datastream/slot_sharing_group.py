@@ -6,7 +6,7 @@ from functools import total_ordering
 from typing import Any
 
 from headrace.common.errors import FunctionTypeError, GraphError
-from headrace.common.option_types import MEMORY
+from headrace.common.settings.types import MEMORY
 
 __all__ = ["MemorySize", "SlotSharingGroup"]
 

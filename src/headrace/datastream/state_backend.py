@@ -257,7 +257,8 @@ class RocksDBStateBackend(EmbeddedRocksDBStateBackend):
 
 def _local_path(path: str) -> str:
     parts = urlsplit(str(path))
-    if parts.scheme not in ("", "file") or parts.netloc:
+    # As in Flink, the host of a file's URL means nothing: file://var/db is /db.
+    if parts.scheme not in ("", "file"):
         raise ConfigurationError(
             f"RocksDB needs a local directory, but {path!r} is remote; checkpoints go to "
             "'execution.checkpointing.dir', which may be remote",

@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from headrace.common import options
 from headrace.common.completable_future import CompletableFuture
 from headrace.common.configuration import Configuration
-from headrace.common.error_display import install_hook
+from headrace.common.conversion import column_converter
+from headrace.common.display.errors import install_hook
+from headrace.common.display.html import html_facts
 from headrace.common.errors import ConfigurationError, FunctionTypeError, GraphError, HeadraceError
 from headrace.common.execution_config import ExecutionConfig
-from headrace.common.html import html_facts
-from headrace.common.jars import accept_jars
+from headrace.common.java.jars import accept_jars
 from headrace.common.job_client import JobClient, JobHandle
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_listener import JobListener
-from headrace.common.option_checks import check
 from headrace.common.option_loading import load_configuration
+from headrace.common.settings.checks import check
 from headrace.common.time import to_millis
 from headrace.common.typeinfo import BasicTypeInfo, TypeInformation, Types
 from headrace.common.watermark_strategy import WatermarkStrategy
@@ -43,8 +44,10 @@ from headrace.datastream.operator_settings import (
 )
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.slot_sharing_group import SlotSharingGroup
+from headrace.datastream.stream_base import StreamBase
 from headrace.graph import specs
 from headrace.graph.job_graph import JobGraph, build_job_graph
+from headrace.graph.picture import svg_of
 from headrace.graph.plan import plan_json, plan_text
 from headrace.graph.shipping import check_shippable
 from headrace.graph.stream_graph import GraphSettings, StreamGraph, build_stream_graph
@@ -84,6 +87,8 @@ class StreamExecutionEnvironment(EarlierMethods):
     instead_of_running: ClassVar[Callable[[StreamGraph], Any] | None] = None
     """If set, given each program that would be run; it raises to stop it. For `headrace info`."""
 
+    _local_parallelism: ClassVar[int | None] = None
+
     def __init__(self, configuration: Configuration | None = None) -> None:
         install_hook()
         self._configuration = load_configuration(
@@ -95,9 +100,9 @@ class StreamExecutionEnvironment(EarlierMethods):
         self._caches: list[tuple[Future[JobExecutionResult], CachesOfJob]] = []
         self._side_outputs: dict[tuple[int, str], TypeInformation] = {}
         self._slot_sharing_groups: dict[str, SlotSharingGroup] = {}
-        self._cached_files: dict[str, str] = {}
+        self.cached_files: dict[str, str] = {}
         self._register_configured_files()
-        self._collectors: dict[str, Any] = {}
+        self.collectors: dict[str, Any] = {}
         self._job_listeners: list[JobListener] = []
         self.ids = id_counter()
         self._number = next(_numbers)
@@ -150,6 +155,8 @@ class StreamExecutionEnvironment(EarlierMethods):
         return configured if configured > 0 else self._default_parallelism()
 
     def _default_parallelism(self) -> int:
+        if self._local_parallelism is not None:
+            return self._local_parallelism
         master = self._configuration.get(options.SPARK_MASTER)
         inside = master.removeprefix("local[").split(",")[0].rstrip("]")
         return int(inside) if master.startswith("local[") and inside.isdigit() else cores()
@@ -206,14 +213,12 @@ class StreamExecutionEnvironment(EarlierMethods):
         return self
 
     def get_default_local_parallelism(self) -> int:
-        """The number of cores."""
+        """The parallelism of environments that set none: at first, the number of cores."""
         return self._default_parallelism()
 
     def set_default_local_parallelism(self, parallelism: int) -> None:
-        """Set the parallelism of operators that set none, if it is not set otherwise."""
-        value = check_parallelism(parallelism)
-        if self._config.get_parallelism() < 0 and value is not None:
-            self._config.set_parallelism(value)
+        """Set the parallelism of all environments of this process that set none."""
+        StreamExecutionEnvironment._local_parallelism = check_parallelism(parallelism)
 
     def disable_operator_chaining(self) -> StreamExecutionEnvironment:
         """Give every operator a task of its own."""
@@ -358,7 +363,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         """
         if not Path(file_path).exists():
             raise GraphError(f"register_cached_file: there is no file {file_path!r}")
-        self._cached_files[name] = os.path.abspath(file_path)
+        self.cached_files[name] = os.path.abspath(file_path)
 
     def _register_configured_files(self) -> None:
         for file in self._configuration.get(options.CACHED_FILES):
@@ -422,6 +427,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         See `headrace.datastream.connectors.spark_source.SparkSource`, also for other records than
         rows, and for files.
         """
+        # Late, as all sources here: a program loads only the connectors that it uses.
         from headrace.datastream.connectors.spark_source import SparkSource
 
         strategy = watermark_strategy or WatermarkStrategy.no_watermarks()
@@ -447,6 +453,7 @@ class StreamExecutionEnvironment(EarlierMethods):
             )
         if not isinstance(source_func, SourceFunction):
             raise FunctionTypeError(f"add_source takes a SourceFunction, not {source_func!r}")
+        # Late: see from_data_frame.
         from headrace.datastream.connectors.function_source import FunctionSource
 
         check_shippable(source_func, "add_source")
@@ -459,6 +466,7 @@ class StreamExecutionEnvironment(EarlierMethods):
 
         Other input formats are Java's; use `from_source` with a `FileSource`.
         """
+        # Late: see from_data_frame.
         from headrace.datastream.connectors.file_system import BulkFormat, FileSource
 
         path = getattr(input_format, "path", None)
@@ -483,6 +491,7 @@ class StreamExecutionEnvironment(EarlierMethods):
 
     def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream[str]:
         """The lines of a text file, or of all files in a directory."""
+        # Late: see from_data_frame.
         from headrace.datastream.connectors.file_system import FileSource, StreamFormat
 
         source = FileSource.for_record_stream_format(
@@ -496,6 +505,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0
     ) -> DataStream[str]:
         """Lines from a socket; records that were read before a failure cannot be read again."""
+        # Late: see from_data_frame.
         from headrace.datastream.connectors.socket_source import SocketTextSource
 
         source = SocketTextSource(hostname, port, delimiter, max_retry)
@@ -555,7 +565,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         from headrace.coordination.job.outputs import Collector
 
         collect_id = uuid.uuid4().hex
-        self._collectors[collect_id] = Collector()
+        self.collectors[collect_id] = Collector()
         return collect_id
 
     # Graphs.
@@ -592,14 +602,21 @@ class StreamExecutionEnvironment(EarlierMethods):
         """The program as JSON, in Flink's form."""
         return plan_json(self.get_stream_graph())
 
+    def plan_of(self, build: Callable[[], object]) -> str:
+        """The JSON of what `build` adds to the program; nothing of it stays there."""
+        before, self._transformations = self._transformations, []
+        try:
+            build()
+            return self.get_execution_plan()
+        finally:
+            self._transformations = before
+
     def explain(self) -> str:
         """The program as text: levels, vertices, partitioning."""
         return plan_text(self.get_stream_graph())
 
-    def picture(self, *streams: DataStream[Any]) -> str:
+    def picture(self, *streams: StreamBase[Any]) -> str:
         """The program so far as SVG, or only what some streams are computed from."""
-        from headrace.graph.picture import svg_of
-
         wanted = computed_from(transformation_of(s) for s in streams) or self._transformations
         return svg_of(build_job_graph(self._graph_of(wanted)))
 
@@ -622,17 +639,17 @@ class StreamExecutionEnvironment(EarlierMethods):
             # In Flink 1.x an INSERT only ran with this.
             deprecated("execute() after an INSERT", "wait() for the INSERT's result")
             return self._wait_for(self._latest)
-        master = self._submit(job_name)
+        master = self.submit(job_name)
         return self._wait_for(master)
 
     def execute_async(self, job_name: str = _DEFAULT_JOB_NAME) -> JobClient:
         """Start the program and return at once."""
-        return JobClient(self._submit(job_name))
+        return JobClient(self.submit(job_name))
 
     def execute_collecting(self, collect_id: str, job_name: str | None) -> CloseableIterator[Any]:
         """Start the program and give the records that one of its streams collects."""
-        collector = self._collectors[collect_id]
-        master = self._submit(job_name)
+        collector = self.collectors[collect_id]
+        master = self.submit(job_name)
 
         def close() -> None:
             collector.abandon()
@@ -641,9 +658,10 @@ class StreamExecutionEnvironment(EarlierMethods):
 
         return CloseableIterator(iter(collector), close)
 
-    def _submit(
+    def submit(
         self, job_name: str | None, on_epoch: Callable[[EpochSummary], None] | None = None
     ) -> JobHandle:
+        """Start the program as a job; for whoever builds upon it here, not for programs."""
         if job_name is not None and not isinstance(job_name, str):
             raise FunctionTypeError(f"a job name must be a str, not {job_name!r}")
         check(self._configuration)
@@ -659,7 +677,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         from headrace.coordination.job.listeners import JobListeners
         from headrace.spark.executor import submit
 
-        collectors, self._collectors = self._collectors, {}
+        collectors, self.collectors = self.collectors, {}
         job_graph = build_job_graph(graph)
         listeners = JobListeners([*self.listeners_of_all, *self._job_listeners], on_epoch)
         try:
@@ -667,7 +685,7 @@ class StreamExecutionEnvironment(EarlierMethods):
                 job_graph,
                 self._configuration,
                 collectors=collectors,
-                cached_files=dict(self._cached_files),
+                cached_files=dict(self.cached_files),
                 on_epoch=listeners.epoch,
             )
         except BaseException as error:
@@ -705,8 +723,6 @@ def cores() -> int:
 
 def convert_collection(values: list[Any], type_info: TypeInformation) -> list[Any]:
     """Convert elements to their declared type: a wrong one is an error at the user's line."""
-    from headrace.common.conversion import column_converter
-
     if not isinstance(type_info, TypeInformation):
         raise FunctionTypeError(
             "from_collection: type_info must be a TypeInformation such as Types.INT(), "

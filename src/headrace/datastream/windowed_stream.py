@@ -21,7 +21,7 @@ from headrace.datastream.functions import (
     as_reduce_function,
     check_function,
 )
-from headrace.datastream.operator_settings import resolved_type
+from headrace.datastream.operator_settings import applied, declared_type
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.window import Evictor, MergingWindowAssigner, Trigger, WindowAssigner
 from headrace.graph import specs
@@ -152,7 +152,7 @@ class _Windowed(WindowSettings):
         """
         function = as_reduce_function(reduce_function)
         if output_type is None and window_function is None:
-            output_type = self._keyed_stream._declared_type()
+            output_type = declared_type(self._keyed_stream)
         return self._window(
             output_type, reduce=function, function=self._checked(window_function, optional=True)
         )
@@ -223,7 +223,7 @@ class _Windowed(WindowSettings):
 
     def _rolling(self, kind: type[Any], position: int | str) -> DataStream[Any]:
         rolling.check_position(position)
-        return self._window(self._keyed_stream._declared_type(), reduce=kind(position))
+        return self._window(declared_type(self._keyed_stream), reduce=kind(position))
 
     def _checked(self, function: Any, optional: bool = False) -> Any:
         if function is None and optional:
@@ -234,8 +234,7 @@ class _Windowed(WindowSettings):
 
     def _window(self, output_type: TypeInformation | None, **parts: Any) -> DataStream[Any]:
         spec = self._spec(self.get_execution_environment(), **parts)
-        result_type, converts = resolved_type(output_type, "window")
-        return self._keyed_stream._apply(self._name(), spec, result_type, converts)
+        return applied(self._keyed_stream, self._name(), spec, output_type, "window")
 
     def _name(self) -> str:
         return type(self._assigner).__name__

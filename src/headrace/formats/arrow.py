@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 from array import array
 from collections.abc import Callable, Sequence
-from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import GraphError, TypeMismatchError, shorten_repr
@@ -17,7 +16,7 @@ from headrace.common.time import Instant
 from headrace.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from headrace.common.types import Row, make_rows, row_of
 from headrace.formats.instants import instant_of, utc_time_of
-from headrace.formats.shapes import Convert, Kind, Shape, or_none, shape_of
+from headrace.formats.shapes import Convert, Kind, Shape, fitted_decimal, or_none, shape_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,7 +71,7 @@ def arrow_type_of(shape: Shape) -> pa.DataType:
     if kind in _SIMPLE:
         return getattr(pa, _SIMPLE[kind])()
     if kind is Kind.INTEGER:
-        return getattr(pa, f"int{shape.bits}")()
+        return {8: pa.int8, 16: pa.int16, 32: pa.int32, 64: pa.int64}[shape.bits]()
     if kind is Kind.DECIMAL and shape.precision is not None:
         return pa.decimal128(shape.precision, shape.scale)
     if kind in (Kind.DECIMAL, Kind.BIG_INTEGER):
@@ -165,6 +164,10 @@ def values_of(column: Any) -> list[Any]:
 
     if column.null_count == 0 and (at.is_integer(column.type) or at.is_floating(column.type)):
         return numbers_of(column).tolist()  # type: ignore[no-any-return]
+    if at.is_dictionary(column.type):
+        # Equal values are one object, too.
+        words = dict(enumerate(values_of(column.dictionary)))
+        return list(map(words.get, values_of(column.indices)))
     return column.to_pylist()  # type: ignore[no-any-return]
 
 
@@ -297,7 +300,7 @@ def _to_arrow(kind: pa.DataType) -> Convert | None:
     if at.is_timestamp(kind):
         return _time_of_instant
     if at.is_decimal(kind):
-        return _decimal_of(kind.precision, kind.scale)
+        return fitted_decimal(kind.precision, kind.scale)
     if at.is_struct(kind):
         fields = [kind.field(i) for i in range(kind.num_fields)]
         names = [f.name for f in fields]
@@ -316,21 +319,6 @@ def _to_arrow(kind: pa.DataType) -> Convert | None:
         element = or_none(of_item)
         return lambda v: [element(i) for i in v]
     return None
-
-
-def _decimal_of(precision: int, scale: int) -> Convert:
-    """Decimals as Flink makes them: rounded half up to the scale, and NULL if too large then."""
-    unit = Decimal(1).scaleb(-scale)
-    limit = Decimal(10) ** (precision - scale)
-    exact = Context(prec=200, rounding=ROUND_HALF_UP)
-
-    def convert(value: Any) -> Any:
-        if not isinstance(value, Decimal):
-            return value
-        rounded = value.quantize(unit, context=exact)
-        return rounded if abs(rounded) < limit else None
-
-    return convert
 
 
 def _time_of_instant(value: Any) -> Any:

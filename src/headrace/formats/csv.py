@@ -7,13 +7,13 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from headrace.common.errors import GraphError
-from headrace.common.java_text import decimal_text, double_text, float_text
+from headrace.common.java.text import decimal_text, double_text, float_text
 from headrace.formats.shapes import (
     TEMPORAL,
     Convert,
@@ -273,6 +273,7 @@ class RowWriter:
     def __init__(self, shape: Shape, styles: Sequence[CsvStyle]) -> None:
         """Writes rows of a shape, each column in a style of its own."""
         self._writers = [_field_writer(p, s) for p, s in zip(shape.parts, styles, strict=True)]
+        self._repeated = [p.kind is Kind.TEXT or p.kind in TEMPORAL for p in shape.parts]
         self._fields = styles[0].values.fields(shape.names)
         self._join = styles[0].dialect.delimiter.join
         # A line with nothing in it would not be a row.
@@ -282,6 +283,24 @@ class RowWriter:
         """The fields of a row, without an end of the line."""
         pairs = zip(self._writers, self._fields(row), strict=False)
         return self._join([write(value) for write, value in pairs]) or self._nothing
+
+    def lines(self, rows: Sequence[tuple[Any, ...]]) -> list[str]:
+        """The lines of rows that are tuples with all fields, column by column."""
+        if not rows or not rows[0]:
+            return list(map(self.line, rows))
+        columns = zip(self._writers, self._repeated, zip(*rows, strict=True), strict=False)
+        texts = [_column_texts(*column) for column in columns]
+        return [line or self._nothing for line in map(self._join, zip(*texts, strict=True))]
+
+
+def _column_texts(
+    write: Callable[[Any], str], repeated: bool, values: Sequence[Any]
+) -> Iterable[str]:
+    """The fields of a column; of values that often come again, each is written once."""
+    if not repeated:
+        return map(write, values)
+    texts = {value: write(value) for value in set(values)}
+    return map(texts.__getitem__, values)
 
 
 def _field_writer(shape: Shape, style: CsvStyle) -> Callable[[Any], str]:

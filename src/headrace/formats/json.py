@@ -16,7 +16,7 @@ from json.encoder import encode_basestring as quoted
 from typing import Any
 
 from headrace.common.errors import HeadraceError
-from headrace.common.java_text import double_text, float_text
+from headrace.common.java.text import double_text, float_text
 from headrace.formats.shapes import (
     TEMPORAL,
     Convert,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from enum import Enum, auto
 from functools import singledispatch
 from typing import Any, TypeAlias
@@ -110,7 +110,8 @@ class Values:
         rows: The same for many rows, each a sequence of values.
         fields: Makes, of the names of fields, what gives the values of a row.
         single: Rounds to the FLOAT that the API shows.
-        decimal: Makes, of a shape, what fits a decimal into it; it raises where that fails.
+        decimal: Makes, of a shape, what fits a decimal into it; where that fails it raises in
+            tables, and gives None in streams.
         refusal: The error for a type that a format does not have.
     """
 
@@ -119,7 +120,7 @@ class Values:
     rows: Callable[[tuple[str, ...]], Callable[[Iterable[Sequence[Any]]], list[Any]]]
     fields: Callable[[tuple[str, ...]], Callable[[Any], Sequence[Any]]]
     single: Callable[[float], float]
-    decimal: Callable[[Shape], Callable[[Decimal], Decimal]]
+    decimal: Callable[[Shape], Callable[[Decimal], Decimal | None]]
     refusal: Callable[[str], Exception]
 
 
@@ -128,6 +129,21 @@ def or_none(convert: Convert | None) -> Convert:
     if convert is None:
         return lambda value: value
     return lambda value: None if value is None else convert(value)
+
+
+def fitted_decimal(precision: int, scale: int) -> Convert:
+    """Fits decimals as Flink does: rounded half up to the scale, and None if too large then."""
+    unit = Decimal(1).scaleb(-scale)
+    limit = Decimal(10) ** (precision - scale)
+    exact = Context(prec=200, rounding=ROUND_HALF_UP)
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, Decimal):
+            return value
+        rounded = value.quantize(unit, context=exact)
+        return rounded if abs(rounded) < limit else None
+
+    return convert
 
 
 def whole_number(bits: int) -> Convert:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 
 from headrace.common.errors import GraphError, TypeMismatchError
@@ -26,7 +27,7 @@ from headrace.common.typeinfo import (
     Types,
 )
 from headrace.common.types import Row, make_rows, row_of
-from headrace.formats.shapes import Kind, Shape, Values, shape_of
+from headrace.formats.shapes import Kind, Shape, Values, fitted_decimal, shape_of
 
 __all__ = ["STREAM_VALUES"]
 
@@ -106,6 +107,10 @@ def _fields(names: tuple[str, ...]) -> Callable[[Any], Sequence[Any]]:
     return fields
 
 
-STREAM_VALUES = Values(
-    list, _row, _rows, _fields, float, lambda shape: lambda value: value, GraphError
-)
+def _decimal(shape: Shape) -> Callable[[Decimal], Decimal | None]:
+    if shape.precision is None:
+        return lambda value: value
+    return fitted_decimal(shape.precision, shape.scale)
+
+
+STREAM_VALUES = Values(list, _row, _rows, _fields, float, _decimal, GraphError)

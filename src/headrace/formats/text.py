@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from headrace.common.java_text import double_text, float_text
+from headrace.common.java.text import double_text, float_text
 from headrace.common.time import Instant
 from headrace.common.typeinfo import LocalTimeTypeInfo, TypeInformation
 from headrace.common.types import Row

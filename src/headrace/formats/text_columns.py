@@ -12,9 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from headrace.formats.arrow import numbers_of, text_scalar, values_of
+from headrace.formats.arrow import arrow_type_of, numbers_of, text_scalar, values_of
 from headrace.formats.csv import CsvStyle, field_reader
 from headrace.formats.json import UNREADABLE, JsonStyle, reader
+from headrace.formats.lines import Lines
 from headrace.formats.shapes import TEMPORAL, Convert, Kind, Shape, Values, or_none
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def joined(messages: Sequence[str | bytes]) -> bytes | None:
     """Messages as the lines of one text; None if reading them one by one is as quick."""
     if len(messages) < FEW:
         return None
+    if isinstance(messages, Lines):
+        return messages.data
     try:
         if isinstance(messages[0], str):
             return "\n".join(messages).encode()  # type: ignore[arg-type]
@@ -61,10 +64,9 @@ def _read_texts(texts: pa.Array, read: Convert, shape: Shape) -> list[Any]:
 def _arrow_kind(shape: Shape) -> pa.DataType:
     import pyarrow as pa
 
-    if shape.kind is Kind.INTEGER:
-        return getattr(pa, f"int{shape.bits}")()
-    if shape.kind is Kind.DECIMAL and shape.precision is not None:
-        return pa.decimal128(shape.precision, shape.scale)
+    exact = shape.kind is Kind.DECIMAL and shape.precision is not None
+    if exact or shape.kind is Kind.INTEGER:
+        return arrow_type_of(shape)
     kinds = {Kind.BOOLEAN: pa.bool_(), Kind.DOUBLE: pa.float64(), Kind.FLOAT: pa.float64()}
     return kinds.get(shape.kind, pa.string())
 
@@ -288,16 +290,11 @@ def _is_objects(text: bytes, count: int) -> bool:
     Between `}` and `{` there is no comma, so objects end where lines do. Arrow has to find as many
     objects as there are lines, and then there is one in each.
     """
-    import numpy as np
-
     if not text.startswith(b"{") or not text.endswith(b"}") or b"\r" in text:
         return False
     if (b"NaN" in text or b"Inf" in text) and _NOT_FINITE.search(text):
         return False
-    characters = np.frombuffer(text, np.uint8)
-    ends = np.flatnonzero(characters == ord("\n"))
-    closed = (characters[ends - 1] == ord("}")) & (characters[ends + 1] == ord("{"))
-    return len(ends) == count - 1 and bool(closed.all())
+    return text.count(b"}\n{") == text.count(b"\n") == count - 1
 
 
 def _is_off(column: pa.Array, text: bytes) -> bool:

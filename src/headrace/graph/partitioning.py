@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,15 @@ class Keyed(Partitioning):
     ship_strategy: ClassVar[str] = "HASH"
 
 
+class ColumnKeys(Protocol):
+    """The keys of the records of a batch of columns."""
+
+    def __call__(self, columns: Any, /) -> list[Any]: ...
+
+    def numbers(self, columns: Any, /) -> Any | None:
+        """The same as an array of numpy, where all of them are whole numbers of 64 bits."""
+
+
 @dataclass(frozen=True)
 class KeyedColumns(Keyed):
     """The same for batches of columns, which become records behind the exchange.
@@ -100,5 +109,5 @@ class KeyedColumns(Keyed):
         decode: The records and their keys.
     """
 
-    keys_of: Callable[[Any], list[Any]]
+    keys_of: ColumnKeys
     decode: Callable[[Any], tuple[list[Any], list[Any]]]

@@ -179,6 +179,7 @@ class KeyAssigner:
             bytes if parallelism <= 256 else list
         )
         self._memo: dict[Any, int] = {}
+        self._owner_array: Any = None
 
     def assign(self, keys: list[Any]) -> Sequence[int]:
         """The owner of each key: remembered for the first keys seen, computed for others."""
@@ -190,6 +191,16 @@ class KeyAssigner:
             return self._column(map(memo.__getitem__, keys))
         except KeyError:
             return self._compute(keys)
+
+    def assign_numbers(self, keys: Any) -> Any:
+        """The same for an array of numpy with whole numbers of 64 bits, without Python's."""
+        import numpy as np
+
+        if self._owner_array is None:
+            self._owner_array = np.array(self._owners)
+        # Of a product only the lower 64 bits count, and these are the same for negative numbers.
+        hashes = (keys.astype(np.uint64) * np.uint64(HASH_MULTIPLIER)) >> np.uint64(32)
+        return self._owner_array[hashes % np.uint64(self._max_parallelism)]
 
     def _compute(self, keys: list[Any]) -> Sequence[int]:
         owners, groups, memo = self._owners, self._max_parallelism, self._memo

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -153,6 +154,25 @@ class Operator:
     def key_of_timer(self, address: Any) -> Any:
         """The key that a timer belongs to; operators with namespaces of timers override this."""
         return address
+
+    #: Batch mode: whether its keys may come one after the other, each with all of its records, and
+    #: `end_keys` after some of them. All that it knows of a key is in its state and timers, or goes
+    #: with `end_keys`.
+    takes_keys_in_turn = False
+
+    def end_keys(self) -> None:
+        """Batch mode: the keys so far have no more records, and their state ends after this.
+
+        All of their timers fire, as at the end of time. Those of processing time that are set
+        meanwhile do not.
+        """
+        self.watermark = MAX_TIMESTAMP
+        self.fire_event_timers(MAX_TIMESTAMP)
+        times = [timestamp for timestamp, _ in self.processing_timers]
+        if times:
+            self.fire_processing_timers(times[-1])
+            deque(self.processing_timers.pop_due(MAX_TIMESTAMP), maxlen=0)
+        self.watermark = MIN_TIMESTAMP
 
     def end_input_of(self, input_index: int) -> None:
         """One of several inputs has ended."""

@@ -91,7 +91,10 @@ class Subtask:
         if self.gate.channels:
             self.head.watermark_of = self.gate.watermark_of
         backend = self.head.context.backend
-        self._sorted = SortedInput(backend) if self.vertex.batch and backend is not None else None
+        self._sorted: SortedInput | None = None
+        if self.vertex.batch and backend is not None:
+            by_key = self.head.takes_keys_in_turn and len(self.backends) == 1
+            self._sorted = SortedInput(backend, by_key=by_key)
 
     # Building.
 
@@ -409,9 +412,17 @@ class Subtask:
     def _give_sorted(self) -> None:
         held, self._sorted = self._sorted, None
         if held is not None:
-            for input_index, batch in held.drain():
-                self.head.process_batch_of(input_index, batch)
+            for given in held.drain():
+                if given is None:
+                    self._end_keys()
+                else:
+                    self.head.process_batch_of(*given)
             self._advance(self.gate.watermark)
+
+    def _end_keys(self) -> None:
+        self.head.end_keys()
+        for backend in self.backends.values():
+            backend.forget_all()
 
     def tick(self) -> None:
         """Let processing time pass."""

@@ -41,6 +41,8 @@ class SubtaskFigures:
         self._groups: dict[str, MetricGroup] = {}
         self._keys: dict[Any, int] = {}
         self._sampled = 0
+        self._hot_key: HotKey | None = None
+        self._sampled_since = 0
         self._next_mark_ms = 0
         self._latencies: dict[tuple[str, str], dict[str, Any]] = {}
 
@@ -100,6 +102,7 @@ class SubtaskFigures:
             # Keys that cannot be hashed have another form in state; they are not counted.
             return
         self._sampled += len(sample)
+        self._sampled_since += len(sample)
         if self._sampled > _SAMPLE_SIZE or len(counts) > _KEYS_KEPT:
             self._forget_half()
 
@@ -109,11 +112,12 @@ class SubtaskFigures:
         self._sampled //= 2
 
     def hot_key(self) -> HotKey | None:
-        """The key with most records, if enough were seen."""
-        if self._sampled < _LEAST_SAMPLE or not self._keys:
-            return None
-        key = max(self._keys, key=self._keys.__getitem__)
-        return HotKey(_text(key), min(self._keys[key] / self._sampled, 1.0))
+        """The key with most records, if enough were seen; few more do not change that."""
+        if self._sampled_since >= _LEAST_SAMPLE and self._keys:
+            self._sampled_since = 0
+            key = max(self._keys, key=self._keys.__getitem__)
+            self._hot_key = HotKey(_text(key), min(self._keys[key] / self._sampled, 1.0))
+        return self._hot_key
 
 
 def _plain(value: Any) -> Any:

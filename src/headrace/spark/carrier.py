@@ -17,9 +17,13 @@ from headrace.common.errors import HeadraceError
 from headrace.coordination.carrier import EpochRun, PartitionRun
 from headrace.coordination.slots.processes import ProcessCarrier
 from headrace.coordination.slots.zygote import zygote_for
+from headrace.datastream.connectors.fed_split import FedSplit
 from headrace.runtime.slot.protocol import SlotLaunch
 from headrace.spark.feeds import fed_partitions, payloads_of, spark_failure
+from headrace.spark.jvm import java_rdd, spark_of
 from headrace.spark.placement import drawn_to, is_cluster, locations_of, wait_for_executors
+from headrace.spark.progress import shown_progress
+from headrace.spark.relation_feed import RelationFeed
 from headrace.spark.session import is_this_process
 from headrace.spark.shipping import ship
 from headrace.spark.tasks import LevelTask, partition_number, start_slots
@@ -85,6 +89,14 @@ class SparkCarrier(ProcessCarrier):
     def run_epoch(self, run: EpochRun) -> None:
         self._name_jobs(f"epoch {run.epoch}")
         fed = fed_partitions(run)
+        feeds = (split.feed for splits in fed.values() for split in splits)
+        if any(isinstance(feed, RelationFeed) for feed in feeds):
+            with shown_progress(self._context, self._group):
+                self._run_levels(run, fed)
+        else:
+            self._run_levels(run, fed)
+
+    def _run_levels(self, run: EpochRun, fed: dict[int, list[FedSplit]]) -> None:
         sources = payloads_of(self._context, fed, len(run.levels[0]))
         first = LevelTask(run, 0, frozenset(fed))
         data = self._drawn(sources, run.levels[0]).mapPartitionsWithIndex(first)
@@ -107,11 +119,11 @@ class SparkCarrier(ProcessCarrier):
 
         One by one: those inside a DataFrame that is read are needed again.
         """
-        cleaner = self._context._jsc.sc().cleaner() if shuffles else None
+        cleaner = spark_of(self._context).cleaner() if shuffles else None
         if cleaner is None or not cleaner.isDefined():
             return
         for shuffle in shuffles:
-            shuffled = shuffle._jrdd.rdd().dependencies().head().rdd()
+            shuffled = java_rdd(shuffle).rdd().dependencies().head().rdd()
             cleaner.get().doCleanupShuffle(shuffled.dependencies().head().shuffleId(), False)
 
     def cancel(self) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from headrace.common.errors import ConfigurationError
-from headrace.common.private_directory import private_directory
+from headrace.common.files.private_directory import private_directory
 from headrace.coordination.slots.dependencies import cache_directory
 
 __all__ = ["ClassArchive", "archive_options"]
@@ -32,7 +32,15 @@ _WRITTEN_S = 600.0
 
 
 def archive_options(java: str, spark_home: str) -> tuple[str, ...]:
-    """Options of a JVM that is about to start; none where the user's cache cannot be used."""
+    """Options of a JVM that is about to start; none where an archive cannot be used."""
+    conf = Path(os.environ.get("SPARK_CONF_DIR") or Path(spark_home, "conf"))
+    if conf.is_dir() and any(conf.iterdir()):
+        _log.info(
+            "Spark starts without an archive of its classes: %s has files and is on the class "
+            "path, where Java allows archives no directory but empty ones",
+            conf,
+        )
+        return ()
     try:
         directory = private_directory(cache_directory())
         return ClassArchive(directory, java, spark_home).options()

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError
+from headrace.common.files.rolling_log import LogLimit
 from headrace.common.job_client import JobHandle
 from headrace.common.restart_strategy import RestartStrategies
-from headrace.common.rolling_log import LogLimit
-from headrace.common.secret_settings import without_secrets
+from headrace.common.settings import table_options
+from headrace.common.settings.secrets import without_secrets
 from headrace.common.time import to_millis
 from headrace.coordination.access.interrupts import end_quietly, note_job
 from headrace.coordination.access.job_control import publish
@@ -32,6 +33,7 @@ from headrace.runtime.slot.messages import Close
 from headrace.runtime.state.factory import StateBackendSettings
 from headrace.runtime.storage import Storages
 from headrace.runtime.subtask_figures import MetricSettings
+from headrace.spark.idle.client import idle_seconds
 from headrace.spark.live.choice import carrier_of, live_settings, session_settings
 from headrace.spark.placement import is_cluster
 from headrace.spark.session import choose_python, get_or_create_session
@@ -54,7 +56,9 @@ def submit(
         job_graph = job_graph.rescaled(run.parallelism)
     if (executable := configuration.get(options.PYTHON_EXECUTABLE)) is not None:
         choose_python(executable)
-    session = get_or_create_session(session_settings(configuration), LogLimit.of(configuration))
+    session = get_or_create_session(
+        session_settings(configuration), LogLimit.of(configuration), idle_seconds(configuration)
+    )
     if is_cluster(session.sparkContext):
         _require_shared_checkpoints(configuration)
     dependencies = prepare(configuration)
@@ -97,7 +101,7 @@ def _master_options(
     return JobMasterOptions(
         epoch_target_s=to_millis(get(options.EPOCH_TARGET)) / 1000,
         epoch_max_records=get(options.EPOCH_MAX_RECORDS),
-        live_linger_s=to_millis(get(options.LIVE_LINGER)) / 1000,
+        live_linger_s=_live_linger_ms(configuration) / 1000,
         heartbeats=HeartbeatSettings(
             to_millis(get(options.HEARTBEAT_INTERVAL)) / 1000,
             to_millis(get(options.HEARTBEAT_TIMEOUT)) / 1000,
@@ -128,6 +132,14 @@ def _master_options(
         run=run,
         settings=without_secrets(configuration.to_dict()),
     )
+
+
+def _live_linger_ms(configuration: Configuration) -> int:
+    get = configuration.get
+    linger_ms = to_millis(get(options.LIVE_LINGER))
+    if not get(table_options.MINI_BATCH_ENABLED):
+        return linger_ms
+    return max(linger_ms, to_millis(get(table_options.MINI_BATCH_LATENCY)))
 
 
 def _checkpoint_settings(configuration: Configuration) -> CheckpointSettings:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
+
+from headrace.spark.jvm import executors
 
 __all__ = ["ExecutorReport", "executors_of"]
 
@@ -37,8 +39,7 @@ def executors_of(session: SparkSession) -> list[ExecutorReport]:
     """The executors that are there now; on one machine the driver is the executor."""
     context = session.sparkContext
     try:
-        found = context._jsc.sc().statusStore().executorList(True)
-        known = [found.apply(i) for i in range(found.size())]
+        known = executors(context)
         reports = [
             ExecutorReport(
                 e.id(),
@@ -54,7 +55,9 @@ def executors_of(session: SparkSession) -> list[ExecutorReport]:
     except Py4JError:
         return []
     others = [r for r in reports if r.id != "driver"]
-    return others or reports
+    # A local Spark has room for the tasks of live jobs beside what it was told to have.
+    here = [replace(r, cores=min(r.cores, context.defaultParallelism)) for r in reports]
+    return others or here
 
 
 def _urls(logs: Any) -> dict[str, str]:

@@ -23,6 +23,7 @@ from headrace.common.errors import FunctionTypeError, HeadraceError
 from headrace.coordination.carrier import EpochRun
 from headrace.datastream.connectors.fed_split import FedSplit
 from headrace.graph.ids import VertexId
+from headrace.spark.jvm import java_frame, java_rdd, jvm_of
 
 __all__ = ["DataFrameFeed", "Feed", "FilesFeed", "arrow_schema_of", "nothing", "spark_failure"]
 
@@ -59,8 +60,7 @@ class DataFrameFeed(Feed):
 
     def pruned(self, parts: Sequence[int]) -> Any:
         """A JavaRDD of some partitions alone, in their order."""
-        jvm = self._frame.sparkSession._jvm
-        assert jvm is not None
+        jvm = jvm_of(self._frame.sparkSession)
         wanted = jvm.java.util.ArrayList()
         for part in parts:
             wanted.add(part)
@@ -99,7 +99,7 @@ class FilesFeed(Feed):
 
 def batches_of(frame: DataFrame) -> Any:
     """The RDD of a DataFrame's Arrow batches, as bytes."""
-    java = frame._jdf
+    java = java_frame(frame)
     return java.toArrowBatchRdd(java.queryExecution().executedPlan())
 
 
@@ -162,7 +162,7 @@ def _payloads(splits: list[FedSplit]) -> Any:
 def nothing(context: SparkContext) -> Any:
     """A JavaRDD with one partition, which is empty."""
     empty: RDD[Any] = context.parallelize([], 1)
-    return empty._jrdd
+    return java_rdd(empty)
 
 
 def spark_failure(error: Exception) -> str:
@@ -173,4 +173,5 @@ def spark_failure(error: Exception) -> str:
         return reason[1]
     _, found, trace = text.partition("Traceback (most recent call last):")
     raised = _RAISED.search(trace) if found else None
-    return (raised[0].strip() if raised else text.partition("\n")[0])[:500]
+    said = raised[0].strip() if raised else text.partition("\n")[0]
+    return said.removeprefix(f"{HeadraceError.__module__}.HeadraceError: ")[:500]

@@ -13,6 +13,8 @@ from typing import Any
 
 from pyspark import RDD, SparkContext
 
+from headrace.spark.jvm import executors, java_rdd, jvm_of, scala_object, spark_of
+
 _SETTLED_S = 3.0
 _MOST_S = 30.0
 _LOOK_S = 0.1
@@ -47,17 +49,15 @@ def wait_for_executors(context: SparkContext, tasks: Callable[[int], int]) -> No
 
 def _cores(context: SparkContext) -> list[int]:
     """Of each executor."""
-    executors = context._jsc.sc().statusStore().executorList(True)
-    found = (executors.apply(i) for i in range(executors.size()))
-    return [e.totalCores() for e in found if e.id() != "driver"]
+    return [e.totalCores() for e in executors(context) if e.id() != "driver"]
 
 
 def locations_of(cached: RDD[Any]) -> list[str | None]:
     """The executor of each partition of a cached RDD, as Spark names preferred locations."""
-    spark = cached.context._jsc.sc()
+    spark = spark_of(cached.context)
     # What it knew before the job, it would not look up again.
     spark.dagScheduler().clearCacheLocs()
-    java = cached._jrdd.rdd()
+    java = java_rdd(cached).rdd()
     found = (spark.getPreferredLocs(java, i) for i in range(cached.getNumPartitions()))
     return [None if places.isEmpty() else places.head().toString() for places in found]
 
@@ -65,18 +65,18 @@ def locations_of(cached: RDD[Any]) -> list[str | None]:
 def drawn_to(rdd: RDD[Any], locations: Sequence[str | None]) -> RDD[Any]:
     """The same RDD, whose partitions prefer these executors."""
     context = rdd.context
-    jvm = context._jvm
+    jvm = jvm_of(context)
     assert jvm is not None
-    bytes_tag = _scala(jvm.scala.reflect, "ClassTag").apply(jvm.java.lang.Class.forName("[B"))
+    bytes_tag = scala_object(jvm.scala.reflect, "ClassTag").apply(jvm.java.lang.Class.forName("[B"))
     wishes = jvm.java.util.ArrayList()
     for location in locations:
         hosts = jvm.java.util.ArrayList()
         if location is not None:
             hosts.add(location)
         wishes.add(jvm.scala.Tuple2(b"", jvm.PythonUtils.toSeq(hosts)))
-    anchors = context._jsc.sc().makeRDD(jvm.PythonUtils.toSeq(wishes), bytes_tag)
+    anchors = spark_of(context).makeRDD(jvm.PythonUtils.toSeq(wishes), bytes_tag)
     second = _second(context)
-    drawn = anchors.zipPartitions(rdd._jrdd.rdd(), False, second, bytes_tag, bytes_tag)
+    drawn = anchors.zipPartitions(java_rdd(rdd).rdd(), False, second, bytes_tag, bytes_tag)
     java = jvm.org.apache.spark.api.java.JavaRDD(drawn, bytes_tag)
     return RDD(java, context, rdd._jrdd_deserializer)
 
@@ -86,12 +86,12 @@ def _second(context: SparkContext) -> Any:
 
     A map without entries whose default is the identity takes anything to the identity.
     """
-    jvm, gateway = context._jvm, context._gateway
+    jvm, gateway = jvm_of(context), context._gateway
     assert jvm is not None
     assert gateway is not None
-    identity = getattr(_scala(jvm.scala, "Predef"), "$conforms")()
-    always = _scala(jvm.scala.collection.immutable, "Map").empty().withDefaultValue(identity)
-    functions = _scala(jvm.scala, "Function")
+    identity = getattr(scala_object(jvm.scala, "Predef"), "$conforms")()
+    always = scala_object(jvm.scala.collection.immutable, "Map").empty().withDefaultValue(identity)
+    functions = scala_object(jvm.scala, "Function")
     # There are several methods of this name, which differ in what they return alone: a plain call
     # would get any of them.
     uncurried = next(
@@ -102,8 +102,3 @@ def _second(context: SparkContext) -> Any:
     arguments = gateway.new_array(jvm.java.lang.Object, 1)
     arguments[0] = always
     return uncurried.invoke(functions, arguments)
-
-
-def _scala(package: Any, name: str) -> Any:
-    """A Scala object."""
-    return getattr(getattr(package, f"{name}$"), "MODULE$")

@@ -27,6 +27,7 @@ from headrace.datastream.connectors.spark_query import (
     SparkQuery,
 )
 from headrace.spark.feeds import DataFrameFeed, arrow_batches, spark_failure
+from headrace.spark.jvm import java_frame, jvm_of
 from headrace.spark.session import get_or_create_session
 
 __all__ = [
@@ -80,14 +81,9 @@ class QueryFeed(DataFrameFeed):
         self._query = query
         self._inputs = inputs
         self._session = session_with(_partwise(inputs.get("bytes")))
-        try:
-            frame = _described(self._session, query, inputs)
-        except (PySparkException, Py4JError) as error:
-            raise refused(error) from None
-        super().__init__(frame)
         self._order: list[int] | None = None
         self._planning: Future[Any] = Future()
-        # While the slots of the job start.
+        # While the slots of the job start, and for all of its sources at once.
         threading.Thread(target=self._plan_ahead, name="headrace-plan", daemon=True).start()
 
     def payloads(self, parts: Sequence[int]) -> Any:
@@ -114,6 +110,7 @@ class QueryFeed(DataFrameFeed):
 
     def _plan_ahead(self) -> None:
         try:
+            self._frame = _described(self._session, self._query, self._inputs)
             self._planning.set_result(self._plan())
         except (PySparkException, Py4JError) as error:
             self._planning.set_exception(refused(error))
@@ -123,13 +120,13 @@ class QueryFeed(DataFrameFeed):
     def _plan(self) -> Any:
         if self._query.group_by is None:
             return arrow_batches(self._frame)
-        local = _local_phase(self._session, self._frame._jdf)
+        local = _local_phase(self._session, java_frame(self._frame))
         planned = [attribute.dataType().sql() for attribute in _items(local.output())]
         wanted = [kind.replace(" ", "") for kind in self._query.types]
-        fields = self._frame._jdf.schema().fields()
+        fields = java_frame(self._frame).schema().fields()
         if not planned == wanted == [field.dataType().sql() for field in fields]:
             raise HeadraceError(f"Spark plans the columns {planned}, not {wanted}")
-        return self._frame._jdf.toArrowBatchRdd(local)
+        return java_frame(self._frame).toArrowBatchRdd(local)
 
 
 def _ascending(numbers: Sequence[int]) -> list[list[int]]:
@@ -204,14 +201,26 @@ def read_files(
 
 
 @contextlib.contextmanager
-def view_of(frame: DataFrame) -> Iterator[str]:
-    """The name of a view of a DataFrame, for as long as texts refer to it."""
+def view_of(frame: DataFrame, session: SparkSession | None = None) -> Iterator[str]:
+    """The name of a view of a DataFrame, for as long as texts refer to it.
+
+    With a `session` that one sees a DataFrame of another, with its own settings.
+    """
     name = f"headrace_{secrets.token_hex(8)}"
+    if session is not None:
+        frame = _moved(frame, session)
     frame.createTempView(name)
     try:
         yield name
     finally:
         frame.sparkSession.catalog.dropTempView(name)
+
+
+def _moved(frame: DataFrame, session: SparkSession) -> DataFrame:
+    jvm: Any = session._jvm
+    plan = frame._jdf.queryExecution().analyzed()
+    datasets = getattr(jvm.org.apache.spark.sql.classic, "Dataset$").__getattr__("MODULE$")
+    return DataFrame(datasets.ofRows(session._jsparkSession, plan), session)
 
 
 def _text(query: SparkQuery, rows: str) -> str:
@@ -264,7 +273,7 @@ def _local_phase(session: SparkSession, java: Any) -> Any:
     below = node.child()
     places = _places(final)
     output = below.output()
-    jvm: Any = session._jvm
+    jvm = jvm_of(session)
     chosen = jvm.java.util.ArrayList()
     for expression in _items(final.resultExpressions()):
         (used,) = _items(expression.references().toSeq())
@@ -281,7 +290,7 @@ def active(session: SparkSession) -> Iterator[None]:
     A node of a plan belongs to the session that is active where it is made, and PySpark makes the
     session active that gets rows of a program.
     """
-    jvm: Any = session._jvm
+    jvm = jvm_of(session)
     sessions = getattr(jvm, "org.apache.spark.sql.classic.SparkSession")
     before, in_python = sessions.getActiveSession(), SparkSession._activeSession
     sessions.setActiveSession(session._jsparkSession)

@@ -16,18 +16,22 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.spark_query import (
     ArrowRows,
     ParquetFiles,
-    PythonStep,
+    Part,
     Relation,
     RowNumbers,
+    SourceSplits,
     SparkQuery,
+    SparkTable,
 )
 from headrace.spark.feeds import DataFrameFeed, batches_of, nothing, spark_failure
+from headrace.spark.jvm import java_frame
+from headrace.spark.python_parts import SplitReader, StepInTask, as_large, this_python
 from headrace.spark.query_feed import (
     active,
     query_text,
@@ -39,10 +43,12 @@ from headrace.spark.query_feed import (
 )
 from headrace.spark.session import get_or_create_session
 
-__all__ = ["RelationFeed", "relation_frame"]
+__all__ = ["RelationFeed", "planned_text", "relation_frame"]
 
 _log = logging.getLogger(__name__)
 _MIB = 1 << 20
+_SMALL = 8 * _MIB
+"""Tables of fewer bytes Spark may send to every task of a join."""
 _SHUFFLE = "spark.sql.shuffle.partitions"
 _ROW_BYTES = 16
 _MOST_PARTITIONS = 200
@@ -60,7 +66,7 @@ class RelationFeed(DataFrameFeed):
 
     def __init__(self, query: SparkQuery, inputs: dict[str, Any], parallelism: int) -> None:
         try:
-            super().__init__(relation_frame(query, inputs))
+            super().__init__(relation_frame(query, inputs, parallelism))
         except (PySparkException, Py4JError) as error:
             raise _failure(error) from None
         self._parallelism = parallelism
@@ -84,11 +90,20 @@ class RelationFeed(DataFrameFeed):
 
     def _plan_ahead(self) -> None:
         try:
-            self._frame._jdf.queryExecution().executedPlan()
+            java_frame(self._frame).queryExecution().executedPlan()
         except (PySparkException, Py4JError):
             _log.debug("Spark does not plan a query, as whoever reads its rows will see")
         finally:
             self._planning.set_result(None)
+
+
+def planned_text(query: SparkQuery, inputs: dict[str, Any], parallelism: int) -> str:
+    """Spark's physical plan before it runs, when it may still change."""
+    try:
+        frame = relation_frame(query, inputs, parallelism)
+        return str(frame._jdf.queryExecution().executedPlan().toString()).rstrip()
+    except (PySparkException, Py4JError) as error:
+        raise _failure(error) from None
 
 
 def _failure(error: Exception) -> HeadraceError:
@@ -104,6 +119,7 @@ def _settings(inputs: dict[str, Any]) -> dict[str, str]:
     for found in inputs.values():
         size += sum(map(os.path.getsize, found.get("files", ())))
         size += found.get("rows", 0) * _ROW_BYTES
+        size += _MIB if found.get("size", 0) is None else found.get("size", 0)
     context = get_or_create_session({}).sparkContext
     partitions = max(context.defaultParallelism, size // (4 * _MIB))
     # A power of two, so that there are few different sessions.
@@ -112,30 +128,54 @@ def _settings(inputs: dict[str, Any]) -> dict[str, str]:
     return chosen if context.getConf().contains(_SHUFFLE) else {**chosen, _SHUFFLE: f"{partitions}"}
 
 
-def relation_frame(query: SparkQuery, inputs: dict[str, Any]) -> DataFrame:
+def relation_frame(query: SparkQuery, inputs: dict[str, Any], parallelism: int = 1) -> DataFrame:
     """The query, as one text, of what `inputs` says of each table."""
     session, relation = session_with(_settings(inputs)), query.table
     assert isinstance(relation, Relation)
     with contextlib.ExitStack() as views:
+        views.enter_context(this_python(session.sparkContext))
         parts: list[str] = []
         for name, part in relation.parts:
-            if isinstance(part, ParquetFiles):
-                view = views.enter_context(read_files(session, part, inputs[name]))
-                part = query_text(part.texts, view)
-            elif isinstance(part, RowNumbers):
-                part = query_text(part.texts, rows_text(part, inputs[name]))
-            elif isinstance(part, ArrowRows):
-                import pyarrow as pa
-
-                with active(session):
-                    frame = session.createDataFrame(pa.ipc.open_stream(part.data).read_all())
-                part = f"SELECT * FROM {views.enter_context(view_of(frame))}"
-            elif isinstance(part, PythonStep):
-                before = session.sql(f"WITH {', '.join(parts)} {part.text}")
-                ddl = ", ".join(f"{column} {kind}" for column, kind in part.columns)
-                frame = before.mapInArrow(part.function, ddl)
-                part = f"SELECT * FROM {views.enter_context(view_of(frame))}"
-            parts.append(f"{name} AS ({part})")
+            text = _part_text(session, views, part, parts, inputs.get(name, {}), parallelism)
+            parts.append(f"{name} AS ({text})")
         typed = zip(query.outputs, query.types, strict=True)
         columns = [(f"o{i}", f"CAST({x} AS {kind})") for i, (x, kind) in enumerate(typed)]
         return session.sql(f"WITH {', '.join(parts)} {query_text(columns, relation.parts[-1][0])}")
+
+
+def _part_text(
+    session: SparkSession,
+    views: contextlib.ExitStack,
+    part: Part,
+    before: list[str],
+    found: dict[str, Any],
+    parallelism: int,
+) -> str:
+    """A part as a query of names that are before it, and of views that last until all is read."""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, ParquetFiles):
+        return query_text(part.texts, views.enter_context(read_files(session, part, found)))
+    if isinstance(part, RowNumbers):
+        return query_text(part.texts, rows_text(part, found))
+    if isinstance(part, SparkTable):
+        # Views of a program belong to its session.
+        frame = get_or_create_session({}).table(part.name)
+        return query_text(part.texts, views.enter_context(view_of(frame, session)))
+    if isinstance(part, ArrowRows):
+        import pyarrow as pa
+
+        with active(session):
+            frame = session.createDataFrame(pa.ipc.open_stream(part.data).read_all())
+        return f"SELECT * FROM {views.enter_context(view_of(frame))}"
+    ddl = ", ".join(f"{column} {kind}" for column, kind in part.columns)
+    if isinstance(part, SourceSplits):
+        splits = found["splits"]
+        numbers = session.range(0, len(splits), 1, len(splits))
+        read = numbers.mapInArrow(SplitReader(part.function, splits, parallelism), ddl)
+        if found["size"] is None or found["size"] > _SMALL:
+            read = as_large(read)
+        return query_text(part.texts, views.enter_context(view_of(read)))
+    rows = session.sql(f"WITH {', '.join(before)} {part.text}")
+    made = rows.mapInArrow(StepInTask(part.function, parallelism), ddl)
+    return f"SELECT * FROM {views.enter_context(view_of(made))}"

@@ -24,19 +24,23 @@ from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
 
 from headrace.common import options
+from headrace.common.display.waiting import waiting
 from headrace.common.errors import ConfigurationError
-from headrace.common.rolling_log import DEFAULT_LIMIT, LogLimit, keep_file_small
-from headrace.common.scratch import ScratchDirectory
-from headrace.common.secret_settings import is_secret
-from headrace.common.waiting import waiting
+from headrace.common.files.rolling_log import DEFAULT_LIMIT, LogLimit, keep_file_small
+from headrace.common.files.scratch import ScratchDirectory
+from headrace.common.settings.secrets import is_secret
 from headrace.coordination.slots.zygote import slot_zygote
 from headrace.spark import shared
 from headrace.spark.class_archive import archive_options
+from headrace.spark.idle.client import take
+from headrace.spark.idle.request import SparkRequest
+from headrace.spark.jvm import spark_of
 
 _log = logging.getLogger(__name__)
 _lock = threading.Lock()
 
 MIN_JAVA = 17
+_MASTER = "local[*]"
 
 _ALWAYS = {
     "spark.ui.enabled": "false",
@@ -62,6 +66,8 @@ _ON_THIS_MACHINE = {
     "spark.shuffle.compress": "false",
 }
 
+_FILE_BUFFER = "65536"
+
 _PATIENT_COMPILER = (
     "-XX:+IgnoreUnrecognizedVMOptions",
     "-XX:Tier4InvocationThreshold=50000",
@@ -75,7 +81,7 @@ that run in the JVM are not slower for it once they are warm."""
 
 
 def get_or_create_session(
-    settings: Mapping[str, str], log_limit: LogLimit = DEFAULT_LIMIT
+    settings: Mapping[str, str], log_limit: LogLimit = DEFAULT_LIMIT, idle_s: float = 0.0
 ) -> SparkSession:
     """The active session, or a new one.
 
@@ -83,6 +89,7 @@ def get_or_create_session(
         settings: `spark.*` settings of the user; they win over ours. `spark.master` is `local[*]`
             by default.
         log_limit: How much of Spark's own log is kept.
+        idle_s: How long a Spark waits for the next run when this process has ended.
     """
     with _lock:
         found = SparkSession.getActiveSession() or SparkSession._instantiatedSession
@@ -90,31 +97,73 @@ def get_or_create_session(
             return found
         if shared.is_shared():
             return shared.attach()
-        java = check_java()
-        master = settings.get("spark.master", "local[*]")
-        merged = dict(_ALWAYS)
-        if master.startswith("local"):
-            merged |= _ON_THIS_MACHINE
-            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        if not is_this_process(master):
-            merged |= _ON_A_CLUSTER
-        if master.startswith("yarn"):
-            merged |= _ON_YARN
-        merged["spark.driver.extraJavaOptions"] = " ".join(_java_options(java, master))
-        merged |= settings
-        merged["spark.master"] = master
-        merged.setdefault("spark.app.name", "headrace")
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        if logging.getLogger("py4j").level == logging.NOTSET:
-            # It logs every connection, which a program that shows all logs does not want to see.
-            logging.getLogger("py4j").setLevel(logging.WARNING)
-        if is_this_process(master):
-            # It gets ready while Spark does.
-            slot_zygote()
-        with waiting("starting Spark"):
-            session = _started(merged, log_limit)
-        _log.info("Spark %s on %s", session.version, master)
-        return session
+        if not is_this_process(settings.get("spark.master", _MASTER)):
+            return start_session(settings, log_limit)
+        request = idle_request(settings, log_limit)
+        _before_starting()
+        # It gets ready while Spark does.
+        slot_zygote()
+        return _idle_session(request, idle_s) or start_session(settings, log_limit)
+
+
+def idle_request(settings: Mapping[str, str], log_limit: LogLimit) -> SparkRequest:
+    """What a run in this place starts, for somebody else to start it before."""
+    return SparkRequest.of_this_process(settings, log_limit, check_java(), _find_spark_home())
+
+
+def _idle_session(request: SparkRequest, idle_s: float) -> SparkSession | None:
+    """One that a keeper has ready for this user."""
+    if SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
+        # This process has a JVM; a new session begins there.
+        return None
+    with waiting("waiting for the idle Spark"):
+        place = take(request, idle_s)
+    if place is None:
+        return None
+    try:
+        session = shared.attach_to(place["port"], place["secret"])
+    except (Py4JError, PySparkException, OSError) as error:
+        # It was killed just now.
+        _log.info("the idle Spark cannot be used: %s", error)
+        SparkContext._gateway = SparkContext._jvm = None
+        return None
+    _log.info("Spark %s was idle and is used", session.version)
+    return session
+
+
+def start_session(settings: Mapping[str, str], log_limit: LogLimit) -> SparkSession:
+    """A new session; arguments are those of `get_or_create_session`."""
+    java = check_java()
+    master = settings.get("spark.master", _MASTER)
+    merged = dict(_ALWAYS)
+    if master.startswith("local"):
+        merged |= _ON_THIS_MACHINE
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    if not is_this_process(master):
+        merged |= _ON_A_CLUSTER
+    if master.startswith("yarn"):
+        merged |= _ON_YARN
+    merged["spark.driver.extraJavaOptions"] = " ".join(_java_options(java, master))
+    merged |= settings
+    merged["spark.master"] = master
+    merged.setdefault("spark.app.name", "headrace")
+    _before_starting()
+    with waiting("starting Spark"):
+        session = _started(merged, log_limit)
+    if "spark.buffer.size" in merged:
+        # Spark would also read and write files in pieces of that size.
+        files = spark_of(session.sparkContext).hadoopConfiguration()
+        files.set("io.file.buffer.size", _FILE_BUFFER)
+    _log.info("Spark %s on %s", session.version, master)
+    return session
+
+
+def _before_starting() -> None:
+    """What Spark, and the process that slots are copied from, find in this one."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if logging.getLogger("py4j").level == logging.NOTSET:
+        # It logs every connection, which a program that shows all logs does not want to see.
+        logging.getLogger("py4j").setLevel(logging.WARNING)
 
 
 def local_threads(master: str) -> int | None:

@@ -11,19 +11,24 @@ import os
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-__all__ = ["attach", "environment_of", "is_shared", "slots_of"]
+__all__ = ["attach", "attach_to", "environment_of", "gateway_of", "is_shared", "slots_of"]
 
 _SHARED = "HEADRACE_SHARED_SPARK"
 
 
 def environment_of(session: SparkSession) -> dict[str, str]:
     """What the environment of a process needs so that its jobs run in this application."""
+    return {_SHARED: "1", **_variables(*gateway_of(session))}
+
+
+def gateway_of(session: SparkSession) -> tuple[int, str]:
+    """The port of the application's JVM, and the secret that it wants to hear there."""
     parameters = session.sparkContext._gateway.gateway_parameters  # type: ignore[union-attr]
-    return {
-        _SHARED: "1",
-        "PYSPARK_GATEWAY_PORT": str(parameters.port),
-        "PYSPARK_GATEWAY_SECRET": parameters.auth_token,
-    }
+    return parameters.port, parameters.auth_token
+
+
+def _variables(port: int, secret: str) -> dict[str, str]:
+    return {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
 
 
 def slots_of(session: SparkSession) -> int:
@@ -34,6 +39,18 @@ def slots_of(session: SparkSession) -> int:
 def is_shared() -> bool:
     """Whether this process belongs to an application that is there already."""
     return _SHARED in os.environ
+
+
+def attach_to(port: int, secret: str) -> SparkSession:
+    """The session of an application that was started for this process alone."""
+    variables = _variables(port, secret)
+    os.environ.update(variables)
+    try:
+        return attach()
+    finally:
+        # Processes of this one are not to use it.
+        for name in variables:
+            del os.environ[name]
 
 
 def attach() -> SparkSession:

@@ -282,9 +282,19 @@ class LoadModule(Statement):
 
 @dataclass(frozen=True)
 class AnalyzeTable(Statement):
-    """ANALYZE TABLE ... COMPUTE STATISTICS; accepted, as statistics change nothing here."""
+    """ANALYZE TABLE ... [PARTITION (...)] COMPUTE STATISTICS [FOR ...].
+
+    Attributes:
+        path: The table.
+        partition: Partition keys with the texts of their values, or empty texts; None without.
+        columns: Those of FOR COLUMNS.
+        all_columns: Whether it says FOR ALL COLUMNS.
+    """
 
     path: Path
+    partition: tuple[tuple[str, str], ...] | None = None
+    columns: tuple[str, ...] = ()
+    all_columns: bool = False
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,12 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.session.explain import explain_plans
 from headrace.sql.session.session import Session
 from headrace.sql.session.show import create_model_statement, create_statement
+from headrace.sql.session.statement_executor import StatementExecutor
 from headrace.table.environment_catalogs import session_of
 from headrace.table.explain_detail import detail_names
 from headrace.table.plan_reference import PlanReference
 from headrace.table.table_result import TableResult
+from headrace.version import __version__
 
 if TYPE_CHECKING:
     from headrace.table.table_environment import TableEnvironment
@@ -71,8 +73,6 @@ class CompiledPlan:
             create = create_statement(path, entry, False)
             names = list(entry.namespace or session.catalogs.namespace)
             tables.append({"path": list(path), "namespace": names, "create": create})
-        from headrace import __version__
-
         catalogs = session.catalogs
         here = list(catalogs.namespace)
         content = {"version": __version__, "current": here, "tables": tables, "statement": text}
@@ -85,8 +85,6 @@ class CompiledPlan:
         Raises:
             HeadraceError: The plan begins with a stream, which cannot be kept.
         """
-        from headrace import __version__
-
         try:
             pickled = cloudpickle.dumps(list(plans))
         except Exception as error:
@@ -166,8 +164,6 @@ class CompiledPlan:
         return session, [session.insert_plan(i, text) for i in inserts]
 
     def _unpickled(self) -> list[n.Sink]:
-        from headrace import __version__
-
         if self.get_flink_version() != __version__:
             raise HeadraceError(
                 f"this plan was compiled by release {self.get_flink_version()} from tables of the "
@@ -226,8 +222,6 @@ class _Recording(Session):
 
 def _with_tables(session: Session, content: dict[str, Any]) -> Session:
     """A session that sees the tables of a plan and the functions of another session."""
-    from headrace.sql.session.statement_executor import StatementExecutor
-
     catalog, database = content["current"]
     catalogs = CatalogManager(catalog, database)
     catalogs.system_functions = session.catalogs.system_functions

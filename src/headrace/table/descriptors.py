@@ -139,6 +139,14 @@ class Schema(Descriptor):
         }
 
 
+_LONG_TEXTS = {
+    "STRING": "VARCHAR(2147483647)",
+    "SQL_DATE": "DATE",
+    "SQL_TIME": "TIME(0)",
+    "SQL_TIMESTAMP": "TIMESTAMP(3)",
+}
+"""Types as these properties write them: STRING by its length, older names by today's."""
+
+
 def _long_text(text: str) -> str:
-    """A type as these properties write it: STRING by its length."""
-    return "VARCHAR(2147483647)" if text == "STRING" else text
+    return _LONG_TEXTS.get(text, text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.common.configuration import Configuration
-from headrace.common.table_options import BUILTIN_CATALOG, BUILTIN_DATABASE
+from headrace.common.settings.table_options import BUILTIN_CATALOG, BUILTIN_DATABASE
 
 __all__ = ["EnvironmentSettings"]
 

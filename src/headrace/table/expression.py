@@ -7,18 +7,17 @@ from typing import Any, Generic, TypeVar
 
 from headrace.common.errors import FunctionTypeError
 from headrace.sql.parser import syntax as x
-from headrace.sql.table_api.expression_nodes import RelationBase, called, node_of, text_of
-from headrace.table.expression_times import (
-    ContainerFunctions,
+from headrace.sql.table_api.expression_nodes import RelationBase, called, node_of, plan_of, text_of
+from headrace.table.expression_json import (
     JsonExistsOnError,
+    JsonFunctions,
     JsonOnNull,
     JsonQueryOnEmptyOrError,
     JsonQueryWrapper,
     JsonType,
     JsonValueOnEmptyOrError,
-    TimeIntervalUnit,
-    TimePointUnit,
 )
+from headrace.table.expression_times import TimeIntervalUnit, TimePointUnit
 
 __all__ = [
     "Expression",
@@ -49,7 +48,7 @@ def _reversed(name: str, function: str) -> Any:
     return apply
 
 
-class Expression(ContainerFunctions, Generic[T]):
+class Expression(JsonFunctions, Generic[T]):
     """A column, a value, or a function of some.
 
     Expressions are written with Python's operators and with methods; `str()` shows Flink's form.
@@ -128,15 +127,16 @@ class Expression(ContainerFunctions, Generic[T]):
 
     def over(self, alias: Any) -> Expression[T]:
         """An aggregate over a window of rows, by the window's name."""
-        window = node_of(alias)
-        if not isinstance(self._node, x.Apply) or not isinstance(window, x.Name):
-            raise FunctionTypeError("over() follows an aggregate and takes col() of a window")
-        node = replace(self._node, over=x.Over(name=window.parts[0]))
+        window = x.Name((alias,)) if isinstance(alias, str) else node_of(alias)
+        node: x.Node = x.Apply("OVER", (self._node, window))
+        if isinstance(self._node, x.Apply) and isinstance(window, x.Name):
+            node = replace(self._node, over=x.Over(name=window.parts[0]))
         return Expression(node, f"over({self}, {text_of(alias)})")
 
     def in_(self, first_element_or_table: Any, *remaining_elements: Any) -> Expression[bool]:
-        """Whether it is one of some values."""
+        """Whether it is one of some values, or in the column of a table, in `where`."""
         if isinstance(first_element_or_table, RelationBase):
-            raise FunctionTypeError("in_() with a table needs joins, which are not supported yet")
+            node = x.Subquery("in", plan_of(first_element_or_table), self._node)
+            return Expression(node, f"in({self}, table)")
         elements = (first_element_or_table, *remaining_elements)
         return Expression(*called("in", "IN", self, *elements))

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.sql.table_api.expression_nodes import ExpressionBase, called, unary, with_optional
+from headrace.sql.table_api.expression_nodes import (
+    ExpressionBase,
+    called,
+    text_of,
+    unary,
+    with_optional,
+)
 
 __all__ = ["TextFunctions"]
 
@@ -61,8 +67,6 @@ class TextFunctions(ExpressionBase):
         return self._trimmed("TRIM_BOTH", "true, true", character)
 
     def _trimmed(self, function: str, sides: str, character: Any) -> Any:
-        from headrace.sql.table_api.expression_nodes import text_of
-
         given = " " if character is None else character
         node, _ = called("trim", function, self, given)
         return type(self)(node, f"trim({sides}, {text_of(given)}, {self})")

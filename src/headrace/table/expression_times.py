@@ -1,4 +1,4 @@
-"""Functions of time, containers and JSON, as methods of expressions."""
+"""Functions of time and of containers, as methods of expressions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,6 @@ from headrace.table.expression_numbers import BitmapFunctions
 
 __all__ = [
     "ContainerFunctions",
-    "JsonExistsOnError",
-    "JsonOnNull",
-    "JsonQueryOnEmptyOrError",
-    "JsonQueryWrapper",
-    "JsonType",
-    "JsonValueOnEmptyOrError",
     "TimeIntervalUnit",
     "TimePointUnit",
 ]
@@ -59,56 +53,6 @@ class TimePointUnit(Enum):
     WEEK = 7
     MILLISECOND = 8
     MICROSECOND = 9
-
-
-class JsonType(Enum):
-    """What JSON may be."""
-
-    VALUE = 0
-    SCALAR = 1
-    ARRAY = 2
-    OBJECT = 3
-
-
-class JsonExistsOnError(Enum):
-    """What JSON_EXISTS gives for text that is no JSON."""
-
-    TRUE = 0
-    FALSE = 1
-    UNKNOWN = 2
-    ERROR = 3
-
-
-class JsonValueOnEmptyOrError(Enum):
-    """What JSON_VALUE gives where there is no value."""
-
-    NULL = 0
-    ERROR = 1
-    DEFAULT = 2
-
-
-class JsonQueryWrapper(Enum):
-    """Whether JSON_QUERY puts its result into an array."""
-
-    WITHOUT_ARRAY = 0
-    CONDITIONAL_ARRAY = 1
-    UNCONDITIONAL_ARRAY = 2
-
-
-class JsonQueryOnEmptyOrError(Enum):
-    """What JSON_QUERY gives where there is nothing."""
-
-    NULL = 0
-    EMPTY_ARRAY = 1
-    EMPTY_OBJECT = 2
-    ERROR = 3
-
-
-class JsonOnNull(Enum):
-    """What becomes of NULL in JSON that is made."""
-
-    NULL = 0
-    ABSENT = 1
 
 
 def _interval(unit: str) -> Any:
@@ -287,47 +231,3 @@ class ContainerFunctions(TimeFunctions):
     def object_update(self, *kv: Any) -> Any:
         """An object with fields replaced."""
         return self._own("OBJECT_UPDATE", "OBJECT_UPDATE", *kv)
-
-    def is_json(self, json_type: JsonType | None = None) -> Any:
-        """Whether a text is JSON."""
-        if json_type not in (None, JsonType.VALUE):
-            raise FunctionTypeError(f"is_json of {json_type} is not supported yet")
-        return self._own("IS_JSON", "IS_JSON")
-
-    def json_exists(self, path: str, on_error: JsonExistsOnError | None = None) -> Any:
-        """Whether JSON has something at a path."""
-        return self._own("JSON_EXISTS", "JSON_EXISTS", path)
-
-    def json_value(
-        self,
-        path: str,
-        returning_type: t.DataType = DataTypes.STRING(),  # noqa: B008 - as in PyFlink
-        on_empty: JsonValueOnEmptyOrError = JsonValueOnEmptyOrError.NULL,
-        default_on_empty: Any = None,
-        on_error: JsonValueOnEmptyOrError = JsonValueOnEmptyOrError.NULL,
-        default_on_error: Any = None,
-    ) -> Any:
-        """A scalar of JSON at a path."""
-        node, _ = called("JSON_VALUE", "JSON_VALUE", self, path)
-        if returning_type != DataTypes.STRING():
-            node = x.CastTo(node, returning_type, lenient=True)
-        text = f"'{path}', {returning_type.sql_text()}, {on_empty.name}, null, {on_error.name}"
-        return type(self)(node, f"JSON_VALUE({self}, {text}, null)")
-
-    def json_query(
-        self,
-        path: str,
-        wrapping_behavior: JsonQueryWrapper = JsonQueryWrapper.WITHOUT_ARRAY,
-        on_empty: JsonQueryOnEmptyOrError = JsonQueryOnEmptyOrError.NULL,
-        on_error: JsonQueryOnEmptyOrError = JsonQueryOnEmptyOrError.NULL,
-    ) -> Any:
-        """A part of JSON at a path."""
-        return self._own("JSON_QUERY", "JSON_QUERY", path)
-
-    def json_quote(self) -> Any:
-        """A text as JSON."""
-        return self._own("JSON_QUOTE", "JSON_QUOTE")
-
-    def json_unquote(self) -> Any:
-        """The text that a JSON text stands for."""
-        return self._own("JSON_UNQUOTE", "JSON_UNQUOTE")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.common.errors import FunctionTypeError
 from headrace.sql.parser import syntax as x
+from headrace.sql.parsing import parse_expression
 from headrace.sql.table_api.expression_nodes import called, literal, node_of, text_of, with_optional
 from headrace.sql.types import DataType
 from headrace.table.expression import Expression, JsonOnNull, TimePointUnit
@@ -337,24 +339,34 @@ def json_string(value: Any) -> Expression[str]:
 
 def json_object(on_null: JsonOnNull = JsonOnNull.NULL, *args: Any) -> Expression[str]:
     """A JSON object of keys and values in turn."""
-    return Expression(*called("JSON_OBJECT", f"JSON_OBJECT_{on_null.name}", *args))
+    return _json("JSON_OBJECT", on_null, args, slice(1, None, 2))
 
 
 def json_object_agg(on_null: JsonOnNull, key_expr: Any, value_expr: Any) -> Expression[str]:
     """A JSON object of a group."""
-    return _expression(
-        "JSON_OBJECTAGG", f"JSON_OBJECTAGG_{on_null.name}_ON_NULL", key_expr, value_expr
-    )
+    return _json("JSON_OBJECTAGG", on_null, (key_expr, value_expr), slice(1, None), group=True)
 
 
 def json_array(on_null: JsonOnNull = JsonOnNull.ABSENT, *args: Any) -> Expression[str]:
     """A JSON array of values."""
-    return Expression(*called("JSON_ARRAY", f"JSON_ARRAY_{on_null.name}", *args))
+    return _json("JSON_ARRAY", on_null, args, slice(None))
 
 
 def json_array_agg(on_null: JsonOnNull, item_expr: Any) -> Expression[str]:
     """A JSON array of a group."""
-    return _expression("JSON_ARRAYAGG", f"JSON_ARRAYAGG_{on_null.name}_ON_NULL", item_expr)
+    return _json("JSON_ARRAYAGG", on_null, (item_expr,), slice(None), group=True)
+
+
+def _json(
+    name: str, on_null: JsonOnNull, args: Sequence[Any], values: slice, group: bool = False
+) -> Expression[str]:
+    """A function that makes JSON; `values` are those arguments that are put into it."""
+    nodes = [node_of(a) for a in args]
+    nodes[values] = [x.Apply("JSON_ELEMENT", (v,)) for v in nodes[values]]
+    texts = [text_of(a) for a in args]
+    shown = f"{name}_{on_null.name}_ON_NULL" if group else name
+    shown = f"{shown}({', '.join(texts if group else [on_null.name, *texts])})"
+    return Expression(x.Apply(name, (node_of(on_null.name), *nodes)), shown)
 
 
 def lag(expr: Any, offset: int = 1, default: Any = None) -> Expression[Any]:
@@ -383,8 +395,6 @@ def call(f: str | UserDefinedFunctionWrapper, *args: Any) -> Expression[Any]:
 
 def call_sql(sql_expression: str) -> Expression[Any]:
     """An expression in SQL."""
-    from headrace.sql.parsing import parse_expression
-
     return Expression(parse_expression(sql_expression), f"[{sql_expression}]")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from headrace.sql.binder.models import predicted
 from headrace.sql.models.provider import ModelContext
+from headrace.sql.table_api.expression_nodes import plan_of
 from headrace.table.catalog import ResolvedSchema
 from headrace.table.environment_catalogs import session_of
 from headrace.table.table import Table
@@ -49,7 +50,7 @@ class Model:
         environment = table._environment
         columns = [(str(name), None) for name in input_columns]
         plan = predicted(
-            session_of(environment).binding(), table._plan, self._context, columns, options or {}
+            session_of(environment).binding(), plan_of(table), self._context, columns, options or {}
         )
         return Table(environment, plan)
 

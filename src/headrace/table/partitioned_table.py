@@ -10,7 +10,7 @@ from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.process_tables import TableValue
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n
-from headrace.sql.table_api.expression_nodes import RelationBase, node_of
+from headrace.sql.table_api.expression_nodes import RelationBase, node_of, plan_of
 from headrace.sql.table_api.process_calls import NamedTable, process_call
 from headrace.table.environment_catalogs import session_of
 
@@ -53,7 +53,7 @@ class PartitionedTable:
 
     def _value(self) -> TableValue:
         return TableValue(
-            self._table._plan,
+            plan_of(self._table),
             tuple(_column(f) for f in self._fields),
             tuple(o if isinstance(o, x.Order) else x.Order(o) for o in map(_column, self._order)),
         )

@@ -8,7 +8,7 @@ from typing import Any
 from headrace.sql.catalog import TableEntry
 from headrace.sql.parsing import parse_expression, parse_type_text
 from headrace.sql.statements import ColumnDefinition, WatermarkDefinition
-from headrace.sql.table_api.expression_nodes import ExpressionBase
+from headrace.sql.table_api.expression_nodes import ExpressionBase, node_of
 from headrace.sql.types import DataType, RowType
 
 __all__ = ["Schema"]
@@ -17,7 +17,7 @@ __all__ = ["Schema"]
 def _expression(given: Any) -> tuple[Any, str, str]:
     """Its node, its text, and what a schema shows of it."""
     if isinstance(given, ExpressionBase):
-        return given._node, str(given), str(given)
+        return node_of(given), str(given), str(given)
     return parse_expression(given), given, f"[{given}]"
 
 

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
+from headrace.common.display.html import html_table
 from headrace.common.errors import SqlError
-from headrace.common.html import html_table
 from headrace.common.types import Row
 from headrace.sql.binder.call_arguments import unique_names
 from headrace.sql.binder.relations import distinct, renamed, same_types, union_of
@@ -19,15 +19,23 @@ from headrace.sql.plan.expressions import SortKey
 from headrace.sql.plan.joins import JoinKind
 from headrace.sql.session.explain import explain_plans
 from headrace.sql.session.tableau import Tableau, print_result
-from headrace.sql.table_api.expression_nodes import ExpressionBase, RelationBase, node_of
+from headrace.sql.table_api.expression_nodes import ExpressionBase, RelationBase, node_of, plan_of
+from headrace.sql.table_api.flat_aggregate import (
+    called_table_aggregate,
+    flat_aggregate_plan,
+)
 from headrace.sql.table_api.joins import join_tables
+from headrace.sql.table_api.lateral import lateral_join
 from headrace.sql.table_api.pandas_tables import to_pandas
 from headrace.sql.table_api.row_functions import row_call
 from headrace.sql.table_api.table_binding import TableBinding
 from headrace.sql.table_api.temporal_functions import versioned_table
 from headrace.table.environment_catalogs import session_of
+from headrace.table.explain_detail import detail_names
 from headrace.table.expressions import col, without_columns
 from headrace.table.partitioned_table import PartitionedTable
+from headrace.table.resolved_schemas import resolved_schema
+from headrace.table.table_pipeline import TablePipeline
 from headrace.table.table_result import TableResult
 from headrace.table.table_schema import TableSchema
 from headrace.table.temporal_table_function import TemporalTableFunction
@@ -39,7 +47,6 @@ if TYPE_CHECKING:
     from headrace.table.catalog import ResolvedSchema
     from headrace.table.expression import Expression
     from headrace.table.table_environment import TableEnvironment
-    from headrace.table.table_pipeline import TablePipeline
 
 __all__ = [
     "AggregatedTable",
@@ -188,13 +195,11 @@ class Table(RelationBase):
             names, node = (node.name, *node.further), node.value
         bound = self._binding().bound(_Node(node))
         result = self._with(n.Project.of(self._plan, [bound], ["f"])).select(col("f").flatten)
-        made = [name.removeprefix("f$") for name in result._plan.schema.names]
+        made = [name.removeprefix("f$") for name in plan_of(result).schema.names]
         return result.alias(*(names or made))
 
     def flat_map(self, func: Any) -> Table:
         """A table function of each row; without arguments it gets the whole row."""
-        from headrace.sql.table_api.lateral import lateral_join
-
         context = session_of(self._environment).binding()
         node = row_call(func, self._plan)
         joined = lateral_join(context, self._plan, node, None, outer=False, unique=False)
@@ -230,7 +235,7 @@ class Table(RelationBase):
 
     def _same_types(self, right: Table, kind: str) -> list[n.Node]:
         context = session_of(self._environment).binding()
-        return same_types(context, [self._plan, right._plan], kind, None)
+        return same_types(context, [self._plan, plan_of(right)], kind, None)
 
     def _set_operation(self, right: Table, kind: str, everything: bool) -> Table:
         left, other = self._same_types(right, kind)
@@ -254,7 +259,7 @@ class Table(RelationBase):
 
     def _joined(self, right: Table, kind: JoinKind, predicate: Any) -> Table:
         context = session_of(self._environment).binding()
-        return self._with(join_tables(context, self._plan, right._plan, kind, predicate))
+        return self._with(join_tables(context, self._plan, plan_of(right), kind, predicate))
 
     def join_lateral(self, table_function_call: Any, join_predicate: Any = None) -> Table:
         """Each row with the rows that a table function makes of it."""
@@ -283,8 +288,6 @@ class Table(RelationBase):
         return TemporalTableFunction(versioned_table(self._plan, time_attribute, primary_key))
 
     def _lateral(self, call: Any, predicate: Any, outer: bool) -> Table:
-        from headrace.sql.table_api.lateral import lateral_join
-
         context = session_of(self._environment).binding()
         return self._with(
             lateral_join(context, self._plan, row_call(call, self._plan), predicate, outer)
@@ -345,8 +348,6 @@ class Table(RelationBase):
 
     def insert_into(self, table_path_or_descriptor: Any, overwrite: bool = False) -> TablePipeline:
         """The rows on their way to a table, for a statement set."""
-        from headrace.table.table_pipeline import TablePipeline
-
         path = self._environment._path_of(table_path_or_descriptor)
         session = session_of(self._environment)
         plan = session.sink_plan(path, self._plan, overwrite=overwrite)
@@ -390,8 +391,6 @@ class Table(RelationBase):
 
     def get_resolved_schema(self) -> ResolvedSchema:
         """The columns; of a table of a catalog as they were declared, with all types known."""
-        from headrace.table.resolved_schemas import resolved_schema
-
         return resolved_schema(session_of(self._environment), self._plan, self._entry)
 
     def get_schema(self) -> TableSchema:
@@ -405,8 +404,6 @@ class Table(RelationBase):
 
     def explain(self, *extra_details: Any) -> str:
         """The plan as text."""
-        from headrace.table.explain_detail import detail_names
-
         names = detail_names(extra_details)
         return explain_plans(session_of(self._environment), [self._plan], names)
 
@@ -490,14 +487,16 @@ class AggregatedTable:
 
     def select(self, *fields: Any) -> Table:
         """Columns of the groups, and fields of the function's result."""
-        node = row_call(self._func, self._grouped._table._plan)
+        node = row_call(self._func, plan_of(self._grouped._table))
         names: tuple[str, ...] = ()
         if isinstance(node, x.Alias):
             names, node = (node.name, *node.further), node.value
         groups = self._grouped.columns
         result = self._grouped.select(*groups, _Node(x.Alias(node, "$result")))
         binding = result._binding()
-        columns = dict(zip(result._plan.schema.names, result._plan.schema.columns(), strict=True))
+        columns = dict(
+            zip(plan_of(result).schema.names, plan_of(result).schema.columns(), strict=True)
+        )
         columns.pop("$result")
         flat = binding.nodes([_Node(x.Apply("$flatten", (x.Name(("$result",)),)))])
         made = [
@@ -507,7 +506,7 @@ class AggregatedTable:
         made = [*names, *unique_names([*columns, *names], made[len(names) :])]
         for name, part in zip(made, flat, strict=True):
             columns[name] = binding.bound(_Node(part))
-        plan = n.Project.of(result._plan, list(columns.values()), list(columns))
+        plan = n.Project.of(plan_of(result), list(columns.values()), list(columns))
         return self._grouped._table._with(plan).select(*fields)
 
 
@@ -520,15 +519,10 @@ class FlatAggregateTable:
 
     def select(self, *fields: Any) -> Table:
         """Columns of the groups, and of the function's rows."""
-        from headrace.sql.table_api.flat_aggregate import (
-            called_table_aggregate,
-            flat_aggregate_plan,
-        )
-
         grouped = self._grouped
         context = session_of(grouped._table._environment).binding()
-        node = row_call(self._func, grouped._table._plan)
+        node = row_call(self._func, plan_of(grouped._table))
         names, call = called_table_aggregate(context, node)
         one = grouped.select(*grouped.columns, _Node(x.Alias(call, "$rows")))
-        plan = flat_aggregate_plan(one._plan, names)
+        plan = flat_aggregate_plan(plan_of(one), names)
         return grouped._table._with(plan).select(*fields)

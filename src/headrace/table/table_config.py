@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 
-from headrace.common import table_options
+from headrace.common.settings import table_options
 from headrace.sql.session.config import SessionConfig
 from headrace.table.sql_dialect import SqlDialect
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.common.java_order import java_order
+from headrace.common.java.order import java_order
 from headrace.sql.catalog import TableEntry
 from headrace.table.schema import Schema
 

@@ -29,6 +29,7 @@ from headrace.sql.session.session import Session
 from headrace.sql.session.statement_executor import StatementExecutor
 from headrace.sql.session.user_functions import drop_function, register_function
 from headrace.sql.table_api.elements import expressions_plan, values_plan
+from headrace.sql.table_api.expression_nodes import plan_of
 from headrace.sql.table_api.pandas_tables import from_pandas_plan
 from headrace.sql.table_api.stream_tables import stream_plan, table_stream
 from headrace.sql.types import RowType
@@ -379,12 +380,12 @@ class StreamTableEnvironment(TableEnvironment):
             changelog_mode: Which kinds there are; all, if not given.
         """
         entry = None if schema is None else schema.entry()
-        kinds = (changelog_mode or ChangelogMode.all()).kinds
-        return Table(self, stream_plan(self._session, data_stream, entry, kinds=kinds))
+        mode = changelog_mode or ChangelogMode.all()
+        return Table(self, stream_plan(self._session, data_stream, entry, mode=mode))
 
     def to_data_stream(self, table: Table) -> DataStream[Any]:
         """A stream of rows; the table must only ever grow."""
-        return table_stream(self._session, table._plan, changelog=False)
+        return table_stream(self._session, plan_of(table), ChangelogMode.insert_only())
 
     def to_changelog_stream(
         self,
@@ -399,10 +400,14 @@ class StreamTableEnvironment(TableEnvironment):
             target_schema: Names and types for the columns, in order. A metadata column `rowtime`
                 becomes the timestamp of the records instead of a field; computed columns are left
                 out.
-            changelog_mode: Accepted as in PyFlink; rows come with the kinds that they have.
+            changelog_mode: Which kinds the stream may have; those that the table's changes have, if
+                not given. In `ChangelogMode.upsert()` no row before an update comes, and rows
+                replace each other by the primary key of the schema. As in PyFlink it counts only
+                with a `target_schema`.
         """
-        declared = None if target_schema is None else target_schema.entry()
-        return table_stream(self._session, table._plan, changelog=True, declared=declared)
+        if target_schema is None:
+            return table_stream(self._session, plan_of(table))
+        return table_stream(self._session, plan_of(table), changelog_mode, target_schema.entry())
 
     def to_append_stream(
         self, table: Table, type_info: TypeInformation | None = None
@@ -425,10 +430,18 @@ class StreamTableEnvironment(TableEnvironment):
 
 def _shaped(type_info: TypeInformation) -> Callable[[Row], Any]:
     """Makes of a table's row what a type describes: a row with other names, or a tuple."""
-    if isinstance(type_info, RowTypeInfo):
-        names = list(type_info.get_field_names())
-        return lambda row: row_of(list(row), names, row.get_row_kind())
-    return tuple
+    if not isinstance(type_info, RowTypeInfo):
+        return tuple
+    names, types = list(type_info.get_field_names()), type_info.get_field_types()
+    inside = {i: _shaped(x) for i, x in enumerate(types) if isinstance(x, RowTypeInfo)}
+
+    def shaped(row: Row) -> Row:
+        values = list(row)
+        for i, shape in inside.items():
+            values[i] = None if values[i] is None else shape(values[i])
+        return row_of(values, names, row.get_row_kind())
+
+    return shaped
 
 
 def _no_java(name: str) -> SqlError:
@@ -439,14 +452,13 @@ def _no_java(name: str) -> SqlError:
 
 
 def _as_pair(row: Row, shape: Callable[[Row], Any] = lambda row: row) -> tuple[bool, Any]:
-    kind = row.get_row_kind()
-    row.set_row_kind(RowKind.INSERT)
-    return (kind in (RowKind.INSERT, RowKind.UPDATE_AFTER), shape(row))
+    comes = row.get_row_kind() in (RowKind.INSERT, RowKind.UPDATE_AFTER)
+    return comes, shape(row)
 
 
 def _view(table: Table) -> TableEntry:
-    columns = tuple(s.ColumnDefinition(f.name, f.type) for f in table._plan.schema)
-    plan: n.Node = table._plan
+    columns = tuple(s.ColumnDefinition(f.name, f.type) for f in plan_of(table).schema)
+    plan: n.Node = plan_of(table)
     return TableEntry(columns, plan=plan)
 
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
-from headrace.common.html import html_facts, html_table
+from headrace.common.display.html import html_facts, html_table
 from headrace.common.job_client import JobClient
 from headrace.common.types import Row, RowKind, row_of
 from headrace.datastream.data_stream import CloseableIterator
 from headrace.sql.session.result import StatementResult
 from headrace.sql.session.tableau import Tableau, print_result
 from headrace.sql.types.values import row_to_external
+from headrace.table.catalog import ResolvedSchema
 from headrace.table.result_kind import ResultKind
-
-if TYPE_CHECKING:
-    from headrace.table.catalog import ResolvedSchema
-    from headrace.table.table_schema import TableSchema
+from headrace.table.table_schema import TableSchema
 
 __all__ = ["CloseableIterator", "TableResult"]
 
@@ -48,14 +46,10 @@ class TableResult:
 
     def get_table_schema(self) -> TableSchema:
         """The columns."""
-        from headrace.table.table_schema import TableSchema
-
         return TableSchema(self._result.schema.names, self._result.schema.types)
 
     def get_resolved_schema(self) -> ResolvedSchema:
         """The columns with their types."""
-        from headrace.table.catalog import ResolvedSchema
-
         return ResolvedSchema._of_plan(self._result.schema)
 
     def get_result_kind(self) -> int:
@@ -65,8 +59,6 @@ class TableResult:
 
     def collect(self) -> CloseableIterator[Row]:
         """The rows, as they come; closing the iterator ends the job."""
-        from zoneinfo import ZoneInfo
-
         result = self._result
         # PyFlink's rows have no names here, and show so.
         convert = row_to_external(result.schema.types, ZoneInfo(result.zone), collected=True)

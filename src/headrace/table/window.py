@@ -32,17 +32,18 @@ __all__ = [
 
 
 def _column(field: Any) -> x.Node:
-    node = field._node if isinstance(field, Expression) else None
+    node = node_of(field) if isinstance(field, Expression) else None
     if not isinstance(node, x.Name):
         raise FunctionTypeError(f"a window needs a column, such as col('rowtime'), not {field!r}")
     return node
 
 
 def _name(alias: Any) -> str:
-    if isinstance(alias, Expression) and isinstance(alias._node, x.Name):
-        return alias._node.parts[0]
     if isinstance(alias, str):
         return alias
+    node = node_of(alias) if isinstance(alias, Expression) else None
+    if isinstance(node, x.Name):
+        return node.parts[0]
     raise FunctionTypeError(f"the name of a window must be a str, not {alias!r}")
 
 

@@ -52,6 +52,7 @@ def run_in_process(
     epoch_records: EpochRecords = 1_000,
     max_epochs: int | None = None,
     restore_after: Collection[int] = (),
+    rescale_after: Mapping[int, int] | None = None,
     clock: Callable[[], int] | None = None,
     epoch_ms: int = 1_000,
     shuffle_seed: int | None = None,
@@ -70,6 +71,8 @@ def run_in_process(
             that are repeated in turn, or a function of the number of the epoch (from 1).
         max_epochs: End the job after so many epochs; needed for a source without end.
         restore_after: Numbers of epochs after which the job fails and goes on from its state.
+        rescale_after: Numbers of epochs after which somebody asks for another parallelism, with
+            that parallelism: one epoch later the job goes on with it, from a savepoint.
         clock: Processing time in milliseconds, for example `lambda: time.time_ns() // 1_000_000`.
         epoch_ms: What an epoch takes in simulated time.
         shuffle_seed: Deliver the data of an epoch in a random order, as Spark may.
@@ -86,7 +89,7 @@ def run_in_process(
         raise FunctionTypeError(f"run_in_process takes an environment, not {env!r}")
     names = {stream_name: _collected(env, s) for stream_name, s in (collect or {}).items()}
     graph = env.get_stream_graph(job_name, clear=True)
-    env._collectors = {}
+    env.collectors = {}
     job = build_job_graph(graph)
     _check_sources(job)
     runner = MiniRunner(
@@ -96,9 +99,9 @@ def run_in_process(
         epoch_ms=epoch_ms,
         shuffle_seed=shuffle_seed,
         job_parameters=dict(env.get_configuration().get(options.GLOBAL_JOB_PARAMETERS)),
-        cached_files=dict(env._cached_files),
+        cached_files=dict(env.cached_files),
     )
-    runner.run(max_epochs, restore_after)
+    runner.run(max_epochs, restore_after, rescale_after)
     services = runner.services
     return RunResult(
         {name: services.collected.get(collect_id, []) for name, collect_id in names.items()},

@@ -140,18 +140,28 @@ class MiniRunner:
         left_s = self._running.time_left_s()
         return None if left_s is None else round(left_s * 1000)
 
-    def run(self, max_epochs: int | None = None, restore_after: Collection[int] = ()) -> None:
+    def run(
+        self,
+        max_epochs: int | None = None,
+        restore_after: Collection[int] = (),
+        rescale_after: Mapping[int, int] | None = None,
+    ) -> None:
         """Open, run to the end or for `max_epochs`, and close.
 
         Args:
             max_epochs: End the job after so many epochs.
             restore_after: Numbers of epochs after which the job fails and goes on from its state.
+            rescale_after: Numbers of epochs after which another parallelism is asked for: one epoch
+                later the job goes on with it, from a savepoint.
         """
-        self.open(checkpointing=bool(restore_after))
+        rescales = rescale_after or {}
+        self.open(checkpointing=bool(restore_after or rescales))
         while not self.finished and (max_epochs is None or self.epochs < max_epochs):
             self.run_epoch()
             if self.epochs in restore_after and not self.finished:
                 self.snapshot_and_restore()
+            if self.epochs in rescales and not self.finished:
+                self.rescale(rescales[self.epochs])
         self.close()
 
     def snapshot(self) -> CompletedCheckpoint:
@@ -176,6 +186,15 @@ class MiniRunner:
     def snapshot_and_restore(self) -> None:
         """Fail and recover between two epochs."""
         self.restore(self.snapshot())
+
+    def rescale(self, parallelism: int) -> None:
+        """Take a savepoint, and go on from it at another parallelism."""
+        done = self._running.rescale(parallelism)
+        while not done.done() and not self.finished:
+            self._step()
+        if done.done():
+            done.result()
+            self.job_graph = self._running.job_graph
 
     def close(self, quietly: bool = False) -> None:
         """End the job and close all functions; with `quietly` what they raise is dropped."""

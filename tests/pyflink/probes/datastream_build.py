@@ -220,6 +220,15 @@ raises(
     lambda: StreamExecutionEnvironment.get_execution_environment().configure({"a": 1}), Exception
 )
 
+# --- default parallelism of all environments
+earlier = StreamExecutionEnvironment.get_execution_environment()
+cores = earlier.get_default_local_parallelism()
+earlier.set_default_local_parallelism(8)
+later = StreamExecutionEnvironment.get_execution_environment()
+print(earlier.get_default_local_parallelism(), later.get_default_local_parallelism())
+print(later.get_parallelism(), later.set_parallelism(3).get_parallelism())
+later.set_default_local_parallelism(cores)
+
 # --- settings of checkpoints
 fresh = StreamExecutionEnvironment.get_execution_environment(Configuration())
 checkpoints = fresh.get_checkpoint_config()
@@ -275,6 +284,8 @@ print(
     rocks.get_predefined_options(),
     rocks.get_number_of_transfer_threads(),
 )
+rocks.set_db_storage_paths("file://var/a/", "file:///tmp/b/")
+print(rocks.get_db_storage_paths())
 rocks.set_number_of_transfer_threads(7)
 print(
     rocks.get_number_of_transfer_threads(),

@@ -21,7 +21,7 @@ from pyflink.datastream.connectors.file_system import (
     OutputFileConfig,
     StreamFormat,
 )
-from pyflink.datastream.formats.csv import CsvBulkWriters, CsvSchema
+from pyflink.datastream.formats.csv import CsvBulkWriters, CsvReaderFormat, CsvSchema
 from pyflink.datastream.functions import (
     ProcessFunction,
     ProcessWindowFunction,
@@ -338,6 +338,34 @@ print(
         for p in glob.glob(f"{folder}/*/*")
     ),
 )
+
+# --- decimals of CSV
+schema = (
+    CsvSchema.builder()
+    .add_number_column("d", DataTypes.DECIMAL(2, 0))
+    .add_number_column("e", DataTypes.DECIMAL(4, 2))
+    .build()
+)
+folder = tempfile.mkdtemp()
+with open(f"{folder}/a.csv", "w") as file:
+    file.write("1.5,2.345\n-2.5,7\n123.4,1\n")
+source = FileSource.for_record_stream_format(
+    CsvReaderFormat.for_schema(schema), f"{folder}/a.csv"
+).build()
+print(records(env.from_source(source, WatermarkStrategy.no_watermarks(), "csv").map(str)))
+folder = tempfile.mkdtemp()
+env.from_collection(
+    [Row(Decimal("1.5"), Decimal("2.345")), Row(Decimal("123.4"), Decimal("2"))],
+    Types.ROW_NAMED(["d", "e"], [Types.BIG_DEC(), Types.BIG_DEC()]),
+).sink_to(FileSink.for_bulk_format(folder, CsvBulkWriters.for_schema(schema)).build())
+env.execute()
+print(written(folder))
+
+# --- records of keyed streams
+pairs = env.from_collection([("a", 1), ("b", 2)], Types.TUPLE([Types.STRING(), Types.INT()]))
+by_name = pairs.key_by(lambda pair: pair[0], Types.STRING())
+print(records(by_name))
+print(pairs.key_by(lambda pair: pair[1], Types.INT()).execute_and_collect(limit=1))
 
 # --- lines of CSV
 schema = (

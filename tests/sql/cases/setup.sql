@@ -50,3 +50,7 @@ CREATE TABLE totals (item STRING, n BIGINT, PRIMARY KEY (item) NOT ENFORCED) WIT
 CREATE TABLE drain (item STRING, n BIGINT) WITH ('connector' = 'blackhole');
 CREATE TABLE shown_totals (item STRING, n BIGINT, PRIMARY KEY (item) NOT ENFORCED) WITH ('connector' = 'print');
 CREATE TABLE stored_totals (item STRING, n BIGINT) WITH ('connector' = 'filesystem', 'path' = '{data}/written', 'format' = 'csv');
+CREATE TABLE stock (item STRING, place STRING, amount INT, price DECIMAL(8, 2), PRIMARY KEY (item) NOT ENFORCED) WITH ({stock});
+CREATE TABLE places (id BIGINT, side STRING, city STRING) WITH ({places});
+CREATE VIEW now_orders AS SELECT *, PROCTIME() AS pt FROM orders;
+CREATE VIEW stocked AS SELECT item AS what, amount * 2 AS twice, place FROM stock WHERE amount > 0;

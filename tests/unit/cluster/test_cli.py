@@ -272,6 +272,7 @@ class TestInfo:
         assert main(["info", written(tmp_path, "print('nothing')")]) == 1
         assert "without an execute()" in capsys.readouterr().err
 
+    @pytest.mark.slow
     def test_every_example_has_a_plan(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["example", "--list", "--json"]) == 0
         examples = json.loads(capsys.readouterr().out)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headrace.common import ConfigOptions, Configuration, Duration, JobStatus
 from headrace.common.errors import ConfigurationError, FunctionTypeError
-from headrace.common.option_types import (
+from headrace.common.settings.types import (
     BOOLEAN,
     DOUBLE,
     DURATION,

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from concurrent.futures import CancelledError, Future
 from typing import Any
 
 import pytest
 
 from headrace.common import CompletableFuture, JobClient, JobExecutionResult, JobID, JobStatus
+from headrace.common.display.job_panel import JobPanel
 from headrace.common.errors import CheckpointError, FunctionTypeError, JobExecutionError
 from headrace.common.job_client import JobHandle
 
@@ -48,6 +50,9 @@ class FakeJob:
 
     def accumulators(self) -> dict[str, Any]:
         return {"n": 5}
+
+    def facts(self) -> dict[str, object]:
+        return {"records read": "7"}
 
     def result_future(self) -> Future[JobExecutionResult]:
         return self.result
@@ -155,3 +160,23 @@ def test_terminal_states() -> None:
     for_good = {status for status in JobStatus if status.is_globally_terminal_state()}
     assert for_good == {JobStatus.FAILED, JobStatus.CANCELED, JobStatus.FINISHED}
     assert terminal == for_good | {JobStatus.SUSPENDED}
+
+
+class TestInANotebook:
+    def test_without_widgets_the_figures_of_the_moment(self, client, monkeypatch) -> None:
+        monkeypatch.setitem(sys.modules, "ipywidgets", None)
+        shown = client._repr_mimebundle_()["text/html"]
+        assert "RUNNING" in shown
+        assert "<th>records read</th><td>7</td>" in shown
+
+    def test_the_button_ends_the_job_and_the_figures_follow(self, job, client) -> None:
+        pytest.importorskip("ipywidgets")
+        assert "application/vnd.jupyter.widget-view+json" in client._repr_mimebundle_()
+        panel = JobPanel(job)
+        panel.stop.click()
+        assert job.state is JobStatus.CANCELED
+        assert panel.stop.disabled
+        job.result.set_exception(JobExecutionError("cancelled"))
+        panel._follow()
+        assert "CANCELED" in panel.figures.value
+        assert panel.stop.description == "Ended"

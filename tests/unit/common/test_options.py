@@ -1,19 +1,23 @@
 from __future__ import annotations
 
 import logging
+import re
+from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from headrace.common import Configuration, option_checks, options
+from headrace.common import Configuration, options
 from headrace.common.errors import ConfigurationError
 from headrace.common.option_loading import (
     find_configuration_file,
     load_configuration,
     read_configuration_file,
 )
-from headrace.common.option_reference import render_markdown
+from headrace.common.settings import checks as option_checks
+from headrace.common.settings import table_options
+from headrace.common.settings.reference import render_markdown
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +33,21 @@ def test_defaults_that_programs_rely_on() -> None:
     assert conf.get(options.RUNTIME_MODE) == "STREAMING"
     assert conf.get(options.PARALLELISM_DEFAULT) is None
     assert conf.get(options.ROCKSDB_WRITEBUFFER_SIZE) == 64 << 20
+
+
+def test_every_option_is_read_or_says_that_it_is_only_accepted() -> None:
+    declared = {
+        name: value
+        for module in (options, table_options)
+        for name, value in vars(module).items()
+        if isinstance(value, options.Option) and not value.key.startswith("state.backend.rocksdb.")
+    }
+    words: Counter[str] = Counter()
+    for source in Path(options.__file__).parents[1].rglob("*.py"):
+        words.update(re.findall(r"[A-Z][A-Z0-9_]+", source.read_text("utf-8")))
+    unread = [name for name in declared if words[name] < 2]
+    wrong = [n for n in unread if not declared[n].description.startswith("Accepted")]
+    assert not wrong
 
 
 def test_every_option_is_declared_well() -> None:

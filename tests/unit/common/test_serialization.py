@@ -47,7 +47,9 @@ def test_bytes() -> None:
 def test_field_of_a_row() -> None:
     schema = RowFieldExtractorSchema(1)
     assert schema.serialize(Row("x", b"key")) == b"key"
-    assert schema.serialize(Row("x", None)) is None
+    assert schema.serialize(Row("x", None)) == schema.serialize(None) == b""
+    assert schema == RowFieldExtractorSchema(1) != RowFieldExtractorSchema(0)
+    assert len({schema, RowFieldExtractorSchema(1)}) == 1
     with pytest.raises(TypeMismatchError, match="bytes"):
         schema.serialize(Row("x", "key"))
     with pytest.raises(TypeMismatchError, match="field 1"):

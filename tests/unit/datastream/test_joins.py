@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.common import Time, Types, WatermarkStrategy
@@ -34,6 +34,7 @@ from headrace.graph.job_graph import build_job_graph
 from headrace.runtime.batch import MAX_TIMESTAMP
 from headrace.testing import collect, run_in_process
 from headrace.testing.runner import MiniRunner
+from tests.examples import examples
 
 Record = tuple[str, int]
 """A key and a timestamp; the position in its list makes records distinct."""
@@ -308,7 +309,7 @@ def test_a_record_without_a_timestamp_is_a_clear_error() -> None:
 
 # A naive computation as the oracle.
 
-few = settings(max_examples=40)
+few = examples(20)
 records = st.lists(st.tuples(st.sampled_from("abc"), st.integers(-30, 60)), max_size=12)
 runs = st.fixed_dictionaries(
     {

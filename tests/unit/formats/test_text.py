@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.common import Instant, Row, RowKind, TypeInformation, Types
-from headrace.common.java_text import double_text, float_text, shortest_float32
+from headrace.common.java.text import double_text, float_text, shortest_float32
 from headrace.common.typeinfo import ExternalTypeInfo, LocalTimeTypeInfo
 from headrace.formats.text import formatter
 

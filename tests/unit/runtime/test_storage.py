@@ -34,7 +34,10 @@ def s3_settings() -> Iterator[dict[str, str]]:
         yield server.settings
 
 
-@pytest.fixture(params=["local", "file", "memory", "s3", "faulty", "in-process"])
+_S3 = pytest.param("s3", marks=pytest.mark.server)
+
+
+@pytest.fixture(params=["local", "file", "memory", _S3, "faulty", "in-process"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Storage, str]:
     """A storage, and a directory in it."""
     settings = request.getfixturevalue("s3_settings") if request.param == "s3" else {}

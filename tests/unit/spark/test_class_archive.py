@@ -84,3 +84,15 @@ def test_a_cache_that_cannot_be_used_is_done_without(
     (tmp_path / "open").chmod(0o777)
     monkeypatch.setenv("HEADRACE_CACHE_DIR", str(tmp_path / "open"))
     assert archive_options("/usr/bin/java", str(tmp_path)) == ()
+
+
+def test_none_where_a_directory_with_files_is_on_the_class_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    monkeypatch.setenv("HEADRACE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("SPARK_CONF_DIR", str(conf))
+    assert len(archive_options("/usr/bin/java", str(tmp_path))) == 1
+    (conf / "spark-defaults.conf").touch()
+    assert archive_options("/usr/bin/java", str(tmp_path)) == ()

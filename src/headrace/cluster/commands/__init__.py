@@ -10,6 +10,8 @@ from headrace.cluster.commands import (
     completion,
     config,
     demo,
+    doctor,
+    down,
     example,
     info,
     list_jobs,
@@ -27,6 +29,7 @@ from headrace.cluster.commands import (
     stop,
     stop_cluster,
     top,
+    up,
     version,
 )
 
@@ -50,6 +53,7 @@ COMMANDS: tuple[Command, ...] = (
     run,
     run_application,
     info,
+    doctor,
     list_jobs,
     top,
     logs,
@@ -63,6 +67,8 @@ COMMANDS: tuple[Command, ...] = (
     sql_gateway,
     start_cluster,
     stop_cluster,
+    up,
+    down,
     demo,
     example,
     new,

@@ -20,9 +20,9 @@ from headrace.common.option_loading import (
     read_configuration_file,
     settings_from_environment,
 )
-from headrace.common.option_reference import render_markdown
-from headrace.common.option_types import text_of
-from headrace.common.secret_settings import without_secrets
+from headrace.common.settings.reference import render_markdown
+from headrace.common.settings.secrets import without_secrets
+from headrace.common.settings.types import text_of
 
 NAME = "config"
 USAGE = "[options] [KEY ...]"

@@ -6,12 +6,11 @@ import argparse
 import sys
 
 from headrace.cluster.exit_codes import ExitCode
+from headrace.cluster.planned import planned
 from headrace.cluster.program_options import add_program, program_of, run_program
-from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.graph.drawing import drawing_of
 from headrace.graph.job_graph import build_job_graph
 from headrace.graph.plan import plan_json, plan_text
-from headrace.graph.stream_graph import StreamGraph
 
 NAME = "info"
 USAGE = "[options] FILE [args ...]"
@@ -26,10 +25,6 @@ examples:
   headrace info --json job.py           the plan as Flink's JSON"""
 
 
-class _PlanReadyError(BaseException):
-    """Stops the program at its execute(); no `except Exception` of the program catches it."""
-
-
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_program(parser)
@@ -38,20 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the plan; the exit code."""
-    plans: list[StreamGraph] = []
-
-    def keep(graph: StreamGraph) -> None:
-        plans.append(graph)
-        raise _PlanReadyError
-
     program = program_of(options)
-    StreamExecutionEnvironment.instead_of_running = keep
-    try:
-        code = run_program(program, options)
-    except _PlanReadyError:
-        code = ExitCode.OK
-    finally:
-        StreamExecutionEnvironment.instead_of_running = None
+    code, plans = planned(lambda: run_program(program, options))
     if not plans:
         if code == ExitCode.OK:
             print("headrace info: the program ended without an execute()", file=sys.stderr)

@@ -8,8 +8,8 @@ import json
 from dataclasses import replace
 from datetime import datetime
 
+from headrace.cluster.client.jobs import Jobs, add_job_manager, duration_text, jobs_of
 from headrace.cluster.exit_codes import ExitCode
-from headrace.cluster.jobs import Jobs, add_job_manager, duration_text, jobs_of
 from headrace.common.errors import UnknownJobError
 from headrace.coordination.bodies.flink_json import to_json
 from headrace.coordination.bodies.jobs import ListedJob

@@ -7,8 +7,8 @@ import codecs
 import sys
 import time
 
+from headrace.cluster.client.jobs import add_job_manager, jobs_of
 from headrace.cluster.exit_codes import ExitCode
-from headrace.cluster.jobs import add_job_manager, jobs_of
 
 NAME = "logs"
 USAGE = "[options] JOB"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import headrace
 from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import ExitCode
+from headrace.version import __version__
 
 NAME = "new"
 USAGE = "PROJECT"
@@ -51,5 +51,5 @@ def run(options: argparse.Namespace) -> int:
 
 def _write(name: str, directory: Path) -> None:
     template = Path(__file__).parents[1] / "new_project" / f"{name}.in"
-    text = template.read_text(encoding="utf-8").replace("@VERSION@", headrace.__version__)
+    text = template.read_text(encoding="utf-8").replace("@VERSION@", __version__)
     (directory / name).write_text(text, encoding="utf-8")

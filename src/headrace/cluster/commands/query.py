@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 
+from headrace.cluster.client.jobs import add_job, jobs_of, literal
 from headrace.cluster.exit_codes import EXPLAINED, ExitCode
-from headrace.cluster.jobs import add_job, jobs_of, literal
 
 NAME = "query"
 USAGE = "[options] JOB NAME KEY"

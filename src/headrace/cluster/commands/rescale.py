@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 
+from headrace.cluster.client.jobs import Progress, add_job, jobs_of
 from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import EXPLAINED, ExitCode
-from headrace.cluster.jobs import Progress, add_job, jobs_of
 
 NAME = "rescale"
 USAGE = "[options] JOB -p N"

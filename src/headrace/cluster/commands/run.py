@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from headrace.cluster.configured import add_target
+from headrace.cluster.client.configured import add_target
+from headrace.cluster.client.submission import job_manager_of, submit
 from headrace.cluster.exit_codes import EXPLAINED
 from headrace.cluster.program_options import add_program, program_of, run_program
-from headrace.cluster.submission import job_manager_of, submit
 
 NAME = "run"
 USAGE = "[options] FILE [args ...]"

@@ -6,13 +6,13 @@ import argparse
 import sys
 import tempfile
 
-from headrace.cluster.cluster_start import start_job_manager
+from headrace.cluster.client.cluster_start import start_job_manager
+from headrace.cluster.client.rest_client import RestClient
+from headrace.cluster.client.submission import end_of_application, submit
 from headrace.cluster.commands import run as run_command
 from headrace.cluster.commands.start_cluster import add_directory
 from headrace.cluster.exit_codes import EXPLAINED
-from headrace.cluster.job_manager import cluster_directory
-from headrace.cluster.rest_client import RestClient
-from headrace.cluster.submission import end_of_application, submit
+from headrace.cluster.manager.job_manager import cluster_directory
 
 NAME = "run-application"
 USAGE = "[options] FILE [args ...]"

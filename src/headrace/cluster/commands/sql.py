@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from headrace.cluster.client.configured import add_cluster
 from headrace.cluster.commands import sql_client
-from headrace.cluster.configured import add_cluster
 from headrace.cluster.program_options import add_settings
 
 NAME = "sql"

@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headrace.cluster.attachment import attach
-from headrace.cluster.configured import add_cluster, chosen_job_manager
+from headrace.cluster.client.configured import add_cluster, chosen_job_manager
 from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import ExitCode
+from headrace.cluster.manager.attachment import attach
 from headrace.cluster.program_options import add_settings, settings_of
+from headrace.cluster.sql_client.splitting import split_statements
+from headrace.spark.idle.client import expect_another_run
 
 if TYPE_CHECKING:
     from headrace.cluster.sql_client.client import Client
@@ -95,6 +97,8 @@ def _client(options: argparse.Namespace, interactive: bool) -> Client:
     from headrace.cluster.sql_client.session import ClientSession
     from headrace.table import EnvironmentSettings, TableEnvironment
 
+    if interactive:
+        expect_another_run()
     builder = EnvironmentSettings.new_instance().with_configuration(settings)
     return ClientSession(TableEnvironment.create(builder.build()), interactive)
 
@@ -108,8 +112,6 @@ def _text(path: str) -> str:
 
 def _run_all(client: Client, script: str) -> bool:
     """Run a script up to its first error; each statement is shown before it runs."""
-    from headrace.cluster.sql_client.splitting import split_statements
-
     for statement in split_statements(script):
         print(f"headrace SQL> {statement.strip()}")
         if not client.run(statement):

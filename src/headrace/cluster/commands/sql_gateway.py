@@ -10,8 +10,8 @@ import signal
 import time
 from pathlib import Path
 
-from headrace.cluster.cluster_start import require_server_packages, start_process
-from headrace.cluster.configured import add_cluster, chosen_job_manager
+from headrace.cluster.client.cluster_start import require_server_packages, start_process
+from headrace.cluster.client.configured import add_cluster, chosen_job_manager
 from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import ExitCode
 from headrace.cluster.program_options import add_settings, settings_of

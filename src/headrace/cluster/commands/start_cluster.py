@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 
-from headrace.cluster.cluster_start import LOG, start_job_manager
+from headrace.cluster.client.cluster_start import LOG, start_job_manager
 from headrace.cluster.exit_codes import ExitCode
-from headrace.cluster.job_manager import cluster_directory
+from headrace.cluster.manager.job_manager import cluster_directory
 
 NAME = "start-cluster"
 USAGE = "[options]"

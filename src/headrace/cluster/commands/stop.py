@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 
+from headrace.cluster.client.jobs import Progress, add_job, jobs_of
 from headrace.cluster.exit_codes import EXPLAINED, ExitCode
-from headrace.cluster.jobs import Progress, add_job, jobs_of
 
 NAME = "stop"
 USAGE = "[options] JOB"

@@ -11,8 +11,8 @@ import time
 from headrace.cluster.commands.start_cluster import add_directory
 from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import ExitCode
-from headrace.cluster.job_manager import cluster_directory, running_job_manager
-from headrace.common.waiting import waiting
+from headrace.cluster.manager.job_manager import cluster_directory, running_job_manager
+from headrace.common.display.waiting import waiting
 
 NAME = "stop-cluster"
 USAGE = "[options]"

@@ -10,8 +10,8 @@ import sys
 import time
 from typing import Any
 
+from headrace.cluster.client.jobs import Jobs, add_job_manager, duration_text, jobs_of
 from headrace.cluster.exit_codes import ExitCode
-from headrace.cluster.jobs import Jobs, add_job_manager, duration_text, jobs_of
 from headrace.cluster.terminal_panel import BOLD, DIM, colours_wanted, is_live_terminal
 from headrace.cluster.terminal_panel import panel_below_output as panel
 from headrace.common.errors import HeadraceError

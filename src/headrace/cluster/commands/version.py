@@ -10,8 +10,8 @@ import shutil
 import subprocess
 from importlib import metadata
 
-import headrace
 from headrace.cluster.exit_codes import ExitCode
+from headrace.version import __version__
 
 NAME = "version"
 USAGE = "[options]"
@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the versions."""
     versions = {
-        "headrace": headrace.__version__,
+        "headrace": __version__,
         "python": platform.python_version(),
         "pyspark": _installed("pyspark"),
         "java": _java(),

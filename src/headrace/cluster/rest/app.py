@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount
 
-from headrace.cluster.programs import UnknownProgramError
+from headrace.cluster.manager.programs import UnknownProgramError
 from headrace.cluster.rest import (
     checkpoints,
     cluster_page,

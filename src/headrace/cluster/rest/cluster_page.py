@@ -11,13 +11,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-import headrace
-from headrace.cluster.log_files import LocalLog
+from headrace.cluster.manager.log_files import LocalLog
 from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.endpoints import JOB_MANAGER_LOG, TEXT, Cluster, Endpoint
 from headrace.cluster.rest.logs import PART, list_of_logs, part_of_log
 from headrace.cluster.rest.thread_infos import thread_infos
 from headrace.runtime.slot.thread_dump import thread_dump
+from headrace.version import __version__
 
 __all__ = ["endpoints"]
 
@@ -40,7 +40,7 @@ class _ClusterPage:
                 "slots-total": sum(m.slots_number for m in managers),
                 "slots-available": sum(m.free_slots for m in managers),
                 **counts,
-                "flink-version": headrace.__version__,
+                "flink-version": __version__,
                 "flink-commit": "headrace",
             }
         )
@@ -51,7 +51,7 @@ class _ClusterPage:
                 "refresh-interval": 3000,
                 "timezone-name": time.tzname[0],
                 "timezone-offset": -time.timezone * 1000,
-                "flink-version": headrace.__version__,
+                "flink-version": __version__,
                 "flink-revision": "headrace",
                 "features": {
                     "web-submit": True,
@@ -71,7 +71,7 @@ class _ClusterPage:
     def environment(self, request: Request) -> Response:
         return Answer(
             {
-                "version": headrace.__version__,
+                "version": __version__,
                 "python": platform.python_version(),
                 "platform": platform.platform(),
                 "spark": self._cluster.executors.spark_version,

@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from headrace.cluster.dispatcher import Dispatcher
-from headrace.cluster.executors import Executors
-from headrace.cluster.programs import Programs
+from headrace.cluster.manager.dispatcher import Dispatcher
+from headrace.cluster.manager.executors import Executors
+from headrace.cluster.manager.programs import Programs
 
 __all__ = ["ACCEPTED", "JOB_MANAGER_LOG", "JSON", "TEXT", "Cluster", "Endpoint", "Query"]
 

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headrace.cluster.bodies import JobState, Stage
+from headrace.cluster.manager.bodies import JobState, Stage
 from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.endpoints import ACCEPTED, TEXT, Cluster, Endpoint, Query
 from headrace.cluster.rest.logs import PART, part_of_log

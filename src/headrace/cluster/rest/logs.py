@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from headrace.cluster.log_files import Log
+from headrace.cluster.manager.log_files import Log
 from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.endpoints import TEXT, Query
 from headrace.cluster.rest.reading import number_of

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from headrace.cluster.bodies import TaskManager
+from headrace.cluster.manager.bodies import TaskManager
 from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.endpoints import TEXT, Cluster, Endpoint, Query
 from headrace.cluster.rest.reading import job_of, list_of

@@ -9,9 +9,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-import headrace
 from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.endpoints import JSON, Endpoint
+from headrace.version import __version__
 
 __all__ = ["description_of", "endpoints"]
 
@@ -47,7 +47,7 @@ def description_of(
         "openapi": "3.1.0",
         "info": {
             "title": title,
-            "version": headrace.__version__,
+            "version": __version__,
             "description": about,
         },
         "paths": paths,
@@ -106,7 +106,7 @@ def _page(document: dict[str, Any]) -> str:
                 f"<section><h2><b>{method.upper()}</b> <code>{html.escape(path)}</code></h2>"
                 f"<p>{html.escape(operation['summary'])}</p>{table}</section>"
             )
-    return _HTML.format(version=html.escape(headrace.__version__), parts="".join(parts))
+    return _HTML.format(version=html.escape(__version__), parts="".join(parts))
 
 
 def _row(parameter: dict[str, Any]) -> str:

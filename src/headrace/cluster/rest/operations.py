@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.cluster.bodies import FailureCause, OperationOutcome, Stage, TriggerStatus
+from headrace.cluster.manager.bodies import FailureCause, OperationOutcome, Stage, TriggerStatus
 from headrace.common.errors import HeadraceError
 
 __all__ = ["Operations", "UnknownOperationError", "failure_cause"]

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headrace.cluster.dispatcher import Submission
+from headrace.cluster.manager.dispatcher import Submission
 from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.endpoints import Cluster, Endpoint
 from headrace.cluster.rest.reading import body_of, flag_of, is_plain, text_of

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headrace.cluster.jobs import literal
+from headrace.cluster.client.jobs import literal
 from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.endpoints import Cluster, Endpoint, Query
 from headrace.cluster.rest.reading import is_plain, job_of

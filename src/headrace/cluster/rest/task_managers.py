@@ -9,8 +9,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headrace.cluster.bodies import TaskManager, ThreadInfo
-from headrace.cluster.log_files import JoinedLogs, LocalLog, Log
+from headrace.cluster.manager.bodies import TaskManager, ThreadInfo
+from headrace.cluster.manager.log_files import JoinedLogs, LocalLog, Log
 from headrace.cluster.rest.answer import Answer
 from headrace.cluster.rest.endpoints import JOB_MANAGER_LOG, TEXT, Cluster, Endpoint
 from headrace.cluster.rest.logs import PART, list_of_logs, part_of_log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from headrace.cluster.bodies import ThreadInfo
+from headrace.cluster.manager.bodies import ThreadInfo
 from headrace.runtime.slot.thread_dump import ThreadStack
 
 __all__ = ["thread_infos"]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from headrace.cluster.rest_client import RestClient
+from headrace.cluster.client.rest_client import RestClient
 from headrace.cluster.sql_client.client import MODE_KEY, Client, check_mode
 from headrace.cluster.sql_client.live_table import LiveTable, RowsSoFar
 from headrace.cluster.sql_gateway.logical_types import column_type_of
@@ -16,7 +16,7 @@ from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import HeadraceError
 from headrace.common.option_loading import load_configuration
-from headrace.common.table_options import DML_SYNC
+from headrace.common.settings.table_options import DML_SYNC
 from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement
 from headrace.sql.plan.expressions import Field, Schema

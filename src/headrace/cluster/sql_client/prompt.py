@@ -42,6 +42,7 @@ def interact(client: Client, history: Path) -> None:
 
 def _prompt(client: Client, history: Path) -> Any:
     try:
+        # Late: scripts run without a prompt.
         from prompt_toolkit import PromptSession
         from prompt_toolkit.completion import Completer, Completion
         from prompt_toolkit.history import FileHistory

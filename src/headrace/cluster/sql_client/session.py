@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from headrace.cluster.sql_client.candidates import candidates
 from headrace.cluster.sql_client.client import MODE_KEY, Client, check_mode
 from headrace.cluster.sql_client.live_table import LiveTable, RowsSoFar
-from headrace.common.table_options import DML_SYNC
+from headrace.common.settings.table_options import DML_SYNC
 from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement
 from headrace.sql.session.tableau import print_result

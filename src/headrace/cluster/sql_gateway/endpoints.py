@@ -10,12 +10,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-import headrace
 from headrace.cluster.rest.endpoints import JSON, Endpoint, Query
 from headrace.cluster.rest.reading import body_of
 from headrace.cluster.sql_gateway.operation import Operation, OperationResult
 from headrace.cluster.sql_gateway.result_json import PLAIN_TEXT, ROW_FORMATS, results_json
 from headrace.cluster.sql_gateway.sessions import GatewaySession, Sessions
+from headrace.version import __version__
 
 __all__ = ["VERSIONS", "endpoints"]
 
@@ -49,7 +49,7 @@ class _Gateway:
         self._sessions = sessions
 
     def info(self, request: Request) -> Response:
-        return JSONResponse({"productName": "headrace", "version": headrace.__version__})
+        return JSONResponse({"productName": "headrace", "version": __version__})
 
     def versions(self, request: Request) -> Response:
         return JSONResponse({"versions": [version.upper() for version in VERSIONS]})

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from headrace.cluster.attachment import attach
 from headrace.cluster.door import Door
-from headrace.cluster.told_process import what_was_told
+from headrace.cluster.manager.attachment import attach
+from headrace.cluster.manager.told_process import what_was_told
 from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import HeadraceError
@@ -78,6 +78,7 @@ class SqlGateway:
 
     def run(self) -> None:
         """Serve; jobs end with it."""
+        # Late: its command imports this module, and does without the libraries of a server.
         from headrace.cluster.sql_gateway.app import create_app
         from headrace.cluster.sql_gateway.sessions import Sessions
 

@@ -15,8 +15,8 @@ from headrace.cluster.sql_gateway.result_pages import ResultPages
 from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import HeadraceError, SqlError
-from headrace.common.secret_settings import without_secrets
-from headrace.common.table_options import DML_SYNC
+from headrace.common.settings.secrets import without_secrets
+from headrace.common.settings.table_options import DML_SYNC
 from headrace.common.time import to_millis
 from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement

@@ -25,8 +25,8 @@ from typing import Any
 import cloudpickle
 
 from headrace.common.errors import HeadraceError, UnknownVertexError
+from headrace.common.files.scratch import ScratchDirectory
 from headrace.common.job_status import JobStatus
-from headrace.common.scratch import ScratchDirectory
 from headrace.coordination.access.job_registry import JobEntry, JobRegistry, process_start
 from headrace.coordination.access.program_jobs import archive_file
 from headrace.coordination.bodies.flink_json import to_json

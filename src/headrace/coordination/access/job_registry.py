@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from headrace.common.errors import ConfigurationError
+from headrace.common.files.private_directory import private_directory
 from headrace.common.job_status import JobStatus
-from headrace.common.private_directory import private_directory
 from headrace.coordination.slots.dependencies import cache_directory
 
 __all__ = ["JobEntry", "JobRegistry", "run_directory"]

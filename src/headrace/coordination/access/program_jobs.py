@@ -159,6 +159,9 @@ class EndedJob:
     def accumulators(self) -> dict[str, Any]:
         return {}
 
+    def facts(self) -> dict[str, object]:
+        return {}
+
     def result_future(self) -> Future[JobExecutionResult]:
         return self._result
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-_FIRST_RECORDS = 2_000
+FIRST_RECORDS = 2_000
+FIRST_LIVE_RECORDS = 50
+"""A live epoch costs little, and a program may be so slow that the first one takes a while: a
+checkpoint would have to wait for its end."""
 _MOST_GROWTH = 1000.0
 _LEAST_SHRINK = 0.1
 _CATCHING_UP = 5.0
@@ -11,7 +14,8 @@ an epoch is fixed, and nobody waits for the newest record yet."""
 _ENOUGH = 32
 """Records that are worth a live epoch."""
 _MOST_LINGER = 5.0
-"""How many times the least time is waited for them."""
+_MOST_LINGER_S = 0.02
+"""How many times the least time is waited for them, and how long at most, unless that is more."""
 
 
 class EpochPacer:
@@ -23,16 +27,22 @@ class EpochPacer:
     Args:
         target_s: How long an epoch should take.
         max_records: A limit that the user set.
+        first_records: The budget of the first epoch.
         exchanges: Whether records leave the source's vertex.
     """
 
     def __init__(
-        self, target_s: float, max_records: int | None = None, *, exchanges: bool = True
+        self,
+        target_s: float,
+        max_records: int | None = None,
+        first_records: int = FIRST_RECORDS,
+        *,
+        exchanges: bool = True,
     ) -> None:
         self._target_s = max(target_s, 0.05)
         self._limit = max_records or 1 << 40
         self._exchanges = exchanges
-        self.max_records = min(_FIRST_RECORDS, self._limit) if exchanges else self._limit
+        self.max_records = min(first_records, self._limit) if exchanges else self._limit
 
     @property
     def max_read_ms(self) -> int:
@@ -56,7 +66,7 @@ class EpochPacer:
             # The source ran dry in good time: the budget did not matter.
             return
         factor = min(max(factor, _LEAST_SHRINK), _MOST_GROWTH)
-        self.max_records = min(max(int(most_read * factor), 100), self._limit)
+        self.max_records = min(max(int(most_read * factor), 1), self._limit)
 
 
 class Linger:
@@ -71,6 +81,7 @@ class Linger:
 
     def __init__(self, least_s: float) -> None:
         self._least_s = least_s
+        self._most_s = max(least_s, min(least_s * _MOST_LINGER, _MOST_LINGER_S))
         self._started = 0.0
         self.until = 0.0
         """The earliest start, if nothing is due before."""
@@ -78,7 +89,9 @@ class Linger:
     def pause_s(self, now: float, due_s: float | None) -> float:
         """How long to wait now, if nothing but records is to come before that time; None: never."""
         left_s = self.until - now if due_s is None else min(self.until - now, due_s)
-        return max(left_s, self._started + self._least_s - now, 0.0)
+        # What is due need not wait for a mini-batch.
+        closest_s = min(self._least_s, _MOST_LINGER_S)
+        return max(left_s, self._started + closest_s - now, 0.0)
 
     def observe(self, started: float, records: int, more: bool = False) -> None:
         """Learn from an epoch when it started, what sources have read in it, and left for now."""
@@ -86,4 +99,4 @@ class Linger:
         waits = records and not more
         enough_s = (started - self._started) * _ENOUGH / records if waits else 0.0
         self._started = started
-        self.until = started + min(max(enough_s, self._least_s), self._least_s * _MOST_LINGER)
+        self.until = started + min(max(enough_s, self._least_s), self._most_s)

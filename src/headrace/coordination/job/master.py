@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any
 
 from headrace.common.errors import (
-    CheckpointError,
     CheckpointFailureReason,
     JobCancelledError,
     JobExecutionError,
@@ -25,25 +24,26 @@ from headrace.common.errors import (
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
-from headrace.common.scratch import ScratchDirectory
 from headrace.coordination.bodies.checkpoints import RestoredCheckpoint
 from headrace.coordination.carrier import Carrier, SlotsWanted
 from headrace.coordination.checkpoint_coordinator import CheckpointCoordinator, SavepointOrder
-from headrace.coordination.checkpoint_store import CheckpointStore, CompletedCheckpoint
+from headrace.coordination.checkpoint_store import CompletedCheckpoint
 from headrace.coordination.commit_record import CommitRecord
 from headrace.coordination.global_commits import GlobalCommits
 from headrace.coordination.job.accumulators import merged
 from headrace.coordination.job.attempt import AttemptFailedError, JobAttempt
+from headrace.coordination.job.checkpoint_files import CheckpointFiles
 from headrace.coordination.job.clock import JobClock
-from headrace.coordination.job.epoch_pacer import EpochPacer, Linger
-from headrace.coordination.job.epoch_planner import Budget, EpochPlanner, seconds_until
+from headrace.coordination.job.epoch_pacer import FIRST_LIVE_RECORDS, FIRST_RECORDS, EpochPacer
+from headrace.coordination.job.epoch_planner import Budget, EpochPlanner
+from headrace.coordination.job.epochs import Epochs
 from headrace.coordination.job.errors import job_error
 from headrace.coordination.job.failover import Failover
-from headrace.coordination.job.figures import EpochTimes, JobFigures
+from headrace.coordination.job.figures import JobFigures
 from headrace.coordination.job.history import JobHistory
 from headrace.coordination.job.options import EpochSummary, JobMasterOptions
+from headrace.coordination.job.orders import Orders
 from headrace.coordination.job.outputs import CollectedOutput, Collector, Terminal
-from headrace.coordination.job.uncovered_commits import UncoveredCommits
 from headrace.coordination.restore_points import RestorePoints
 from headrace.coordination.slots.logs import SlotLogs
 from headrace.coordination.slots.state_queries import QueriedState
@@ -51,16 +51,14 @@ from headrace.graph.execution_graph import ExecutionGraph, ExecutionState
 from headrace.graph.ids import CheckpointId, SubtaskIndex
 from headrace.graph.job_graph import JobGraph
 from headrace.graph.physical_graph import build_physical_graph
-from headrace.runtime.epoch import EpochPlan
+from headrace.runtime.epoch import EpochReport
 from headrace.runtime.slot import messages as m
-from headrace.runtime.slot.deployment import JobSettings, deployment_of, library_modules
+from headrace.runtime.slot.deployment import deployment_of, library_modules
 from headrace.runtime.snapshot_files import SnapshotRef
-from headrace.runtime.snapshots.local_copies import LocalCopies
-from headrace.runtime.storage import join, shared
+from headrace.runtime.storage import shared
 
 _log = logging.getLogger(__name__)
 
-_LOOK_S = 1.0
 _LIVE_TARGET_S = 0.1
 """An epoch of a live job costs little, so also the epochs of a backlog can be short."""
 
@@ -103,14 +101,27 @@ class JobMaster:
         # Of attempts that ended without a failure, because the parallelism was changed.
         self._earlier: list[dict[str, Any]] = []
         self._started = time.monotonic()
-        self._epoch = 0
-        self._temporary: ScratchDirectory | None = None
         self._budget = budget or self._pacer(options.epoch_target_s)
-        self._live_budget = budget or self._pacer(min(options.epoch_target_s, _LIVE_TARGET_S))
-        self._linger = Linger(options.live_linger_s)
-        self._uncovered = UncoveredCommits(int(options.epoch_target_s * 1000))
+        self._live_budget = budget or self._pacer(
+            min(options.epoch_target_s, _LIVE_TARGET_S), FIRST_LIVE_RECORDS
+        )
         self._planner = self._new_planner()
-        self.checkpoints = self._checkpoint_coordinator()
+        job = self._id.to_hex_string()
+        self._files = CheckpointFiles(job, options.checkpoints)
+        self.checkpoints = CheckpointCoordinator(
+            job_graph,
+            job,
+            options.checkpoints,
+            self._files.store,
+            self._on_checkpoint_end,
+            self._clock.steady_ms,
+        )
+        self._orders = Orders(
+            self._take_order,
+            self.status,
+            self._result,
+            options.checkpoints.savepoint_directory,
+        )
         self._restore_points = RestorePoints(self.checkpoints.store)
         self._failover = Failover(
             f"{self._id} ({job_graph.job_name})",
@@ -122,23 +133,33 @@ class JobMaster:
         )
         # On the caller's thread, so that what the program changes afterwards is not in it.
         self._deployment = deployment_of(job_graph, self.physical)
-        self._global_commits = GlobalCommits(job_graph, self._id.to_hex_string())
-        self._commits = CommitRecord(options.commit_marker, self._id.to_hex_string())
+        self._global_commits = GlobalCommits(job_graph, job)
+        self._commits = CommitRecord(options.commit_marker, job)
+        self.figures = JobFigures()
+        self._epochs = Epochs(
+            options,
+            self.checkpoints,
+            self._collected,
+            self._commits,
+            self._global_commits,
+            self.figures,
+            self._clock,
+            self._cancelling,
+            self._expire,
+            self._tell,
+        )
         self.attempt: JobAttempt | None = None
         self._attempts = 0
-        self._rescaling: SavepointOrder | None = None
         self.last_epoch: EpochSummary | None = None
-        self.live = False
-        """Whether the last epoch was carried live."""
-        self.figures = JobFigures()
         self.restored: RestoredCheckpoint | None = None
 
-    def _pacer(self, target_s: float) -> EpochPacer:
+    def _pacer(self, target_s: float, first_records: int = FIRST_RECORDS) -> EpochPacer:
         """No epoch should be much longer than the time between checkpoints."""
         interval_ms = self._options.checkpoints.interval_ms
         return EpochPacer(
             target_s if interval_ms is None else min(target_s, interval_ms / 1000),
             self._options.epoch_max_records,
+            first_records,
             exchanges=len(self.physical.levels) > 1,
         )
 
@@ -147,24 +168,16 @@ class JobMaster:
             self.job_graph, self.physical, self._budget, self._clock, self._live_budget
         )
 
-    def _checkpoint_coordinator(self) -> CheckpointCoordinator:
-        settings = self._options.checkpoints
-        if settings.directory is None:
-            self._temporary = ScratchDirectory("checkpoints")
-        directory = settings.directory if self._temporary is None else str(self._temporary.path)
-        assert directory is not None
-        directory = shared(directory)
-        job = self._id.to_hex_string()
-        store = CheckpointStore(join(directory, job), settings.retained, settings.storages)
-        return CheckpointCoordinator(
-            self.job_graph, job, settings, store, self._on_checkpoint_end, self._clock.steady_ms
-        )
-
     # JobHandle.
 
     @property
     def job_id(self) -> JobID:
         return self._id
+
+    @property
+    def live(self) -> bool:
+        """Whether the last epoch was carried live."""
+        return self._epochs.live
 
     @property
     def options(self) -> JobMasterOptions:
@@ -191,78 +204,33 @@ class JobMaster:
         return done
 
     def trigger_savepoint(self, savepoint_directory: str | None) -> Future[str]:
-        return self._order(SavepointOrder(self._savepoint_directory(savepoint_directory)))
+        return self._orders.savepoint(savepoint_directory)
 
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None
     ) -> Future[str]:
-        order = SavepointOrder(
-            self._savepoint_directory(savepoint_directory),
-            stop=True,
-            drain=advance_to_end_of_event_time,
-        )
-        stopped: Future[str] = Future()
-
-        def finish(_: Any) -> None:
-            error = self._result.exception()
-            if error is None:
-                stopped.set_result(order.done.result())
-            else:
-                stopped.set_exception(error)
-
-        def taken(done: Future[str]) -> None:
-            error = done.exception()
-            if error is None:
-                self._result.add_done_callback(finish)
-            else:
-                stopped.set_exception(error)
-
-        self._order(order).add_done_callback(taken)
-        return stopped
+        return self._orders.stop(advance_to_end_of_event_time, savepoint_directory)
 
     def rescale(self, parallelism: int) -> Future[None]:
         """Go on at another parallelism from the next epoch boundary on, without replay."""
-        order = SavepointOrder(None, rescaled=self.job_graph.rescaled(parallelism))
-        if _scale(order.rescaled) == _scale(self.job_graph):
-            order.resumed.set_result(None)
-            return order.resumed
+        return self._orders.rescale(self.job_graph, parallelism)
 
-        def taken(done: Future[str]) -> None:
-            error = done.exception()
-            if error is not None:
-                order.resumed.set_exception(error)
-
-        self._order(order).add_done_callback(taken)
-        return order.resumed
-
-    def _savepoint_directory(self, given: str | None) -> str:
-        directory = given or self._options.checkpoints.savepoint_directory
-        if not directory:
-            raise CheckpointError(
-                "where should the savepoint go? Give a directory, or set "
-                "execution.checkpointing.savepoint-dir",
-                CheckpointFailureReason.NOT_CONFIGURED,
-            )
-        return shared(directory)
-
-    def _order(self, order: SavepointOrder) -> Future[str]:
-        if self.status().is_terminal_state():
-            raise self._ended_already()
+    def _take_order(self, order: SavepointOrder) -> None:
         self.checkpoints.order(order)
+        # It may sleep until the next timer.
         if self.attempt is not None:
             self.attempt.wake()
-        return order.done
-
-    def _ended_already(self) -> CheckpointError:
-        return CheckpointError(
-            f"the job is already {self.status().name}", CheckpointFailureReason.COORDINATOR_SHUTDOWN
-        )
 
     def accumulators(self) -> dict[str, Any]:
         if self._result.done() or self.attempt is None:
             return self._accumulators
         reported = [r.accumulators for r in self.attempt.reports.values() if r.accumulators]
         return merged([*self._earlier, *reported])
+
+    def facts(self) -> dict[str, object]:
+        reports = () if self.attempt is None else tuple(self.attempt.reports.values())
+        read = sum(r.operators[0].records_out for r in reports if r.source and r.operators)
+        return {"records read": f"{read:,}", "restarts": self.restarts}
 
     def query_state(self, name: str, key: Any) -> Future[QueriedState]:
         """The state of a key, by its queryable name, as it is between two epochs."""
@@ -295,7 +263,7 @@ class JobMaster:
             restore = self._first_restore()
             while True:
                 error = yield from self._run_attempt(restore)
-                if error is None and self._rescaling is None:
+                if error is None and self._epochs.rescaling is None:
                     break
                 if error is None:
                     restore = self._restore_points.latest
@@ -305,8 +273,8 @@ class JobMaster:
                         subtask.next_attempt()
                 else:
                     break
-                if self._rescaling is not None:
-                    self._change_graph(self._rescaling)
+                if self._epochs.rescaling is not None:
+                    self._change_graph(self._epochs.rescaling)
         except BaseException as raised:
             error = self._as_error(raised)
             if not isinstance(error, JobCancelledError):
@@ -365,16 +333,16 @@ class JobMaster:
             self.history.move_to(JobStatus.RUNNING)
             if restore is not None:
                 self._commits.finish(restore.checkpoint)
-            if self._rescaling is not None:
-                self._rescaling.resumed.set_result(None)
-                self._rescaling = None
+            if self._epochs.rescaling is not None:
+                self._epochs.rescaling.resumed.set_result(None)
+                self._epochs.rescaling = None
             if restore is not None:
                 self._global_commits.restored(restore.checkpoint)
             # Restored from its last checkpoint a job has nothing left to do: sinks have committed.
             if restore is None or not restore.final:
                 yield
                 attempt.check()
-                yield from self._run_epochs(attempt)
+                yield from self._epochs.run(attempt, self._planner)
                 self._global_commits.commit(attempt.committed)
         except BaseException as raised:
             error = self._as_error(attempt.reason_of(raised))
@@ -384,15 +352,15 @@ class JobMaster:
             if error is None or isinstance(error, JobCancelledError)
             else CheckpointFailureReason.JOB_FAILURE
         )
-        self.checkpoints.abort_pending(reason, keep_orders=self._rescaling is not None)
+        self.checkpoints.abort_pending(reason, keep_orders=self._epochs.rescaling is not None)
         if error is not None:
-            self._collected.attempt_failed(self._epoch)
+            self._collected.attempt_failed(self._epochs.epoch)
         self.figures.attempt_ended()
         closed = attempt.close()
         self._planner.close()
         accumulators = [*self._earlier, *(a for c in closed for a in c.accumulators)]
         self._accumulators = merged(accumulators)
-        if error is None and self._rescaling is not None:
+        if error is None and self._epochs.rescaling is not None:
             self._earlier = accumulators
         late = next((c.failure for c in closed if c.failure is not None), None)
         if error is None and late is not None:
@@ -431,162 +399,30 @@ class JobMaster:
                 restore.checkpoint, self._clock.now_ms(), restore.savepoint, restore.directory
             )
             _log.info("job %s continues from checkpoint %s", self._id, restore.checkpoint)
-        settings = JobSettings(
-            self._id.to_hex_string(),
-            self.job_graph.job_name,
-            restarts=self.restarts,
-            checkpointing=self._options.checkpoints.enabled,
-            job_parameters=self._options.job_parameters,
-            cached_files=self._options.cached_files,
-            state_backend=self._options.state_backend,
-            storages=self._options.checkpoints.storages,
-            track_changes=self._options.checkpoints.tracks_changes,
-            local_recovery=self._options.checkpoints.local_recovery,
-            local_directory=self._options.checkpoints.local_directory,
-            metrics=self._options.metrics,
+        settings = self._options.for_slots(
+            self._id.to_hex_string(), self.job_graph.job_name, self.restarts
         )
         attempt.deploy(self._deployment.packed(settings), files)
         self.execution.move_all(ExecutionState.RUNNING)
         self.figures.attempt_started(self.restarts + 1, self.physical)
 
-    def _run_epochs(self, attempt: JobAttempt) -> Iterator[None]:
-        while True:
-            self._epoch += 1
-            self.figures.epoch_started()
-            self.live = attempt.goes_live()
-            started = time.monotonic()
-            plan, order = self._plan(attempt)
-            planned = time.monotonic()
-            reports = attempt.run_epoch(plan)
-            ran = time.monotonic()
-            self._planner.observe(reports)
-            finished = all(r.finished for r in reports)
-            self._collected.epoch_ended(self._epoch, final=not self._options.checkpoints.enabled)
-            if plan.commit is not None and any(r.committables for r in reports):
-                self._commits.begin(plan.commit)
-                attempt.commit(plan.commit)
-                if finished:
-                    attempt.wait_for_commit(plan.commit)
-            self._global_commits.commit(attempt.committed)
-            times = EpochTimes(started, planned, ran, time.monotonic())
-            self.figures.epoch_ended(plan, times, reports)
-            read = sum(r.records_read for r in reports if r.source)
-            self._linger.observe(started, read, any(r.more for r in reports))
-            self._tell(EpochSummary(self._epoch, ran - started, reports, self.job_graph))
-            yield
-            if order is not None and order.ends_attempt and self._ended_by(order, attempt):
-                assert plan.checkpoint is not None
-                attempt.wait_for_commit(plan.checkpoint.checkpoint)
-                return
-            if finished and self._uncovered.pending:
-                self._uncovered.hurry()
-                continue
-            if finished:
-                self._take_final_checkpoint(attempt)
-                return
-            self._wait_for_work(attempt)
-
-    def _ended_by(self, order: SavepointOrder, attempt: JobAttempt) -> bool:
-        """Wait for the snapshot that ends the attempt; one that failed lets the job go on."""
-        while not order.done.done():
-            now = self._clock.now_ms()
-            attempt.wait_for(order.done, seconds_until(self.checkpoints.next_due(now), now))
-            self._expire()
-        failed = order.done.exception() is not None
-        if failed and order.drain:
-            order.done.result()
-        if not failed and order.rescaled is not None:
-            self._rescaling = order
-        return not failed
-
-    def _take_final_checkpoint(self, attempt: JobAttempt) -> None:
-        """Nothing follows: have a last checkpoint taken, and end when its sinks have committed."""
-        checkpoints = self.checkpoints
-        if not self._options.checkpoints.enabled:
-            return
-        while True:
-            while not attempt.wait_until(lambda: not checkpoints.under_way, _LOOK_S):
-                self._expire()
-            latest = checkpoints.store.latest
-            if latest is not None and latest.final:
-                attempt.wait_for_commit(latest.checkpoint)
-                return
-            request = checkpoints.begin_final(self._clock.now_ms(), self._planner.enumerators())
-            self._collected.planned(request.checkpoint, self._epoch)
-            attempt.take_snapshots(request)
-
     def checkpoint_now(self) -> CompletedCheckpoint:
         """Take a checkpoint between two steps, and wait for it: for who drives the job by steps."""
-        attempt, checkpoints = self.attempt, self.checkpoints
-        assert attempt is not None
-        order = SavepointOrder(None)
-        checkpoints.order(order)
-        begun = checkpoints.begin(self._clock.now_ms(), self._planner.enumerators())
-        assert begun is not None
-        self._collected.planned(begun[0].checkpoint, self._epoch)
-        attempt.take_snapshots(begun[0])
-        attempt.wait_for(order.done, None)
-        order.done.result()
-        latest = checkpoints.store.latest
-        assert latest is not None
-        return latest
+        assert self.attempt is not None
+        return self._epochs.checkpoint_now(self.attempt, self._planner)
 
-    def _plan(self, attempt: JobAttempt) -> tuple[EpochPlan, SavepointOrder | None]:
-        self._expire()
-        splits = self._planner.discover()
-        begun = self.checkpoints.begin(self._clock.now_ms(), self._planner.enumerators())
-        request, order = begun if begun is not None else (None, None)
-        if request is not None:
-            self._collected.planned(request.checkpoint, self._epoch)
-        plan = self._planner.plan(
-            self._epoch,
-            attempt.number,
-            splits,
-            request,
-            None if request is not None else self._uncovered_commit(),
-            drain=order is not None and order.drain,
-            live=self.live,
-        )
-        return plan, order
+    def time_left_s(self) -> float | None:
+        """How long nothing is due, between two steps; None if only a source can tell."""
+        return self._epochs.time_left_s(self.attempt, self._planner)
 
-    def _uncovered_commit(self) -> CheckpointId | None:
-        """The number under which an epoch without a checkpoint is committed, if it is."""
-        if self._options.checkpoints.enabled:
-            return None
-        now = self._clock.steady_ms()
-        commits = self._uncovered.due(now, self.live)
-        self._uncovered.planned(now, commits)
-        return self.checkpoints.begin_commit() if commits else None
-
-    def _tell(self, summary: EpochSummary) -> None:
-        self.last_epoch = summary
-        for report in summary.reports:
+    def _tell(self, epoch: int, duration_s: float, reports: tuple[EpochReport, ...]) -> None:
+        self.last_epoch = EpochSummary(epoch, duration_s, reports, self.job_graph)
+        for report in reports:
             if report.finished:
                 key = (report.vertex, SubtaskIndex(report.subtask))
                 self.execution.subtasks[key].move_to(ExecutionState.FINISHED)
         if self._on_epoch is not None:
-            self._on_epoch(summary)
-
-    def _wait_for_work(self, attempt: JobAttempt) -> None:
-        """Sleep until there is something to do; no Spark job runs while it waits."""
-        self._collected.wait_while_full(self._cancelling)
-        # Records may wait for others, but not timers, checkpoints and commits.
-        due_s = self.time_left_s(sources=False) if self.live else None
-        if self.live and (pause_s := self._linger.pause_s(time.monotonic(), due_s)) > 0:
-            attempt.pause(pause_s)
-        attempt.wait(self.time_left_s)
-
-    def time_left_s(self, sources: bool = True) -> float | None:
-        """How long nothing is due, between two epochs; None if only a source can tell."""
-        told = () if self.attempt is None else tuple(self.attempt.reports.values())
-        reports = [r for r in told if sources or not r.source]
-        now = self._clock.now_ms()
-        commit_due = self._uncovered.next_due()
-        if commit_due is not None:
-            commit_due += now - self._clock.steady_ms()
-        due = self.checkpoints.next_due(now), commit_due
-        barrier_due = min((ms for ms in due if ms is not None), default=None)
-        return self._planner.time_left_s(reports, barrier_due)
+            self._on_epoch(self.last_epoch)
 
     def _finish(self, error: JobExecutionError | None) -> None:
         status = JobStatus.FINISHED if error is None else JobStatus.FAILED
@@ -595,32 +431,19 @@ class JobMaster:
         self.execution.move_all(
             ExecutionState.FINISHED if error is None else ExecutionState.CANCELED
         )
-        self._clean_up(status)
+        self._files.clean_up(status)
         if status is JobStatus.FAILED:
             self.history.move_to(JobStatus.FAILING)
         self.history.move_to(status)
         _log.info("job %s (%s) is %s", self._id, self.job_graph.job_name, status.name)
         self._collected.end(error)
-        if self._rescaling is not None:
-            self._rescaling.resumed.set_exception(error or self._ended_already())
+        if self._epochs.rescaling is not None:
+            self._epochs.rescaling.resumed.set_exception(error or self._orders.ended_already())
         if error is not None:
             self._result.set_exception(error)
         else:
             runtime_ms = int((time.monotonic() - self._started) * 1000)
             self._result.set_result(JobExecutionResult(self._id, runtime_ms, self._accumulators))
-
-    def _clean_up(self, status: JobStatus) -> None:
-        """Checkpoints go with the job, unless it failed or the user wants them kept."""
-        keep = status is JobStatus.FAILED or (
-            status is JobStatus.CANCELED and self._options.checkpoints.keep_on_cancellation
-        )
-        if not keep:
-            self.checkpoints.store.clear()
-        checkpoints = self._options.checkpoints
-        if checkpoints.local_recovery:
-            LocalCopies.remove_job(checkpoints.local_directory, self._id.to_hex_string())
-        if self._temporary is not None:
-            self._temporary.remove()
 
     # Messages of slots, on other threads.
 
@@ -664,7 +487,3 @@ class JobMaster:
 
     def _as_error(self, raised: BaseException) -> JobExecutionError:
         return job_error(raised, self._id.to_hex_string(), self.job_graph.job_name)
-
-
-def _scale(job_graph: JobGraph | None) -> list[tuple[str, int]]:
-    return [(v.id, v.parallelism) for v in job_graph.vertices] if job_graph else []

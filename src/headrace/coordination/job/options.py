@@ -13,6 +13,7 @@ from headrace.coordination.job.restart_policy import NoRestart, RestartPolicy
 from headrace.coordination.slots.heartbeats import HeartbeatSettings
 from headrace.graph.job_graph import JobGraph
 from headrace.runtime.epoch import EpochReport
+from headrace.runtime.slot.deployment import JobSettings
 from headrace.runtime.slot.messages import Close
 from headrace.runtime.state.factory import StateBackendSettings
 from headrace.runtime.subtask_figures import MetricSettings
@@ -42,6 +43,23 @@ class JobMasterOptions:
     run: EarlierRun = field(default_factory=EarlierRun)
     settings: dict[str, str] = field(default_factory=dict)
     """What was configured, without secrets, for those who look at the job."""
+
+    def for_slots(self, job_id: str, job_name: str, restarts: int) -> JobSettings:
+        """What slots need to know of it."""
+        return JobSettings(
+            job_id,
+            job_name,
+            restarts=restarts,
+            checkpointing=self.checkpoints.enabled,
+            job_parameters=self.job_parameters,
+            cached_files=self.cached_files,
+            state_backend=self.state_backend,
+            storages=self.checkpoints.storages,
+            track_changes=self.checkpoints.tracks_changes,
+            local_recovery=self.checkpoints.local_recovery,
+            local_directory=self.checkpoints.local_directory,
+            metrics=self.metrics,
+        )
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from urllib.parse import unquote, urlsplit
 from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError
-from headrace.common.scratch import ScratchDirectory
+from headrace.common.files.scratch import ScratchDirectory
 
 __all__ = ["PythonDependencies", "cache_directory", "prepare"]
 

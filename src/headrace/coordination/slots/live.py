@@ -127,7 +127,7 @@ class LiveSlots(SlotProcesses):
         self._starts = False
         self._thread: threading.Thread | None = None
         self._error: Exception | None = None
-        self._connected = 0
+        self._connected: set[tuple[SlotId, str]] = set()
         self._probed = 0
         self._epoch = 0
         self._reported = 0
@@ -140,9 +140,13 @@ class LiveSlots(SlotProcesses):
         self._proven = False
         self._live = False
 
+    def start(self) -> None:
+        super().start()
+        # It comes up while functions open.
+        with self._changing:
+            self._start_carriage()
+
     def goes_live(self) -> bool:
-        # Not before slots are ready: they take no calls while functions open, and other jobs that
-        # start at the same time would have to wait for that.
         self._live = self._go_live()
         return self._live
 
@@ -192,7 +196,8 @@ class LiveSlots(SlotProcesses):
             return False
         try:
             with self._changing:
-                if not up:
+                # One that came up with the slots and is gone was refused: that is said first.
+                if not up and (self._thread is None or self._proven):
                     self._end_carriage()
                     self._start_carriage()
                 self._prove_carriage()
@@ -233,7 +238,8 @@ class LiveSlots(SlotProcesses):
             self._number += 1
             self._wanted_number = self._number
             self._error = None
-            self._connected = self._probed = 0
+            self._connected.clear()
+            self._probed = 0
             self._proven = self._starts = False
             self._began_at = time.monotonic()
         self._carriage = Carriage(
@@ -258,8 +264,7 @@ class LiveSlots(SlotProcesses):
         slots = self._wanted.physical.slots
         try:
             self._await(lambda: self._starts, _WAY_S if self._must_be_live else _CONNECT_S)
-            self._await(lambda: self._connected == 2 * slots, _CONNECT_S)
-            self._live_carrier.connected(self._carriage)
+            self._await(lambda: self._all_connected, _CONNECT_S)
             # What works once works: that frames come through, and at once, however small.
             self._server.broadcast(m.Probe(self._number))
             self._await(lambda: self._probed == slots, _PROBE_S)
@@ -314,8 +319,13 @@ class LiveSlots(SlotProcesses):
 
     # On other threads.
 
+    @property
+    def _all_connected(self) -> bool:
+        return len(self._connected) == 2 * self._wanted.physical.slots
+
     def _on_message(self, message: Any) -> None:
         super()._on_message(message)
+        connected = None
         if isinstance(message, m.Reported | m.Connected | m.Probed | m.Disconnected):
             with self._news:
                 if isinstance(message, m.Reported):
@@ -325,12 +335,16 @@ class LiveSlots(SlotProcesses):
                 elif isinstance(message, m.Probed):
                     self._probed += 1
                 elif isinstance(message, m.Connected):
-                    self._connected += 1
+                    self._connected.add((message.slot, message.role))
+                    connected = self._carriage if self._all_connected else None
                 else:
                     self._error = self._error or NotLiveError(message.why)
                 # In an epoch it is waited for the reports of all: one wake-up does.
                 if not isinstance(message, m.Reported) or self._reported >= self._subtasks:
                     self._news.notify_all()
+        if connected is not None:
+            # Others that want to start need not wait for functions that open.
+            self._live_carrier.connected(connected)
 
     def _on_tick(self) -> None:
         super()._on_tick()

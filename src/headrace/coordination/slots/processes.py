@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.common.errors import HeadraceError
-from headrace.common.scratch import ScratchDirectory
+from headrace.common.files.scratch import ScratchDirectory
 from headrace.coordination.carrier import EpochRun, PartitionRun, SlotListener, SlotsWanted
 from headrace.coordination.slots.control import ControlServer
 from headrace.coordination.slots.heartbeats import Heartbeats

@@ -10,7 +10,7 @@ from typing import Any
 
 from headrace.common.errors import HeadraceError
 from headrace.common.job_status import JobStatus
-from headrace.common.secret_settings import without_secrets
+from headrace.common.settings.secrets import without_secrets
 from headrace.coordination.bodies.jobs import (
     Accumulators,
     AccumulatorValue,

@@ -7,6 +7,7 @@ import datetime
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import islice
 from typing import Any, BinaryIO, TypeVar
 
@@ -17,6 +18,7 @@ from headrace.common.errors import (
     TypeMismatchError,
     shorten_repr,
 )
+from headrace.common.java.text import decimal_text
 from headrace.common.serialization import (
     BulkWriter,
     BulkWriterFactory,
@@ -35,7 +37,7 @@ from headrace.datastream.connectors.file_system.formats import (
 from headrace.datastream.formats.csv_schema import CsvSchema, CsvSchemaBuilder
 from headrace.formats.csv import CsvDialect, CsvStyle, RowReader, RowWriter
 from headrace.formats.instants import instant_of, utc_time_of
-from headrace.formats.shapes import Kind, shape_of
+from headrace.formats.shapes import Kind, Shape, shape_of
 from headrace.formats.streams import STREAM_VALUES
 from headrace.formats.text_columns import FEW, CsvColumns, joined
 
@@ -77,24 +79,38 @@ _WRITE: dict[Kind, Callable[[Any], str]] = {
 }
 
 
-def _style(dialect: CsvDialect) -> CsvStyle:
+def _styles(row: Shape, dialects: Sequence[CsvDialect]) -> list[CsvStyle]:
+    return [_style(part, dialect) for part, dialect in zip(row.parts, dialects, strict=True)]
+
+
+def _style(column: Shape, dialect: CsvDialect) -> CsvStyle:
+    fit = STREAM_VALUES.decimal(column)
+
+    def fitted_text(value: Decimal) -> str:
+        fitted = fit(value)
+        return dialect.null_literal or "" if fitted is None else decimal_text(fitted)
+
     return CsvStyle(
-        dialect, STREAM_VALUES, lambda shape: _READ[shape.kind], lambda shape: _WRITE[shape.kind]
+        dialect,
+        STREAM_VALUES,
+        lambda shape: _READ[shape.kind],
+        lambda shape: _WRITE[shape.kind],
+        decimal_text if column.precision is None else fitted_text,
     )
 
 
-def _row_reader(row_type: RowTypeInfo, dialects: Sequence[CsvDialect]) -> RowReader:
-    return RowReader(shape_of(row_type), list(map(_style, dialects)))
+def _row_reader(row: Shape, dialects: Sequence[CsvDialect]) -> RowReader:
+    return RowReader(row, _styles(row, dialects))
 
 
-def _columns(row_type: RowTypeInfo, dialects: Sequence[CsvDialect]) -> CsvColumns:
-    return CsvColumns(shape_of(row_type), list(map(_style, dialects)))
+def _columns(row: Shape, dialects: Sequence[CsvDialect]) -> CsvColumns:
+    return CsvColumns(row, _styles(row, dialects))
 
 
-def _line_writer(row_type: RowTypeInfo, dialects: Sequence[CsvDialect]) -> Callable[[Any], str]:
+def _line_writer(row: Shape, dialects: Sequence[CsvDialect]) -> Callable[[Any], str]:
     """Makes the line of a row, with its end."""
-    writer = RowWriter(shape_of(row_type), list(map(_style, dialects)))
-    names, line_end = row_type.get_field_names(), dialects[0].line_end
+    writer = RowWriter(row, _styles(row, dialects))
+    names, line_end = list(row.names), dialects[0].line_end
 
     def line(row: Any) -> str:
         try:
@@ -151,8 +167,8 @@ class CsvRowDeserializationSchema(DeserializationSchema):
         self._dialect = dialect
         self._ignore_errors = ignore_errors
         dialects = [dialect] * len(type_info.get_field_types())
-        self._reader = _row_reader(type_info, dialects)
-        self._columns = _columns(type_info, dialects)
+        self._reader = _row_reader(shape_of(type_info), dialects)
+        self._columns = _columns(shape_of(type_info), dialects)
         self._options = dialect.reader_options()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -252,7 +268,7 @@ class CsvRowSerializationSchema(SerializationSchema):
     def __init__(self, type_info: RowTypeInfo, dialect: CsvDialect) -> None:
         self._type_info = type_info
         self._dialect = dialect
-        self._line = _line_writer(type_info, [dialect] * len(type_info.get_field_types()))
+        self._line = _line_writer(shape_of(type_info), [dialect] * len(type_info.get_field_types()))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CsvRowSerializationSchema, (self._type_info, self._dialect)
@@ -339,8 +355,8 @@ class _CsvFile(SplitRecords):
         self._split = split
         self._schema = csv_format.schema
         self._ignore_errors = csv_format.ignore_errors
-        self._reader = _row_reader(self._schema.row_type_info, self._schema.dialects)
-        self._columns = _columns(self._schema.row_type_info, self._schema.dialects)
+        self._reader = _row_reader(self._schema.shape, self._schema.dialects)
+        self._columns = _columns(self._schema.shape, self._schema.dialects)
         self._stream: BinaryIO | None = None
         self._waiting: deque[bytes] = deque()
         self._records: Iterator[list[str]]
@@ -479,7 +495,7 @@ class _CsvWriterFactory(BulkWriterFactory):
 class _CsvFileWriter(BulkWriter):
     def __init__(self, schema: CsvSchema, stream: BinaryIO) -> None:
         self._stream = stream
-        self._line = _line_writer(schema.row_type_info, schema.dialects)
+        self._line = _line_writer(schema.shape, schema.dialects)
         if schema.use_header:
             header = schema.dialect.delimiter.join(schema.row_type_info.get_field_names())
             stream.write((header + schema.dialect.line_end).encode())

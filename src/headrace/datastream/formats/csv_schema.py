@@ -8,18 +8,28 @@ from typing import Any
 
 from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from headrace.formats.arrow import arrow_type, type_info_of
 from headrace.formats.csv import CsvDialect
+from headrace.formats.shapes import Shape, shape_of
 
 __all__ = ["CsvSchema", "CsvSchemaBuilder"]
 
 
 @dataclass(frozen=True)
 class CsvColumn:
-    """A column; `separator` is that of the elements of its arrays, None for the schema's."""
+    """A column.
+
+    Attributes:
+        name: Its name.
+        type_info: The type of its values.
+        separator: That of the elements of its arrays, None for the schema's.
+        digits: Precision and scale of its decimals, None if they are kept as they are.
+    """
 
     name: str
     type_info: TypeInformation
     separator: str | None = None
+    digits: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,13 @@ class CsvSchema:
     def row_type_info(self) -> RowTypeInfo:
         """The type of the rows."""
         return RowTypeInfo([c.type_info for c in self.columns], [c.name for c in self.columns])
+
+    @cached_property
+    def shape(self) -> Shape:
+        """The rows as formats see them; a DECIMAL has its digits."""
+        row = shape_of(self.row_type_info)
+        parts = zip(row.parts, self.columns, strict=True)
+        return replace(row, parts=tuple(_with_digits(part, c.digits) for part, c in parts))
 
     @property
     def dialects(self) -> list[CsvDialect]:
@@ -84,11 +101,15 @@ class CsvSchemaBuilder:
         )
 
     def _add(
-        self, name: str, type_info: TypeInformation, separator: str | None = None
+        self,
+        name: str,
+        type_info: TypeInformation,
+        separator: str | None = None,
+        digits: tuple[int, int] | None = None,
     ) -> CsvSchemaBuilder:
         if not isinstance(name, str) or not name:
             raise FunctionTypeError(f"the name of a column must be a non-empty str, not {name!r}")
-        self._columns.append(CsvColumn(name, type_info, separator))
+        self._columns.append(CsvColumn(name, type_info, separator, digits))
         return self
 
     def add_array_column(
@@ -110,7 +131,9 @@ class CsvSchemaBuilder:
 
     def add_number_column(self, name: str, number_type: Any = None) -> CsvSchemaBuilder:
         """Add a column of numbers; `number_type` is a `DataType`, BIGINT without it."""
-        return self._add(name, Types.LONG() if number_type is None else _type_info(number_type))
+        if number_type is None:
+            return self._add(name, Types.LONG())
+        return self._add(name, _type_info(number_type), digits=_digits(number_type))
 
     def add_string_column(self, name: str) -> CsvSchemaBuilder:
         """Add a column of text."""
@@ -210,10 +233,17 @@ class CsvSchemaBuilder:
         return self
 
 
+def _digits(data_type: Any) -> tuple[int, int] | None:
+    shape = shape_of(data_type)
+    return None if shape.precision is None else (shape.precision, shape.scale)
+
+
+def _with_digits(part: Shape, digits: tuple[int, int] | None) -> Shape:
+    return part if digits is None else replace(part, precision=digits[0], scale=digits[1])
+
+
 def _type_info(data_type: Any) -> TypeInformation:
     """The type of a stream's values for a `DataType`."""
     if isinstance(data_type, TypeInformation):
         return data_type
-    from headrace.formats.arrow import arrow_type, type_info_of
-
     return type_info_of(arrow_type(data_type))

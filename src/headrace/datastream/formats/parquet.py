@@ -164,8 +164,12 @@ class ParquetBulkWriters:
             hadoop_config: `parquet.compression` is heeded (SNAPPY, GZIP, ZSTD, UNCOMPRESSED).
             utc_timestamp: Accepted: timestamps are written as they are.
         """
-        arrow_schema(row_type)
-        return _ParquetWriterFactory(row_type, _compression(hadoop_config))
+        return _ParquetWriterFactory(arrow_schema(row_type), _compression(hadoop_config))
+
+    @staticmethod
+    def for_schema(schema: pa.Schema) -> BulkWriterFactory:
+        """Writes rows with the columns of an Arrow schema."""
+        return _ParquetWriterFactory(schema)
 
 
 def _compression(hadoop_config: Any) -> str:
@@ -176,11 +180,11 @@ def _compression(hadoop_config: Any) -> str:
 
 @dataclass(frozen=True)
 class _ParquetWriterFactory(BulkWriterFactory):
-    row_type: Any
+    schema: pa.Schema
     compression: str = "SNAPPY"
 
     def create(self, stream: BinaryIO) -> BulkWriter:
-        return _ParquetWriter(arrow_schema(self.row_type), stream, self.compression)
+        return _ParquetWriter(self.schema, stream, self.compression)
 
 
 class _ParquetWriter(ColumnarWriter):
@@ -246,12 +250,4 @@ class AvroParquetWriters:
         """Writes dicts of a schema, for `FileSink.for_bulk_format`."""
         if not isinstance(schema, AvroSchema):
             raise FunctionTypeError(f"for_generic_record takes an AvroSchema, not {schema!r}")
-        return _AvroParquetWriterFactory(schema)
-
-
-@dataclass(frozen=True)
-class _AvroParquetWriterFactory(BulkWriterFactory):
-    schema: AvroSchema
-
-    def create(self, stream: BinaryIO) -> BulkWriter:
-        return _ParquetWriter(avro_arrow_schema(self.schema), stream)
+        return _ParquetWriterFactory(avro_arrow_schema(schema))

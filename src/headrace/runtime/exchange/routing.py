@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from itertools import compress
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from headrace.common.errors import HeadraceError
 from headrace.graph import partitioning as p
 from headrace.runtime.batch import Batch, ColumnBatch
+from headrace.runtime.exchange.text_dictionaries import TextDictionaries
 from headrace.runtime.failure import UserCodeFailure, record_at
 from headrace.runtime.key_groups import KeyAssigner, hashable_key
 
@@ -147,22 +147,39 @@ def _keyed(selector: Callable[[Any], Any], receivers: int, max_parallelism: int)
 
 
 def _keyed_columns(how: p.KeyedColumns, receivers: int, max_parallelism: int) -> Router:
+    import numpy as np
     import pyarrow as pa
-    from pyarrow import compute
 
     assigner = KeyAssigner(receivers, max_parallelism)
+    dictionaries = TextDictionaries()
+
+    def targets_of(columns: Any) -> Any:
+        numbers = how.keys_of.numbers(columns)
+        if numbers is not None:
+            return assigner.assign_numbers(numbers)
+        targets = assigner.assign(how.keys_of(columns))
+        return np.frombuffer(targets, np.uint8) if isinstance(targets, bytes) else np.array(targets)
 
     def route(batch: Batch) -> Iterator[tuple[int, Batch]]:
         for columns in batch.values:
-            targets = array("i", iter(assigner.assign(how.keys_of(columns))))
-            # Not `pa.array`, which imports pandas, if it is there, to look what it has got.
-            column = pa.Array.from_buffers(pa.int32(), len(targets), [None, pa.py_buffer(targets)])
+            targets = targets_of(columns)
+            columns = dictionaries.encoded(columns)
             for target in range(receivers):
-                part = columns.filter(compute.equal(column, target))
-                if part.num_rows:
-                    yield target, ColumnBatch(part, how.decode)
+                rows = np.flatnonzero(targets == target)
+                if len(rows) == len(targets):
+                    yield target, ColumnBatch(columns, how.decode)
+                elif len(rows):
+                    # With a number or a list Arrow would import pandas to look what it has got.
+                    indices = pa.Array.from_buffers(pa.int64(), len(rows), [None, _buffer(rows)])
+                    yield target, ColumnBatch(columns.take(indices), how.decode)
 
     return route
+
+
+def _buffer(numbers: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.py_buffer(numbers.astype("int64", copy=False))
 
 
 def split(batch: Batch, targets: Sequence[int], receivers: int) -> Iterator[tuple[int, Batch]]:

@@ -79,6 +79,7 @@ def _by_value(elements: list[Element], packed: list[tuple[Any, ...]]) -> bytes:
 
 
 def _unpicklable(elements: list[Element], error: Exception) -> Exception:
+    # Late: see _by_value.
     import cloudpickle
 
     from headrace.common.errors import HeadraceError

@@ -19,6 +19,8 @@ from headrace.runtime.operators.simple import FunctionOperator
 class AsyncOperator(FunctionOperator):
     """Runs `async_invoke` for each record on an event loop that lives as long as the subtask."""
 
+    takes_keys_in_turn = False
+
     def __init__(self, spec: AsyncSpec) -> None:
         super().__init__(spec.function)
         self._spec = spec

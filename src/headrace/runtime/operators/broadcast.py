@@ -42,6 +42,8 @@ class BroadcastOperator(ContextOperator):
 
     first_input = BROADCAST_INPUT
 
+    takes_keys_in_turn = False
+
     def __init__(self, spec: BroadcastProcessSpec) -> None:
         super().__init__(spec.function)
         self._descriptors: tuple[MapStateDescriptor, ...] = spec.descriptors

@@ -52,6 +52,10 @@ class ReduceOperator(FunctionOperator):
             self._emit_final()
         super().process_watermark(timestamp)
 
+    def end_keys(self) -> None:
+        if self._final_only:
+            self._emit_final()
+
     def finish(self) -> None:
         if self._final_only:
             self._emit_final()

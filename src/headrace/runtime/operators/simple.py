@@ -36,6 +36,8 @@ class FunctionOperator(Operator):
 
     _looked_at_results = False
 
+    takes_keys_in_turn = True
+
     def __init__(self, function: Any, error_tag: OutputTag | None = None) -> None:
         super().__init__()
         self.function = function

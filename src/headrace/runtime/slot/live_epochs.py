@@ -43,6 +43,10 @@ class LiveEpochs:
             for key, location in physical.locations().items()
         }
 
+    def called(self, request: TaskRequest) -> None:
+        """A task calls, while the main thread may be busy: others wait for nothing more."""
+        self._send(m.Connected(self._slot, request.epoch, request.role))
+
     def connected(self, channel: MessageSocket, request: TaskRequest) -> None:
         """A task has called: each role is taken once for each job."""
         if request.epoch > self._number:
@@ -59,7 +63,6 @@ class LiveEpochs:
             self._exchange.take_output(connection)
         else:
             self._exchange.take_input(connection)
-        self._send(m.Connected(self._slot, request.epoch, request.role))
 
     def handle(self, message: Any) -> bool:
         """Do what the job master says, if it is about this."""

@@ -185,7 +185,7 @@ class Slot:
             os.path.join(launch.socket_dir, f"{launch.attempt}-{launch.slot}.sock"),
             self._control.own_host(),
             launch.token,
-            lambda channel, request: self._inbox.put((channel, request)),
+            self._on_task,
         )
         self._worker = SlotWorker(
             self._id,
@@ -232,6 +232,11 @@ class Slot:
             self._control.send(closed)
 
     # Threads.
+
+    def _on_task(self, channel: MessageSocket, request: TaskRequest) -> None:
+        self._inbox.put((channel, request))
+        if request.role != EPOCH and request.attempt == self._launch.attempt:
+            self._live.called(request)
 
     def _read_control(self) -> None:
         try:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from headrace.common.errors import ConfigurationError
-from headrace.common.private_directory import private_directory
+from headrace.common.files.private_directory import private_directory
 from headrace.graph.ids import CheckpointId
 from headrace.runtime.storage import LocalStorage, Storage
 

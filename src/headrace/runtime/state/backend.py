@@ -83,6 +83,10 @@ class KeyedStateBackend(ABC):
         """Entries of all states, if that is known without looking at them."""
 
     @abstractmethod
+    def forget_all(self) -> None:
+        """Removes all entries of all states."""
+
+    @abstractmethod
     def after_batch(self, records: int) -> None:
         """Called after each batch: runs the clean-up that a time-to-live wants for every record."""
 

@@ -14,7 +14,7 @@ from headrace.common import options
 from headrace.common.callables import find_callable
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError
-from headrace.common.option_types import BOOLEAN, INT, MEMORY, STRING
+from headrace.common.settings.types import BOOLEAN, INT, MEMORY, STRING
 
 __all__ = ["RocksDBSettings", "require_rocksdict"]
 

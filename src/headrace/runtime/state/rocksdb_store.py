@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from headrace.common.errors import StateError
-from headrace.common.scratch import ScratchDirectory
+from headrace.common.files.scratch import ScratchDirectory
 from headrace.runtime.state.rocksdb_settings import RocksDBSettings, require_rocksdict
 
 __all__ = ["ObjectBudget", "RocksDBResources", "RocksDBStore"]

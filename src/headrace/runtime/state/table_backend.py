@@ -256,6 +256,13 @@ class TableStateBackend(KeyedStateBackend, Generic[T]):
         sizes = [table.known_size() for table in self._decoded()]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
+    def forget_all(self) -> None:
+        for table in self._tables.values():
+            for address in list(table.addresses()):
+                del table.entries[address]
+                if table.changed is not None:
+                    table.changed.add(address)
+
     def after_batch(self, records: int) -> None:
         for cleaner in self._record_cleaners:
             cleaner.after_batch(records)

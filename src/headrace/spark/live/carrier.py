@@ -20,6 +20,7 @@ from headrace.coordination.slots.live import (
 )
 from headrace.spark.carrier import SparkCarrier
 from headrace.spark.feeds import spark_failure
+from headrace.spark.jvm import executors, spark_of
 from headrace.spark.live.frame_by_frame import FrameByFrame
 from headrace.spark.live.job import live_job
 from headrace.spark.session import is_this_process
@@ -88,7 +89,8 @@ class LiveSparkCarrier(SparkCarrier, LiveCarrier):
         if not self.live.demanded:
             if room <= tasks:
                 raise NotLiveError(
-                    f"Spark has room for {room} tasks now, and {tasks} would leave none for others"
+                    f"Spark has room for {room} tasks now, and {tasks} would leave none for "
+                    "others: start it with more cores, or on one machine with more threads"
                 )
             return
         deadline = time.monotonic() + _ROOM_S
@@ -111,11 +113,10 @@ class LiveSparkCarrier(SparkCarrier, LiveCarrier):
 
 def task_room(context: SparkContext) -> int:
     """How many tasks run at once."""
-    spark = context._jsc.sc()
+    spark = spark_of(context)
     profile = spark.resourceProfileManager().defaultResourceProfile()
     return int(spark.maxNumConcurrentTasks(profile))
 
 
 def _active_tasks(context: SparkContext) -> int:
-    executors = context._jsc.sc().statusStore().executorList(True)
-    return sum(executors.apply(i).activeTasks() for i in range(executors.size()))
+    return sum(e.activeTasks() for e in executors(context))

@@ -23,6 +23,8 @@ _log = logging.getLogger(__name__)
 
 _REFUSED = ("spark.dynamicAllocation.enabled", "spark.speculation")
 """With these, Spark refuses a job with a pipelined shuffle."""
+_OTHERS_IN_BLOCKS = {"spark.sql.execution.pandas.udf.buffer.size": "65536"}
+"""Executors have one buffer size for all that they run. This is the part that can be kept."""
 _LOCAL_ROOM = 8
 """Tasks that a local Spark may run beside what its master says. The two of a live job wait most of
 the time, and others need not wait for them."""
@@ -44,7 +46,7 @@ def session_settings(configuration: Configuration) -> dict[str, str]:
     if carrier == "epochs":
         return settings
     if not is_this_process(master):
-        return {**(FRAME_BY_FRAME if carrier == "live" else {}), **settings}
+        return {**FRAME_BY_FRAME, **_OTHERS_IN_BLOCKS, **settings}
     threads = local_threads(master)
     if threads is None:
         return settings
@@ -66,7 +68,8 @@ def live_settings(
     demanded = wanted == "live"
     if not demanded and not _unbounded(job_graph):
         return None
-    why_not = _fed(job_graph) or _missing(context)
+    fed = _fed(job_graph)
+    why_not = fed or _missing(context)
     if why_not is None:
         idle_s = to_millis(configuration.get(options.LIVE_IDLE_TIMEOUT)) / 1000
         return LiveSettings(demanded, idle_s)
@@ -74,7 +77,9 @@ def live_settings(
         raise ConfigurationError(
             f"{options.CARRIER.key} is live, but {why_not}", key=options.CARRIER.key, value=wanted
         )
-    _log.info("%s is carried epoch by epoch: %s", job_graph.job_name, why_not)
+    # What Spark lacks can be changed.
+    level = logging.INFO if fed else logging.WARNING
+    _log.log(level, "%s is carried epoch by epoch: %s", job_graph.job_name, why_not)
     return None
 
 

@@ -11,10 +11,15 @@ from typing import Any
 
 from pyspark import SparkContext, SparkFiles
 
+from headrace.spark.jvm import spark_of
+
 FRAME_BY_FRAME = {
     # Spark's workers are sent what fills this many bytes: fewer than the smallest frame has.
     "spark.buffer.size": "8",
-    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
+    # So is the other side of the shuffle; in Java's serialization a frame is longer.
+    "spark.shuffle.streaming.networkBufferSize": "64",
+    # Nothing is left to wait. Looking for it every millisecond would take its toll.
+    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "100",
 }
 """Settings that let every frame pass at once."""
 
@@ -84,7 +89,7 @@ class FrameByFrame:
                 self._held = None
 
     def _conf(self) -> Any:
-        return self._context._jsc.sc().conf()
+        return spark_of(self._context).conf()
 
 
 def _hold(directory: str, wanted: Callable[[], bool]) -> int | None:

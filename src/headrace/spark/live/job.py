@@ -16,6 +16,7 @@ from typing import Any
 from pyspark import RDD, SparkContext
 
 from headrace.coordination.slots.live import Carriage
+from headrace.spark.jvm import java_rdd, jvm_of, scala_object, spark_of
 from headrace.spark.live.tasks import InputOfSlots, OutputOfSlots, Produce, StreamItself
 from headrace.spark.placement import drawn_to
 
@@ -48,17 +49,17 @@ def live_job(
 
 def _pipelined(context: SparkContext, produced: RDD[Any], tasks: int) -> Any:
     """The values of pairs behind a pipelined shuffle, as a JavaRDD of bytes."""
-    jvm: Any = context._jvm
+    jvm = jvm_of(context)
     spark = jvm.org.apache.spark
-    pairs = jvm.PairwiseRDD(produced._jrdd.rdd())
+    pairs = jvm.PairwiseRDD(java_rdd(produced).rdd())
     partitioner = jvm.PythonPartitioner(tasks, 0)
-    anything = _object(jvm.scala.reflect, "ClassTag").AnyRef()
-    none = _object(jvm.scala, "None")
-    defaults = _object(spark, "PipelinedShuffleDependency")
+    anything = scala_object(jvm.scala.reflect, "ClassTag").AnyRef()
+    none = scala_object(jvm.scala, "None")
+    defaults = scala_object(spark, "PipelinedShuffleDependency")
     dependency = spark.PipelinedShuffleDependency(
         pairs,
         partitioner,
-        spark.serializer.JavaSerializer(context._jsc.sc().conf()),
+        spark.serializer.JavaSerializer(spark_of(context).conf()),
         none,
         none,
         False,
@@ -79,8 +80,3 @@ def _pipelined(context: SparkContext, produced: RDD[Any], tasks: int) -> Any:
     return jvm.PythonRDD.valueOfPair(
         spark.api.java.JavaPairRDD.fromRDD(shuffled, anything, anything)
     )
-
-
-def _object(package: Any, name: str) -> Any:
-    """A Scala object."""
-    return getattr(getattr(package, f"{name}$"), "MODULE$")

@@ -140,7 +140,7 @@ class Aggregation:
         self.window: GroupWindow | None = None
         self.rows: tuple[int, int] | None = None
         self._calls: dict[_Call, int] = {}
-        self._inner = ExpressionBinder(self.context, scope)
+        self.inner = ExpressionBinder(self.context, scope)
 
     def bind(
         self,
@@ -157,7 +157,7 @@ class Aggregation:
     def group_by(self, nodes: Sequence[x.Node], window: GroupWindow | None = None) -> None:
         """Groups of the Table API: expressions, and perhaps a window."""
         for node in nodes:
-            self._key(self._inner.bind(node))
+            self._key(self.inner.bind(node))
         self.window = window
 
     def select(
@@ -196,7 +196,7 @@ class Aggregation:
                     alternatives.append(self._item(item))
         combined = [frozenset().union(*parts) for parts in product(*alternatives)]
         if len(combined) != 1 or combined[0] != frozenset(range(len(self.group))):
-            self.sets = list(dict.fromkeys(combined))
+            self.sets = combined
 
     def _item(self, item: Any) -> list[frozenset[int]]:
         """The grouping sets of one item: a single one, unless it is ROLLUP and the like."""
@@ -219,13 +219,13 @@ class Aggregation:
         node = expression_node(item)
         if self._prepared is not None:
             node = self._prepared(node)
-        window = group_window_of(self.context, self._inner, node)
+        window = group_window_of(self.context, self.inner, node)
         if window is not None:
             if self.window is not None:
                 raise self.context.error("only one group window is allowed", node.span)
             self.window = window
             return frozenset()
-        return frozenset([self._key(self._inner.bind(node))])
+        return frozenset([self._key(self.inner.bind(node))])
 
     def _key(self, e: Expression) -> int:
         return _position(self.group, e)
@@ -244,8 +244,8 @@ class Aggregation:
                 raise self.context.error("Aggregate expressions cannot be nested", a.span)
         if node.distinct and not node.args:
             raise self.context.error(f"{name}(DISTINCT *) has no values that differ", node.span)
-        args, result = self._inner.aggregate_arguments(
-            function, [self._inner.bind(a) for a in node.args], node.span
+        args, result = self.inner.aggregate_arguments(
+            function, [self.inner.bind(a) for a in node.args], node.span
         )
         if name == "APPROX_COUNT_DISTINCT":
             # Exact: nothing is gained by a guess where the values are kept anyway.
@@ -253,7 +253,7 @@ class Aggregation:
         args, constants = split_constants(self.context, name, args, node.span)
         condition = None
         if node.condition is not None:
-            condition = self._inner.condition(node.condition, "FILTER")
+            condition = self.inner.condition(node.condition, "FILTER")
         if not self.group and self.sets is None and name != "COUNT":
             result = result.nullable() if name not in ("SUM0", "$SUM0") else result
         found = _Call(function, tuple(args), node.distinct, condition, result, constants)
@@ -383,7 +383,7 @@ class _GroupedBinder(ExpressionBinder):
             assert isinstance(node, x.Apply)
             return a.call(function, node)
         if a.window is not None:
-            number = window_property(self.context, a.window, a._inner, node)
+            number = window_property(self.context, a.window, a.inner, node)
             if number is not None:
                 f = a.window.fields()[number]
                 return _WindowColumn(f.type, number, time=f.time)
@@ -405,7 +405,7 @@ class _GroupedBinder(ExpressionBinder):
 
     def _over_input(self, node: x.Node) -> Expression | None:
         try:
-            return self._aggregation._inner.bind(node)
+            return self._aggregation.inner.bind(node)
         except SqlError:
             return None
 
@@ -426,18 +426,21 @@ class _GroupedBinder(ExpressionBinder):
 
     def _group_index(self, name: str, node: x.Node) -> int:
         a = self._aggregation
-        bound = a._inner.bind(node)
+        bound = a.inner.bind(node)
         if bound not in a.group:
             raise self.context.error(f"Argument to {name} is not being grouped", node.span)
         return a.group[bound]
 
     def _grouping(self, e: _Placeholder, columns: tuple[Expression, ...]) -> Expression:
-        """GROUPING and GROUPING_ID: which columns of a grouping set are not in it."""
+        """Which columns of a grouping set are not in it, and how often it was there before."""
         a = self._aggregation
-        if e.special == "GROUP_ID" or a.sets is None:
+        if a.sets is None:
             return Literal(t.BigIntType(False), 0)
         wanted = [self._group_index(e.special, node) for node in e.arguments]
         number = columns[len(a.group)]
+        if e.special == "GROUP_ID":
+            sets = Literal(t.BigIntType(False), 1 << len(a.group))
+            return self.named("DIVIDE", number, sets)
         total: Expression = Literal(t.BigIntType(False), 0)
         for index in wanted:
             bit = 1 << (len(a.group) - 1 - index)

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from headrace.common.errors import ConfigurationError
-from headrace.common.option_types import BOOLEAN, DURATION, OptionType
+from headrace.common.settings.types import BOOLEAN, DURATION, OptionType
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.scope import Relation, Scope
 from headrace.sql.parser.hints import QueryHint, query_hints

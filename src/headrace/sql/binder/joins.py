@@ -18,7 +18,7 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.plan.conditions import all_of
 from headrace.sql.plan.expressions import Column, Expression, Field, Schema, columns_used
 from headrace.sql.plan.joins import Join, JoinKind
-from headrace.sql.types.type_rules import is_timestamp
+from headrace.sql.types.type_rules import common_type, is_timestamp
 
 __all__ = ["bind_as_of", "bind_join", "time_travel"]
 
@@ -56,6 +56,7 @@ def bind_join(
     binder = ExpressionBinder(context, scope)
     condition: Expression | None = None
     if on is not None:
+        _check_comparable(context, binder, on)
         condition = binder.condition(on, "ON")
         if getattr(condition, "value", None) is True:
             condition = None
@@ -75,6 +76,24 @@ def bind_join(
     if not names:
         return joined
     return _merged(scope, joined, binder, names, pairs, kind)
+
+
+def _check_comparable(context: BindingContext, binder: ExpressionBinder, on: x.Node) -> None:
+    """Columns that are to be equal have a common type: no text is read as a number for a join."""
+    if not isinstance(on, x.Apply):
+        return
+    if on.function == "AND":
+        for part in on.args:
+            _check_comparable(context, binder, part)
+    elif on.function == "EQUALS" and all(type(a) is x.Name for a in on.args):
+        types = [binder.bind(a).type for a in on.args]
+        if common_type(types) is None:
+            a, b = (x.sql_text() for x in types)
+            raise context.error(
+                f"implicit type conversion between {a} and {b} is not supported on join's "
+                "condition now: CAST one of the two",
+                on.span,
+            )
 
 
 def bind_as_of(context: BindingContext, scope: Scope, version: Any) -> int:

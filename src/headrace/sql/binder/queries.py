@@ -9,6 +9,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from headrace.common.errors import SqlError
+from headrace.sql import types as t
 from headrace.sql.binder.aggregation import Aggregation, contains_aggregate
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
@@ -62,7 +64,7 @@ class QueryBinder:
         if isinstance(tree, exp.Select):
             return self._select(tree)
         if isinstance(tree, exp.Values):
-            return self._ordered(tree, self._values(tree))
+            return self._ordered(tree, self.values(tree))
         if isinstance(tree, exp.SetOperation):
             return self._ordered(tree, self._set_operation(tree))
         if isinstance(tree, exp.Subquery):
@@ -79,7 +81,7 @@ class QueryBinder:
         hints.check(scope)
         where = tree.args.get("where")
         if where is not None:
-            plan = self._where(plan, scope, expression_node(where.this))
+            plan = self.where(plan, scope, expression_node(where.this))
         items = self._items(tree, scope)
         names = self._names(items)
         order = self._order(tree, items, names)
@@ -114,7 +116,7 @@ class QueryBinder:
             plan, scope = first.plan(Aggregation(self.context, plan, scope, prepared), condition)
             plan = kept_for(plan, state_ttl)
             if above is not None:
-                plan = self._where(plan, scope, above)
+                plan = self.where(plan, scope, above)
             grouped = False
         if nested:
             subqueries = SubqueryBinder(self, plan, scope)
@@ -236,12 +238,26 @@ class QueryBinder:
             if isinstance(node, x.Star):
                 if not scope.relations:
                     raise self.context.error("SELECT * needs a FROM clause", node.span)
+                fields = self._row_fields(node, scope)
+                if fields is not None:
+                    items += [x.Name((*node.table, name), span=node.span) for name in fields]
+                    continue
                 schema = scope.schema
                 for index in scope.columns_of(node.table, node.span):
                     items.append(x.Alias(x.PositionedName((), index=index), schema[index].name))
             else:
                 items.append(node)
         return items
+
+    def _row_fields(self, star: x.Star, scope: Scope) -> list[str] | None:
+        """The fields of a column of rows, if that is what a star is of, and not a table."""
+        if not star.table or scope.has_table(star.table):
+            return None
+        try:
+            type_ = ExpressionBinder(self.context, scope).bind(x.Name(star.table)).type
+        except SqlError:
+            return None
+        return type_.names if isinstance(type_, t.RowType) else None
 
     @staticmethod
     def _names(items: list[x.Node]) -> list[str]:
@@ -260,7 +276,7 @@ class QueryBinder:
             names.append(unique)
         return names
 
-    def _where(self, plan: n.Node, scope: Scope, node: x.Node) -> n.Node:
+    def where(self, plan: n.Node, scope: Scope, node: x.Node) -> n.Node:
         """Filter rows; conditions without subqueries come first, so that fewer rows meet those."""
         if not contains_subquery(node):
             return n.Filter.of(plan, self._condition(scope, node))
@@ -311,6 +327,8 @@ class QueryBinder:
         if found is None:
             return None
         inner = found.args.get("expression") or found.args.get("count")
+        if inner is None:
+            raise self.context.error("FETCH FIRST needs a number of rows", span_of(tree))
         node = expression_node(inner)
         if not isinstance(node, x.Constant) or not isinstance(node.value, int):
             raise self.context.error(f"{clause.upper()} takes a number", node.span)
@@ -318,7 +336,8 @@ class QueryBinder:
 
     # VALUES and set operations.
 
-    def _values(self, tree: Any) -> n.Node:
+    def values(self, tree: Any) -> n.Node:
+        """The plan of VALUES."""
         binder = ExpressionBinder(self.context, Scope(self.context))
         rows = []
         for row in tree.expressions:

@@ -62,6 +62,10 @@ class Scope:
             )
         return list(range(relation.offset, relation.offset + len(relation.schema)))
 
+    def has_table(self, table: tuple[str, ...]) -> bool:
+        """Whether a name is that of a relation."""
+        return self._relation(table) is not None
+
     def _names(self) -> list[str]:
         return [r.name for r in self.relations if r.name]
 

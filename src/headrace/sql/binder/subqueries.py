@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.sql import types as t
 from headrace.sql.binder.aggregation import aggregate_of, parts_of
@@ -128,7 +128,7 @@ class SubqueryBinder:
         known = next((name for found, name in self._known if found == node), None)
         if known is not None:
             return known
-        value = _VALUES[node.kind](self, node, self._bound(node))
+        value = self._VALUES[node.kind](self, node, self._bound(node))
         width = len(self.scope.schema)
         columns = self.plan.schema.columns()[:width]
         names = self.plan.schema.names[:width]
@@ -266,7 +266,9 @@ class SubqueryBinder:
     # Subqueries and outer rows.
 
     def _bound(self, node: x.Subquery) -> n.Node:
-        """The plan of a subquery, which knows the names of the outer query."""
+        """The plan of a subquery, which knows the names of the outer query; a table has its own."""
+        if isinstance(node.query, n.Node):
+            return node.query
         return self.queries.inside(self.scope).bind(node.query)
 
     def _pairs(self, node: x.Subquery, plan: n.Node) -> list[tuple[Expression, Expression]]:
@@ -312,15 +314,15 @@ class SubqueryBinder:
         conditions = [self._own(shifted(c, lambda i: i + width)) for c in found.conditions]
         self.plan = Join.of(self.plan, found.plan, kind, all_of(conditions))
 
+    _VALUES: ClassVar[dict[str, Callable[[SubqueryBinder, x.Subquery, n.Node], Expression]]] = {
+        "all": _all_value,
+        "any": _any_value,
+        "exists": _exists_value,
+        "in": _in_value,
+        "scalar": _scalar_value,
+    }
+    """What each kind of subquery is as a value."""
 
-_VALUES: dict[str, Callable[[SubqueryBinder, x.Subquery, n.Node], Expression]] = {
-    "all": SubqueryBinder._all_value,
-    "any": SubqueryBinder._any_value,
-    "exists": SubqueryBinder._exists_value,
-    "in": SubqueryBinder._in_value,
-    "scalar": SubqueryBinder._scalar_value,
-}
-"""What each kind of subquery is as a value."""
 
 _TRUE = Literal(t.BooleanType(False), True)
 _FALSE = Literal(t.BooleanType(False), False)

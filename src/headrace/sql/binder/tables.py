@@ -10,14 +10,16 @@ from headrace.common.errors import SqlError
 from headrace.sql import types as t
 from headrace.sql.binder.changelog_functions import bind_from_changelog, bind_to_changelog
 from headrace.sql.binder.context import suggestion
-from headrace.sql.binder.correlate import bind_correlate
-from headrace.sql.binder.expressions import ExpressionBinder
+from headrace.sql.binder.correlate import bind_correlate, bind_leading, bind_leading_call
+from headrace.sql.binder.expressions import ExpressionBinder, column_index
 from headrace.sql.binder.group_windows import duration_of, window_fields
 from headrace.sql.binder.hints import QueryHints
 from headrace.sql.binder.joins import bind_as_of, bind_join, time_travel
 from headrace.sql.binder.lateral import bind_lateral, is_lateral_query
+from headrace.sql.binder.match import bind_match
 from headrace.sql.binder.models import bind_evaluate, bind_predict
 from headrace.sql.binder.process_tables import DEFAULT, TableValue, bind_process_table
+from headrace.sql.binder.relations import renamed
 from headrace.sql.binder.scope import Scope
 from headrace.sql.binder.subqueries import SubqueryBinder, contains_subquery
 from headrace.sql.binder.vector_search import bind_vector_search
@@ -109,8 +111,6 @@ class TableBinder:
         return plan, name
 
     def _relation(self, tree: Any) -> tuple[n.Node, str | None, tuple[str, ...]]:
-        from headrace.sql.binder.relations import renamed
-
         alias = tree.args.get("alias")
         name = alias.name if alias is not None and alias.this is not None else None
         path: tuple[str, ...] = ()
@@ -122,18 +122,14 @@ class TableBinder:
             query = tree.this if isinstance(tree, exp.Subquery) else tree.this.this
             plan = self.queries.bind(query)
         elif isinstance(tree, exp.Values):
-            plan = self.queries._values(tree)
+            plan = self.queries.values(tree)
         elif isinstance(tree, MatchRecognize):
-            from headrace.sql.binder.match import bind_match
-
             plan = bind_match(self.context, self._relation(tree.this)[0], tree)
         elif isinstance(tree.this, exp.Anonymous) and not isinstance(tree, exp.Lateral):
             plan = self._function(tree.this)
         elif (call := _table_call(tree)) is not None:
             plan = self._function(call)
         elif isinstance(tree, exp.Lateral | exp.Unnest):
-            from headrace.sql.binder.correlate import bind_leading
-
             return bind_leading(self.context, tree, self._search), name, path
         else:
             raise self.context.error(
@@ -167,8 +163,6 @@ class TableBinder:
         if name == "TABLE" and call.expressions:
             return self._function(call.expressions[0])
         if name not in _ARGUMENTS or name == "VECTOR_SEARCH":
-            from headrace.sql.binder.correlate import bind_leading_call
-
             function = self.context.find_function((call.name,))
             if isinstance(function, ProcessTableBinding):
                 return self._process(function, call)
@@ -310,8 +304,6 @@ class TableBinder:
         return time, self._index(binder, node)
 
     def _index(self, binder: ExpressionBinder, node: x.Node) -> int:
-        from headrace.sql.binder.expressions import column_index
-
         index = column_index(binder.bind(node))
         if index is None:
             raise self.context.error("a column is expected here", node.span)

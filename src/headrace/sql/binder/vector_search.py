@@ -11,6 +11,7 @@ from headrace.sql.binder.call_arguments import descriptor_names, options_of, uni
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
+from headrace.sql.connectors.memory import MemoryTable
 from headrace.sql.lookups.search import SearchOrder
 from headrace.sql.lookups.vector_search import VectorSearch
 from headrace.sql.parser import syntax as x
@@ -29,6 +30,7 @@ def bind_vector_search(
     context: BindingContext, scope: Scope, table: n.Node, given: dict[str, Any], call: Any
 ) -> Search:
     """The function, its arguments over the columns of `scope`, and the columns that it makes."""
+    # Late: numpy is slow to load, and few programs search.
     from headrace.sql.lookups.exact_search import check_metric
 
     span = span_of(call)
@@ -66,8 +68,6 @@ def _searched(
 
         return _searched(context, node.input, [rewrite(c, inside) for c in columns], span)
     if isinstance(node, n.Values):
-        from headrace.sql.connectors.memory import MemoryTable
-
         node = n.Scan(node.schema, ("Values",), MemoryTable(node.rows))
     if isinstance(node, n.Filter):
         raise context.error(

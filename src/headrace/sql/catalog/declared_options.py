@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from headrace.common.errors import SqlError
-from headrace.common.option_types import DURATION
+from headrace.common.settings.types import DURATION
 from headrace.sql.binder.context import suggestion
 
 __all__ = ["DeclaredOptions"]

@@ -10,7 +10,7 @@ import yaml
 
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError
-from headrace.common.table_options import CATALOG_STORE_KIND, CATALOG_STORE_PATH
+from headrace.common.settings.table_options import CATALOG_STORE_KIND, CATALOG_STORE_PATH
 from headrace.runtime.storage import Storages, join, shared
 from headrace.util.exceptions import CatalogException
 

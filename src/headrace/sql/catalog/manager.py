@@ -134,6 +134,15 @@ class CatalogManager:
         catalog = self.find_catalog(full[0])
         return None if catalog is None else catalog.find_table(full[1], full[2])
 
+    def known_rows(self, path: TablePath, entry: TableEntry) -> int | None:
+        """How many rows the statistics of a table give it."""
+        catalog, database, name = path
+        store = self.find_catalog(catalog)
+        if store is None or entry.partition_keys or self.is_temporary(path):
+            return None
+        count = store.table_statistics(database, name).row_count
+        return count if count >= 0 else None
+
     def is_temporary(self, path: Iterable[str]) -> bool:
         """Whether a name is that of a temporary table or view."""
         return self.full_path(path) in self.temporary_tables

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headrace.common.errors import SqlError
-from headrace.common.secret_settings import without_secrets
+from headrace.common.settings.secrets import without_secrets
 from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog.definitions import CatalogDefinition, CatalogDefinitions
 from headrace.sql.catalog.memory import InMemoryCatalog

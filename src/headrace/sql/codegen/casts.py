@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from zoneinfo import ZoneInfo
+
 from headrace.sql import types as t
 from headrace.sql.codegen.arithmetic import decimal_argument, wrapped
 from headrace.sql.codegen.writer import CodeWriter
 from headrace.sql.types import DataType
+from headrace.sql.types.text import sql_text
 from headrace.sql.types.type_rules import is_binary, is_character, is_timestamp
 
 _DAY = 86_400_000_000
@@ -115,10 +118,6 @@ class TextOf:
     """The text of values of a type; loaded where it is used."""
 
     def __init__(self, type_: DataType, zone: str) -> None:
-        from zoneinfo import ZoneInfo
-
-        from headrace.sql.types.text import sql_text
-
         self._arguments = (type_, zone)
         self._text = sql_text(type_, ZoneInfo(zone))
 

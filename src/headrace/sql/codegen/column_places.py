@@ -1,4 +1,4 @@
-"""Accumulators that are computed of columns: one aggregate of Arrow for each place."""
+"""Accumulators that are computed of columns: one aggregate of Arrow for a place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.sql.plan.expressions import AggregateCall
 from headrace.sql.types import DataType
 from headrace.sql.types.type_rules import is_character, is_temporal
 
-__all__ = ["ColumnPlace", "column_places"]
+__all__ = ["DISTINCT", "SIZE", "ColumnPlace", "column_places"]
 
 
 @dataclass(frozen=True)
@@ -19,14 +19,22 @@ class ColumnPlace:
     """One place of an accumulator.
 
     Attributes:
-        function: The name of Arrow's aggregate.
+        function: The name of Arrow's aggregate, or `SIZE`.
         column: What it aggregates; None: rows.
         empty: What stands for the aggregate of no values.
+        filter: The column that says which rows count.
     """
 
     function: str
     column: int | None = None
     empty: Any = None
+    filter: int | None = None
+
+
+DISTINCT = "distinct"
+"""Gives the values of DISTINCT, which are kept in a dict."""
+SIZE = "size"
+"""How many values the place before has."""
 
 
 def column_places(
@@ -45,22 +53,26 @@ def column_places(
 
 
 def _places(call: AggregateCall) -> list[ColumnPlace] | None:
-    name = call.function.name
-    if call.distinct or call.filter is not None or hasattr(call.function, "bound"):
+    name, chosen = call.function.name, call.filter
+    if hasattr(call.function, "bound") or len(call.args) > 1:
         return None
     if name == "COUNT" and not call.args:
-        return [ColumnPlace("count_all", None, 0)]
-    if len(call.args) != 1:
+        rows = ColumnPlace("count_all", None, 0)
+        return [rows if chosen is None else ColumnPlace("count", chosen, 0, chosen)]
+    if not call.args:
         return None
     (column,), (type_,) = call.args, call.arg_types
-    count = ColumnPlace("count", column, 0)
+    if name in ("MIN", "MAX") and _is_ordered(type_):
+        return [ColumnPlace(name.lower(), column, None, chosen)]
+    if call.distinct:
+        found = [ColumnPlace(DISTINCT, column, None, chosen), ColumnPlace(SIZE)]
+        return found if name == "COUNT" and _is_ordered(type_) else None
+    count = ColumnPlace("count", column, 0, chosen)
     if name == "COUNT":
         return [count]
     whole = isinstance(type_, t.IntegralType)
     if name in ("SUM", "SUM0", "$SUM0", "AVG") and (whole or isinstance(type_, t.DoubleType)):
-        return [ColumnPlace("sum", column, 0 if whole else 0.0), count]
-    if name in ("MIN", "MAX") and _is_ordered(type_):
-        return [ColumnPlace(name.lower(), column)]
+        return [ColumnPlace("sum", column, 0 if whole else 0.0, chosen), count]
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 from headrace.sql import types as t
 from headrace.sql.codegen.arithmetic import decimal_argument
@@ -75,8 +76,6 @@ def _sum(p: Place, retracts: bool) -> Recipe:
 
 
 def _zero() -> object:
-    from decimal import Decimal
-
     return Decimal(0)
 
 

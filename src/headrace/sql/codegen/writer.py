@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from headrace.sql.codegen.code import GeneratedCode
 
@@ -99,8 +100,6 @@ class CodeWriter:
     def zone_constant(self) -> str:
         """The session's time zone."""
         if "zone" not in self._constants:
-            from zoneinfo import ZoneInfo
-
             self._constants["zone"] = ZoneInfo(self.zone)
         return "zone"
 

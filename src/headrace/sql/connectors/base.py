@@ -10,7 +10,7 @@ from typing import Any
 from headrace.common.configuration import Configuration
 from headrace.common.errors import SqlError
 from headrace.common.watermark_strategy import WatermarkStrategy
-from headrace.datastream.connectors.spark_query import ParquetFiles, RowNumbers
+from headrace.datastream.connectors.spark_query import ParquetFiles, RowNumbers, SparkTable
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.catalog.declared_options import DeclaredOptions
@@ -28,12 +28,14 @@ _FACTORIES: dict[str, str] = {
     "datagen": "headrace.sql.connectors.datagen:DataGenFactory",
     "print": "headrace.sql.connectors.printing:PrintFactory",
     "blackhole": "headrace.sql.connectors.blackhole:BlackHoleFactory",
-    "filesystem": "headrace.sql.connectors.filesystem:FileSystemFactory",
-    "jdbc": "headrace.sql.connectors.jdbc:JdbcFactory",
-    "kafka": "headrace.sql.connectors.kafka:KafkaFactory",
-    "upsert-kafka": "headrace.sql.connectors.upsert_kafka:UpsertKafkaFactory",
-    "mysql-cdc": "headrace.sql.connectors.mysql_cdc:MySqlCdcFactory",
-    "postgres-cdc": "headrace.sql.connectors.postgres_cdc:PostgresCdcFactory",
+    "delta": "headrace.sql.connectors.lakehouse:DeltaFactory",
+    "filesystem": "headrace.sql.connectors.files.connector:FileSystemFactory",
+    "iceberg": "headrace.sql.connectors.lakehouse:IcebergFactory",
+    "jdbc": "headrace.sql.connectors.jdbc.connector:JdbcFactory",
+    "kafka": "headrace.sql.connectors.kafka.connector:KafkaFactory",
+    "upsert-kafka": "headrace.sql.connectors.kafka.upsert:UpsertKafkaFactory",
+    "mysql-cdc": "headrace.sql.connectors.cdc.mysql:MySqlCdcFactory",
+    "postgres-cdc": "headrace.sql.connectors.cdc.postgres:PostgresCdcFactory",
     "spark": "headrace.sql.connectors.spark:SparkFactory",
     "python": "headrace.sql.connectors.python:PythonFactory",
 }
@@ -83,6 +85,9 @@ class TableSource(ABC):
     #: Whether the new row alone says that a row has changed; they belong together by primary key.
     upsert = False
 
+    #: Whether rows that delete others by key have nothing but the key.
+    deletes_by_key = False
+
     #: Whether it makes watermarks by itself, for each of its splits: see `build_with_watermarks`.
     takes_watermarks = False
 
@@ -98,6 +103,10 @@ class TableSource(ABC):
     #: Whether several searches of it can run at the same time.
     searches_asynchronously = False
 
+    #: Whether tasks of Spark may read it, in batch mode: nothing happens where it is read, and it
+    #: may be read again, in part, if a task fails.
+    read_in_spark = False
+
     #: What a table that makes watermarks says about them.
     watermark_options = WatermarkOptions()
 
@@ -105,6 +114,10 @@ class TableSource(ABC):
     def bounded(self) -> bool:
         """Whether the table comes to an end."""
         return True
+
+    def narrowed(self, columns: Sequence[int]) -> TableSource:
+        """The same table for who looks at some columns only; others may be NULL."""
+        return self
 
     @abstractmethod
     def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
@@ -148,14 +161,19 @@ class TableSource(ABC):
             limits: How asynchronous searches run.
             configuration: That of the job.
         """
-        from headrace.sql.lookups.exact_search import ExactSearch
-
         table = self.whole_table(configuration)
         assert table is not None, f"{type(self).__name__} cannot search vectors"
+        # Late: numpy is slow to load, and few programs search.
+        from headrace.sql.lookups.exact_search import ExactSearch
+
         return ExactSearch(table, search)
 
     def spark_scan(self, columns: Sequence[int]) -> ParquetFiles | RowNumbers | None:
         """How Spark's JVM can read these columns in internal form; None if it cannot."""
+        return None
+
+    def spark_table(self, columns: Sequence[int]) -> SparkTable | None:
+        """The same for a table that Spark knows, in batch mode."""
         return None
 
 
@@ -167,6 +185,9 @@ class TableSink(ABC):
 
     #: Whether it wants rows without UPDATE_BEFORE, by key.
     upsert = False
+
+    #: Whether the key is all that it wants of a row that is deleted.
+    deletes_by_key = False
 
     #: Whether INSERT OVERWRITE can replace what is there.
     overwrites = False

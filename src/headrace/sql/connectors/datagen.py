@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -132,7 +133,7 @@ class Random_:
         if isinstance(self.type, _NUMBERS):
             values = numbers_between(self.type, self.low, self.high, self.number, first, last)
         else:
-            values = self._present(rng, last - first)
+            values = self.present(rng, last - first)
         if self.null_rate:
             chance = rng.random
             values = [None if chance() < self.null_rate else v for v in values]
@@ -144,7 +145,8 @@ class Random_:
             return None
         return number_text(self.type, self.low, self.high, self.number)
 
-    def _present(self, rng: random.Random, count: int) -> list[Any]:
+    def present(self, rng: random.Random, count: int) -> list[Any]:
+        """So many values, none of them NULL."""
         type_ = self.type
         if isinstance(type_, t.IntegralType):
             return random_whole(rng, self.low, self.high, count)
@@ -164,8 +166,6 @@ class Random_:
         return self._nested(rng, count)
 
     def _nested(self, rng: random.Random, count: int) -> list[Any]:
-        import time
-
         type_ = self.type
         now = time.time_ns() // 1_000_000
         if isinstance(type_, t.TimestampType | t.LocalZonedTimestampType):
@@ -177,13 +177,13 @@ class Random_:
             return [now % 86_400_000 * 1000] * count
         if isinstance(type_, t.ArrayType):
             inner = random_of(type_.element_type)
-            return [tuple(inner._present(rng, 3)) for _ in range(count)]
+            return [tuple(inner.present(rng, 3)) for _ in range(count)]
         if isinstance(type_, t.MapType):
             keys, values = random_of(type_.key_type), random_of(type_.value_type)
-            pairs = [(keys._present(rng, 3), values._present(rng, 3)) for _ in range(count)]
+            pairs = [(keys.present(rng, 3), values.present(rng, 3)) for _ in range(count)]
             return [dict(zip(k, v, strict=True)) for k, v in pairs]
         if isinstance(type_, t.RowType):
-            columns = [random_of(f.data_type)._present(rng, count) for f in type_.fields]
+            columns = [random_of(f.data_type).present(rng, count) for f in type_.fields]
             return list(zip(*columns, strict=True))
         raise SqlError(f"datagen cannot produce values of {type_.sql_text()}")
 

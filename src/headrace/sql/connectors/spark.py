@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.errors import SqlError
+from headrace.datastream.connectors.spark_query import SparkTable
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.sql import types as t
+from headrace.sql.catalog.spark_types import sql_type
 from headrace.sql.connectors.base import TableContext, TableFactory, TableSource
 from headrace.sql.connectors.streams import internal_rows
+from headrace.sql.segments.expressions import column_name
+from headrace.sql.types import DataType
 
 __all__ = ["SparkFactory"]
+
+_INTERNAL: dict[type[DataType], str] = {
+    t.DateType: "unix_date({})",
+    t.TimestampType: "unix_micros(CAST({} AS TIMESTAMP))",
+    t.LocalZonedTimestampType: "unix_micros({})",
+}
+"""What makes an internal value of one of Spark's; all others are the same."""
 
 
 class SparkFactory(TableFactory):
@@ -39,3 +52,17 @@ class _SparkTable(TableSource):
         frame = env.get_spark_session().table(self.table).select(*names)
         stream = env.from_data_frame(frame, source_name="Source: spark")
         return internal_rows(stream, schema, False, self.context.zone)
+
+    def spark_table(self, columns: Sequence[int]) -> SparkTable | None:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        there = env.get_spark_session().table(self.table).schema.jsonValue()["fields"]
+        found = {f["name"]: sql_type(f["type"], True, f["name"]) for f in there}
+        texts = []
+        for index in columns:
+            field = self.context.schema[index]
+            if field.name not in found or not field.type.same_but_null(found[field.name]):
+                return None
+            name = "`" + field.name.replace("`", "``") + "`"
+            pattern = _INTERNAL.get(type(field.type), "{}")
+            texts.append((column_name(index), pattern.format(name)))
+        return SparkTable(self.table, tuple(texts))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.common.typeinfo import Types
+from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.operator_settings import transformation_of
 from headrace.graph import partitioning as p
@@ -36,11 +36,13 @@ def by_columns(stream: DataStream[Any], columns: Sequence[int]) -> DataStream[An
     return DataStream(env, PartitionTransformation(env.ids, transformation_of(stream), keyed))
 
 
-def with_operator(stream: DataStream[Any], name: str, spec: OperatorSpec) -> DataStream[Any]:
+def with_operator(
+    stream: DataStream[Any], name: str, spec: OperatorSpec, output: TypeInformation | None = None
+) -> DataStream[Any]:
     """A stream after one more operator, which has as many subtasks: all rows keep their order."""
     env = stream.get_execution_environment()
     transformation = OperatorTransformation(
-        env.ids, name, [transformation_of(stream)], Types.PICKLED_BYTE_ARRAY(), spec
+        env.ids, name, [transformation_of(stream)], output or Types.PICKLED_BYTE_ARRAY(), spec
     )
     transformation.parallelism = transformation_of(stream).parallelism
     env.register(transformation)
@@ -48,12 +50,21 @@ def with_operator(stream: DataStream[Any], name: str, spec: OperatorSpec) -> Dat
 
 
 def external_rows(
-    stream: DataStream[Any], schema: Schema, changelog: bool, zone: str = "UTC"
+    stream: DataStream[Any],
+    schema: Schema,
+    changelog: bool,
+    zone: str = "UTC",
+    upserts: bool = False,
+    output: TypeInformation | None = None,
 ) -> DataStream[Any]:
-    """`Row` objects of internal rows, with event time if a column has it."""
+    """`Row` objects of internal rows, with event time if a column has it.
+
+    Where they are `upserts`, rows before an update are left out.
+    """
     rowtime = next((i for i, f in enumerate(schema) if f.time is TimeAttribute.ROWTIME), None)
-    spec = ExternalRowsSpec(tuple(schema.names), tuple(schema.types), changelog, zone, rowtime)
-    return with_operator(stream, "TableToDataStream", spec)
+    names, types = tuple(schema.names), tuple(schema.types)
+    spec = ExternalRowsSpec(names, types, changelog, zone, rowtime, upserts)
+    return with_operator(stream, "TableToDataStream", spec, output)
 
 
 def internal_rows(

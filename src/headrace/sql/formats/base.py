@@ -80,10 +80,10 @@ class _OfOptions:
     changes: ClassVar[bool] = False
 
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
-        self._arguments = (row_type, options)
+        self.arguments = (row_type, options)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self._arguments
+        return type(self), self.arguments
 
 
 class Decoder(_OfOptions, ABC):

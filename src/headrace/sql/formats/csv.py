@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from headrace.common.errors import HeadraceError, SqlError
-from headrace.common.java_text import decimal_text
+from headrace.common.java.text import decimal_text
 from headrace.formats.csv import CsvDialect, CsvStyle, RowReader, RowWriter, field_reader
 from headrace.formats.shapes import Kind, shape_of
 from headrace.formats.text_columns import Column, CsvColumns, joined
@@ -16,11 +16,15 @@ from headrace.sql.formats.times import read_time, read_times, write_time
 from headrace.sql.formats.values import TABLE_VALUES
 from headrace.sql.types import DataType, RowType
 
+FIRST_FIELDS = "first-fields-only"
+"""An option of older CSV tables, without a successor: fields after the declared are dropped."""
+
 OPTIONS = (
     "field-delimiter",
     "disable-quote-character",
     "quote-character",
     "allow-comments",
+    FIRST_FIELDS,
     "ignore-parse-errors",
     "array-element-delimiter",
     "escape-character",
@@ -70,6 +74,7 @@ class CsvDecoder(Decoder):
         style = _style(options)
         self._dialect = style.dialect
         self._ignore = options.flag("ignore-parse-errors")
+        self._width = len(row_type) if options.flag(FIRST_FIELDS) else None
         shape, styles = shape_of(row_type), [style] * len(row_type)
         # As in Flink, a line of nothing is a row only if its one field may be an empty text.
         self._of_nothing = [p.kind for p in shape.parts] == [Kind.TEXT]
@@ -116,7 +121,8 @@ class CsvDecoder(Decoder):
         return next(self._reader([line])) or [""]
 
     def _reader(self, lines: list[str]) -> Iterator[list[str]]:
-        return csv.reader(lines, strict=True, **self._dialect.reader_options())
+        records = csv.reader(lines, strict=True, **self._dialect.reader_options())
+        return records if self._width is None else (r[: self._width] for r in records)
 
 
 def cell_reader(type_: DataType) -> Callable[[str], Any]:
@@ -129,10 +135,10 @@ class CsvEncoder(Encoder):
 
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
         super().__init__(row_type, options)
-        self._line = RowWriter(shape_of(row_type), [_style(options)] * len(row_type)).line
+        self._writer = RowWriter(shape_of(row_type), [_style(options)] * len(row_type))
 
     def encode(self, rows: list[tuple[Any, ...]]) -> list[str]:
-        return list(map(self._line, rows))
+        return self._writer.lines(rows)
 
 
 decoder, encoder = CsvDecoder, CsvEncoder

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.common.errors import HeadraceError, SqlError
-from headrace.common.java_text import decimal_text
+from headrace.common.java.text import decimal_text
 from headrace.formats import json
 from headrace.formats.shapes import shape_of
 from headrace.formats.text_columns import Column, JsonColumns, joined

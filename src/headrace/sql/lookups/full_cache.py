@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from headrace.datastream.connectors.base import Source
+from headrace.datastream.connectors.read_alone import all_splits, read_splits
 from headrace.runtime.operator import Operator
 from headrace.sql.lookups.tables import Found, Key, LookupTable, Row, by_key
 
@@ -18,7 +19,6 @@ __all__ = ["AllRows", "FullTable", "Kept", "MemoryRows", "Reload", "SourceRows",
 
 _log = logging.getLogger(__name__)
 _DAY_MS = 86_400_000
-_AT_ONCE = 10_000
 
 T = TypeVar("T")
 
@@ -54,36 +54,8 @@ class SourceRows(AllRows):
     convert: Callable[[list[Any]], list[Row]] = field(default=list)
 
     def read(self) -> Iterable[Row]:
-        enumerator = self.source.create_enumerator(1)
-        reader = self.source.create_reader(_Alone())
-        try:
-            reader.open()
-            while not enumerator.finished:
-                reader.add_splits([s for dealt in enumerator.discover(0).values() for s in dealt])
-            while (batch := reader.poll(_AT_ONCE)) is not None or not reader.exhausted:
-                if batch is not None:
-                    yield from self.convert(batch.values)
-        finally:
-            reader.close()
-            enumerator.close()
-
-
-class _Alone:
-    """What a reader may use that reads everything by itself."""
-
-    subtask = 0
-    parallelism = 1
-    runtime_context = None
-    finds_idleness = False
-
-    def now_ms(self) -> int:
-        return 0
-
-    def data_available(self) -> None:
-        pass
-
-    def set_aside(self, record: Any, error: BaseException, timestamp: int | None = None) -> bool:
-        return False
+        for batch in read_splits(self.source, all_splits(self.source)):
+            yield from self.convert(batch.values)
 
 
 @dataclass(frozen=True)

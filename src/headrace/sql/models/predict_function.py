@@ -12,6 +12,7 @@ from headrace.common.errors import FunctionTypeError, TypeMismatchError
 from headrace.runtime.operator import Operator
 from headrace.sql.plan.expressions import Schema
 from headrace.sql.types import ArrayType
+from headrace.sql.types.arrow import arrow_type_of
 from headrace.sql.types.arrow_columns import arrow_array
 from headrace.sql.types.values import row_to_external, to_internal
 from headrace.sql.udf.batch_table import BatchTableFunction, CallLimits, Rows, parts, together
@@ -172,8 +173,6 @@ def _positions(frame: Any, outputs: Schema) -> list[Any]:
 def _values(series: Any, type_: Any) -> list[Any]:
     """The values of a column, with None where pandas has its own sign for that."""
     import pyarrow as pa
-
-    from headrace.sql.types.arrow import arrow_type_of
 
     found: list[Any] = pa.Array.from_pandas(
         series, type=arrow_type_of(type_), safe=False

@@ -8,6 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from headrace.datastream.state import MapStateDescriptor, StateDescriptor, ValueStateDescriptor
+from headrace.datastream.state_ttl import StateTtlConfig
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.runtime.failure import NO_RECORD
 from headrace.runtime.operator import Operator
@@ -44,8 +45,6 @@ class RowOperator(Operator):
         backend = self.context.backend
         assert backend is not None, f"{self.context.name} has no key"
         if ttl_ms:
-            from headrace.datastream.state_ttl import StateTtlConfig
-
             descriptor.enable_time_to_live(
                 StateTtlConfig.new_builder(timedelta(milliseconds=ttl_ms)).build()
             )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.runtime.batch import Batch
+from headrace.runtime.batch import Batch, LazyBatch
+from headrace.sql.formats.base import rows_of_columns
 from headrace.sql.operators.base import OpenedCode, RowOperator
 from headrace.sql.operators.specs import BatchedCallsSpec
 
@@ -22,10 +23,24 @@ class BatchedCallsOperator(RowOperator):
         self._codes = [OpenedCode(code, self) for code in self._spec.arguments]
 
     def process_batch(self, batch: Batch) -> None:
-        rows = batch.values
-        self.records_in += len(rows)
-        for start in range(0, len(rows), self._spec.size):
-            self._process(rows[start : start + self._spec.size])
+        self.records_in += len(batch)
+        size, places = self._spec.size, self._spec.places
+        for start in range(0, len(batch), size):
+            if isinstance(batch, LazyBatch) and places is not None:
+                self._process_columns([c[start : start + size] for c in batch.columns], places)
+            else:
+                self._process(batch.values[start : start + size])
+
+    def _process_columns(self, columns: list[Any], places: tuple[tuple[int, ...], ...]) -> None:
+        """Columns stay columns: a function gets those that are its arguments."""
+        try:
+            made = [
+                function.columns([columns[i] for i in arguments])
+                for function, arguments in zip(self._spec.functions, places, strict=True)
+            ]
+        except Exception as error:
+            raise self.failed(error, where="function of a batch") from error
+        self.output.emit(LazyBatch([*columns, *made], len(columns[0]), rows_of_columns))
 
     def _process(self, rows: list[Any]) -> None:
         try:

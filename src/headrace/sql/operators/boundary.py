@@ -9,7 +9,7 @@ from headrace.common.constants import MIN_LONG_VALUE
 from headrace.common.types import Row, RowKind, row_of
 from headrace.runtime.batch import Batch
 from headrace.sql.functions.builtin.times import to_local
-from headrace.sql.operators.base import RowOperator
+from headrace.sql.operators.base import UPDATE_BEFORE, RowOperator
 from headrace.sql.operators.specs import ExternalRowsSpec, InternalRowsSpec
 from headrace.sql.types import RowField, RowType
 from headrace.sql.types.values import row_to_external, to_internal
@@ -24,13 +24,15 @@ class ExternalRowsOperator(RowOperator):
         super().__init__()
         self._spec = spec
         self._names = list(spec.names)
-        self._convert = row_to_external(spec.types, ZoneInfo(spec.zone))
+        self._convert = row_to_external(spec.types, ZoneInfo(spec.zone), streamed=True)
 
     def process_batch(self, batch: Batch) -> None:
         self.records_in += len(batch.values)
         names, convert, rowtime = self._names, self._convert, self._spec.rowtime
         rows = batch.values
         if self._spec.changelog:
+            if self._spec.upserts:
+                rows = [r for r in rows if r[-1] != UPDATE_BEFORE]
             out = [row_of(convert(r[:-1]), names, _KINDS[r[-1]]) for r in rows]
         else:
             out = [row_of(convert(r), names) for r in rows]

@@ -9,8 +9,8 @@ from typing import Any
 
 from headrace.common.errors import SqlError
 from headrace.sql.operators.base import OpenedCode
-from headrace.sql.operators.in_time_order import InTimeOrderOperator
-from headrace.sql.operators.ordering import sort_key
+from headrace.sql.operators.order.in_time import InTimeOrderOperator
+from headrace.sql.operators.order.ordering import sort_key
 from headrace.sql.operators.specs import MatchSpec, MatchValues
 from headrace.sql.plan.patterns import Reference
 

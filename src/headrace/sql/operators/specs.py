@@ -68,7 +68,23 @@ class LocalAggregateSpec(OperatorSpec):
     places: tuple[ColumnPlace, ...] | None = None
 
     kind: ClassVar[str] = "LocalGroupAggregate"
-    operator: ClassVar[str] = f"{_PACKAGE}.group_aggregate:LocalAggregateOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.groups.aggregate:LocalAggregateOperator"
+
+
+@dataclass(frozen=True)
+class ColumnsAggregateSpec(LocalAggregateSpec):
+    """The same for Arrow batches of Spark.
+
+    Attributes:
+        width: How many columns the rows have.
+        positions: Which of them the batches have.
+    """
+
+    width: int = 0
+    positions: tuple[int, ...] = ()
+
+    imports: ClassVar[tuple[str, ...]] = ("pyarrow.acero",)
+    operator: ClassVar[str] = f"{_PACKAGE}.groups.aggregate:ColumnsAggregateOperator"
 
 
 @dataclass(frozen=True)
@@ -94,7 +110,7 @@ class GroupAggregateSpec(OperatorSpec):
     always: bool = False
 
     kind: ClassVar[str] = "GroupAggregate"
-    operator: ClassVar[str] = f"{_PACKAGE}.group_aggregate:GroupAggregateOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.groups.aggregate:GroupAggregateOperator"
 
 
 @dataclass(frozen=True)
@@ -122,7 +138,7 @@ class LocalWindowAggregateSpec(OperatorSpec):
     time: int
 
     kind: ClassVar[str] = "LocalWindowAggregate"
-    operator: ClassVar[str] = f"{_PACKAGE}.window_aggregate:LocalWindowAggregateOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.windows.aggregate:LocalWindowAggregateOperator"
 
 
 @dataclass(frozen=True)
@@ -142,7 +158,7 @@ class WindowAggregateSpec(OperatorSpec):
     attached: bool = False
 
     kind: ClassVar[str] = "WindowAggregate"
-    operator: ClassVar[str] = f"{_PACKAGE}.window_aggregate:WindowAggregateOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.windows.aggregate:WindowAggregateOperator"
 
 
 @dataclass(frozen=True)
@@ -164,7 +180,7 @@ class SegmentAggregateSpec(OperatorSpec):
     gap: int | None = None
 
     kind: ClassVar[str] = "SegmentAggregate"
-    operator: ClassVar[str] = f"{_PACKAGE}.segment_aggregate:SegmentAggregateOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.groups.segment_aggregate:SegmentAggregateOperator"
 
 
 @dataclass(frozen=True)
@@ -177,7 +193,7 @@ class LocalSessionAggregateSpec(OperatorSpec):
     time: int
 
     kind: ClassVar[str] = "LocalSessionAggregate"
-    operator: ClassVar[str] = f"{_PACKAGE}.local_session:LocalSessionAggregateOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.windows.local_session:LocalSessionAggregateOperator"
 
 
 @dataclass(frozen=True)
@@ -194,7 +210,7 @@ class SessionAggregateSpec(OperatorSpec):
     merges: bool = False
 
     kind: ClassVar[str] = "SessionAggregate"
-    operator: ClassVar[str] = f"{_PACKAGE}.session_aggregate:SessionAggregateOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.windows.session_aggregate:SessionAggregateOperator"
 
 
 @dataclass(frozen=True)
@@ -207,7 +223,7 @@ class SessionTableSpec(OperatorSpec):
     zone: str | None = None
 
     kind: ClassVar[str] = "WindowTableFunction"
-    operator: ClassVar[str] = f"{_PACKAGE}.session_table:SessionTableOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.windows.session_table:SessionTableOperator"
 
 
 @dataclass(frozen=True)
@@ -220,7 +236,7 @@ class RowWindowAggregateSpec(OperatorSpec):
     slide: int
 
     kind: ClassVar[str] = "RowWindowAggregate"
-    operator: ClassVar[str] = f"{_PACKAGE}.row_window_aggregate:RowWindowAggregateOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.windows.row_aggregate:RowWindowAggregateOperator"
 
 
 @dataclass(frozen=True)
@@ -232,7 +248,7 @@ class WindowTableSpec(OperatorSpec):
     event_time: bool = True
 
     kind: ClassVar[str] = "WindowTableFunction"
-    operator: ClassVar[str] = f"{_PACKAGE}.window_table:WindowTableOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.windows.table:WindowTableOperator"
 
 
 @dataclass(frozen=True)
@@ -247,7 +263,7 @@ class OverSpec(OperatorSpec):
     ttl_ms: int = 0
 
     kind: ClassVar[str] = "OverAggregate"
-    operator: ClassVar[str] = f"{_PACKAGE}.over:OverOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.over.by_time:OverOperator"
 
 
 @dataclass(frozen=True)
@@ -304,7 +320,7 @@ class SortedOverSpec(OperatorSpec):
     functions: tuple[tuple[str, int | None, tuple[Any, ...]] | None, ...]
 
     kind: ClassVar[str] = "OverAggregate"
-    operator: ClassVar[str] = f"{_PACKAGE}.sorted_over:SortedOverOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.over.sorted:SortedOverOperator"
 
 
 @dataclass(frozen=True)
@@ -322,7 +338,7 @@ class AnyOrderOverSpec(SortedOverSpec):
     ttl_ms: int = 0
 
     kind: ClassVar[str] = "OverAggregate"
-    operator: ClassVar[str] = f"{_PACKAGE}.sorted_over:AnyOrderOverOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.over.sorted:AnyOrderOverOperator"
 
 
 @dataclass(frozen=True)
@@ -339,7 +355,7 @@ class RankSpec(OperatorSpec):
     ttl_ms: int = 0
 
     kind: ClassVar[str] = "Rank"
-    operator: ClassVar[str] = f"{_PACKAGE}.rank:RankOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.ranking.rank:RankOperator"
 
 
 @dataclass(frozen=True)
@@ -354,7 +370,7 @@ class WindowRankSpec(OperatorSpec):
     zone: str | None = None
 
     kind: ClassVar[str] = "WindowRank"
-    operator: ClassVar[str] = f"{_PACKAGE}.rank:WindowRankOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.ranking.rank:WindowRankOperator"
 
 
 @dataclass(frozen=True)
@@ -378,7 +394,7 @@ class LocalRankSpec(OperatorSpec):
     latest: bool = False
 
     kind: ClassVar[str] = "LocalRank"
-    operator: ClassVar[str] = f"{_PACKAGE}.local_rank:LocalRankOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.ranking.local_rank:LocalRankOperator"
 
 
 @dataclass(frozen=True)
@@ -402,7 +418,7 @@ class SegmentRankSpec(OperatorSpec):
     watermark: bool
 
     kind: ClassVar[str] = "SegmentRank"
-    operator: ClassVar[str] = f"{_PACKAGE}.local_rank:SegmentRankOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.ranking.local_rank:SegmentRankOperator"
 
 
 @dataclass(frozen=True)
@@ -413,7 +429,7 @@ class FirstRowSpec(OperatorSpec):
     ttl_ms: int = 0
 
     kind: ClassVar[str] = "Deduplicate"
-    operator: ClassVar[str] = f"{_PACKAGE}.first_row:FirstRowOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.ranking.first_row:FirstRowOperator"
 
 
 @dataclass(frozen=True)
@@ -427,7 +443,7 @@ class DeduplicateSpec(OperatorSpec):
     ttl_ms: int = 0
 
     kind: ClassVar[str] = "Deduplicate"
-    operator: ClassVar[str] = f"{_PACKAGE}.deduplicate:DeduplicateOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.ranking.deduplicate:DeduplicateOperator"
 
 
 @dataclass(frozen=True)
@@ -440,7 +456,7 @@ class SortSpec(OperatorSpec):
     fetch: int | None = None
 
     kind: ClassVar[str] = "Sort"
-    operator: ClassVar[str] = f"{_PACKAGE}.sort:SortOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.order.sort:SortOperator"
 
 
 @dataclass(frozen=True)
@@ -453,7 +469,7 @@ class LimitSpec(OperatorSpec):
     every_change: bool = False
 
     kind: ClassVar[str] = "Limit"
-    operator: ClassVar[str] = f"{_PACKAGE}.sort:LimitOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.order.sort:LimitOperator"
 
 
 @dataclass(frozen=True)
@@ -487,7 +503,7 @@ class ToChangelogSpec(OperatorSpec):
     changes: bool
 
     kind: ClassVar[str] = "ToChangelog"
-    operator: ClassVar[str] = f"{_PACKAGE}.changelog_codes:ToChangelogOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.changes.codes:ToChangelogOperator"
 
 
 @dataclass(frozen=True)
@@ -498,7 +514,7 @@ class FromChangelogSpec(OperatorSpec):
     kinds: tuple[tuple[str, int], ...]
 
     kind: ClassVar[str] = "FromChangelog"
-    operator: ClassVar[str] = f"{_PACKAGE}.changelog_codes:FromChangelogOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.changes.codes:FromChangelogOperator"
 
 
 @dataclass(frozen=True)
@@ -509,7 +525,7 @@ class ExpandSpec(OperatorSpec):
     changelog: bool
 
     kind: ClassVar[str] = "Expand"
-    operator: ClassVar[str] = f"{_PACKAGE}.expand:ExpandOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.groups.expand:ExpandOperator"
 
 
 @dataclass(frozen=True)
@@ -539,12 +555,15 @@ class BatchedCallsSpec(OperatorSpec):
         functions: Functions of a list of such rows.
         changelog: Whether rows end with their kind.
         size: The most rows that a function gets at once.
+        places: For each function the columns that are its arguments, if all functions take columns
+            and no argument has to be computed.
     """
 
     arguments: tuple[GeneratedCode, ...]
     functions: tuple[Any, ...]
     changelog: bool
     size: int
+    places: tuple[tuple[int, ...], ...] | None = None
 
     kind: ClassVar[str] = "BatchedCalls"
     operator: ClassVar[str] = f"{_PACKAGE}.batched_calls:BatchedCallsOperator"
@@ -581,7 +600,7 @@ class ConstraintSpec(OperatorSpec):
     drop: bool = False
 
     kind: ClassVar[str] = "ConstraintEnforcer"
-    operator: ClassVar[str] = f"{_PACKAGE}.constraints:ConstraintOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.changes.constraints:ConstraintOperator"
 
     @classmethod
     def of_decimals(cls, schema: Schema) -> ConstraintSpec | None:
@@ -602,7 +621,7 @@ class ChangelogNormalizeSpec(OperatorSpec):
     ttl_ms: int = 0
 
     kind: ClassVar[str] = "ChangelogNormalize"
-    operator: ClassVar[str] = f"{_PACKAGE}.changelog_normalize:ChangelogNormalizeOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.changes.normalize:ChangelogNormalizeOperator"
 
 
 @dataclass(frozen=True)
@@ -612,7 +631,7 @@ class UpsertMaterializeSpec(OperatorSpec):
     ttl_ms: int = 0
 
     kind: ClassVar[str] = "SinkMaterializer"
-    operator: ClassVar[str] = f"{_PACKAGE}.upsert_materialize:UpsertMaterializeOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.changes.upsert_materialize:UpsertMaterializeOperator"
 
 
 @dataclass(frozen=True)
@@ -622,7 +641,7 @@ class LastChangesSpec(OperatorSpec):
     keys: tuple[int, ...]
 
     kind: ClassVar[str] = "LastChanges"
-    operator: ClassVar[str] = f"{_PACKAGE}.last_changes:LastChangesOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.changes.last_changes:LastChangesOperator"
 
 
 @dataclass(frozen=True)
@@ -644,7 +663,7 @@ class ResolveConflictsSpec(OperatorSpec):
     ttl_ms: int = 0
 
     kind: ClassVar[str] = "ConflictResolver"
-    operator: ClassVar[str] = f"{_PACKAGE}.resolve_conflicts:ResolveConflictsOperator"
+    operator: ClassVar[str] = f"{_PACKAGE}.changes.resolve_conflicts:ResolveConflictsOperator"
 
 
 @dataclass(frozen=True)
@@ -659,13 +678,17 @@ class EncodeSpec(OperatorSpec):
 
 @dataclass(frozen=True)
 class ExternalRowsSpec(OperatorSpec):
-    """Internal rows to `Row` objects, with a timestamp of the column `rowtime`."""
+    """Internal rows to `Row` objects, with a timestamp of the column `rowtime`.
+
+    Of `upserts`, no row before an update comes out.
+    """
 
     names: tuple[str, ...]
     types: tuple[Any, ...]
     changelog: bool
     zone: str
     rowtime: int | None = None
+    upserts: bool = False
 
     kind: ClassVar[str] = "TableToDataStream"
     operator: ClassVar[str] = f"{_PACKAGE}.boundary:ExternalRowsOperator"

@@ -15,7 +15,8 @@ __all__ = ["AlterParser"]
 class AlterParser(CreateParser):
     """Changes of what is there."""
 
-    def _statement_drop(self) -> s.Statement:
+    def drop_statement(self) -> s.Statement:
+        """DROP and what follows it."""
         temporary = bool(self._match_text_seq("TEMPORARY"))
         system = bool(self._match_text_seq("SYSTEM"))
         kind = self.word()
@@ -25,7 +26,8 @@ class AlterParser(CreateParser):
         self._match_texts(("RESTRICT",))
         return s.Drop(kind, path, if_exists, temporary, system, cascade)
 
-    def _statement_alter(self) -> s.Statement:
+    def alter_statement(self) -> s.Statement:
+        """ALTER and what follows it."""
         kind = self.word()
         if_exists = self.if_exists()
         path = self.path()

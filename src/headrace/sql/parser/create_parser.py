@@ -16,7 +16,8 @@ __all__ = ["CreateParser"]
 class CreateParser(StatementPieces):
     """CREATE, and the columns and keys that ALTER TABLE has as well."""
 
-    def _statement_create(self) -> s.Statement:
+    def create_statement(self) -> s.Statement:
+        """CREATE and what follows it."""
         replace = bool(self._match_text_seq("OR", "REPLACE"))
         temporary = bool(self._match_text_seq("TEMPORARY"))
         system = bool(self._match_text_seq("SYSTEM"))

@@ -51,6 +51,8 @@ class FlinkTokenizer(tokens.Tokenizer):
 class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
     """Reads queries and expressions."""
 
+    # `a = b IS TRUE` asks whether the two are equal, as in Calcite.
+    IS_PREDICATE_PRECEDENCE: ClassVar[Any] = parser.IsPredicatePrecedence.EQUALITY
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
     NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
@@ -105,8 +107,19 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
         super()._advance(times)
 
     def _parse_table(self, *args: Any, **kwargs: Any) -> Any:
-        table = super()._parse_table(*args, **kwargs)
+        table = self._parse_explicit_table() or super()._parse_table(*args, **kwargs)
         return self.parse_match(table) if self._match(TokenType.MATCH_RECOGNIZE) else table
+
+    def _parse_explicit_table(self) -> Any:
+        """`(TABLE t)`, which is all of a table, in FROM."""
+        if self._curr.token_type != TokenType.L_PAREN or self._next.token_type != TokenType.TABLE:
+            return None
+        self._advance(2)
+        table: Any = self._parse_table_parts()
+        query = exp.select("*").from_(table)
+        self._match_r_paren()
+        alias = self._parse_table_alias()
+        return self.expression(exp.Subquery(this=query, alias=alias))
 
     # Arguments of functions.
 

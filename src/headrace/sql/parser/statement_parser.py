@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot.tokenizer_core import TokenType
 
@@ -43,7 +43,7 @@ class StatementParser(AlterParser):
 
     def parse_statement(self) -> s.Statement:
         word = self._curr.text.upper() if self._curr else ""
-        read = _READ.get(word)
+        read = self._READ.get(word)
         if read is not None and self._curr.token_type != TokenType.IDENTIFIER:
             self._advance()
             return read(self)
@@ -222,9 +222,32 @@ class StatementParser(AlterParser):
     def _statement_analyze(self) -> s.Statement:
         self.expect("TABLE")
         path = self.path()
-        while self._curr:
-            self._advance()
-        return s.AnalyzeTable(path)
+        partition = None
+        if self._match_text_seq("PARTITION"):
+            partition = self._keys_with_values()
+        self.expect("COMPUTE", "STATISTICS")
+        columns: tuple[str, ...] = ()
+        all_columns = False
+        if self._match_text_seq("FOR"):
+            all_columns = bool(self._match_text_seq("ALL"))
+            self.expect("COLUMNS")
+            if not all_columns:
+                columns = tuple(self._parse_csv(self.name))
+        return s.AnalyzeTable(path, partition, columns, all_columns)
+
+    def _keys_with_values(self) -> tuple[tuple[str, str], ...]:
+        """Partition keys, each with the text of its value if it has one."""
+        self._match_l_paren()
+        found: list[tuple[str, str]] = []
+        while not self._match(TokenType.R_PAREN):
+            key, value = self.name(), ""
+            if self._match(TokenType.EQ):
+                start = self._curr
+                self._parse_assignment()
+                value = self._find_sql(start, self._prev)
+            found.append((key, value))
+            self._match(TokenType.COMMA)
+        return tuple(found)
 
     def _statement_stop(self) -> s.Statement:
         self.expect("JOB")
@@ -237,29 +260,28 @@ class StatementParser(AlterParser):
             drain = drain or self._prev.text.upper() == "DRAIN"
         return s.JobStatement("STOP", job, savepoint, drain)
 
-
-_READ: dict[str, Callable[[StatementParser], s.Statement]] = {
-    "DROP": StatementParser._statement_drop,
-    "ALTER": StatementParser._statement_alter,
-    "CREATE": StatementParser._statement_create,
-    "USE": StatementParser._statement_use,
-    "SET": StatementParser._statement_set,
-    "RESET": StatementParser._statement_reset,
-    "SHOW": StatementParser._statement_show,
-    "DESCRIBE": StatementParser._statement_describe,
-    "EXPLAIN": StatementParser._statement_explain,
-    "INSERT": StatementParser._statement_insert,
-    "DELETE": StatementParser._statement_delete,
-    "UPDATE": StatementParser._statement_update,
-    "TRUNCATE": StatementParser._statement_truncate,
-    "EXECUTE": StatementParser._statement_execute,
-    "BEGIN": StatementParser._statement_begin,
-    "END": StatementParser._statement_end,
-    "LOAD": StatementParser._statement_load,
-    "UNLOAD": StatementParser._statement_unload,
-    "ANALYZE": StatementParser._statement_analyze,
-    "STOP": StatementParser._statement_stop,
-    "DESC": StatementParser._statement_describe,
-}
-"""What reads on, by the first word of a statement."""
-StatementParser.first_words = ("SELECT", *_READ)
+    _READ: ClassVar[dict[str, Callable[[StatementParser], s.Statement]]] = {
+        "DROP": AlterParser.drop_statement,
+        "ALTER": AlterParser.alter_statement,
+        "CREATE": AlterParser.create_statement,
+        "USE": _statement_use,
+        "SET": _statement_set,
+        "RESET": _statement_reset,
+        "SHOW": _statement_show,
+        "DESCRIBE": _statement_describe,
+        "EXPLAIN": _statement_explain,
+        "INSERT": _statement_insert,
+        "DELETE": _statement_delete,
+        "UPDATE": _statement_update,
+        "TRUNCATE": _statement_truncate,
+        "EXECUTE": _statement_execute,
+        "BEGIN": _statement_begin,
+        "END": _statement_end,
+        "LOAD": _statement_load,
+        "UNLOAD": _statement_unload,
+        "ANALYZE": _statement_analyze,
+        "STOP": _statement_stop,
+        "DESC": _statement_describe,
+    }
+    """What reads on, by the first word of a statement."""
+    first_words = ("SELECT", *_READ)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from headrace.sql.physical.calcs import calcs
 from headrace.sql.physical.column_exchanges import column_exchanges
+from headrace.sql.physical.deletes_by_key import deletes_by_key
 from headrace.sql.physical.exchanges import exchanges
 from headrace.sql.physical.hashable_rows import hashable_rows
 from headrace.sql.physical.keep_lookups import keep_lookups
@@ -46,6 +47,7 @@ PHYSICAL_PASSES: tuple[Pass, ...] = (
     shared_subplans,
     _of_nodes(sink_constraints),
     _of_nodes(upsert_materialize),
+    _of_nodes(deletes_by_key),
     _of_nodes(keep_lookups),
     spark_relations,
     _of_nodes(local_phases),

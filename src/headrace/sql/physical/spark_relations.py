@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from headrace.datastream.connectors.spark_query import Part, PythonStep, Relation
+from headrace.datastream.connectors.spark_query import Part, PythonStep, Relation, SourceSplits
 from headrace.sql import types as t
 from headrace.sql.physical.nodes import SparkRows
 from headrace.sql.physical.settings import PlanSettings
@@ -16,7 +16,7 @@ from headrace.sql.plan.joins import Join, JoinKind
 from headrace.sql.segments.expressions import UnsupportedBySparkError, storage
 from headrace.sql.segments.relations import RelationWriter, joined_rows
 from headrace.sql.segments.segment import Segment
-from headrace.sql.segments.steps import STEPS
+from headrace.sql.segments.steps import STEPS, columns_needed, look_at
 
 __all__ = ["spark_relations"]
 
@@ -85,7 +85,8 @@ class _Rewriter:
     def __init__(self, plans: Sequence[n.Node], settings: PlanSettings) -> None:
         self._readers = n.count_readers(plans)
         self._varying: dict[n.Node, bool] = {}
-        self._writer = RelationWriter(settings.zone)
+        self._writer = RelationWriter(settings)
+        self._needed = columns_needed(plans)
         self._queries: dict[n.Node, _Query | None] = {}
         self._in_python: set[n.Node] = set()
         self._done: dict[n.Node, n.Node] = {}
@@ -116,8 +117,7 @@ class _Rewriter:
             return None
         parts = tuple(query.parts(set()))
         relation = Relation(parts, query.is_ordered)
-        if not relation.tables:
-            # Rows of the statement alone: there is nothing to read.
+        if not relation.reads_much:
             return None
         columns = tuple(range(len(node.schema)))
         python = frozenset(self._in_python)
@@ -150,16 +150,20 @@ class _Rewriter:
         try:
             if type(node) is Join and node.kind is JoinKind.INNER and not node.strategies:
                 return self._inner_join(name, node, *inputs)
-            text = self._writer.write(node, [query.name for query in inputs])
+            columns = self._needed.get(node)
+            needed = sorted(range(len(node.schema)) if columns is None else columns)
+            text = self._writer.write(node, [query.name for query in inputs], needed)
         except UnsupportedBySparkError:
             return self._split(node)
-        if isinstance(text, PythonStep):
+        if isinstance(text, PythonStep | SourceSplits):
             self._in_python.add(node)
         return _Query(name, node, text, tuple(inputs))
 
     def _split(self, node: n.Node) -> _Query | None:
         """A filter by what a projection has computed, which may be done in Python."""
         made = _computed_first(node)
+        if made is not None:
+            look_at(made, self._needed.get(node), self._needed)
         query = None if made is None else self._query(made)
         if query is not None:
             self._in_python.add(node)
@@ -199,4 +203,4 @@ def _may_vary(node: n.Node) -> bool:
 def _is_chain(node: n.Node) -> bool:
     while isinstance(node, STEPS):
         node = node.input
-    return isinstance(node, n.Scan)
+    return isinstance(node, n.Scan | n.Values)

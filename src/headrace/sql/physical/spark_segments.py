@@ -8,7 +8,9 @@ from enum import IntEnum
 from typing import Any
 
 from headrace.sql import types as t
+from headrace.sql.codegen.column_places import column_places
 from headrace.sql.physical.nodes import (
+    GlobalAggregate,
     LocalAggregate,
     LocalRank,
     LocalWindowAggregate,
@@ -104,6 +106,8 @@ class _Rewriter:
         made: n.Node | None = None
         if isinstance(node, LocalAggregate | LocalWindowAggregate):
             made = self._aggregated(node)
+        elif type(node) is n.Aggregate:
+            made = self._distinct(node)
         elif isinstance(node, LocalRank):
             made = self._ranked(node, needed)
         elif isinstance(node, (n.Scan, *STEPS)):
@@ -136,6 +140,29 @@ class _Rewriter:
             return None
         segment = steps.segment(len(chain), local)
         return SparkAggregate(node.schema, segment, node.group, node.calls)
+
+    def _distinct(self, node: n.Aggregate) -> n.Node | None:
+        """Aggregates of DISTINCT values: columns are grouped in slots before they are exchanged.
+
+        Spark's own way would be one pass over all rows for each column with DISTINCT.
+        """
+        settings = self._settings
+        if settings.every_change or not settings.two_phase:
+            return None
+        keys = [node.input.schema[i].type for i in node.group]
+        chain = self._input_chain(node.input)
+        if chain is None or column_places(node.calls, keys) is None:
+            return None
+        steps = Steps(chain, needed_below(node, None))
+        if steps.compile() < len(chain) or not node.input.schema:
+            return None
+        if steps.has_watermark and self._marks[node] is _Marks.ALL:
+            return None
+        columns = SparkColumns(node.input.schema, steps.segment(len(chain)))
+        local = LocalAggregate(node.input.schema, columns, node.group, node.calls)
+        return GlobalAggregate(
+            node.schema, local, node.group, node.calls, node.state_ttl_ms, origin=node.origin
+        )
 
     def _input_chain(
         self, node: n.Node, steps: tuple[type[n.Node], ...] = STEPS

@@ -10,7 +10,7 @@ from headrace.sql.plan.expressions import Call, Expression, is_deterministic
 from headrace.sql.plan.joins import Join
 from headrace.sql.plan.lookups import LookupJoin
 
-__all__ = ["plan_advice"]
+__all__ = ["merging_advice", "plan_advice"]
 
 
 def plan_advice(
@@ -21,6 +21,20 @@ def plan_advice(
     if not keep_lookups:
         found += [advice for plan in plans for advice in _about_lookups(plan)]
     return list(dict.fromkeys(found))
+
+
+def merging_advice(plans: Sequence[n.Node]) -> list[str]:
+    """What helps groups whose every change is sent on."""
+    if not any(_aggregates(plan) for plan in plans):
+        return []
+    return [
+        "Each row changes the result of its group at once. Set 'table.exec.mini-batch.enabled' to "
+        "'true' to have the changes of an epoch merged, which is faster here and in what follows."
+    ]
+
+
+def _aggregates(node: n.Node) -> bool:
+    return type(node) is n.Aggregate or any(map(_aggregates, node.inputs))
 
 
 def _below(node: n.Node, state_ttl_ms: int) -> Iterator[str]:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from headrace.common.errors import ConfigurationError, SqlError
-from headrace.common.option_types import BOOLEAN, DURATION, INT, choice
+from headrace.common.settings.types import BOOLEAN, DURATION, INT, choice
 from headrace.sql.udf.batch_table import CallLimits
 
 __all__ = ["CallConfig"]

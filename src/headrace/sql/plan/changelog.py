@@ -8,6 +8,8 @@ temporal joins are final, because watermarks say when nothing more can change th
 
 from __future__ import annotations
 
+from typing import Any
+
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.joins import (
     IntervalJoin,
@@ -19,7 +21,7 @@ from headrace.sql.plan.joins import (
 )
 from headrace.sql.plan.process_table import ProcessTable
 
-__all__ = ["is_append_only"]
+__all__ = ["changelog_mode", "is_append_only"]
 
 
 def is_append_only(node: n.Node, marked: bool = True) -> bool:
@@ -55,3 +57,21 @@ def is_append_only(node: n.Node, marked: bool = True) -> bool:
     if isinstance(node, n.Deduplicate):
         return not node.last
     return all(is_append_only(i, marked) for i in node.inputs)
+
+
+def changelog_mode(node: n.Node) -> str:
+    """Which kinds of rows a node emits, as Flink writes them; PD is a delete that has but a key."""
+    if is_append_only(node):
+        return "I"
+    source = _replacing_source(node)
+    if source is None:
+        return "I,UB,UA,D"
+    return f"I,UA,{'PD' if source.deletes_by_key else 'D'}"
+
+
+def _replacing_source(node: n.Node) -> Any:
+    """The source whose updates pass through a node as rows that replace others by key."""
+    while node.inputs and not isinstance(node, n.ChangelogNormalize) and len(node.inputs) == 1:
+        (node,) = node.inputs
+    replacing = isinstance(node, n.Scan) and getattr(node.source, "upsert", False)
+    return node.source if replacing else None  # type: ignore[attr-defined]

@@ -74,8 +74,6 @@ class Literal(Expression):
     value: Any
 
     def __str__(self) -> str:
-        from headrace.sql.types.values import literal_text
-
         return literal_text(self.value, self.type)
 
     def __hash__(self) -> int:

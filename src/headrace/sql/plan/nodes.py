@@ -106,6 +106,7 @@ class Scan(Node):
     Its `primary_key` names a row, as the table declares it.
     A `watermark` over the table's columns is made by the source itself, for each of its splits.
     `declared` is what the connector made the source of: two sources of the same are the same.
+    Its `rows` are how many there are, if statistics of the table say so.
     """
 
     table: tuple[str, ...]
@@ -113,6 +114,7 @@ class Scan(Node):
     watermark: Expression | None = None
     primary_key: tuple[int, ...] = ()
     declared: Any = field(default=None, repr=False)
+    rows: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,12 +173,25 @@ class Aggregate(OneInput):
 class Expand(OneInput):
     """Each row once for every grouping set: group columns that are not in it are NULL.
 
-    The last column is the number of the set as `GROUPING_ID` counts it, over the columns of `group`
-    in their order.
+    The last column is the number of the set.
     """
 
     group: tuple[int, ...]
     sets: tuple[frozenset[int], ...]
+
+    @property
+    def numbers(self) -> list[int]:
+        """Numbers of the sets: that of `GROUPING_ID`, over the columns of `group` in their order.
+
+        A set that is there again has the number of times that it was there before above these bits.
+        """
+        before: Counter[frozenset[int]] = Counter()
+        found = []
+        for chosen in self.sets:
+            bits = sum(1 << i for i, c in enumerate(reversed(self.group)) if c not in chosen)
+            found.append(bits | before[chosen] << len(self.group))
+            before[chosen] += 1
+        return found
 
 
 @dataclass(frozen=True)

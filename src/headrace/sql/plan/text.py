@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from headrace.sql.physical.nodes import PhysicalNode, SparkSegment
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.batch_tables import MLPredictTableFunction, VectorSearchTableFunction
-from headrace.sql.plan.changelog import is_append_only
+from headrace.sql.plan.changelog import changelog_mode
+from headrace.sql.plan.estimates import estimated_rows
 from headrace.sql.plan.expressions import AggregateCall, SortKey, expression_text
 from headrace.sql.plan.joins import (
     IntervalJoin,
@@ -25,13 +26,16 @@ __all__ = ["plan_text"]
 _MOST_ROWS = 5
 
 
-def plan_text(*plans: n.Node, modes: bool = False, batch: bool = False) -> str:
+def plan_text(
+    *plans: n.Node, modes: bool = False, batch: bool = False, estimates: bool = False
+) -> str:
     """Trees of nodes, inputs below those who read them; what several read is shown once.
 
     Args:
         plans: The plans of one job.
         modes: Whether to show which changes each node emits.
         batch: Whether the plans run in batch mode, where nothing changes.
+        estimates: Whether to show how many rows each node has, where that is known.
     """
     lines: list[str] = []
     several = _read_by_several(plans)
@@ -51,7 +55,9 @@ def plan_text(*plans: n.Node, modes: bool = False, batch: bool = False) -> str:
             place = "  [Spark's JVM]"
             in_python.update(node.segment.in_python)
         shown_place = "  [Python in Spark]" if node in in_python else place
-        lines.append(prefix + _described(node, modes, batch) + mark + shown_place)
+        rows = estimated_rows(node) if estimates else None
+        count = "" if rows is None else f": rowcount = {rows}"
+        lines.append(prefix + _described(node, modes, batch) + mark + count + shown_place)
         below = _below(node)
         for number, child in enumerate(below):
             last = number == len(below) - 1
@@ -86,8 +92,7 @@ def _described(node: n.Node, modes: bool, batch: bool) -> str:
     if node.every_change:
         parts.append("emit=[every change]")
     if modes:
-        mode = "I" if batch or is_append_only(node) else "I,UB,UA,D"
-        parts.append(f"changelogMode=[{mode}]")
+        parts.append(f"changelogMode=[{'I' if batch else changelog_mode(node)}]")
     return f"{type(node).__name__}({', '.join(parts)})"
 
 

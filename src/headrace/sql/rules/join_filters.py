@@ -17,13 +17,18 @@ def join_filters(node: n.Node) -> n.Node:
     """Filters above a join, and its own condition, as far down as they mean the same.
 
     A condition on one side alone may be looked at before the join if rows of that side are not
-    kept without a partner, or, above the join, if those of the other side are not.
+    kept without a partner, or, above the join, if those of the other side are not. A join whose own
+    condition is random stays as it is: others who read it should see the same pairs.
     """
-    if isinstance(node, n.Filter) and isinstance(node.input, Join):
+    if isinstance(node, n.Filter) and isinstance(node.input, Join) and not _random(node.input):
         return _filtered(node.input, conjuncts(node.condition))
     if isinstance(node, Join) and node.condition is not None:
         return _pushed(node)
     return node
+
+
+def _random(join: Join) -> bool:
+    return join.condition is not None and not is_deterministic(join.condition)
 
 
 def _filtered(join: Join, conditions: Sequence[Expression]) -> n.Node:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import (
@@ -53,8 +54,6 @@ def rank_filter(node: n.Node) -> n.Node:
     result = _ranked(over, start, end)
     if not rest:
         return result
-    from functools import reduce
-
     and_ = next(c for c in _calls(node.condition) if c.function.name == "AND")
     combined = reduce(lambda a, b: Call(and_.type, and_.function, (a, b)), rest)
     return n.Filter.of(result, combined)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from headrace.formats.arrow import values_of
+from headrace.formats.arrow import numbers_of, values_of
+from headrace.runtime.batch import LazyBatch
 from headrace.sql import types as t
 from headrace.sql.segments.expressions import storage
 from headrace.sql.types import DataType
@@ -41,10 +42,20 @@ class RowsOfColumns:
     positions: tuple[int, ...]
 
     def __call__(self, batch: pa.RecordBatch) -> list[Any]:
-        columns: list[Any] = [repeat(None, batch.num_rows) for _ in range(self.width)]
+        return self.lazy(batch).values
+
+    def lazy(self, batch: pa.RecordBatch) -> LazyBatch:
+        """The same, made when somebody looks at them; their columns are in their places."""
+        count = batch.num_rows
+        columns: list[Any] = [None] * self.width
         for position, column in zip(self.positions, batch.columns, strict=True):
-            columns[position] = values_of(column)
-        return list(zip(*columns, strict=True)) if columns else [()] * batch.num_rows
+            columns[position] = column
+
+        def rows(columns: list[Any]) -> list[Any]:
+            lists = [repeat(None, count) if c is None else values_of(c) for c in columns]
+            return list(zip(*lists, strict=True)) if lists else [()] * count
+
+        return LazyBatch(columns, count, rows)
 
 
 @dataclass(frozen=True)
@@ -55,6 +66,14 @@ class KeysOfColumns:
 
     def __call__(self, batch: pa.RecordBatch) -> list[Any]:
         return key_values([values_of(batch.column(i)) for i in self.positions], batch.num_rows)
+
+    def numbers(self, batch: pa.RecordBatch) -> Any | None:
+        """A single column of whole numbers, none of them NULL, as an array of numpy."""
+        import pyarrow.types as at
+
+        column = batch.column(self.positions[0])
+        whole = at.is_integer(column.type) and column.null_count == 0
+        return numbers_of(column) if whole and len(self.positions) == 1 else None
 
 
 @dataclass(frozen=True)

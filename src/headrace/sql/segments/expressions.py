@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from headrace.sql import types as t
-from headrace.sql.plan.expressions import Call, Column, Expression, Literal
+from headrace.sql.plan.expressions import Call, Column, Expression, Literal, expression_text
 from headrace.sql.segments.decimals import Digits, quotient_is_exact, result_of
 from headrace.sql.segments.patterns import takes_part
 from headrace.sql.types import DataType
@@ -49,6 +49,7 @@ _FLOATS = t.FloatType | t.DoubleType
 _EXACT_NUMBERS = t.IntegralType | t.DecimalType
 _MOST_DIGITS = 38
 _LONG = 2000
+_SHOWN = 100
 
 
 class UnsupportedBySparkError(Exception):
@@ -271,13 +272,17 @@ def _calculated(name: str, e: Call) -> str:
     raise UnsupportedBySparkError(name)
 
 
-def _divided(divisor: Expression, left: str, right: str, quotient: str, reason: str) -> str:
-    """A quotient: Flink fails where Spark says NULL."""
+def _divided(
+    dividend: Expression, divisor: Expression, left: str, right: str, quotient: str, reason: str
+) -> str:
+    """A quotient: Flink fails where Spark says NULL. What it was of is part of the reason."""
     if _is_not_zero(divisor):
         return quotient
     _check_length(left)
-    failed = f"WHEN {right} = 0 AND {left} IS NOT NULL THEN raise_error('{reason}')"
-    return f"(CASE {failed} ELSE {quotient} END)"
+    names = [expression_text(x)[:_SHOWN] for x in (dividend, divisor)]
+    said = quoted(f"{reason}: {names[1]} is 0 where {names[0]} is ")
+    failed = f"raise_error(concat({said}, CAST({left} AS STRING)))"
+    return f"(CASE WHEN {right} = 0 AND {left} IS NOT NULL THEN {failed} ELSE {quotient} END)"
 
 
 def _divided_floats(divisor: Expression, left: str, right: str) -> str:
@@ -306,7 +311,7 @@ def _whole(name: str, left: Expression, right: Expression, result: t.IntegralTyp
         operator = "div" if name == "DIVIDE" else "%"
         sides = [f"CAST({spark_text(x)} AS BIGINT)" for x in (left, right)]
         quotient = f"CAST(({sides[0]} {operator} {sides[1]}) AS {kind})"
-        return _divided(right, sides[0], sides[1], quotient, "/ by zero")
+        return _divided(left, right, sides[0], sides[1], quotient, "/ by zero")
     sides = [coerced(x, result) for x in (left, right)]
     return f"({sides[0]} {_ARITHMETIC[name]} {sides[1]})"
 
@@ -319,7 +324,7 @@ def _decimal(name: str, left: Expression, right: Expression, result: t.DecimalTy
     if name == "DIVIDE":
         if found != wanted or not quotient_is_exact(left_digits, right_digits, scale):
             raise UnsupportedBySparkError("a quotient that is rounded")
-        return _divided(right, first, second, text, "Division by zero")
+        return _divided(left, right, first, second, text, "Division by zero")
     # Spark rounds once, from all digits, to its own result.
     if found != wanted and (precision == _MOST_DIGITS or result.scale < scale):
         raise UnsupportedBySparkError("a decimal that is rounded")

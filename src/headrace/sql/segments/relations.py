@@ -10,14 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from headrace.datastream.connectors.spark_query import (
-    ArrowRows,
-    ParquetFiles,
-    Part,
-    PythonStep,
-    RowNumbers,
-)
-from headrace.sql.codegen.calc import calc_code, value_code
+from headrace.datastream.connectors.spark_query import ArrowRows, Part
+from headrace.sql.codegen.calc import value_code
+from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import (
     Call,
@@ -30,7 +25,7 @@ from headrace.sql.plan.expressions import (
     rewrite,
 )
 from headrace.sql.plan.joins import IntervalJoin, Join, JoinKind, WindowJoin
-from headrace.sql.segments.columns import RowsOfColumns, arrow_stream
+from headrace.sql.segments.columns import arrow_stream
 from headrace.sql.segments.expressions import (
     UnsupportedBySparkError,
     column_name,
@@ -38,7 +33,8 @@ from headrace.sql.segments.expressions import (
     spark_text,
     storage,
 )
-from headrace.sql.segments.python_columns import PythonColumns
+from headrace.sql.segments.python_nodes import PythonNodes
+from headrace.sql.segments.source_scans import source_scan
 from headrace.sql.segments.steps import present_text
 from headrace.sql.segments.whole_aggregates import aggregate_text, check_keys, over_text
 from headrace.sql.segments.windows import WINDOW_TEXTS, rows_in_windows
@@ -70,25 +66,48 @@ _HINTS = {
 class RelationWriter:
     """Writes queries for nodes, one by one."""
 
-    def __init__(self, zone: str) -> None:
-        self._zone = zone
+    def __init__(self, settings: PlanSettings) -> None:
+        self._zone = settings.zone
+        self._settings = settings
+        self._python = PythonNodes(settings)
 
-    def write(self, node: n.Node, inputs: Sequence[str]) -> Part:
+    def write(self, node: n.Node, inputs: Sequence[str], needed: Sequence[int] = ()) -> Part:
         """The query of a node, or the table it reads.
 
         Args:
             node: The node.
             inputs: The names of its inputs' queries.
+            needed: Those of its columns that others look at.
 
         Raises:
             UnsupportedBySparkError: Spark has nothing that means the same.
         """
         if isinstance(node, n.Scan):
-            return _scan(node)
+            return self._scan(node, needed)
         write = _WRITERS.get(type(node))
         if write is None:
             raise UnsupportedBySparkError(type(node).__name__)
+        self._python.needed = frozenset(needed)
         return write(self, node, *inputs)
+
+    def _scan(self, node: n.Scan, needed: Sequence[int]) -> Part:
+        """Columns of types that Spark does not have are NULL: whatever reads them is not written.
+
+        What Spark reads itself has all columns, since it leaves out what nobody needs.
+        """
+        source = node.source
+        if node.watermark is not None:
+            raise UnsupportedBySparkError("a table that makes watermarks")
+        columns = [i for i, f in enumerate(node.schema) if _is_stored(f.type)]
+        scan = getattr(source, "spark_scan", _no_scan)(columns)
+        scan = scan or getattr(source, "spark_table", _no_scan)(columns)
+        if scan is None:
+            chosen = [i for i in needed if i in columns] or columns[:1]
+            scan = source_scan(node, chosen, self._settings)
+        texts = dict(scan.texts)
+        names = [column_name(i) for i in range(len(node.schema))]
+        found: Part = replace(scan, texts=tuple((x, texts.get(x, "NULL")) for x in names))
+        return found
 
     def text(self, e: Expression) -> str:
         """An expression, with what has no columns computed here and now."""
@@ -110,7 +129,7 @@ class RelationWriter:
         texts = [self._text_or_none(e) for e in node.expressions]
         if None not in texts:
             return _select([text for text in texts if text is not None], below)
-        return self._in_python(node, below, texts)
+        return self._python.project(node, below, texts)
 
     def _text_or_none(self, e: Expression) -> str | None:
         """None for what headrace itself can compute inside of Spark."""
@@ -121,25 +140,11 @@ class RelationWriter:
                 raise
             return None
 
-    def _in_python(self, node: n.Project, below: str, texts: Sequence[str | None]) -> PythonStep:
-        chosen = [e for e, text in zip(node.expressions, texts, strict=True) if text is None]
-        used = sorted(set[int]().union(*map(columns_used, chosen)))
-        code = calc_code((), chosen, zone=self._zone)
-        if code.functions:
-            raise UnsupportedBySparkError("functions of users")
-        fields = list(zip(node.schema.types, texts, strict=True))
-        kinds = tuple(storage(x) for x, _ in fields)
-        inputs = node.input.schema
-        passed = [f"CAST({x} AS {storage(kind)})" for kind, x in fields if x is not None]
-        passed += [f"CAST({column_name(i)} AS {storage(inputs[i].type)})" for i in used]
-        names = tuple(map(column_name, range(len(fields))))
-        function = PythonColumns(
-            RowsOfColumns(len(inputs), tuple(used)),
-            code,
-            tuple(kind if x is None else None for kind, x in fields),
-            names,
-        )
-        return PythonStep(_select(passed, below), function, tuple(zip(names, kinds, strict=True)))
+    def batched_calls(self, node: n.BatchedCalls, below: str) -> Part:
+        return self._python.batched_calls(node, below, self._text_or_none)
+
+    def correlate(self, node: n.Correlate, below: str) -> Part:
+        return self._python.correlate(node, below)
 
     def filter(self, node: n.Filter, below: str) -> str:
         return f"{_all(node, below)} WHERE {self.text(node.condition)}"
@@ -152,7 +157,7 @@ class RelationWriter:
             raise UnsupportedBySparkError("rows without columns, or no rows")
         if len(node.rows) > _FEW_ROWS:
             names = list(map(column_name, range(len(node.schema))))
-            return ArrowRows(arrow_stream(node.rows, node.schema.types, names))
+            return ArrowRows(arrow_stream(node.rows, node.schema.types, names), len(node.rows))
         rows = [
             "(" + ", ".join(map(spark_text, map(Literal, node.schema.types, row))) + ")"
             for row in node.rows
@@ -170,11 +175,7 @@ class RelationWriter:
 
     def expand(self, node: n.Expand, below: str) -> str:
         """Each row once for every grouping set: bits that are set say what is not in it."""
-        highest = len(node.group) - 1
-        numbers = [
-            sum(1 << highest - i for i, c in enumerate(node.group) if c not in chosen)
-            for chosen in node.sets
-        ]
+        numbers = node.numbers
         columns = []
         for index in range(len(node.input.schema)):
             name = column_name(index)
@@ -298,6 +299,8 @@ _WRITERS: dict[type[n.Node], Callable[..., Part]] = {
     n.Project: RelationWriter.project,
     n.Filter: RelationWriter.filter,
     n.WatermarkAssigner: RelationWriter.watermark,
+    n.BatchedCalls: RelationWriter.batched_calls,
+    n.Correlate: RelationWriter.correlate,
     n.Aggregate: RelationWriter.aggregate,
     n.Expand: RelationWriter.expand,
     Join: RelationWriter.join,
@@ -315,20 +318,8 @@ _WRITERS: dict[type[n.Node], Callable[..., Part]] = {
 }
 
 
-def _scan(node: n.Scan) -> ParquetFiles | RowNumbers:
-    """Columns of types that Spark does not have are NULL: whatever reads them is not written."""
-    if node.watermark is not None or not hasattr(node.source, "spark_scan"):
-        raise UnsupportedBySparkError("a table that Spark does not read")
-    columns = [i for i, f in enumerate(node.schema) if _is_stored(f.type)]
-    scan = node.source.spark_scan(columns)
-    if scan is None:
-        raise UnsupportedBySparkError("a table that Spark does not read")
-    texts = dict(scan.texts)
-    names = [column_name(i) for i in range(len(node.schema))]
-    found: ParquetFiles | RowNumbers = replace(
-        scan, texts=tuple((name, texts.get(name, "NULL")) for name in names)
-    )
-    return found
+def _no_scan(columns: Sequence[int]) -> None:
+    return None
 
 
 def _is_stored(type_: Any) -> bool:

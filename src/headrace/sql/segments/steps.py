@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from headrace.sql.physical.nodes import LocalAggregate, LocalRank, LocalWindowAggregate
+from headrace.sql.physical.nodes import Calc, LocalAggregate, LocalRank, LocalWindowAggregate
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Expression, columns_used
+from headrace.sql.room import with_room
 from headrace.sql.segments.expressions import (
     UnsupportedBySparkError,
     column_name,
@@ -18,7 +19,16 @@ from headrace.sql.segments.expressions import (
 from headrace.sql.segments.segment import LocalPhase, LocalRanking, Segment, Select, Where
 from headrace.sql.segments.windows import window_column_texts
 
-__all__ = ["STEPS", "WATERMARK", "Steps", "chain_of", "needed_below", "present_text"]
+__all__ = [
+    "STEPS",
+    "WATERMARK",
+    "Steps",
+    "chain_of",
+    "columns_needed",
+    "look_at",
+    "needed_below",
+    "present_text",
+]
 
 _NULL_TIME = "RowTime field should not be null, please convert it to a non-null long value."
 WATERMARK = "watermark"
@@ -43,6 +53,10 @@ def needed_below(node: n.Node, needed: frozenset[int] | None) -> frozenset[int] 
     if isinstance(node, n.Project):
         wanted = range(len(node.expressions)) if needed is None else needed
         return _used([node.expressions[i] for i in wanted])
+    if isinstance(node, Calc):
+        if node.projections is None:
+            return None if needed is None else needed | _used(node.conditions)
+        return _used([*node.conditions, *node.projections])
     if isinstance(node, n.Filter):
         return None if needed is None else needed | _used([node.condition])
     if isinstance(node, n.WatermarkAssigner):
@@ -56,6 +70,10 @@ def needed_below(node: n.Node, needed: frozenset[int] | None) -> frozenset[int] 
             attached = isinstance(node, n.WindowAggregate) and node.attached
             used |= {node.window.time} if node.window.event_time or attached else set()
         return frozenset(used)
+    if isinstance(node, n.BatchedCalls | n.Correlate) and needed is not None:
+        width = len(node.input.schema)
+        used = {i for i in (needed | _used(_looked_at(node))) if i < width}
+        return frozenset(used)
     if isinstance(node, n.WindowTable | n.Rank | LocalRank) and needed is not None:
         width = len(node.input.schema)
         used = {i for i in needed if i < width}
@@ -63,6 +81,35 @@ def needed_below(node: n.Node, needed: frozenset[int] | None) -> frozenset[int] 
             return frozenset({*used, node.window.time, *node.window.partition})
         return frozenset({*used, *node.partition, *(k.index for k in node.order)})
     return None
+
+
+@with_room
+def columns_needed(plans: Sequence[n.Node]) -> dict[n.Node, frozenset[int] | None]:
+    """Which columns of each node any of its readers looks at; None: all of them."""
+    found: dict[n.Node, frozenset[int] | None] = {}
+    for plan in plans:
+        look_at(plan, None, found)
+    return found
+
+
+def look_at(
+    node: n.Node, needed: frozenset[int] | None, found: dict[n.Node, frozenset[int] | None]
+) -> None:
+    """Notes that somebody looks at some columns of a node, and what that means for those below."""
+    before = found.get(node, frozenset())
+    both = None if needed is None or before is None else before | needed
+    if node in found and both == before:
+        return
+    found[node] = both
+    for below in node.inputs:
+        look_at(below, needed_below(node, both), found)
+
+
+def _looked_at(node: n.BatchedCalls | n.Correlate) -> Sequence[Expression]:
+    """What a node computes; a condition of pairs is over columns of both sides."""
+    if isinstance(node, n.BatchedCalls):
+        return node.calls
+    return (*node.arguments, *([] if node.condition is None else [node.condition]))
 
 
 def _used(expressions: Iterable[Expression]) -> frozenset[int]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from headrace.common.errors import SqlError
-from headrace.common.secret_settings import without_secrets
+from headrace.common.settings.secrets import without_secrets
 from headrace.sql import statements as s
 from headrace.sql.catalog import DatabaseEntry
 from headrace.sql.catalog.definitions import CatalogDefinition

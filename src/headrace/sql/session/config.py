@@ -6,8 +6,8 @@ from typing import Any, Self
 
 from headrace.common.config_options import ConfigOption
 from headrace.common.configuration import Configuration
-from headrace.common.option_checks import check
-from headrace.common.table_options import LOCAL_TIME_ZONE
+from headrace.common.settings.checks import check
+from headrace.common.settings.table_options import LOCAL_TIME_ZONE
 from headrace.common.time import to_millis
 from headrace.sql.types.values import local_zone
 

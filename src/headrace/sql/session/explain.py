@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.common.errors import SqlError
+from headrace.datastream.connectors.spark_query import Relation
+from headrace.datastream.connectors.spark_query_source import spark_plan
 from headrace.sql import statements as s
+from headrace.sql.physical.nodes import SparkSegment
 from headrace.sql.physical.passes import physical_plans
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.advice import plan_advice
+from headrace.sql.plan.advice import merging_advice, plan_advice
 from headrace.sql.plan.text import plan_text
 from headrace.sql.room import with_room
 from headrace.sql.rules import optimize_all
 from headrace.sql.session.session import Session
+from headrace.sql.translation.spark import query_of
 
 __all__ = ["explain_plans", "explain_statement"]
 
@@ -44,11 +48,29 @@ def explain_plans(session: Session, plans: Sequence[n.Node], details: Sequence[s
     advised = "PLAN_ADVICE" in details
     parts += ["", f"== Optimized Execution Plan{' With Advice' if advised else ''} =="]
     physical = physical_plans(optimized, settings)
-    parts.append(plan_text(*physical, modes=changelog, batch=session.batch))
+    estimates = "ESTIMATED_COST" in details
+    parts.append(plan_text(*physical, modes=changelog, batch=session.batch, estimates=estimates))
+    parts += _spark_plans(physical, session.env.get_parallelism())
     if advised:
         found = []
         if not session.batch:
-            found = plan_advice(optimized, settings.state_ttl_ms, settings.keep_lookups)
-        numbered = [f"advice[{i}]: [WARNING] {text}" for i, text in enumerate(found, 1)]
+            warnings = plan_advice(optimized, settings.state_ttl_ms, settings.keep_lookups)
+            found = [f"[WARNING] {text}" for text in warnings]
+            if settings.every_change:
+                found += [f"[ADVICE] {text}" for text in merging_advice(optimized)]
+        numbered = [f"advice[{i}]: {text}" for i, text in enumerate(found, 1)]
         parts += ["", *(numbered or ["No available advice..."])]
+    if "JSON_EXECUTION_PLAN" in details:
+        job = session.env.plan_of(lambda: session.translator().translate(*plans))
+        parts += ["", "== Physical Execution Plan ==", job]
     return "\n".join(parts) + "\n"
+
+
+def _spark_plans(plans: Sequence[n.Node], parallelism: int) -> list[str]:
+    """What Spark makes of the parts that it runs as whole queries."""
+    parts = []
+    for node in n.count_readers(plans):
+        if isinstance(node, SparkSegment) and isinstance(node.segment.scan, Relation):
+            parts += ["", "== Spark Physical Plan =="]
+            parts.append(spark_plan(query_of(node.segment), parallelism))
+    return parts

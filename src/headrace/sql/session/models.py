@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.common.errors import SqlError
-from headrace.common.secret_settings import without_secrets
+from headrace.common.settings.secrets import without_secrets
 from headrace.sql import statements as s
 from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog import CatalogManager, ModelEntry, TablePath

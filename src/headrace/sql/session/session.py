@@ -7,23 +7,24 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headrace.common import table_options as o
 from headrace.common.configuration import Configuration
 from headrace.common.errors import SqlError
 from headrace.common.job_client import JobClient
 from headrace.common.job_status import JobStatus
 from headrace.common.options import ARROW_BATCH_SIZE
+from headrace.common.settings import table_options as o
 from headrace.datastream.connectors.print_sink import CollectSink
 from headrace.datastream.operator_settings import transformation_of
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql import statements as s
-from headrace.sql.binder.context import BindingContext
+from headrace.sql.binder.context import BindingContext, suggestion
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.queries import QueryBinder
+from headrace.sql.binder.relations import renamed
 from headrace.sql.binder.scope import Scope
 from headrace.sql.catalog import CatalogManager, TableEntry, TablePath
 from headrace.sql.catalog.manager import quoted
-from headrace.sql.connectors.base import TableSink, find_factory
+from headrace.sql.connectors.base import find_factory
 from headrace.sql.models.provider import ModelContext
 from headrace.sql.parser.excerpts import Excerpt, located
 from headrace.sql.parser.unsupported import check_supported_syntax
@@ -201,7 +202,9 @@ class Session:
             return plan
         if entry.view_text is not None:
             return self.view_plan(entry)
-        return scan_plan(self.catalogs.full_path(path), entry, options, self.binding())
+        full = self.catalogs.full_path(path)
+        rows = self.catalogs.known_rows(full, entry) if self.batch else None
+        return scan_plan(full, entry, options, self.binding(), rows)
 
     def find_model(self, path: TablePath) -> ModelContext | None:
         """A model as its provider sees it."""
@@ -211,8 +214,6 @@ class Session:
     @with_room
     def view_plan(self, entry: TableEntry) -> n.Node:
         """The plan of a view's text."""
-        from headrace.sql.binder.relations import renamed
-
         text = entry.view_text or ""
         statement = parse_statement(text)
         assert isinstance(statement, s.Query)
@@ -260,8 +261,6 @@ class Session:
         """Writes a query's rows to a table; the plan is checked, and optimized with its job's."""
         entry = self.catalogs.find_table(path)
         if entry is None or entry.is_view:
-            from headrace.sql.binder.context import suggestion
-
             hint = suggestion(path[-1], self.catalogs.near(self.catalogs.full_path(path)))
             raise SqlError(
                 f"Cannot find table '{quoted(self.catalogs.full_path(path))}' in any of the "
@@ -278,18 +277,10 @@ class Session:
             )
         declared = sink_schema(entry)
         plan = self.fitted(query, declared, columns, ".".join(full), partition or {})
-        optimized = optimize(plan)
-        self._check_sink(sink, optimized, ".".join(full))
         keys = tuple(plan.schema.names.index(k) for k in entry.primary_key)
         action = None if conflict is None else conflict.action
         node = n.Sink(plan.schema, plan, full, sink, declared, keys, action)
-        if not self.batch:
-            required = self.config.read(o.REQUIRE_ON_CONFLICT)
-            automatic = self.config.read(o.UPSERT_MATERIALIZE) == "AUTO"
-            # Which keys a query has is known of the nodes that run, such as a ranking.
-            problem = conflict_problem(replace(node, input=optimized), required and automatic)
-            if problem is not None:
-                raise Excerpt(text, None if conflict is None else conflict.span).error(problem)
+        self.check_sink(node, Excerpt(text, None if conflict is None else conflict.span))
         return node
 
     @with_room
@@ -301,16 +292,27 @@ class Session:
         else:
             check_stream(plan)
 
-    def _check_sink(self, sink: TableSink, plan: n.Node, name: str) -> None:
+    @with_room
+    def check_sink(self, sink: n.Sink, origin: Excerpt | None = None) -> None:
+        """Refuses a sink that cannot take what its query gives; `origin` is of ON CONFLICT."""
+        # Which keys a query has is known of the nodes that run, such as a ranking.
+        plan, target, name = optimize(sink.input), sink.target, ".".join(sink.table)
         self.check(plan)
-        if not self.batch and not sink.accepts_updates and not is_append_only(plan):
+        if self.batch:
+            return
+        if not target.accepts_updates and not is_append_only(plan):
             culprit = next(x for x in _walk(plan) if not is_append_only(x))
             raise SqlError(
                 f"Table sink '{name}' doesn't support consuming update and delete changes which "
                 f"is produced by node {type(culprit).__name__}("
                 f"{', '.join(culprit.schema.names)})"
-                + (f": {sink.refusal}" if sink.refusal else "")
+                + (f": {target.refusal}" if target.refusal else "")
             )
+        required = self.config.read(o.REQUIRE_ON_CONFLICT)
+        automatic = self.config.read(o.UPSERT_MATERIALIZE) == "AUTO"
+        problem = conflict_problem(replace(sink, input=plan), required and automatic)
+        if problem is not None:
+            raise SqlError(problem) if origin is None else origin.error(problem)
 
     def fitted(
         self,
@@ -354,9 +356,9 @@ class Session:
         collect_id = self.env.new_collect_id()
         sink = stream.sink_to(CollectSink(collect_id)).name("Sink: Collect")
         transformation_of(sink).parallelism = transformation_of(stream).parallelism
-        collector = self.env._collectors[collect_id]
+        collector = self.env.collectors[collect_id]
         name = self._job_name("collect")
-        master = self.env._submit(name)
+        master = self.env.submit(name)
         client = self._submitted(JobClient(master), name)
 
         def rows() -> ChangedRows:
@@ -384,7 +386,7 @@ class Session:
         names = [".".join(plan.table) for plan in plans]
         job = "insert-into_" + ",".join(names)
         name = self._job_name(job)
-        client = self._submitted(JobClient(self.env._submit(name)), name)
+        client = self._submitted(JobClient(self.env.submit(name)), name)
         result = StatementResult.of_job(client, names, _waiter(client))
         if self.config.read(o.DML_SYNC):
             client.get_job_execution_result().result()

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
-from headrace.common import table_options
 from headrace.common.errors import SqlError
-from headrace.common.secret_settings import without_secrets
+from headrace.common.settings import table_options
+from headrace.common.settings.secrets import without_secrets
 from headrace.sql import statements as s
 from headrace.sql.catalog import ModelEntry, TableEntry
 from headrace.sql.parser.excerpts import located
 from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
 from headrace.sql.session.alter import alter
+from headrace.sql.session.analyze import analyze_table
 from headrace.sql.session.catalog_statements import create_database
 from headrace.sql.session.explain import explain_statement
 from headrace.sql.session.jobs import stop_job
@@ -48,7 +49,7 @@ class StatementExecutor:
             self._check_dialect(statement)
             if self._kept is not None:
                 return self._in_statement_set(self._kept, statement, text)
-            return _RUN[type(statement)](self, statement, text)
+            return self._RUN[type(statement)](self, statement, text)
         except SqlError as error:
             located(error, text, getattr(statement, "path", ())[-1:])
             raise
@@ -255,9 +256,7 @@ class StatementExecutor:
         return stop_job(self.session, statement)
 
     def _analyze_table(self, statement: s.AnalyzeTable, text: str) -> StatementResult:
-        if self.catalogs.find_table(statement.path) is None:
-            raise SqlError(f"Table {'.'.join(statement.path)} not found")
-        return StatementResult.ok()
+        return analyze_table(self.session, statement)
 
     def _load_module(self, statement: s.LoadModule, text: str) -> StatementResult:
         if statement.unload:
@@ -269,32 +268,33 @@ class StatementExecutor:
     def _show(self, statement: s.Show | s.Describe, text: str) -> StatementResult:
         return show_statement(self.session, statement, text)
 
-
-_RUN: dict[type[s.Statement], Callable[[StatementExecutor, Any, str], StatementResult]] = {
-    s.Query: StatementExecutor._query,
-    s.Insert: StatementExecutor._insert,
-    s.DeleteRows: StatementExecutor._delete,
-    s.UpdateRows: StatementExecutor._update,
-    s.TruncateTable: StatementExecutor._truncate,
-    s.StatementSetBlock: StatementExecutor._statement_set,
-    s.BeginStatementSet: StatementExecutor._begin_statement_set,
-    s.EndStatementSet: StatementExecutor._end_statement_set,
-    s.Explain: StatementExecutor._explain,
-    s.CreateTable: StatementExecutor._create_table,
-    s.CreateView: StatementExecutor._create_view,
-    s.Drop: StatementExecutor._drop,
-    s.Alter: StatementExecutor._alter,
-    s.CreateDatabase: StatementExecutor._create_database,
-    s.CreateCatalog: StatementExecutor._create_catalog,
-    s.CreateFunction: StatementExecutor._create_function,
-    s.CreateModel: StatementExecutor._create_model,
-    s.Use: StatementExecutor._use,
-    s.SetOption: StatementExecutor._set_option,
-    s.ResetOption: StatementExecutor._reset_option,
-    s.JobStatement: StatementExecutor._stop_job,
-    s.AnalyzeTable: StatementExecutor._analyze_table,
-    s.LoadModule: StatementExecutor._load_module,
-    s.Show: StatementExecutor._show,
-    s.Describe: StatementExecutor._show,
-}
-"""What each kind of statement does."""
+    _RUN: ClassVar[
+        dict[type[s.Statement], Callable[[StatementExecutor, Any, str], StatementResult]]
+    ] = {
+        s.Query: _query,
+        s.Insert: _insert,
+        s.DeleteRows: _delete,
+        s.UpdateRows: _update,
+        s.TruncateTable: _truncate,
+        s.StatementSetBlock: _statement_set,
+        s.BeginStatementSet: _begin_statement_set,
+        s.EndStatementSet: _end_statement_set,
+        s.Explain: _explain,
+        s.CreateTable: _create_table,
+        s.CreateView: _create_view,
+        s.Drop: _drop,
+        s.Alter: _alter,
+        s.CreateDatabase: _create_database,
+        s.CreateCatalog: _create_catalog,
+        s.CreateFunction: _create_function,
+        s.CreateModel: _create_model,
+        s.Use: _use,
+        s.SetOption: _set_option,
+        s.ResetOption: _reset_option,
+        s.JobStatement: _stop_job,
+        s.AnalyzeTable: _analyze_table,
+        s.LoadModule: _load_module,
+        s.Show: _show,
+        s.Describe: _show,
+    }
+    """What each kind of statement does."""

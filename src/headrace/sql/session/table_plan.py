@@ -55,9 +55,13 @@ def _key_type(entry: TableEntry, name: str, type_: t.DataType) -> t.DataType:
 
 
 def scan_plan(
-    path: tuple[str, ...], entry: TableEntry, options: dict[str, str], binding: BindingContext
+    path: tuple[str, ...],
+    entry: TableEntry,
+    options: dict[str, str],
+    binding: BindingContext,
+    rows: int | None = None,
 ) -> n.Node:
-    """Reads a table: source, computed columns, watermark."""
+    """Reads a table of so many rows, if that is known: source, computed columns, watermark."""
     context = connector_context(path, entry, options, binding)
     factory = find_factory(context.options, context.name)
     source = factory.create_source(context)
@@ -73,7 +77,9 @@ def scan_plan(
             "than just INSERT."
         )
     key = tuple(context.schema.names.index(name) for name in entry.primary_key)
-    plan: n.Node = n.Scan(context.schema, path, source, primary_key=key, declared=context)
+    plan: n.Node = n.Scan(
+        context.schema, path, source, primary_key=key, declared=context, rows=rows
+    )
     duplicates = binding.duplicate_changes and not source.append_only
     if duplicates and not key:
         raise SqlError(

@@ -50,8 +50,26 @@ def values_plan(elements: Iterable[Any], schema: Any, zone: Any, verify: bool = 
         data = tuple(map(convert, rows))
     except TypeMismatchError as error:
         raise TypeMismatchError(f"from_elements: {error}") from error
-    fields = tuple(Field(f.name, f.data_type) for f in schema.fields)
+    fields = tuple(Field(f.name, plain_type(f.data_type)) for f in schema.fields)
     return n.Values(Schema(fields), data)
+
+
+def plain_type(type_: DataType) -> DataType:
+    """A type as the engine has it: a user-defined one is that of its SQL values."""
+    if isinstance(type_, t.UserDefinedType):
+        plain: DataType = plain_type(type_.sql_type()).with_nullable(type_.is_nullable)
+        return plain
+    if isinstance(type_, t.MultisetType):
+        return t.MultisetType(plain_type(type_.element_type), type_.is_nullable)
+    if isinstance(type_, t.ArrayType):
+        return t.ArrayType(plain_type(type_.element_type), type_.is_nullable)
+    if isinstance(type_, t.MapType):
+        inside = (plain_type(type_.key_type), plain_type(type_.value_type))
+        return t.MapType(*inside, type_.is_nullable)
+    if isinstance(type_, t.RowType):
+        fields = [t.RowField(f.name, plain_type(f.data_type)) for f in type_.fields]
+        return t.RowType(fields, type_.is_nullable)
+    return type_
 
 
 def expressions_plan(context: BindingContext, rows: Sequence[Any], type_: t.RowType) -> n.Node:

@@ -9,6 +9,7 @@ from typing import Any
 from headrace.common.errors import FunctionTypeError
 from headrace.sql import types as t
 from headrace.sql.parser import syntax as x
+from headrace.sql.plan import nodes as n
 from headrace.sql.types.text import sql_text
 from headrace.sql.types.type_rules import literal_type
 from headrace.sql.types.values import to_internal
@@ -19,6 +20,7 @@ __all__ = [
     "called",
     "literal",
     "node_of",
+    "plan_of",
     "text_of",
     "unary",
     "with_optional",
@@ -27,6 +29,13 @@ __all__ = [
 
 class RelationBase:
     """What a table is derived from, so that it can be told from a value."""
+
+    _plan: n.Node
+
+
+def plan_of(table: RelationBase) -> n.Node:
+    """What computes a table; for whoever builds upon it here, not for programs."""
+    return table._plan
 
 
 class ExpressionBase:

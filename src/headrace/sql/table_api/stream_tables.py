@@ -2,93 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.errors import SqlError
-from headrace.common.typeinfo import (
-    BasicArrayTypeInfo,
-    BasicType,
-    BasicTypeInfo,
-    ListTypeInfo,
-    MapTypeInfo,
-    ObjectArrayTypeInfo,
-    PrimitiveArrayTypeInfo,
-    RowTypeInfo,
-    TupleTypeInfo,
-    TypeInformation,
-)
-from headrace.common.types import Row, RowKind, row_of
+from headrace.common.types import Row, row_of
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql import types as t
 from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog import TableEntry
-from headrace.sql.connectors.base import TableSource
+from headrace.sql.connectors.base import TableSink, TableSource
 from headrace.sql.connectors.streams import external_rows, internal_rows
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.changelog import is_append_only
 from headrace.sql.plan.expressions import Field
 from headrace.sql.plan.expressions import Schema as BoundSchema
-from headrace.sql.rules import optimize
 from headrace.sql.session.session import Session
 from headrace.sql.session.table_plan import with_time
-from headrace.sql.table_api.expression_nodes import ExpressionBase
+from headrace.sql.statements import ColumnDefinition
+from headrace.sql.table_api.expression_nodes import ExpressionBase, node_of
+from headrace.sql.table_api.stream_types import data_type_of, type_of_rows
 from headrace.sql.table_api.table_binding import TableBinding
 from headrace.sql.types import DataType
-from headrace.sql.types.data_types import DataTypes
 
-__all__ = ["data_type_of", "stream_plan", "table_stream"]
+__all__ = ["stream_plan", "table_stream"]
 
-_BASIC = {
-    BasicType.STRING: DataTypes.STRING(),
-    BasicType.BYTE: DataTypes.TINYINT(),
-    BasicType.BOOLEAN: DataTypes.BOOLEAN(),
-    BasicType.SHORT: DataTypes.SMALLINT(),
-    BasicType.INT: DataTypes.INT(),
-    BasicType.LONG: DataTypes.BIGINT(),
-    BasicType.FLOAT: DataTypes.FLOAT(),
-    BasicType.DOUBLE: DataTypes.DOUBLE(),
-    BasicType.CHAR: DataTypes.CHAR(1),
-    BasicType.BIG_INT: DataTypes.DECIMAL(38, 0),
-    BasicType.BIG_DEC: DataTypes.DECIMAL(38, 18),
-}
-
-
-def data_type_of(info: TypeInformation) -> DataType:
-    """The SQL type of a stream's type."""
-    if isinstance(info, BasicTypeInfo):
-        found = _BASIC.get(info._basic_type)
-        if found is not None:
-            return found
-    if isinstance(info, RowTypeInfo | TupleTypeInfo):
-        types = [data_type_of(i) for i in info.get_field_types()]
-        names = [f"f{i}" for i in range(len(types))]
-        if isinstance(info, RowTypeInfo):
-            names = list(info.get_field_names())
-        return t.RowType([t.RowField(a, b) for a, b in zip(names, types, strict=True)])
-    if isinstance(info, PrimitiveArrayTypeInfo):
-        element = data_type_of(info.element_type)
-        if isinstance(element, t.TinyIntType):
-            return DataTypes.BYTES()
-        return DataTypes.ARRAY(element.not_null())
-    if isinstance(info, ListTypeInfo | BasicArrayTypeInfo | ObjectArrayTypeInfo):
-        return DataTypes.ARRAY(data_type_of(info.element_type))
-    if isinstance(info, MapTypeInfo):
-        return DataTypes.MAP(data_type_of(info._key_type_info), data_type_of(info._value_type_info))
-    name = str(info).upper()
-    for word, made in (
-        ("TIMESTAMP", DataTypes.TIMESTAMP(9)),
-        ("LOCALDATETIME", DataTypes.TIMESTAMP(9)),
-        ("INSTANT", DataTypes.TIMESTAMP_LTZ(9)),
-        ("DATE", DataTypes.DATE()),
-        ("TIME", DataTypes.TIME()),
-    ):
-        if word in name:
-            return made
-    return t.RawType()
+_INSERTS = ChangelogMode.insert_only()
 
 
 @dataclass
@@ -98,11 +40,16 @@ class _StreamSource(TableSource):
     zone: str
     whole: bool
     append_only: bool = True
+    upsert: bool = False
     rowtimes: tuple[bool, ...] = ()
 
     @property
     def bounded(self) -> bool:
         return self.stream.is_bounded()
+
+    def __post_init__(self) -> None:
+        # As in Flink, rows that replace each other need nothing but their key to be deleted.
+        self.deletes_by_key = self.upsert
 
     def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
         changelog = not self.append_only
@@ -111,12 +58,32 @@ class _StreamSource(TableSource):
         )
 
 
+class _StreamSink(TableSink):
+    """Makes `Row` objects of rows, each with its kind."""
+
+    refusal = "use to_changelog_stream()"
+
+    def __init__(self, mode: ChangelogMode | None, zone: str) -> None:
+        self.accepts_updates = mode != ChangelogMode.insert_only()
+        self.upsert = self.deletes_by_key = mode is not None and mode.replaces
+        self._any = mode is None
+        self._zone = zone
+
+    def upserts(self, changes: bool) -> bool:
+        """As in Flink, rows of any kind must not replace each other by another key."""
+        return self.upsert or (self._any and changes)
+
+    def attach(self, stream: DataStream[Any], schema: BoundSchema, changelog: bool) -> Any:
+        type_info = type_of_rows(schema)
+        return external_rows(stream, schema, changelog, self._zone, self.upsert, type_info)
+
+
 def stream_plan(
     session: Session,
     stream: DataStream[Any],
     declared: TableEntry | None = None,
     names: Sequence[ExpressionBase] = (),
-    kinds: Set[RowKind] = frozenset({RowKind.INSERT}),
+    mode: ChangelogMode = _INSERTS,
 ) -> n.Node:
     """The plan that reads a stream.
 
@@ -125,7 +92,7 @@ def stream_plan(
         stream: The stream.
         declared: Columns, watermark and key of a schema.
         names: Columns of the stream to take, perhaps with another name.
-        kinds: Which changes rows of the stream are.
+        mode: Which changes rows of the stream are.
     """
     own = data_type_of(stream.get_type())
     whole = not isinstance(own, t.RowType)
@@ -136,11 +103,12 @@ def stream_plan(
     schema = BoundSchema(tuple(Field(f.name, f.data_type) for f in row.fields))
     times = () if declared is None else _rowtime_fields(declared)
     local = tuple(isinstance(f.type, t.TimestampType) for f in times)
-    source = _StreamSource(stream, schema, session.zone, whole, kinds == {RowKind.INSERT}, local)
+    grows = mode == ChangelogMode.insert_only()
+    source = _StreamSource(stream, schema, session.zone, whole, grows, mode.replaces, local)
     read = BoundSchema((*schema, *times))
     key = _key_of(declared, read)
     plan: n.Node = n.Scan(read, ("Unregistered_DataStream",), source, primary_key=key)
-    if RowKind.UPDATE_AFTER in kinds and RowKind.UPDATE_BEFORE not in kinds:
+    if mode.replaces:
         if not key:
             raise SqlError(
                 "The stream's changelog mode contains UPDATE_AFTER but no UPDATE_BEFORE. This "
@@ -201,8 +169,6 @@ def _declared_row(declared: TableEntry, own: DataType) -> t.RowType:
 
 def _declared(session: Session, plan: n.Node, declared: TableEntry, schema: BoundSchema) -> n.Node:
     """Computed columns and watermark of a schema; columns that it leaves out are the stream's."""
-    from headrace.sql.statements import ColumnDefinition
-
     columns = tuple(declared.columns)
     if not _names_fields(declared):
         columns = (*(ColumnDefinition(f.name, f.type) for f in schema), *columns)
@@ -214,7 +180,7 @@ def _named(plan: n.Node, names: Sequence[ExpressionBase]) -> n.Node:
     """Columns in an order and with names that expressions give."""
     columns, labels = [], []
     for position, expression in enumerate(names):
-        node = expression._node
+        node = node_of(expression)
         label = None
         if isinstance(node, x.Alias):
             label, node = node.name, node.value
@@ -231,30 +197,38 @@ def _named(plan: n.Node, names: Sequence[ExpressionBase]) -> n.Node:
 
 
 def table_stream(
-    session: Session, plan: n.Node, changelog: bool, declared: TableEntry | None = None
+    session: Session,
+    plan: n.Node,
+    mode: ChangelogMode | None = None,
+    declared: TableEntry | None = None,
 ) -> DataStream[Any]:
     """The stream of a table's rows.
 
     Args:
         session: Where the plan belongs.
         plan: The table.
-        changelog: Whether rows may change.
-        declared: Columns of a schema, if they have other names or types.
+        mode: Which changes rows may be; those that they are, if None.
+        declared: Columns of a schema, if they have other names or types, and perhaps a key.
     """
     times: list[int] = []
     if declared is not None:
         plan, times = _as_declared(session, plan, declared)
+    name = ("Unregistered_DataStream_Sink",)
+    target, key = _StreamSink(mode, session.zone), _key_of(declared, plan.schema)
+    sink = n.Sink(plan.schema, plan, name, target, _declared_schema(plan, declared), key)
+    session.check_sink(sink)
     translator = session.translator()
-    plan = optimize(plan, reuse=translator.settings.reuse_subplans)
-    session.check(plan)
-    if not changelog and not session.batch and not is_append_only(plan):
-        raise SqlError(
-            "Table sink 'Unregistered_DataStream_Sink' doesn't support consuming update and delete "
-            "changes; use to_changelog_stream()"
-        )
-    stream = translator.stream(plan)
-    rows = external_rows(stream, plan.schema, translator.takes_changes(plan), session.zone)
+    rows: DataStream[Any] = DataStream(translator.env, translator.translate(sink)[0])
     return rows.map(lambda row: _without(row, times)) if times else rows
+
+
+def _declared_schema(plan: n.Node, declared: TableEntry | None) -> BoundSchema:
+    """The columns of a plan as a schema declares them, which may be NOT NULL."""
+    if declared is None:
+        return plan.schema
+    stored = [c for c in declared.columns if c.expression is None]
+    pairs = zip(plan.schema, stored, strict=True)
+    return BoundSchema(tuple(replace(f, type=c.type or f.type) for f, c in pairs))
 
 
 def _as_declared(session: Session, plan: n.Node, declared: TableEntry) -> tuple[n.Node, list[int]]:

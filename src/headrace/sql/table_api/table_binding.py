@@ -13,7 +13,9 @@ from headrace.sql.binder.expressions import ExpressionBinder, column_index
 from headrace.sql.binder.group_windows import GroupWindow as BoundGroupWindow
 from headrace.sql.binder.group_windows import group_window_of
 from headrace.sql.binder.over import bind_over, contains_over
+from headrace.sql.binder.queries import QueryBinder
 from headrace.sql.binder.scope import Scope
+from headrace.sql.binder.subqueries import contains_subquery
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Expression as Bound
@@ -174,8 +176,12 @@ class TableBinding:
 
     def filtered(self, predicate: Any) -> n.Node:
         """Rows for which a condition is TRUE."""
-        condition = self.binder.condition(node_of(predicate), "where")
-        return n.Filter.of(self.plan, condition)
+        node = node_of(predicate)
+        if not contains_subquery(node):
+            return n.Filter.of(self.plan, self.binder.condition(node, "where"))
+        plan = QueryBinder(self.context).where(self.plan, self.scope, node)
+        names = self.plan.schema.names
+        return n.Project.of(plan, plan.schema.columns()[: len(names)], names)
 
     def sort_keys(self, fields: Sequence[Any]) -> tuple[SortKey, ...]:
         """Columns of `order_by`."""

@@ -33,6 +33,8 @@ def _aggregate(node: n.Aggregate, settings: PlanSettings) -> Operator:
         takes_changes(node.input, settings),
         settings.emission,
         ttl,
+        # Without groups there is a result even of no rows at all. In batch mode it comes at the
+        # end; in a stream, as in Flink, none comes before the first row.
         settings.batch and not node.group,
     )
     return Operator("GroupAggregate", spec)
@@ -40,14 +42,20 @@ def _aggregate(node: n.Aggregate, settings: PlanSettings) -> Operator:
 
 def _local_aggregate(node: ph.LocalAggregate, settings: PlanSettings) -> Operator:
     code, places = _code(node.input, node.calls, settings), None
+    # Columns have no place for the kind of a row, so changes are aggregated row by row.
     if not takes_changes(node.input, settings):
         places = column_places(node.calls, [node.input.schema[i].type for i in node.group])
     spec = specs.LocalAggregateSpec(code, node.group, places)
+    if isinstance(node.input, ph.SparkColumns):
+        width, positions = len(node.input.schema), node.input.segment.columns
+        spec = specs.ColumnsAggregateSpec(code, node.group, places, width, positions)
     return Operator(spec.kind, spec)
 
 
 def _local_window_aggregate(node: ph.LocalWindowAggregate, settings: PlanSettings) -> Operator:
     code, window = _code(node.input, node.calls, settings), node.window
+    # In processing time the clock of the global phase says which window a row is in, so the local
+    # one knows no windows: it only makes fewer rows of those that come together.
     local: OperatorSpec = specs.LocalAggregateSpec(code, node.group)
     if window.event_time and window.kind == "SESSION":
         local = specs.LocalSessionAggregateSpec(code, node.group, window.size, window.time)
@@ -59,6 +67,8 @@ def _local_window_aggregate(node: ph.LocalWindowAggregate, settings: PlanSetting
 
 def _slices(window: n.Window, settings: PlanSettings) -> specs.WindowSlices:
     slide = window.slide or window.size
+    # The largest step of which every window consists: a row is added to one slice, not to each of
+    # the windows that overlap there.
     step = gcd(window.size, slide) if window.kind == "HOP" else slide
     zone = settings.zone if window.zoned else None
     return specs.WindowSlices(window.kind, window.size, slide, window.offset, step, zone)

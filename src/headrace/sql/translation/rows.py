@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from headrace.sql.codegen.calc import calc_code, value_code
 from headrace.sql.codegen.column_calc import column_calc
 from headrace.sql.operators import specs
@@ -60,8 +63,7 @@ def _follows_column(e: Expression, column: int) -> bool:
 
 def _expand(node: n.Expand, settings: PlanSettings) -> Operator:
     sets = []
-    for chosen in node.sets:
-        number = sum(1 << place for place, i in enumerate(reversed(node.group)) if i not in chosen)
+    for chosen, number in zip(node.sets, node.numbers, strict=True):
         width = len(node.input.schema)
         kept = tuple(i not in node.group or i in chosen for i in range(width))
         sets.append((kept, number))
@@ -69,17 +71,31 @@ def _expand(node: n.Expand, settings: PlanSettings) -> Operator:
 
 
 def _batched_calls(node: n.BatchedCalls, settings: PlanSettings) -> Operator:
-    functions = []
+    functions, changelog = [], takes_changes(node.input, settings)
     for call in node.calls:
         types = tuple(a.type for a in call.args)
         functions.append(call.function.batch_bound(types, call.type, settings))
     spec = specs.BatchedCallsSpec(
         tuple(packed(c.args, settings.zone) for c in node.calls),
         tuple(functions),
-        takes_changes(node.input, settings),
+        changelog,
         settings.arrow_batch_size,
+        _argument_places(node, functions, changelog),
     )
     return Operator("BatchedCalls", spec)
+
+
+def _argument_places(
+    node: n.BatchedCalls, functions: Sequence[Any], changelog: bool
+) -> tuple[tuple[int, ...], ...] | None:
+    """The columns that are the functions' arguments, if nothing else is and all take columns."""
+    takes = all(getattr(function, "takes_columns", False) for function in functions)
+    if changelog or not takes:
+        return None
+    places = [[a.index for a in c.args if isinstance(a, Column)] for c in node.calls]
+    if any(not p or len(p) < len(c.args) for p, c in zip(places, node.calls, strict=True)):
+        return None
+    return tuple(map(tuple, places))
 
 
 def _correlate(node: n.Correlate, settings: PlanSettings) -> Operator:

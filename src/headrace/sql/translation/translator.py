@@ -34,6 +34,7 @@ from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.room import with_room
 from headrace.sql.rules import optimize_all
+from headrace.sql.segments.steps import columns_needed
 from headrace.sql.translation import (
     aggregates,
     lookups,
@@ -64,6 +65,8 @@ class StreamTranslator:
     def __init__(self, env: StreamExecutionEnvironment, settings: PlanSettings) -> None:
         self.env = env
         self.settings = settings
+        self.needed: dict[n.Node, frozenset[int] | None] = {}
+        """Which columns of nodes others look at; None is all of them."""
         self._done: dict[n.Node, Transformation] = {}
 
     def translate(self, *plans: n.Node) -> list[Transformation]:
@@ -71,7 +74,9 @@ class StreamTranslator:
         return self._translated(optimize_all(plans, reuse=self.settings.reuse_subplans))
 
     def _translated(self, plans: Sequence[n.Node]) -> list[Transformation]:
-        return [self._made(plan) for plan in physical_plans(plans, self.settings)]
+        physical = physical_plans(plans, self.settings)
+        self.needed = columns_needed(physical)
+        return [self._made(plan) for plan in physical]
 
     def stream(self, plan: n.Node) -> DataStream[Any]:
         """The rows of an optimized plan; NULL in a decimal column that is NOT NULL is an error."""
@@ -105,6 +110,7 @@ class StreamTranslator:
         )
         transformation.uid = operator.uid
         if any(isinstance(i, ph.Exchange) and i.gathers for i in node.inputs):
+            # All rows meet in one subtask, whatever parallelism the job has.
             transformation.force_non_parallel = True
             transformation.parallelism = 1
         elif len(inputs) == 1 and not self._may_spread(node.inputs[0]):
@@ -145,7 +151,9 @@ def no_key(row: Any) -> tuple[()]:
 def _scan(t: StreamTranslator, node: n.Scan, inputs: Inputs) -> Transformation:
     stream: DataStream[Any]
     if node.watermark is None:
-        stream = node.source.build(t.env)
+        needed = t.needed.get(node)
+        source = node.source if needed is None else node.source.narrowed(sorted(needed))
+        stream = source.build(t.env)
     else:
         options = node.source.watermark_options
         marks = RowWatermarks(value_code(node.watermark, t.settings.zone), options.emit_every)
@@ -161,6 +169,8 @@ def _values(t: StreamTranslator, node: n.Values, inputs: Inputs) -> Transformati
 def _union(t: StreamTranslator, node: n.Union, inputs: Inputs) -> Transformation:
     parallelisms = {i.parallelism for i in inputs}
     if len(parallelisms) > 1 and t.takes_changes(node):
+        # An input of one subtask would be dealt out to the many of another in turn, and the changes
+        # of a row would part. They go to the same one instead, where they stay in order.
         inputs = [_in_one_place(t, i) if i.parallelism == 1 else i for i in inputs]
     union = UnionTransformation(t.env.ids, inputs)
     union.parallelism = parallelisms.pop() if len(parallelisms) == 1 else None
@@ -193,6 +203,7 @@ def _in_order(
     given = transformation_of(stream).parallelism or t.env.get_parallelism()
     if not changes or wanted in (None, given):
         return stream
+    # By any other columns, the row before an update and the row after it might go different ways.
     if not node.upsert_keys:
         raise SqlError(
             f"The sink for table '{'.'.join(node.table)}' has a configured parallelism of "

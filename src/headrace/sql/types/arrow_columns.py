@@ -12,7 +12,59 @@ from headrace.sql import types as t
 from headrace.sql.types import DataType
 from headrace.sql.types.arrow import arrow_type_of
 
-__all__ = ["arrow_array", "objects_of_array", "pandas_column", "series_to_array"]
+__all__ = [
+    "arrow_array",
+    "external_column",
+    "has_columns",
+    "internal_column",
+    "objects_of_array",
+    "pandas_column",
+    "series_to_array",
+]
+
+_SAME = (
+    t.IntegralType,
+    t.FloatType,
+    t.DoubleType,
+    t.BooleanType,
+    t.DecimalType,
+    t.CharType,
+    t.VarCharType,
+    t.VarBinaryType,
+)
+"""Types whose internal values are users' objects."""
+
+
+def has_columns(type_: DataType, zone: str) -> bool:
+    """Whether a column of internal values becomes one of users' objects without a look at each."""
+    if isinstance(type_, t.LocalZonedTimestampType) and zone != "UTC":
+        return False
+    return isinstance(type_, (*_SAME, t.DateType, t.TimestampType, t.LocalZonedTimestampType))
+
+
+def external_column(column: Any, type_: DataType) -> Any:
+    """Users' objects of a column of internal values, if the type has columns."""
+    import pyarrow as pa
+
+    kind = arrow_type_of(type_)
+    if isinstance(column, list):
+        column = pa.array(column, pa.int64() if pa.types.is_timestamp(kind) else None)
+    if isinstance(type_, t.DateType):
+        return column.cast(pa.int32()).view(kind)
+    if pa.types.is_timestamp(kind):
+        return column.view(pa.timestamp("us")).cast(kind, safe=False)
+    return column.cast(kind)
+
+
+def internal_column(array: Any, type_: DataType) -> Any:
+    """Internal values of a column of users' objects: the other way round."""
+    import pyarrow as pa
+
+    if isinstance(type_, t.DateType):
+        return array.view(pa.int32())
+    if pa.types.is_timestamp(array.type):
+        return array.cast(pa.timestamp("us"), safe=False).view(pa.int64())
+    return array
 
 
 def arrow_array(values: Sequence[Any], type_: DataType) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from headrace.common.types import Row, row_of
 from headrace.sql.types.base import DataType
 
 
@@ -224,8 +225,6 @@ class RowType(DataType):
 
     def to_sql_type(self, obj: Any) -> Any:
         """A tuple of SQL values, after the kind of the row."""
-        from headrace.common.types import Row
-
         if obj is None:
             return None
         kind = obj.get_row_kind().value if isinstance(obj, Row) else 0
@@ -243,8 +242,6 @@ class RowType(DataType):
 
     def from_sql_type(self, obj: Any) -> Any:
         """A `Row` of Python objects."""
-        from headrace.common.types import Row, row_of
-
         if obj is None or isinstance(obj, Row):
             return obj
         values = [f.from_sql_type(v) for f, v in zip(self.fields, obj, strict=True)]

@@ -16,6 +16,11 @@ _EPOCH = datetime.datetime(1970, 1, 1)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
+def _utc_micros(dt: datetime.datetime) -> int:
+    """Microseconds since 1970 in UTC; without a zone, it is the local one of this process."""
+    return (dt.astimezone(datetime.UTC).replace(tzinfo=None) - _EPOCH) // _MICROSECOND
+
+
 class DateType(AtomicType):
     """A day of the calendar."""
 
@@ -104,26 +109,24 @@ class LocalZonedTimestampType(_PreciseType):
         super().__init__(precision, nullable)
 
     def need_conversion(self) -> bool:
-        """Microseconds since 1970 in UTC stand for instants."""
+        """Microseconds since 1970 stand for instants."""
         return True
 
     def to_sql_type(self, dt: datetime.datetime | None) -> int | None:
-        """Microseconds since 1970 in UTC."""
-        if dt is None:
-            return None
-        aware = dt.astimezone(datetime.UTC)
-        return (aware.replace(tzinfo=None) - _EPOCH) // _MICROSECOND
+        """Microseconds since 1970 as the local clock shows them, as in PyFlink."""
+        return None if dt is None else _utc_micros(dt) + self.EPOCH_ORDINAL
 
     def from_sql_type(self, ts: int | None) -> datetime.datetime | None:
         """The instant in the local time zone of this process, without its name."""
         if ts is None:
             return None
-        aware = (_EPOCH + datetime.timedelta(microseconds=ts)).replace(tzinfo=datetime.UTC)
+        aware = _EPOCH.replace(tzinfo=datetime.UTC)
+        aware += datetime.timedelta(microseconds=ts - self.EPOCH_ORDINAL)
         return aware.astimezone().replace(tzinfo=None)
 
 
 class ZonedTimestampType(_PreciseType):
-    """Date and time with its own zone; declared as in PyFlink, supported nowhere."""
+    """Date and time with its own zone; as in Flink, no column of a table can have it."""
 
     _root = "TIMESTAMP WITH TIME ZONE"
 
@@ -134,16 +137,24 @@ class ZonedTimestampType(_PreciseType):
         return f"TIMESTAMP({self.precision}) WITH TIME ZONE"
 
     def need_conversion(self) -> bool:
-        """Not supported."""
+        """Microseconds since 1970 in the zone, with the zone's offset, stand for values."""
         return True
 
-    def to_sql_type(self, dt: datetime.datetime | None) -> Any:
-        """Not supported."""
-        raise NotImplementedError("TIMESTAMP WITH TIME ZONE is not supported, as in Flink")
+    def to_sql_type(self, dt: datetime.datetime | None) -> tuple[int, int] | None:
+        """Microseconds since 1970 in its zone, and the seconds by which that is ahead of UTC."""
+        if dt is None:
+            return None
+        offset = (dt if dt.tzinfo else dt.astimezone()).utcoffset() or datetime.timedelta()
+        seconds = offset // datetime.timedelta(seconds=1)
+        return _utc_micros(dt) + seconds * 1_000_000, seconds
 
-    def from_sql_type(self, zoned_ts: Any) -> Any:
-        """Not supported."""
-        raise NotImplementedError("TIMESTAMP WITH TIME ZONE is not supported, as in Flink")
+    def from_sql_type(self, zoned_ts: tuple[int, int] | None) -> datetime.datetime | None:
+        """Date and time with a zone of that offset."""
+        if zoned_ts is None:
+            return None
+        micros, seconds = zoned_ts
+        zone = datetime.timezone(datetime.timedelta(seconds=seconds))
+        return (_EPOCH + datetime.timedelta(microseconds=micros)).replace(tzinfo=zone)
 
 
 class Resolution:
@@ -230,16 +241,16 @@ class DayTimeIntervalType(AtomicType):
     class DayTimeResolution(Enum):
         """Which units a length of time shows."""
 
-        DAY = 0
-        DAY_TO_HOUR = 1
-        DAY_TO_MINUTE = 2
-        DAY_TO_SECOND = 3
-        HOUR = 4
-        HOUR_TO_MINUTE = 5
-        HOUR_TO_SECOND = 6
-        MINUTE = 7
-        MINUTE_TO_SECOND = 8
-        SECOND = 9
+        DAY = 1
+        DAY_TO_HOUR = 2
+        DAY_TO_MINUTE = 3
+        DAY_TO_SECOND = 4
+        HOUR = 5
+        HOUR_TO_MINUTE = 6
+        HOUR_TO_SECOND = 7
+        MINUTE = 8
+        MINUTE_TO_SECOND = 9
+        SECOND = 10
 
     DEFAULT_DAY_PRECISION = 2
     DEFAULT_FRACTIONAL_PRECISION = 6
@@ -272,16 +283,16 @@ class DayTimeIntervalType(AtomicType):
         return self._fractional_precision
 
     def need_conversion(self) -> bool:
-        """Milliseconds stand for lengths of time."""
+        """Microseconds stand for lengths of time."""
         return True
 
     def to_sql_type(self, timedelta: datetime.timedelta | None) -> int | None:
-        """Milliseconds."""
-        return None if timedelta is None else timedelta // datetime.timedelta(milliseconds=1)
+        """Microseconds, as in PyFlink; the engine itself has milliseconds."""
+        return None if timedelta is None else timedelta // _MICROSECOND
 
     def from_sql_type(self, ts: int | None) -> datetime.timedelta | None:
         """The length of time."""
-        return None if ts is None else datetime.timedelta(milliseconds=ts)
+        return None if ts is None else datetime.timedelta(microseconds=ts)
 
     def __repr__(self) -> str:
         return f"DayTimeIntervalType({str(self._nullable).lower()})"

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from headrace.common.java_text import double_text, float_text
+from headrace.common.java.text import double_text, float_text
 from headrace.formats.shapes import Kind, Shape, shape_of
 from headrace.formats.text import TextStyle, java_scalar, text_of_present, text_writer
 from headrace.sql import types as t

@@ -14,7 +14,7 @@ class RawType(DataType):
     _root = "RAW"
 
     def _sql(self) -> str:
-        return "RAW('java.lang.Object', ?)"
+        return "RAW('[B', '...')"
 
     def from_sql_type(self, obj: Any) -> Any:
         """The object itself."""

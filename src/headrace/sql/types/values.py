@@ -17,18 +17,22 @@ number of a `RowKind`; an odd one takes a row back.
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from headrace.common.errors import TypeMismatchError
-from headrace.common.java_text import shortest_float32
+from headrace.common.java.text import shortest_float32
+from headrace.common.time import Instant
 from headrace.common.types import Row, row_of
 from headrace.sql import types as t
 from headrace.sql.functions.builtin.arithmetic import decimal_of, fit_decimal, float32
 from headrace.sql.functions.builtin.bitmaps import build
 from headrace.sql.types import DataType
+from headrace.sql.types.text import sql_text
 
 __all__ = ["Converter", "literal_text", "row_to_external", "to_external", "to_internal"]
 
@@ -37,13 +41,11 @@ Converter = Callable[[Any], Any]
 _EPOCH = datetime.datetime(1970, 1, 1)
 _EPOCH_DAY = datetime.date(1970, 1, 1).toordinal()
 _MICRO = datetime.timedelta(microseconds=1)
+_MILLI = datetime.timedelta(milliseconds=1)
 
 
 def local_zone() -> ZoneInfo:
     """The time zone of this machine, as far as it can be found; else UTC."""
-    import os
-    from pathlib import Path
-
     name = os.environ.get("TZ", "")
     if not name:
         path = str(Path("/etc/localtime").resolve())
@@ -55,7 +57,11 @@ def local_zone() -> ZoneInfo:
 
 
 def to_external(
-    type_: DataType, zone: ZoneInfo | None = None, aware: bool = False, collected: bool = False
+    type_: DataType,
+    zone: ZoneInfo | None = None,
+    aware: bool = False,
+    collected: bool = False,
+    streamed: bool = False,
 ) -> Converter | None:
     """Makes users' objects of internal values; None where they are the same.
 
@@ -65,12 +71,13 @@ def to_external(
         aware: Whether instants know their zone, as functions get them in PyFlink.
         collected: Whether the objects are for `collect()`, where rows have no names in PyFlink and
             a FLOAT is the shortest number that stands for it.
+        streamed: Whether the objects are for a stream, where instants are of PyFlink's own class.
     """
     if isinstance(type_, t.LocalZonedTimestampType):
-        return _instants(zone or local_zone(), aware)
+        return _stream_instant if streamed else _instants(zone or local_zone(), aware)
 
     def inner(inside: DataType) -> Converter | None:
-        return to_external(inside, zone, aware, collected)
+        return to_external(inside, zone, aware, collected, streamed)
 
     if isinstance(type_, t.RowType):
         names = None if collected else type_.names
@@ -92,7 +99,16 @@ def to_external(
         return lambda v: None if v is None else {k(a): w(b) for a, b in v.items()}
     if collected and isinstance(type_, t.FloatType):
         return lambda v: None if v is None else shortest_float32(v)
+    if isinstance(type_, t.DayTimeIntervalType):
+        return lambda v: None if v is None else v * _MILLI
     return type_.from_sql_type if type_.need_conversion() else None
+
+
+def _stream_instant(value: Any) -> Any:
+    if value is None:
+        return None
+    seconds, micros = divmod(value, 1_000_000)
+    return Instant(seconds, micros * 1000)
 
 
 def _instants(zone: ZoneInfo, aware: bool) -> Converter:
@@ -110,9 +126,10 @@ def row_to_external(
     zone: ZoneInfo | None = None,
     aware: bool = False,
     collected: bool = False,
+    streamed: bool = False,
 ) -> Callable[[Sequence[Any]], list[Any]]:
     """Makes a list of users' objects of an internal row, see `to_external`."""
-    converters = [to_external(x, zone, aware, collected) for x in types]
+    converters = [to_external(x, zone, aware, collected, streamed) for x in types]
     if not any(converters):
         return list
     return lambda row: _converted(row, converters)
@@ -158,6 +175,9 @@ def _to_internal(type_: DataType, zone: ZoneInfo | None) -> Converter:
         return lambda v: _instant(v, zone or local_zone())
     if isinstance(type_, t.TimestampType):
         return _timestamp
+    if isinstance(type_, t.UserDefinedType):
+        plain = to_internal(type_.sql_type(), zone)
+        return lambda v: plain(type_.serialize(v))
     if isinstance(type_, t.RowType):
         return _row(type_, zone)
     if isinstance(type_, t.MultisetType):
@@ -184,7 +204,7 @@ def _simple(type_: DataType) -> Converter:
     if isinstance(type_, t.DateType):
         return lambda v: v if isinstance(v, int) else v.toordinal() - _EPOCH_DAY
     if isinstance(type_, t.DayTimeIntervalType):
-        return lambda v: v if isinstance(v, int) else v // datetime.timedelta(milliseconds=1)
+        return lambda v: v if isinstance(v, int) else v // _MILLI
     return type_.to_sql_type
 
 
@@ -253,8 +273,6 @@ def _row(type_: t.RowType, zone: ZoneInfo | None) -> Converter:
 
 def literal_text(value: Any, type_: DataType) -> str:
     """A literal as plans show it."""
-    from headrace.sql.types.text import sql_text
-
     if value is None:
         return "null"
     if isinstance(type_, t.CharType | t.VarCharType):

@@ -35,6 +35,7 @@ def declared_type(declared: Any) -> DataType:
     if isinstance(declared, DataType):
         return declared
     if isinstance(declared, str):
+        # Late: slots load this module, and the parser is slow to load.
         from headrace.sql.parsing import parse_type_text
 
         return parse_type_text(declared)

@@ -11,8 +11,12 @@ from zoneinfo import ZoneInfo
 
 from headrace.common.errors import FunctionTypeError, TypeMismatchError
 from headrace.sql.types import DataType, RowType
+from headrace.sql.types.arrow import arrow_type_of
 from headrace.sql.types.arrow_columns import (
     arrow_array,
+    external_column,
+    has_columns,
+    internal_column,
     objects_of_array,
     pandas_column,
     series_to_array,
@@ -33,17 +37,20 @@ class BatchFunction(OpenedFunction):
     def batch(self, rows: Rows) -> list[Any]:
         """The results of rows of arguments, as many as there are rows."""
 
-    def _taken(self, results: Sequence[Any], rows: Rows) -> list[Any]:
+    def _taken(self, results: Sequence[Any], count: int) -> list[Any]:
         name = self._binding.name
-        if len(results) != len(rows):
-            raise FunctionTypeError(
-                f"The result length '{len(results)}' of Pandas UDF '{name}' is not equal to the "
-                f"input length '{len(rows)}'"
-            )
+        self._check_length(len(results), count)
         try:
             return [self._take(r) for r in results]
         except TypeMismatchError as error:
             raise TypeMismatchError(f"result of function {name}: {error}") from error
+
+    def _check_length(self, found: int, expected: int) -> None:
+        if found != expected:
+            raise FunctionTypeError(
+                f"The result length '{found}' of Pandas UDF '{self._binding.name}' is not equal to "
+                f"the input length '{expected}'"
+            )
 
 
 class ArrowFunction(BatchFunction):
@@ -54,27 +61,46 @@ class ArrowFunction(BatchFunction):
 
     def batch(self, rows: Rows) -> list[Any]:
         """The results of rows of arguments."""
-        return self._taken(self._computed(self._arrays(rows)), rows)
+        result = self._called(self._arrays(rows))
+        return self._taken(objects_of_array(result, self._result), len(rows))
+
+    @property
+    def takes_columns(self) -> bool:
+        """Whether columns of internal values need not become rows on their way."""
+        return all(has_columns(x, self._zone) for x in (*self._types, self._result))
+
+    def columns(self, arguments: list[Any]) -> Any:
+        """The column of results of columns of internal values, if it takes them."""
+        count = len(arguments[0])
+        result = self._called(list(map(external_column, arguments, self._types)))
+        if result.type == arrow_type_of(self._result) and (
+            self._result.is_nullable or not result.null_count
+        ):
+            self._check_length(len(result), count)
+            return internal_column(result, self._result)
+        # Every value is looked at, and the one that does not fit is named.
+        return self._taken(objects_of_array(result, self._result), count)
 
     def _arrays(self, rows: Rows) -> list[Any]:
         columns = zip(*map(self._give, rows), strict=True)
         return list(map(arrow_array, columns, self._types))
 
-    def _computed(self, arrays: list[Any]) -> list[Any]:
+    def _called(self, arrays: list[Any]) -> Any:
         result = self._eval(*arrays)
         if not hasattr(result, "to_pylist"):
             raise FunctionTypeError(
                 f"function {self._binding.name} must return a pyarrow.Array, not "
                 f"{type(result).__name__}"
             )
-        return objects_of_array(result, self._result)
+        return result.combine_chunks() if hasattr(result, "combine_chunks") else result
 
 
 class PandasFunction(ArrowFunction):
     """Gets a `pandas.Series` for each argument, a `DataFrame` for a row, and gives the same."""
 
-    def _computed(self, arrays: list[Any]) -> list[Any]:
+    def _called(self, arrays: list[Any]) -> Any:
         import pandas as pd
+        import pyarrow as pa
 
         zone, name = ZoneInfo(self._zone), self._binding.name
         series = [pandas_column(a, x, zone) for a, x in zip(arrays, self._types, strict=True)]
@@ -85,16 +111,16 @@ class PandasFunction(ArrowFunction):
                     f"function {name} gave a DataFrame, but its result is {self._result.sql_text()}"
                 )
             columns = [
-                objects_of_array(series_to_array(result.iloc[:, i], f.data_type, zone), f.data_type)
+                series_to_array(result.iloc[:, i], f.data_type, zone)
                 for i, f in enumerate(self._result.fields)
             ]
-            return list(zip(*columns, strict=True))
+            return pa.StructArray.from_arrays(columns, [f.name for f in self._result.fields])
         if not isinstance(result, pd.Series):
             raise FunctionTypeError(
                 f"The result type of Pandas UDF '{name}' must be pandas.Series or "
                 f"pandas.DataFrame, got {type(result)}"
             )
-        return objects_of_array(series_to_array(result, self._result, zone), self._result)
+        return series_to_array(result, self._result, zone)
 
 
 class AsyncFunction(BatchFunction):
@@ -118,7 +144,9 @@ class AsyncFunction(BatchFunction):
     def batch(self, rows: Rows) -> list[Any]:
         """The results of rows of arguments."""
         given = map(self._give, rows)
-        return self._taken(self._runner.run(together(self._attempted, given, self._limits)), rows)
+        return self._taken(
+            self._runner.run(together(self._attempted, given, self._limits)), len(rows)
+        )
 
     async def _attempted(self, args: Sequence[Any]) -> Any:
         """The result of a row; the time that a call may take is for all attempts, as in Flink."""

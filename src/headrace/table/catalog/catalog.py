@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from headrace.sql.catalog import CatalogStore, ModelEntry, PartitionSpec
 from headrace.sql.catalog.partitions import TablePartitions
+from headrace.table.catalog.entries import entry_of
 from headrace.table.catalog.objects import (
     CatalogBaseTable,
     CatalogDatabase,
@@ -15,7 +16,12 @@ from headrace.table.catalog.objects import (
     Procedure,
 )
 from headrace.table.catalog.paths import CatalogPartitionSpec, ObjectPath
-from headrace.table.catalog.statistics import CatalogColumnStatistics, CatalogTableStatistics
+from headrace.table.catalog.statistics import (
+    CatalogColumnStatistics,
+    CatalogTableStatistics,
+    statistics_of_columns,
+    statistics_of_table,
+)
 from headrace.util.exceptions import (
     CatalogException,
     FunctionAlreadyExistException,
@@ -55,7 +61,7 @@ class Catalog:
 
     def create_database(self, name: str, database: CatalogDatabase, ignore_if_exists: bool) -> None:
         """Add a database."""
-        self._store.create_database(name, database._entry, ignore_if_exists)
+        self._store.create_database(name, entry_of(database), ignore_if_exists)
 
     def drop_database(self, name: str, ignore_if_exists: bool) -> None:
         """Forget an empty database; the flag lets a missing one pass."""
@@ -65,7 +71,7 @@ class Catalog:
         self, name: str, new_database: CatalogDatabase, ignore_if_not_exists: bool
     ) -> None:
         """Replace the properties and the comment."""
-        self._store.alter_database(name, new_database._entry, ignore_if_not_exists)
+        self._store.alter_database(name, entry_of(new_database), ignore_if_not_exists)
 
     # Tables and views.
 
@@ -105,13 +111,13 @@ class Catalog:
         self, table_path: ObjectPath, table: CatalogBaseTable, ignore_if_exists: bool
     ) -> None:
         """Add a table or view."""
-        self._store.create_table(*_parts(table_path), table._entry, ignore_if_exists)
+        self._store.create_table(*_parts(table_path), entry_of(table), ignore_if_exists)
 
     def alter_table(
         self, table_path: ObjectPath, new_table: CatalogBaseTable, ignore_if_not_exists: bool
     ) -> None:
         """Replace a table by a table, a view by a view."""
-        self._store.alter_table(*_parts(table_path), new_table._entry, ignore_if_not_exists)
+        self._store.alter_table(*_parts(table_path), entry_of(new_table), ignore_if_not_exists)
 
     # Partitions.
 
@@ -145,7 +151,7 @@ class Catalog:
     ) -> None:
         """Add a partition."""
         values = partition_spec.get_partition_spec()
-        self._partitions(table_path).create(values, partition._entry, ignore_if_exists)
+        self._partitions(table_path).create(values, entry_of(partition), ignore_if_exists)
 
     def drop_partition(
         self,
@@ -166,7 +172,7 @@ class Catalog:
     ) -> None:
         """Replace the properties of a partition."""
         values = partition_spec.get_partition_spec()
-        self._partitions(table_path).alter(values, new_partition._entry, ignore_if_not_exists)
+        self._partitions(table_path).alter(values, entry_of(new_partition), ignore_if_not_exists)
 
     def _partitions(self, table_path: ObjectPath) -> TablePartitions:
         return TablePartitions(self._store, *_parts(table_path))
@@ -193,7 +199,7 @@ class Catalog:
         database, name = _function(function_path)
         self._store.database(database)
         if self._store.find_function(database, name) is None:
-            self._store.put_function(database, name, function._entry)
+            self._store.put_function(database, name, entry_of(function))
         elif not ignore_if_exists:
             raise FunctionAlreadyExistException(
                 f"Function {database}.{name} already exists in Catalog {self._store.name}."
@@ -208,7 +214,7 @@ class Catalog:
             if ignore_if_not_exists:
                 return
             self._store.function(*path)
-        self._store.put_function(*path, new_function._entry)
+        self._store.put_function(*path, entry_of(new_function))
 
     def drop_function(self, function_path: ObjectPath, ignore_if_not_exists: bool) -> None:
         """Forget a function."""
@@ -237,7 +243,7 @@ class Catalog:
     ) -> None:
         """Add a model."""
         if not self.model_exists(model_path):
-            self._store.put_model(*_parts(model_path), model._entry)
+            self._store.put_model(*_parts(model_path), entry_of(model))
         elif not ignore_if_exists:
             raise ModelAlreadyExistException(
                 f"Model {model_path} already exists in Catalog {self._store.name}."
@@ -250,7 +256,7 @@ class Catalog:
         if ignore_if_not_exists and not self.model_exists(model_path):
             return
         self._model(model_path)
-        self._store.put_model(*_parts(model_path), new_model._entry)
+        self._store.put_model(*_parts(model_path), entry_of(new_model))
 
     def rename_model(
         self, model_path: ObjectPath, new_model_name: str, ignore_if_not_exists: bool
@@ -290,18 +296,18 @@ class Catalog:
 
     def get_table_statistics(self, table_path: ObjectPath) -> CatalogTableStatistics:
         """Sizes of a table without partitions."""
-        return CatalogTableStatistics._of(self._store.table_statistics(*_parts(table_path)))
+        return statistics_of_table(self._store.table_statistics(*_parts(table_path)))
 
     def get_table_column_statistics(self, table_path: ObjectPath) -> CatalogColumnStatistics:
         """Statistics of the columns of a table without partitions."""
-        return CatalogColumnStatistics._of(self._store.column_statistics(*_parts(table_path)))
+        return statistics_of_columns(self._store.column_statistics(*_parts(table_path)))
 
     def get_partition_statistics(
         self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
     ) -> CatalogTableStatistics:
         """Sizes of a partition."""
         spec = self._existing(table_path, partition_spec)
-        return CatalogTableStatistics._of(self._store.table_statistics(*_parts(table_path), spec))
+        return statistics_of_table(self._store.table_statistics(*_parts(table_path), spec))
 
     def bulk_get_partition_statistics(
         self, table_path: ObjectPath, partition_specs: Iterable[CatalogPartitionSpec]
@@ -314,7 +320,7 @@ class Catalog:
     ) -> CatalogColumnStatistics:
         """Statistics of the columns of a partition."""
         spec = self._existing(table_path, partition_spec)
-        return CatalogColumnStatistics._of(self._store.column_statistics(*_parts(table_path), spec))
+        return statistics_of_columns(self._store.column_statistics(*_parts(table_path), spec))
 
     def bulk_get_partition_column_statistics(
         self, table_path: ObjectPath, partition_specs: Iterable[CatalogPartitionSpec]
@@ -330,7 +336,7 @@ class Catalog:
     ) -> None:
         """Replace the sizes of a table."""
         if not ignore_if_not_exists or self.table_exists(table_path):
-            self._store.put_table_statistics(*_parts(table_path), table_statistics._entry)
+            self._store.put_table_statistics(*_parts(table_path), entry_of(table_statistics))
 
     def alter_table_column_statistics(
         self,
@@ -340,7 +346,7 @@ class Catalog:
     ) -> None:
         """Replace the statistics of a table's columns."""
         if not ignore_if_not_exists or self.table_exists(table_path):
-            self._store.put_column_statistics(*_parts(table_path), column_statistics._entry)
+            self._store.put_column_statistics(*_parts(table_path), entry_of(column_statistics))
 
     def alter_partition_statistics(
         self,
@@ -353,7 +359,7 @@ class Catalog:
         if ignore_if_not_exists and not self.partition_exists(table_path, partition_spec):
             return
         spec = self._existing(table_path, partition_spec)
-        self._store.put_table_statistics(*_parts(table_path), partition_statistics._entry, spec)
+        self._store.put_table_statistics(*_parts(table_path), entry_of(partition_statistics), spec)
 
     def alter_partition_column_statistics(
         self,
@@ -366,7 +372,7 @@ class Catalog:
         if ignore_if_not_exists and not self.partition_exists(table_path, partition_spec):
             return
         spec = self._existing(table_path, partition_spec)
-        self._store.put_column_statistics(*_parts(table_path), column_statistics._entry, spec)
+        self._store.put_column_statistics(*_parts(table_path), entry_of(column_statistics), spec)
 
     def _existing(self, table_path: ObjectPath, given: CatalogPartitionSpec) -> PartitionSpec:
         self.get_partition(table_path, given)

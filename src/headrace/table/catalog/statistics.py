@@ -1,4 +1,4 @@
-"""Statistics of tables, partitions and columns. Plans do not depend on them so far."""
+"""Statistics of tables, partitions and columns. Row counts help plans in batch mode."""
 
 from __future__ import annotations
 
@@ -31,12 +31,6 @@ class CatalogTableStatistics:
             dict(properties or {}),
         )
 
-    @classmethod
-    def _of(cls, entry: TableStatistics) -> CatalogTableStatistics:
-        statistics = cls()
-        statistics._entry = entry
-        return statistics
-
     def get_row_count(self) -> int:
         """The number of rows."""
         return self._entry.row_count
@@ -59,7 +53,7 @@ class CatalogTableStatistics:
 
     def copy(self) -> CatalogTableStatistics:
         """The same again."""
-        return CatalogTableStatistics._of(self._entry)
+        return statistics_of_table(self._entry)
 
 
 class CatalogColumnStatistics:
@@ -72,10 +66,6 @@ class CatalogColumnStatistics:
     ) -> None:
         self._entry = ColumnStatistics(dict(column_statistics_data or {}), dict(properties or {}))
 
-    @classmethod
-    def _of(cls, entry: ColumnStatistics) -> CatalogColumnStatistics:
-        return cls(entry.data, entry.properties)
-
     def get_column_statistics_data(self) -> dict[str, Any]:
         """Statistics by column."""
         return dict(self._entry.data)
@@ -86,4 +76,15 @@ class CatalogColumnStatistics:
 
     def copy(self) -> CatalogColumnStatistics:
         """The same again."""
-        return CatalogColumnStatistics._of(self._entry)
+        return statistics_of_columns(self._entry)
+
+
+def statistics_of_table(entry: TableStatistics) -> CatalogTableStatistics:
+    """Statistics that a catalog keeps."""
+    sizes = (entry.row_count, entry.file_count, entry.total_size, entry.raw_data_size)
+    return CatalogTableStatistics(*sizes, entry.properties)
+
+
+def statistics_of_columns(entry: ColumnStatistics) -> CatalogColumnStatistics:
+    """Statistics of columns that a catalog keeps."""
+    return CatalogColumnStatistics(entry.data, entry.properties)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.coordination.job.epoch_pacer import EpochPacer, Linger
+from headrace.coordination.job.epoch_pacer import FIRST_LIVE_RECORDS, EpochPacer, Linger
 
 
 def test_the_first_epoch_is_small() -> None:
@@ -55,6 +55,15 @@ def test_the_budget_settles_at_the_rate_of_the_program(rate: int) -> None:
     assert pacer.max_records == pytest.approx(before, rel=0.1)
 
 
+@pytest.mark.parametrize("record_s", [0.02, 0.2, 5.0])
+def test_epochs_of_a_very_slow_program_take_no_longer_than_they_must(record_s: float) -> None:
+    """A checkpoint waits for the end of an epoch."""
+    pacer = EpochPacer(0.1, first_records=FIRST_LIVE_RECORDS)
+    for _ in range(10):
+        pacer.observe(pacer.max_records * record_s, pacer.max_records)
+    assert pacer.max_records == 1 or pacer.max_records * record_s <= 0.5
+
+
 def test_one_epoch_changes_the_budget_by_no_more_than_a_factor() -> None:
     pacer = EpochPacer(1.0)
     pacer.observe(1e-9, 2_000)
@@ -92,6 +101,15 @@ def test_live_epochs_wait_for_each_other_longer_where_records_are_few() -> None:
     assert 2 < linger_ms(5_000) < 10
     assert linger_ms(20_000) == pytest.approx(2)
     assert linger_ms(1_000_000) == pytest.approx(2)
+
+
+def test_who_wants_epochs_far_apart_has_them_no_further_apart() -> None:
+    linger = Linger(1.0)
+    linger.observe(1000.0, 0)
+    linger.observe(1001.0, 1)
+    assert linger.until == pytest.approx(1002.0)
+    assert linger.pause_s(1001.1, 0.3) == pytest.approx(0.3), "a checkpoint is due"
+    assert linger.pause_s(1001.1, None) == pytest.approx(0.9)
 
 
 def test_a_record_that_comes_alone_does_not_wait() -> None:

@@ -84,6 +84,7 @@ def test_a_changed_module_is_shipped_as_it_is_now(tmp_path: Path) -> None:
         assert python(found, "import one; print(one.x)") == version
 
 
+@pytest.mark.slow
 def test_requirements_are_installed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_wheel(tmp_path / "packages")
     (tmp_path / "requirements.txt").write_text("tiny-dep\n")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
 from operator import itemgetter
 from typing import Any
 
@@ -169,12 +172,17 @@ def test_routing_leaves_the_batch_as_it_was() -> None:
         assert (batch.values, batch.timestamps, batch.keys) == (VALUES, list(range(50)), None)
 
 
+@pytest.mark.parametrize("key", [(1, 0), (0,), (1,), (2,)])
 @pytest.mark.parametrize("receivers", [1, 2, 300])
-def test_columns_go_where_their_rows_would_go(receivers: int) -> None:
-    rows = [(i % 13, f"k{i % 5}", None if i % 7 == 0 else i) for i in range(400)]
+def test_columns_go_where_their_rows_would_go(receivers: int, key: tuple[int, ...]) -> None:
+    large = [0, -1, 1 << 62, -(1 << 63), (1 << 63) - 1]
+    rows = [
+        (large[i] if i < 5 else i % 13 - 6, f"k{i % 5}", None if i % 7 == 0 else i)
+        for i in range(400)
+    ]
     columns = pa.record_batch(list(map(list, zip(*rows, strict=True))), names=["a", "b", "c"])
-    by_rows = p.Keyed(itemgetter(1, 0))
-    keys = KeysOfColumns((1, 0))
+    by_rows = p.Keyed(itemgetter(*key))
+    keys = KeysOfColumns(key)
     decode = KeyedRowsOfColumns(RowsOfColumns(3, (0, 1, 2)), keys)
     by_columns = p.KeyedColumns(by_rows.key_selector, keys, decode)
     wanted, found = (
@@ -186,6 +194,39 @@ def test_columns_go_where_their_rows_would_go(receivers: int) -> None:
     )
     assert found == wanted
     assert sum(len(values) for values, _ in found.values()) == len(rows)
+
+
+def test_texts_that_come_again_cross_an_exchange_once() -> None:
+    """Of a batch, if there are few different ones; where there are many, they are sent as such."""
+    few = [None if i % 7 == 0 else f"text {i % 300}" for i in range(3000)]
+    many = [f"text {i}" for i in range(3000)]
+    columns = pa.record_batch([list(range(3000)), few, many], names=["a", "b", "c"])
+    keys = KeysOfColumns((0,))
+    decode = KeyedRowsOfColumns(RowsOfColumns(3, (0, 1, 2)), keys)
+    route = make_router(p.KeyedColumns(itemgetter(0), keys, decode), 0, 1, 2, 128)
+    for _ in range(3):
+        parts = [part for _, part in route(Batch([columns]))]
+        assert [str(c.type)[:4] for c in parts[0].columns.columns] == ["int6", "dict", "stri"]
+        rows = [row for part in parts for row in through_a_frame(part)[0]]
+        assert sorted(rows) == list(zip(range(3000), few, many, strict=True))
+
+
+def test_columns_are_split_without_pandas() -> None:
+    """Which takes a slot a second to import."""
+    columns = pa.record_batch([[1, 2, 3] * 999, ["x", "y", None] * 999], names=["a", "b"])
+    program = """
+import pickle, sys
+from headrace.graph.partitioning import KeyedColumns
+from headrace.runtime.batch import Batch
+from headrace.runtime.exchange.routing import make_router
+from headrace.sql.segments.columns import KeysOfColumns
+columns = pickle.load(sys.stdin.buffer)
+for key in (0,), (1,), (0, 1):
+    route = make_router(KeyedColumns(None, KeysOfColumns(key), None), 0, 1, 2, 128)
+    assert sum(len(part) for _, part in route(Batch([columns]))) == 2997
+assert "pandas" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], input=pickle.dumps(columns), check=True)
 
 
 def through_a_frame(batch: Batch) -> tuple[list[Any], list[Any] | None]:

@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.common import Types
@@ -18,6 +18,7 @@ from headrace.graph.specs import IntervalJoinSpec
 from headrace.runtime.batch import MAX_TIMESTAMP
 from headrace.testing import two_input_harness
 from headrace.testing.harness import TwoInputHarness
+from tests.examples import examples
 
 STATES = ("interval-join-left", "interval-join-right")
 LATE_LEFT, LATE_RIGHT = OutputTag("late-left"), OutputTag("late-right")
@@ -277,7 +278,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=60)
+@examples(30)
 @given(steps, st.integers(-12, 12), st.integers(0, 12))
 def test_it_agrees_with_a_naive_join_of_all_records_in_time(
     history: list[Any], lower: int, width: int

@@ -11,7 +11,7 @@ from headrace.graph.ids import SlotId
 from headrace.runtime.exchange.wire import MessageSocket
 from headrace.runtime.slot import messages as m
 from headrace.runtime.slot.live_epochs import LiveEpochs
-from headrace.runtime.slot.protocol import LIVE_INPUT, LIVE_OUTPUT, TaskRequest
+from headrace.runtime.slot.protocol import LIVE_INPUT, LIVE_OUTPUT, REFUSED, TaskRequest
 
 
 class Slot:
@@ -27,7 +27,9 @@ class Slot:
         near, far = socket.socketpair()
         if gone:
             far.close()
-        self.epochs.connected(MessageSocket(near), TaskRequest(0, number, "", 0, role))
+        request = TaskRequest(0, number, "", 0, role)
+        self.epochs.called(request)
+        self.epochs.connected(MessageSocket(near), request)
         return far
 
 
@@ -40,15 +42,17 @@ def test_a_task_that_is_refused_may_be_gone(slot: Slot) -> None:
     with slot.call(1, LIVE_INPUT):
         slot.call(1, LIVE_INPUT, gone=True)
         slot.epochs.handle(m.HangUp(1))
-    assert slot.said == [m.Connected(SlotId(0), 1, LIVE_INPUT)]
+    assert set(slot.said) == {m.Connected(SlotId(0), 1, LIVE_INPUT)}
 
 
 def test_tasks_of_a_job_that_has_ended_are_refused(slot: Slot) -> None:
     slot.epochs.handle(m.HangUp(1))
-    slot.call(1, LIVE_OUTPUT).close()
-    assert slot.said == []
-    slot.call(2, LIVE_OUTPUT).close()
-    assert slot.said == [m.Connected(SlotId(0), 2, LIVE_OUTPUT)]
+    with slot.call(1, LIVE_OUTPUT) as refused:
+        assert MessageSocket(refused).receive() == REFUSED
+    with slot.call(2, LIVE_OUTPUT) as taken:
+        taken.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            taken.recv(1)
 
 
 def test_the_end_of_an_earlier_job_does_not_end_the_next_one(slot: Slot) -> None:

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.unit.runtime.state.large_state import KEYS
 
 
@@ -23,11 +25,13 @@ def run(backend: str, directory: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_rocksdb_takes_saves_and_restores_more_than_memory_has(tmp_path: Path) -> None:
     done = run("rocksdb", tmp_path)
     assert done.stdout.split("\n")[:3] == ["filled", "saved", f"restored {KEYS + 1}"], done.stderr
 
 
+@pytest.mark.slow
 def test_hashmap_cannot(tmp_path: Path) -> None:
     done = run("hashmap", tmp_path)
     assert "filled" not in done.stdout

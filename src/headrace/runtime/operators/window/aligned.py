@@ -23,7 +23,7 @@ from headrace.datastream.window import (
 )
 from headrace.datastream.window.assigner import missing_timestamp
 from headrace.graph.specs import WindowSpec
-from headrace.runtime.batch import MIN_TIMESTAMP, Batch
+from headrace.runtime.batch import MAX_TIMESTAMP, MIN_TIMESTAMP, Batch
 from headrace.runtime.operators.window.base import WindowBase, none_in_window
 from headrace.runtime.operators.window.contents import PANE_STATE, SLICE_STATE, WINDOW_STATE
 from headrace.runtime.operators.window.slices import SlidingMerger, merge_of_slices
@@ -228,12 +228,20 @@ class AlignedWindowOperator(WindowBase):
         if timestamp <= self.watermark:
             return
         before, self.watermark = self.watermark, timestamp
+        self._fire_due(before)
+        self.output.watermark(timestamp)
+
+    def end_keys(self) -> None:
+        self.watermark = MAX_TIMESTAMP
+        self._fire_due(MIN_TIMESTAMP)
+        self.watermark = MIN_TIMESTAMP
+
+    def _fire_due(self, before: int) -> None:
         if self._panes:
             if self._merger is None:
-                self._fire_windows(timestamp)
+                self._fire_windows(self.watermark)
             else:
-                self._fire_slices(self._merger, before, timestamp)
-        self.output.watermark(timestamp)
+                self._fire_slices(self._merger, before, self.watermark)
 
     def _fire_windows(self, watermark: int) -> None:
         size = self._size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
@@ -69,8 +70,6 @@ def divide_float(left: float, right: float) -> float:
 
 
 def modulo_float(left: float, right: float) -> float:
-    import math
-
     return math.fmod(left, right) if right and math.isfinite(left) else float("nan")
 
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from headrace.common.errors import HeadraceError
+from headrace.sql.formats.json import value_writer
 from headrace.sql.functions.builtin.json_path import MISSING, parse_path
 from headrace.sql.types import DataType
 
@@ -40,7 +41,7 @@ def is_json(text: str | None, kind: str = "VALUE") -> bool:
 
 
 class _PathError(Exception):
-    """A strict path found nothing, or the text is not JSON: ON ERROR decides."""
+    """A strict path found nothing, or its text is not JSON: ON ERROR decides."""
 
 
 def _at(text: str, path: str) -> Any:
@@ -48,6 +49,8 @@ def _at(text: str, path: str) -> Any:
     try:
         found = parsed.find(_loads(text))
     except ValueError as error:
+        if not parsed.strict:
+            return MISSING
         raise _PathError(f"{text!r} is not JSON") from error
     if found is MISSING and parsed.strict:
         raise _PathError(f"there is nothing at {path!r}")
@@ -142,8 +145,6 @@ def json_query_array(*args: Any) -> tuple[str | None, ...] | None:
 
 @lru_cache(256)
 def _writer(type_: DataType) -> Any:
-    from headrace.sql.formats.json import value_writer
-
     return value_writer(type_)
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from headrace.common.errors import HeadraceError
-from headrace.common.time_patterns import time_formatter, time_parser, unchanging_micros
+from headrace.common.java.time_patterns import time_formatter, time_parser, unchanging_micros
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _EPOCH_DAY = datetime.date(1970, 1, 1)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from headrace.common.errors import HeadraceError
-from headrace.common.java_text import double_text
+from headrace.common.java.text import double_text
 
 
 class _Number(str):

@@ -30,7 +30,12 @@ class GrowingRows:
     def load(self, key: Any) -> list[Row]:
         """All rows of a key."""
         self._cell.key = key
-        stored = _as_list(self._last.value())
+        stored = self._last.value()
+        if stored is None:
+            return []
+        if isinstance(stored, tuple):
+            return [stored]
+        stored = _as_list(stored)
         found: list[Row] = stored[1:]
         for page in range(stored[0]):
             self._cell.key = (key, page)
@@ -94,23 +99,28 @@ class GrowingJoinOperator(NetChangeOperator):
 
     def flush(self) -> None:
         (lefts, rights), (left, right) = self._new, self._rows
-        for key in {**lefts, **rights}:
-            if matches_nothing(key, self._spec.null_safe):
-                continue
-            mine, others = lefts.get(key), rights.get(key)
-            if others is not None:
-                self._pair(left.load(key), others)
-                right.append(key, others)
-            if mine is not None:
-                self._pair(mine, right.load(key))
-                left.append(key, mine)
+        for new in self._new:
+            self._drop_nulls(new)
+        for key, others in rights.items():
+            if there := left.load(key):
+                self._pair(there, others)
+            right.append(key, others)
+        for key, mine in lefts.items():
+            if there := right.load(key):
+                self._pair(mine, there)
+            left.append(key, mine)
         self.forget_key()
         self._new = (defaultdict(list), defaultdict(list))
         self._emit_pairs()
 
+    def _drop_nulls(self, new: dict[Any, list[Row]]) -> None:
+        """Rows with a key that matches nothing."""
+        null_safe = self._spec.null_safe
+        keys = (None,) if len(null_safe) == 1 else new
+        for key in [key for key in keys if matches_nothing(key, null_safe)]:
+            new.pop(key, None)
+
     def _pair(self, lefts: list[Row], rights: list[Row]) -> None:
-        if not rights:
-            return
         step = -(-_MOST_PAIRS // len(rights))
         for start in range(0, len(lefts), step):
             some = lefts[start : start + step]

@@ -9,8 +9,8 @@ from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import RowOperator, zone_of
 from headrace.sql.operators.joins.regular import PairCondition, Row, matches_nothing
 from headrace.sql.operators.joins.specs import WindowJoinSpec
-from headrace.sql.operators.slices import over_at
-from headrace.sql.operators.window_aggregate import by_pane
+from headrace.sql.operators.windows.aggregate import by_pane
+from headrace.sql.operators.windows.slices import over_at
 
 Rows = dict[Any, list[Row]]
 """The rows of one side in a window, by key. The window is part of the key."""

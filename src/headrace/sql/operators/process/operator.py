@@ -12,8 +12,8 @@ from headrace.common.types import RowKind, row_of
 from headrace.runtime.batch import MIN_TIMESTAMP, Batch
 from headrace.runtime.failure import NO_RECORD
 from headrace.sql.operators.base import INSERT, UPDATE_BEFORE, OpenedCode, RowOperator
-from headrace.sql.operators.in_time_order import WaitingRows
-from headrace.sql.operators.ordering import sort_key
+from headrace.sql.operators.order.in_time import WaitingRows
+from headrace.sql.operators.order.ordering import sort_key
 from headrace.sql.operators.process.specs import ProcessTableSpec, TableSpec
 from headrace.sql.operators.process.states import KeyStates
 from headrace.sql.types import RowType

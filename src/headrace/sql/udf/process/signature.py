@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any, get_args, get_origin, get_type_hints
 
 from headrace.common.errors import FunctionTypeError
-from headrace.common.option_types import DURATION
+from headrace.common.settings.types import DURATION
 from headrace.sql import types as t
 from headrace.sql.types import DataType
 from headrace.sql.udf.annotations import annotated, data_type_of, declared_type

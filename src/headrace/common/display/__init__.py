@@ -1,0 +1,1 @@
+"""What users see in a terminal or a notebook."""

@@ -1,0 +1,1 @@
+"""Files and directories of our own on this host."""

@@ -1,0 +1,1 @@
+"""What Java does that programs rely on: its texts, time patterns, order of maps, and jars."""

@@ -1,0 +1,1 @@
+"""How options are declared, read, checked, hidden and described."""

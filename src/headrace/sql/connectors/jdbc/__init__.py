@@ -1,0 +1,1 @@
+"""The jdbc connector: tables of databases, scanned, looked up and written."""

@@ -1,0 +1,1 @@
+"""The kafka and upsert-kafka connectors: topics as tables."""

@@ -1,0 +1,1 @@
+"""GROUP BY without windows: accumulators for each key."""

@@ -1,0 +1,1 @@
+"""Orders of rows: how they are compared, ORDER BY, and rows that wait for their turn in time."""

@@ -1,0 +1,1 @@
+"""OVER: a result for each row, from the rows around it."""

@@ -1,0 +1,1 @@
+"""The first or last rows of each key: Top-N and deduplication."""

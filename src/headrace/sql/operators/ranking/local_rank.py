@@ -1,0 +1,117 @@
+"""The part of Top-N before the exchange: rows that have better ones beside them stay behind."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from headrace.runtime.batch import MAX_TIMESTAMP, Batch
+from headrace.sql.operators.base import RowOperator, zone_of
+from headrace.sql.operators.order.ordering import keep_first
+from headrace.sql.operators.ranking.rank import by_key
+from headrace.sql.operators.specs import LocalRankSpec, SegmentRankSpec
+from headrace.sql.operators.windows.slices import over_at
+from headrace.sql.segments.columns import RowsOfColumns
+from headrace.sql.segments.ranking import first_of_groups
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MOST_LOCAL = 200_000
+
+
+class LocalRankOperator(RowOperator):
+    """Keeps the first rows of each key; emits them when the epoch, or one of the windows, ends."""
+
+    def __init__(self, spec: LocalRankSpec) -> None:
+        super().__init__()
+        self._spec = spec
+        self._key = itemgetter(*spec.key) if spec.key else None
+        self._zone = zone_of(spec.zone)
+        self._rows: dict[Any, list[Any]] = {}
+        self._held = 0
+        # The end of the first window among the rows, in microseconds.
+        self._first_end: int | None = None
+
+    def process_batch(self, batch: Batch) -> None:
+        self.records_in += len(batch.values)
+        self.take(batch.values)
+
+    def take(self, rows: list[Any]) -> None:
+        """Add rows to those that are kept."""
+        spec = self._spec
+        keys = [()] * len(rows) if self._key is None else map(self._key, rows)
+        for key, new in by_key(keys, rows).items():
+            if spec.latest:
+                new.reverse()
+            held = self._rows.get(key)
+            before = 0 if held is None else len(held)
+            if held is None:
+                held = self._rows[key] = new
+                if spec.window_end is not None:
+                    self._reaches(new[0][spec.window_end])
+            elif spec.latest:
+                held[:0] = new
+            else:
+                held += new
+            if len(held) > spec.end:
+                keep_first(held, spec.order, spec.end)
+            self._held += len(held) - before
+        if self._held > _MOST_LOCAL:
+            self.flush()
+
+    def _reaches(self, window_end: int) -> None:
+        if self._first_end is None or window_end < self._first_end:
+            self._first_end = window_end
+
+    def process_watermark(self, timestamp: int) -> None:
+        end = self._first_end
+        if end is not None and over_at(end // 1000, self._zone) <= timestamp:
+            self.flush()
+        super().process_watermark(timestamp)
+
+    def end_epoch(self) -> None:
+        self.flush()
+
+    def finish(self) -> None:
+        self.flush()
+
+    def flush(self) -> None:
+        """Emit everything."""
+        rows = [row for held in self._rows.values() for row in held]
+        self._rows = {}
+        self._held = 0
+        self._first_end = None
+        self.emit_rows(rows)
+
+
+class SegmentRankOperator(LocalRankOperator):
+    """The same on columns that come from Spark's JVM, before they become rows."""
+
+    def __init__(self, spec: SegmentRankSpec) -> None:
+        super().__init__(spec.rank)
+        self._columns = spec
+        self._to_rows = RowsOfColumns(spec.width, spec.positions)
+
+    def process_batch(self, batch: Batch) -> None:
+        for columns in batch.values:
+            self.records_in += columns.num_rows
+            self._take_columns(columns)
+
+    def _take_columns(self, columns: pa.RecordBatch) -> None:
+        spec, rank = self._columns, self._spec
+        reached: int | None = None
+        if spec.watermark:
+            import pyarrow.compute as pc
+
+            reached = pc.max(columns.column(columns.num_columns - 1)).as_py()
+            columns = columns.select(list(range(columns.num_columns - 1)))
+        chosen = first_of_groups(columns, spec.groups, spec.order, rank.end, rank.latest)
+        self.take(self._to_rows(columns.take(chosen)))
+        if reached is not None:
+            super().process_watermark(reached // 1000)
+
+    def process_watermark(self, timestamp: int) -> None:
+        """The source has none of its own; its last one is the end of all."""
+        if timestamp == MAX_TIMESTAMP:
+            super().process_watermark(timestamp)

@@ -1,0 +1,1 @@
+"""Windows: tumbling, hopping, cumulating, of sessions and of counts of rows."""
