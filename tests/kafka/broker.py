@@ -35,9 +35,9 @@ class Kafka:
     def topic(self, partitions: int = 1, name: str | None = None, **config: str) -> str:
         """Create a topic, of a name that no other test has unless one is given."""
         name = name or f"topic-{next(_numbers)}"
-        new = NewTopic(
-            name, partitions, 1, config={k.replace("_", "."): v for k, v in config.items()}
-        )
+        # Records of tests may have timestamps of long ago, and yet must not be dropped.
+        settings = {"retention.ms": "-1"} | {k.replace("_", "."): v for k, v in config.items()}
+        new = NewTopic(name, partitions, 1, config=settings)
         self._admin.create_topics([new])[name].result(LIMIT_S)
         return name
 

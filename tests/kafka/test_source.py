@@ -20,10 +20,12 @@ from headrace.datastream.connectors.kafka import (
     KafkaSourceBuilder,
     KafkaTopicPartition,
 )
+from headrace.datastream.connectors.kafka.client import KafkaError
 from headrace.datastream.functions import ProcessFunction
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
+from headrace.testing.connectors import check_source
 from tests.kafka.broker import Kafka, wait_until
 from tests.kafka.running import Running, now_ms
 from tests.unit.datastream.connectors.reading import FakeReaderContext, opened
@@ -430,3 +432,26 @@ def test_settings_of_the_java_client_are_understood() -> None:
         "queue.buffering.max.kbytes": 32768,
         "linger.ms": "1",
     }
+
+
+def test_a_broker_can_be_tried_before_a_job_runs(kafka: Kafka) -> None:
+    topic = kafka.topic(partitions=3)
+    assert builder(kafka, topic).build().probe() == f"3 partitions of Kafka at {kafka.servers}"
+    with pytest.raises(KafkaError, match="no_such_topic"):
+        builder(kafka, "no_such_topic").build().probe()
+    away = builder(kafka, topic).set_bootstrap_servers("127.0.0.1:1").build()
+    with pytest.raises(KafkaError, match="cannot be reached"):
+        away.probe()
+
+
+def test_the_source_keeps_the_contract(kafka: Kafka) -> None:
+    topic = kafka.topic(partitions=3)
+    messages = [f"m{i}" for i in range(60)]
+    for partition in range(3):
+        kafka.write(topic, messages[partition::3], partition)
+
+    def make() -> KafkaSource:
+        bounded = builder(kafka, topic).set_starting_offsets(Offsets.earliest())
+        return bounded.set_bounded(Offsets.latest()).build()
+
+    check_source(make, messages, parallelisms=(2,), epoch_records=5)

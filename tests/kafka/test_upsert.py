@@ -89,6 +89,20 @@ def test_state_of_keys_outlives_a_restart(kafka: Kafka) -> None:
     assert {kind for kind, _ in found.rows} == {0, 1, 2, 3}
 
 
+def test_rows_go_from_topic_to_topic_without_state(kafka: Kafka) -> None:
+    source, target = kafka.topic(), kafka.topic()
+    messages = [(1, "a"), (2, "b"), (1, "c"), (3, None), (2, None), (4, "d")]
+    write(kafka, source, *(({"id": i}, {"id": i, "name": v} if v else None) for i, v in messages))
+    session = session_of(table(kafka, source, **TO_THE_END))
+    session.execute(table(kafka, target).replace("TABLE t", "TABLE copied"))
+    insert = "INSERT INTO copied SELECT id, UPPER(name) FROM t WHERE id < 4"
+    assert "ChangelogNormalize" not in session.explain(f"EXPLAIN {insert}").split("Optimized")[1]
+    session.insert(insert, clock=now_ms)
+    # The delete of a key that nobody knows goes through as well, as in Flink.
+    found = {m.key().decode(): m.value() for m in kafka.read(target)}
+    assert found == {'{"id":1}': b'{"id":1,"name":"C"}', '{"id":2}': None, '{"id":3}': None}
+
+
 def test_the_last_change_of_a_key_is_written(kafka: Kafka) -> None:
     topic = kafka.topic()
     columns = "k_id INT, n BIGINT, PRIMARY KEY (k_id) NOT ENFORCED"

@@ -22,6 +22,25 @@ from headrace.testing import MiniRunner, collect, run_in_process
 ODD = OutputTag("odd")
 
 
+class Noted(MapFunction):
+    """Adds how many subtasks there are."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.subtasks = runtime_context.get_number_of_parallel_subtasks()
+
+    def map(self, value: int) -> tuple[int, int]:
+        return value, self.subtasks
+
+
+def test_a_job_goes_on_with_another_parallelism() -> None:
+    env = environment(1)
+    numbers = env.from_collection(list(range(9))).key_by(lambda n: n % 3).map(Noted())
+    result = run_in_process(env, {"seen": numbers}, epoch_records=2, rescale_after={1: 3, 3: 2})
+    seen = sorted(result["seen"])
+    assert [value for value, _ in seen] == list(range(9))
+    assert [subtasks for _, subtasks in seen[::2]] == [1, 1, 3, 3, 2]
+
+
 def environment(parallelism: int = 2) -> StreamExecutionEnvironment:
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(parallelism)

@@ -261,7 +261,7 @@ class Source(ABC):
     @property
     def imports(self) -> tuple[str, ...]:
         """Packages that readers import only when they read; slots begin with that."""
-        return ("pyarrow",) if self.fed_by_spark else ()
+        return ("pyarrow.compute",) if self.fed_by_spark else ()
 
     @property
     def produced_type(self) -> TypeInformation | None:
@@ -280,6 +280,17 @@ class Source(ABC):
     def for_configuration(self, configuration: Configuration) -> Source:
         """The source in a job with these settings; called while the program is built."""
         return self
+
+    def probe(self) -> str:
+        """Look whether what is read can be reached from here; changes nothing, and waits briefly.
+
+        Returns:
+            What was reached, in a few words; empty if there is nothing to reach.
+
+        Raises:
+            HeadraceError: What is missing, and what to do.
+        """
+        return ""
 
     @abstractmethod
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
@@ -467,6 +478,10 @@ class Sink(ABC):
     def for_configuration(self, configuration: Configuration) -> Sink:
         """The sink in a job with these settings; called while the program is built."""
         return self
+
+    def probe(self) -> str:
+        """Look whether what is written can be reached from here: see `Source.probe`."""
+        return ""
 
     @abstractmethod
     def create_writer(self, context: WriterContext) -> SinkWriter:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+import cloudpickle
+
 from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream.connectors.base import (
@@ -118,8 +120,6 @@ class CollectionSource(Source):
     @staticmethod
     def of(values: list[Any]) -> CollectionSource:
         """A source of these values."""
-        import cloudpickle
-
         try:
             pickled = cloudpickle.dumps(values)
         except Exception as error:

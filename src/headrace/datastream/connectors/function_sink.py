@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.common.watermark_strategy import Watermark
 from headrace.datastream.connectors.base import Sink, SinkWriter, WriterContext
+from headrace.datastream.connectors.record_context import RecordContext
 from headrace.datastream.functions import RichFunction, SinkFunction, positional_arguments
 
 __all__ = ["FunctionSink", "SinkContext"]
@@ -24,21 +25,8 @@ class FunctionSink(Sink):
         return _FunctionWriter(self.function, context)
 
 
-class SinkContext(SinkFunction.Context):
-    """What `invoke` of a sink function is given, one object for all records."""
-
-    def __init__(self, context: WriterContext) -> None:
-        self._context = context
-        self.stamp: int | None = None
-
-    def current_processing_time(self) -> int:
-        return self._context.now_ms()
-
-    def current_watermark(self) -> int:
-        return self._context.current_watermark()
-
-    def timestamp(self) -> int | None:
-        return self.stamp
+class SinkContext(RecordContext, SinkFunction.Context):
+    """What `invoke` of a sink function is given."""
 
 
 class _FunctionWriter(SinkWriter):

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.connectors.base import Sink, SinkWriter, WriterContext
+from headrace.formats.text import formatter
 
 __all__ = ["CollectSink", "DiscardingSink", "PrintSink"]
 
@@ -32,8 +33,6 @@ class PrintSink(Sink):
 
 class _PrintWriter(SinkWriter):
     def __init__(self, sink: PrintSink, context: WriterContext) -> None:
-        from headrace.formats.text import formatter
-
         self._text: Callable[[Any], str] = (
             formatter(sink.type_info) if sink.type_info is not None else str
         )

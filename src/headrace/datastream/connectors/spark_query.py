@@ -12,7 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.datastream.connectors.file_system.enumeration import files_under
+from headrace.datastream.connectors.base import Source
+from headrace.datastream.connectors.file_system.enumeration import (
+    FileSplit,
+    files_under,
+    is_remote,
+)
+from headrace.datastream.connectors.read_alone import all_splits
 
 __all__ = [
     "ArrowRows",
@@ -21,13 +27,18 @@ __all__ = [
     "PythonStep",
     "Relation",
     "RowNumbers",
+    "SourceSplits",
     "SparkQuery",
+    "SparkTable",
+    "TaskPlace",
 ]
 
 _MIB = 1 << 20
 _FIRST_BYTES = 64 * _MIB
 _FIRST_ROWS = 4_000_000
 _ROWS = 1_000_000
+_MOST_TASKS = 8
+_MANY_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -84,6 +95,22 @@ class ArrowRows:
     """Rows that a program has, as an Arrow stream."""
 
     data: bytes = field(repr=False)
+    count: int = 0
+
+
+@dataclass(frozen=True)
+class TaskPlace:
+    """Where a function in Python runs.
+
+    Attributes:
+        number: The number of the partition.
+        parallelism: How many subtasks the source of the query has.
+        attempt: How often the task was started before.
+    """
+
+    number: int
+    parallelism: int
+    attempt: int
 
 
 @dataclass(frozen=True)
@@ -97,11 +124,56 @@ class PythonStep:
     """
 
     text: str
-    function: Callable[[Iterator[Any]], Iterator[Any]]
+    function: Callable[[Iterator[Any], TaskPlace], Iterator[Any]]
     columns: tuple[tuple[str, str], ...]
 
 
-Part = ParquetFiles | RowNumbers | ArrowRows | PythonStep | str
+@dataclass(frozen=True)
+class SourceSplits:
+    """A bounded source whose splits are read by headrace's reader, in tasks of Spark.
+
+    Attributes:
+        source: The source.
+        function: Makes Arrow batches of splits.
+        columns: Names and types of what comes out, as Spark's DDL writes them.
+        texts: Names and texts of the columns that the query starts with.
+        size: About how many bytes there are, if statistics of the table say so.
+    """
+
+    source: Source
+    function: Callable[[list[Any], TaskPlace], Iterator[Any]]
+    columns: tuple[tuple[str, str], ...]
+    texts: tuple[tuple[str, str], ...]
+    size: int | None = None
+
+    def cut(self, parallelism: int) -> dict[str, Any]:
+        """What is read: the splits of each task, and their size in bytes if that is known."""
+        splits = all_splits(self.source, parallelism)
+        tasks = max(1, min(len(splits), _MOST_TASKS * parallelism))
+        return {"splits": [splits[i::tasks] for i in range(tasks)], "size": self._bytes(splits)}
+
+    def _bytes(self, splits: list[Any]) -> int | None:
+        return self.size if self.size is not None else _size(splits)
+
+
+@dataclass(frozen=True)
+class SparkTable:
+    """A table that Spark knows by name.
+
+    Attributes:
+        name: Its name.
+        texts: Names and texts of the columns that the query starts with.
+    """
+
+    name: str
+    texts: tuple[tuple[str, str], ...]
+
+    def cut(self, parallelism: int) -> dict[str, Any]:
+        """Nothing: Spark knows what is there."""
+        return {}
+
+
+Part = ParquetFiles | RowNumbers | SourceSplits | SparkTable | ArrowRows | PythonStep | str
 """A table that is read, or a query."""
 
 
@@ -123,9 +195,16 @@ class Relation:
         return {name: table.cut(parallelism) for name, table in self.tables.items()}
 
     @property
-    def tables(self) -> dict[str, ParquetFiles | RowNumbers]:
+    def reads_much(self) -> bool:
+        """Whether it reads a table, or more rows of the program than are computed sooner here."""
+        rows = sum(x.count for _, x in self.parts if isinstance(x, ArrowRows))
+        return bool(self.tables) or rows >= _MANY_ROWS
+
+    @property
+    def tables(self) -> dict[str, ParquetFiles | RowNumbers | SourceSplits | SparkTable]:
         """What is read, by name."""
-        return {name: x for name, x in self.parts if isinstance(x, ParquetFiles | RowNumbers)}
+        kinds = ParquetFiles | RowNumbers | SourceSplits | SparkTable
+        return {name: x for name, x in self.parts if isinstance(x, kinds)}
 
 
 @dataclass(frozen=True)
@@ -158,3 +237,14 @@ class SparkQuery:
     outputs: tuple[str, ...]
     types: tuple[str, ...]
     group_by: GroupBy | None = None
+
+
+def _size(splits: list[Any]) -> int | None:
+    """Bytes of pieces of files."""
+    if not all(isinstance(split, FileSplit) and not is_remote(split.path) for split in splits):
+        return None
+    size = 0
+    for split in splits:
+        end: int = os.path.getsize(split.path) if split.end is None else split.end
+        size += end - split.start
+    return size

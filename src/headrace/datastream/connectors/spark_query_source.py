@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.base import (
     ReaderContext,
     Source,
@@ -16,7 +17,7 @@ from headrace.datastream.connectors.fed_split import FedSplit
 from headrace.datastream.connectors.spark_query import Relation, SparkQuery
 from headrace.datastream.connectors.spark_source import ArrowReader, PartitionsEnumerator
 
-__all__ = ["SparkQuerySource"]
+__all__ = ["SparkQuerySource", "spark_plan"]
 
 
 @dataclass(frozen=True)
@@ -102,3 +103,13 @@ class _RelationEnumerator(SplitEnumerator):
 
     def restore(self, snapshot: Any) -> None:
         self._given = snapshot["given"]
+
+
+def spark_plan(query: SparkQuery, parallelism: int) -> str:
+    """How Spark would run a query of a relation; or why it is not known."""
+    from headrace.spark.relation_feed import planned_text
+
+    try:
+        return planned_text(query, query.table.cut(parallelism), parallelism)
+    except HeadraceError as error:
+        return f"not known: {error}"

@@ -1,14 +1,12 @@
 """Spark's DataFrames as a sink: the rows of each checkpoint are one of them, written once.
 
-Each subtask stages its rows as Parquet files. When their checkpoint is complete the files of all
-subtasks are a *batch*, and the driver hands it on as a DataFrame. A batch always has the same rows
-and the same name, however often it has to be handed on.
+Rows are staged in files, and the driver hands each batch of them on as a DataFrame.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,34 +19,12 @@ from headrace.datastream.connectors.base import (
     SinkWriter,
     WriterContext,
 )
-from headrace.datastream.connectors.file_system.buckets import BucketAssigner
 from headrace.datastream.connectors.file_system.enumeration import local_path
-from headrace.datastream.connectors.file_system.file_sink import FileSink
-from headrace.datastream.connectors.file_system.part_file import PendingFile
 from headrace.datastream.connectors.spark_table import CatalogTable
+from headrace.datastream.connectors.staging import Staging, StagingCommitter, StagingWriter
+from headrace.datastream.formats.parquet import ParquetBulkWriters
 
-__all__ = ["SparkSink", "Staging", "batch_name"]
-
-
-@dataclass(frozen=True)
-class Staging:
-    """The directories in which rows wait for the driver. All hosts must see the same ones."""
-
-    path: str
-
-    @property
-    def files(self) -> str:
-        """Where subtasks write, hidden."""
-        return os.path.join(self.path, "files")
-
-    @property
-    def ready(self) -> str:
-        """Where the files of committed checkpoints are, a directory for each batch."""
-        return os.path.join(self.path, "ready")
-
-    def done(self, batch: str) -> str:
-        """The marker of a batch that was handed on."""
-        return os.path.join(self.path, "done", batch)
+__all__ = ["SparkSink"]
 
 
 @dataclass(frozen=True)
@@ -147,93 +123,17 @@ class SparkSink(Sink):
         return replace(self, row_type=type_info)
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
-        from headrace.datastream.formats.parquet import ParquetBulkWriters
-
-        files = (
-            FileSink.for_bulk_format(
-                self.staging.files, ParquetBulkWriters.for_row_type(self.row_type)
-            )
-            .with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
-            .build()
-        )
-        return _StagingWriter(files.create_writer(_EveryEpoch(context)), self.staging, context)
+        writers = ParquetBulkWriters.for_row_type(self.row_type)
+        return StagingWriter(self.staging, writers, context)
 
     def create_committer(self, context: WriterContext) -> Committer:
-        return _StagingCommitter(self.staging)
+        return StagingCommitter(self.staging)
 
     def create_global_committer(self, job_id: str) -> GlobalCommitter | None:
         from headrace.spark.batches import BatchCommitter
 
         assert self.hand_on is not None
         return BatchCommitter(self.staging, self.hand_on, job_id)
-
-
-class _EveryEpoch:
-    """The context of a writer that finishes its files with every epoch that is committed."""
-
-    checkpointing = True
-
-    def __init__(self, context: WriterContext) -> None:
-        self._context = context
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._context, name)
-
-
-class _StagingWriter(SinkWriter):
-    """Stages rows as files, which belong to the checkpoint that they are prepared for."""
-
-    def __init__(self, files: SinkWriter, staging: Staging, context: WriterContext) -> None:
-        self._files = files
-        self._staging = staging
-        self._job_id = context.job_id
-
-    def open(self) -> None:
-        self._files.open()
-
-    def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
-        self._files.write(values, timestamps)
-
-    def flush(self, end_of_input: bool) -> None:
-        self._files.flush(end_of_input)
-
-    def prepare_commit(self, checkpoint: int, end_of_input: bool) -> list[Any]:
-        directory = os.path.join(self._staging.ready, batch_name(checkpoint, self._job_id))
-        return [
-            replace(
-                pending,
-                final_path=os.path.join(
-                    directory, f"{os.path.basename(pending.final_path)}.parquet"
-                ),
-            )
-            for pending in self._files.prepare_commit(checkpoint, end_of_input)
-        ]
-
-    def snapshot(self) -> list[Any]:
-        return self._files.snapshot()
-
-    def close(self) -> None:
-        self._files.close()
-
-
-def batch_name(checkpoint: int, job_id: str) -> str:
-    """The name of a batch; names of one job are in the order of its checkpoints."""
-    return f"{checkpoint:010d}-{job_id[:8]}"
-
-
-class _StagingCommitter(Committer):
-    """Makes files part of their batch, unless that was handed on already."""
-
-    def __init__(self, staging: Staging) -> None:
-        self._staging = staging
-
-    def commit(self, committables: list[PendingFile]) -> None:
-        for file in committables:
-            directory = os.path.dirname(file.final_path)
-            if os.path.exists(self._staging.done(os.path.basename(directory))):
-                continue
-            os.makedirs(directory, exist_ok=True)
-            file.finish()
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from headrace.datastream.connectors.base import (
 )
 from headrace.datastream.connectors.fed_split import FedSplit
 from headrace.datastream.connectors.file_system.enumeration import files_under, local_path
+from headrace.formats.arrow import row_type_of, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -156,8 +157,6 @@ def _type_of(
     if type_info is not None or records is not None:
         return type_info
     import pyarrow as pa
-
-    from headrace.formats.arrow import row_type_of
 
     return row_type_of(pa.ipc.read_schema(pa.py_buffer(schema)))
 
@@ -314,8 +313,6 @@ class ArrowReader(SourceReader):
 
     def open(self) -> None:
         import pyarrow as pa
-
-        from headrace.formats.arrow import rows_of
 
         self._schema = pa.ipc.read_schema(pa.py_buffer(self._schema_bytes))
         self._records = self._records or rows_of

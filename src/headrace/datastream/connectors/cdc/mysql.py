@@ -50,26 +50,21 @@ class MySqlDatabase(CapturedDatabase):
     """The tables of one server."""
 
     def __init__(self, settings: MySqlSettings) -> None:
+        super().__init__()
         self._settings = settings
-        self._connection: Any = None
+
+    def _new_connection(self) -> Any:
+        return connected(self._settings)
 
     def _ask(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        if self._connection is None:
-            self._connection = connected(self._settings)
-        return asked(self._settings, self._connection, sql, values)
-
-    def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        return asked(self._settings, self._connect(), sql, values)
 
     # The beginning.
 
-    def begin(self) -> Progress:
-        try:
-            return self._begin()
-        finally:
-            self.close()
+    def probe(self) -> list[CapturedTable]:
+        tables = self._tables()
+        check_server(self._settings, self._connection)
+        return tables
 
     def _begin(self) -> Progress:
         startup = self._settings.startup
@@ -80,10 +75,8 @@ class MySqlDatabase(CapturedDatabase):
             position = oldest_log(self._settings, self._connection)
         elif startup.mode == "specific-offset":
             position = BinlogPosition(startup.file, startup.position)
-        chunks: list[Chunk] = []
-        if self._settings.reads_rows:
-            chunks = [c for t in tables for c in Chunk.of_bounds(t, self._bounds(t))]
-        return Progress(tuple(tables), tuple(chunks), position=position)
+        chunks = self._chunks(tables) if self._settings.reads_rows else ()
+        return Progress(tuple(tables), chunks, position=position)
 
     def _now(self) -> BinlogPosition:
         """The end of the log."""
@@ -112,7 +105,6 @@ class MySqlDatabase(CapturedDatabase):
         return CapturedTable(database, database, name, number, tuple(columns), types, key)
 
     def _bounds(self, table: CapturedTable) -> list[Any]:
-        """Keys at which the table is cut into chunks."""
         if table.chunk_key is None:
             return []
         sql = bounds_query(_path(table), _key(table), self._settings.chunk_size)

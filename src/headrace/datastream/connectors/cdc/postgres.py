@@ -100,27 +100,19 @@ class PostgresDatabase(CapturedDatabase):
     """The tables of one database."""
 
     def __init__(self, settings: PostgresSettings) -> None:
+        super().__init__()
         self._settings = settings
-        self._connection: Any = None
         self._cancelled = False
 
-    def _connect(self) -> Any:
-        if self._connection is None:
-            self._connection = connected(self._settings)
-        return self._connection
-
-    def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+    def _new_connection(self) -> Any:
+        return connected(self._settings)
 
     # The beginning.
 
-    def begin(self) -> Progress:
-        try:
-            return self._begin()
-        finally:
-            self.close()
+    def probe(self) -> list[CapturedTable]:
+        if self._settings.startup.mode != "snapshot":
+            check_wal_level(self._connect(), self._settings)
+        return self._tables()
 
     def _begin(self) -> Progress:
         settings = self._settings
@@ -131,12 +123,10 @@ class PostgresDatabase(CapturedDatabase):
             check_wal_level(connection, settings)
             # First the publication: the log has changes of a table only from then on.
             prepare_publication(connection, settings, tables)
-        chunks: list[Chunk] = []
-        if settings.reads_rows:
-            chunks = [c for t in tables for c in Chunk.of_bounds(t, self._bounds(t))]
+        chunks = self._chunks(tables) if settings.reads_rows else ()
         # The slot comes last: it makes the server keep its log, also if something failed after it.
         lsn = self._slot() if reads_log else 0
-        return Progress(tuple(tables), tuple(chunks), position=WalPosition(lsn))
+        return Progress(tuple(tables), chunks, position=WalPosition(lsn))
 
     def _slot(self) -> int:
         """Make the slot, unless nobody waits for it any more; where the log is to be read from."""
@@ -188,7 +178,6 @@ class PostgresDatabase(CapturedDatabase):
         return CapturedTable(database, schema, name, oid, tuple(columns), types, key)
 
     def _bounds(self, table: CapturedTable) -> list[Any]:
-        """Keys at which the table is cut into chunks."""
         if table.chunk_key is None:
             return []
         sql = bounds_query(self._rows_of(table), self._key(table), self._settings.chunk_size)

@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.datastream.connectors.base import ReadBatch, ReaderContext, SourceReader
 from headrace.datastream.connectors.cdc.changes import (
+    CapturedTable,
     Change,
     Chunk,
     Deserializer,
@@ -22,11 +23,47 @@ __all__ = ["CapturedDatabase", "ChangeReader"]
 
 
 class CapturedDatabase(ABC):
-    """What differs between the databases whose changes are read."""
+    """What differs between the databases whose changes are read; all have one connection."""
+
+    def __init__(self) -> None:
+        self._connection: Any = None
 
     @abstractmethod
+    def _new_connection(self) -> Any:
+        """Connect with the server."""
+
+    def _connect(self) -> Any:
+        if self._connection is None:
+            self._connection = self._new_connection()
+        return self._connection
+
+    def close(self) -> None:
+        """Called once, also after a failure."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
     def begin(self) -> Progress:
         """See to it that the log can be read, and find the tables and their chunks."""
+        try:
+            return self._begin()
+        finally:
+            self.close()
+
+    @abstractmethod
+    def _begin(self) -> Progress:
+        """The same, with a connection that is closed afterwards."""
+
+    @abstractmethod
+    def _bounds(self, table: CapturedTable) -> list[Any]:
+        """Keys at which a table is cut into chunks."""
+
+    def _chunks(self, tables: Sequence[CapturedTable]) -> tuple[Chunk, ...]:
+        return tuple(c for table in tables for c in Chunk.of_bounds(table, self._bounds(table)))
+
+    @abstractmethod
+    def probe(self) -> list[CapturedTable]:
+        """The tables, if the log of the server can be read; changes nothing."""
 
     def cancel(self) -> None:  # noqa: B027
         """End `begin`, which another thread has called: nobody waits for it any more."""
@@ -38,10 +75,6 @@ class CapturedDatabase(ABC):
     @abstractmethod
     def log(self, progress: Progress) -> ChangeLog:
         """The log, for the tables that are read."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Called once, also after a failure."""
 
 
 class ChangeReader(SourceReader):

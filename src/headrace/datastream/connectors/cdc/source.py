@@ -128,6 +128,14 @@ class ChangeSource(Source, ABC):
         """One: changes have an order."""
         return 1
 
+    def probe(self) -> str:
+        database = self.database()
+        try:
+            tables = database.probe()
+        finally:
+            database.close()
+        return f"{len(tables)} tables of {self.settings.url}"
+
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
         return ChangeEnumerator(self.database())
 

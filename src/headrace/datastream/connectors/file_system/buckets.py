@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import lru_cache
@@ -10,7 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from headrace.common.errors import FunctionTypeError, GraphError
-from headrace.common.time_patterns import time_formatter
+from headrace.common.java.time_patterns import time_formatter
 
 __all__ = ["BucketAssigner", "DateTimeBucketAssigner"]
 
@@ -47,6 +48,10 @@ class BucketAssigner(ABC):
 
     def bucket_at(self, processing_time_ms: int) -> str | None:
         """The bucket of all records that come at a time; None if it depends on the record."""
+        return None
+
+    def buckets_of(self, elements: Sequence[Any]) -> list[str] | None:
+        """The buckets of many records; None if they are asked for one by one, with a context."""
         return None
 
     @staticmethod

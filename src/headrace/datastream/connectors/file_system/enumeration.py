@@ -23,6 +23,7 @@ __all__ = [
     "file_path",
     "is_remote",
     "local_path",
+    "writable",
 ]
 
 _log = logging.getLogger(__name__)
@@ -111,6 +112,23 @@ def local_path(path: Any) -> str:
             "files there with a FileSink"
         )
     return os.path.abspath(str(path))
+
+
+def writable(path: str) -> str:
+    """A directory of this machine that is there, or can be made.
+
+    Raises:
+        HeadraceError: Files cannot be written there.
+    """
+    there = path
+    while not os.path.exists(there):
+        there = os.path.dirname(there)
+    if not os.path.isdir(there) or not os.access(there, os.W_OK | os.X_OK):
+        raise HeadraceError(
+            f"files cannot be written to {path}: {there} is not a directory that this user may "
+            "write to; choose another path, or change its owner or mode"
+        )
+    return path
 
 
 class FileEnumerator(SplitEnumerator):

@@ -20,7 +20,11 @@ from headrace.datastream.connectors.file_system.compaction import (
     FileCompactor,
     FileCompactStrategy,
 )
-from headrace.datastream.connectors.file_system.enumeration import file_path, is_remote
+from headrace.datastream.connectors.file_system.enumeration import (
+    file_path,
+    is_remote,
+    writable,
+)
 from headrace.datastream.connectors.file_system.file_writer import (
     FileCommitter,
     FileWriter,
@@ -31,6 +35,7 @@ from headrace.datastream.connectors.file_system.rolling import (
     CheckpointRollingPolicy,
     RollingPolicy,
 )
+from headrace.formats.text import formatter
 
 __all__ = ["FileSink", "StreamingFileSink"]
 
@@ -132,12 +137,14 @@ class FileSink(Sink):
         """Lines of a declared type are written as Flink writes them, others with `str`."""
         return replace(self, type_info=type_info)
 
+    def probe(self) -> str:
+        path = self.settings.base_path
+        return path if is_remote(path) else f"files at {writable(path)}"
+
     def create_writer(self, context: WriterContext) -> SinkWriter:
         """Called in each subtask."""
         settings, encoder = self.settings, self.settings.encoder
         if self.type_info is not None and type(encoder) is SimpleStringEncoder:
-            from headrace.formats.text import formatter
-
             typed = replace(encoder, to_text=formatter(self.type_info))
             settings = replace(settings, encoder=typed)
         compaction = self.compaction
@@ -237,14 +244,7 @@ def _bulk_settings(base_path: str, writer_factory: Any) -> FileWriterSettings:
             "for_bulk_format takes a BulkWriterFactory, such as "
             f"ParquetBulkWriters.for_row_type(row_type), not {writer_factory!r}"
         )
-    return FileWriterSettings(
-        file_path(base_path),
-        writer_factory,
-        BucketAssigner.date_time_bucket_assigner(),
-        RollingPolicy.on_checkpoint_rolling_policy(),
-        OutputFileConfig.builder().build(),
-        60_000,
-    )
+    return _defaults(base_path, writer_factory, RollingPolicy.on_checkpoint_rolling_policy())
 
 
 def _settings(base_path: str, encoder: Encoder) -> FileWriterSettings:
@@ -253,11 +253,15 @@ def _settings(base_path: str, encoder: Encoder) -> FileWriterSettings:
             "for_row_format takes an Encoder, such as Encoder.simple_string_encoder(), not "
             f"{encoder!r}"
         )
+    return _defaults(base_path, encoder, RollingPolicy.default_rolling_policy())
+
+
+def _defaults(base_path: str, writes: Any, policy: RollingPolicy) -> FileWriterSettings:
     return FileWriterSettings(
         file_path(base_path),
-        encoder,
+        writes,
         BucketAssigner.date_time_bucket_assigner(),
-        RollingPolicy.default_rolling_policy(),
+        policy,
         OutputFileConfig.builder().build(),
         60_000,
     )

@@ -95,6 +95,10 @@ class FileSource(Source):
 
         return replace(self, storages=Storages.from_configuration(configuration))
 
+    def probe(self) -> str:
+        found = self.create_enumerator(1).discover(0)
+        return f"{sum(map(len, found.values()))} files or parts at {', '.join(self.paths)}"
+
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
         return FileEnumerator(
             self.paths,

@@ -30,6 +30,7 @@ from headrace.datastream.connectors.file_system.rolling import (
     OnCheckpointRollingPolicy,
     RollingPolicy,
 )
+from headrace.datastream.connectors.record_context import RecordContext
 
 if TYPE_CHECKING:
     from headrace.runtime.storage import Storages
@@ -79,19 +80,8 @@ class _Saved:
     pending: tuple[PendingFile, ...] = ()
 
 
-class _BucketContext(BucketAssigner.Context):
-    def __init__(self, context: WriterContext) -> None:
-        self._context = context
-        self.stamp: int | None = None
-
-    def current_processing_time(self) -> int:
-        return self._context.now_ms()
-
-    def current_watermark(self) -> int:
-        return self._context.current_watermark()
-
-    def timestamp(self) -> int | None:
-        return self.stamp
+class _BucketContext(RecordContext, BucketAssigner.Context):
+    """What a bucket assigner is given."""
 
 
 class FileWriter(SinkWriter):
@@ -153,9 +143,14 @@ class FileWriter(SinkWriter):
     def _by_bucket(
         self, values: list[Any], timestamps: Sequence[int | None] | None
     ) -> dict[str, list[Any]]:
+        buckets: dict[str, list[Any]] = {}
+        ids = self._settings.bucket_assigner.buckets_of(values)
+        if ids is not None:
+            for bucket, value in zip(ids, values, strict=True):
+                buckets.setdefault(bucket, []).append(value)
+            return buckets
         assign, context = self._settings.bucket_assigner.get_bucket_id, self._bucket_context
         stamps = repeat(None) if timestamps is None else timestamps
-        buckets: dict[str, list[Any]] = {}
         for value, context.stamp in zip(values, stamps, strict=False):
             buckets.setdefault(assign(value, context), []).append(value)
         return buckets

@@ -16,7 +16,11 @@ from headrace.datastream.connectors.file_system.file_bytes import (
     splittable,
 )
 from headrace.datastream.connectors.file_system.split_records import SetAside, SplitRecords
-from headrace.datastream.connectors.file_system.text_reader import LineChunks, RecordLines
+from headrace.datastream.connectors.file_system.text_reader import (
+    LineChunks,
+    RecordLines,
+    TextBlocks,
+)
 
 __all__ = [
     "BulkFormat",
@@ -124,3 +128,12 @@ class TextLineFormat(TextEncoding, StreamFormat):
     def read(self, split: FileSplit) -> SplitRecords:
         """The lines of a split."""
         return LineChunks(split, self)
+
+
+@dataclass(frozen=True)
+class TextBlockFormat(TextLineFormat):
+    """Lines of text in UTF-8, for who reads many of them at once: they may be a `Lines`."""
+
+    def read(self, split: FileSplit) -> SplitRecords:
+        """The lines of a split."""
+        return TextBlocks(split)

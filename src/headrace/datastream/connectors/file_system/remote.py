@@ -12,7 +12,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from headrace.common.errors import HeadraceError
-from headrace.common.scratch import ScratchDirectory
+from headrace.common.files.scratch import ScratchDirectory
 
 if TYPE_CHECKING:
     from headrace.runtime.storage import Storages

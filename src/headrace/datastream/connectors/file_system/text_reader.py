@@ -13,8 +13,9 @@ from headrace.datastream.connectors.file_system.enumeration import FileSplit
 from headrace.datastream.connectors.file_system.file_bytes import TextEncoding
 from headrace.datastream.connectors.file_system.split_records import SplitRecords
 from headrace.formats.csv import RecordCutter
+from headrace.formats.lines import Lines
 
-__all__ = ["LineChunks", "QuotedChunks", "RecordLines"]
+__all__ = ["LineChunks", "QuotedChunks", "RecordLines", "TextBlocks"]
 
 CHUNK = 1024 * 1024
 
@@ -241,6 +242,22 @@ class QuotedChunks(LineChunks):
         if self._records is None:
             return super()._end_of(count)
         return sum(map(len, self._records[:count]))
+
+
+class TextBlocks(LineChunks):
+    """The lines of one split, of which whole chunks stay one text."""
+
+    def __init__(self, split: FileSplit) -> None:
+        super().__init__(split, TextEncoding("utf-8"), CHUNK // 2)
+
+    def _decoded(self, chunk: bytes) -> Any:
+        if not chunk or b"\r" in chunk:
+            return super()._decoded(chunk)
+        try:
+            chunk.decode()
+        except UnicodeDecodeError:
+            return super()._decoded(chunk)
+        return Lines(chunk.removesuffix(b"\n"))
 
 
 class ByteLines(LineChunks):

@@ -70,6 +70,20 @@ class Database(ABC):
                 sleep(pause_s)
                 pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
 
+    def probe(self, sql: str) -> str:
+        """Try a statement without waiting for the server: see `Source.probe`."""
+        connection = self._connect(autocommit=False)
+        try:
+            wrong = self.check(connection, sql)
+        finally:
+            connection.close()
+        if wrong is not None:
+            raise HeadraceError(
+                f"{self.options.url} cannot execute a statement: {wrong}; create the table and "
+                f"columns that it names, or correct it: {sql}"
+            )
+        return str(self.options.url)
+
     @abstractmethod
     def _connect(self, autocommit: bool) -> Any:
         """Connect; raises `ServerAwayError` if that may succeed later."""

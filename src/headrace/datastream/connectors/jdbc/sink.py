@@ -12,12 +12,14 @@ from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation
 from headrace.datastream.connectors.base import Committer, Sink, SinkWriter, WriterContext
 from headrace.datastream.connectors.jdbc.database import Database, database_of, require_driver
+from headrace.datastream.connectors.jdbc.exactly_once import TransactionCommitter, TransactionWriter
 from headrace.datastream.connectors.jdbc.options import (
     JdbcConnectionOptions,
     JdbcExactlyOnceOptions,
     JdbcExecutionOptions,
 )
 from headrace.datastream.connectors.jdbc.statements import count_placeholders
+from headrace.datastream.connectors.jdbc.writer import BatchWriter
 
 __all__ = ["JdbcSink"]
 
@@ -97,18 +99,15 @@ class JdbcSink(Sink):
             )
         return made
 
-    def create_writer(self, context: WriterContext) -> SinkWriter:
-        from headrace.datastream.connectors.jdbc.exactly_once import TransactionWriter
+    def probe(self) -> str:
+        return self.database().probe(self.sql)
 
+    def create_writer(self, context: WriterContext) -> SinkWriter:
         if self.exactly_once is not None:
             return TransactionWriter(self, self.exactly_once, context)
-        from headrace.datastream.connectors.jdbc.writer import BatchWriter
-
         return BatchWriter(self, context)
 
     def create_committer(self, context: WriterContext) -> Committer | None:
-        from headrace.datastream.connectors.jdbc.exactly_once import TransactionCommitter
-
         if self.exactly_once is None:
             return None
         return TransactionCommitter(self.connection_options, context)

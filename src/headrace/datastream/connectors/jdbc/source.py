@@ -14,7 +14,7 @@ from headrace.datastream.connectors.base import (
     SourceReader,
     SplitEnumerator,
 )
-from headrace.datastream.connectors.jdbc.database import require_driver
+from headrace.datastream.connectors.jdbc.database import database_of, require_driver
 from headrace.datastream.connectors.jdbc.options import JdbcConnectionOptions
 from headrace.datastream.connectors.jdbc.scan import ScanEnumerator, ScanReader
 from headrace.datastream.connectors.jdbc.splits import JdbcSplit, PartitionColumn
@@ -68,6 +68,9 @@ class JdbcSource(Source):
     def makes_rows(self) -> bool:
         """Whether records are of class `Row`; they are tuples otherwise."""
         return isinstance(self.type_info, RowTypeInfo)
+
+    def probe(self) -> str:
+        return database_of(self.connection_options).probe(self.sql)
 
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
         return ScanEnumerator(self, parallelism)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from headrace.common.errors import FunctionTypeError, GraphError
-from headrace.common.secret_settings import masked
+from headrace.common.settings.secrets import masked
 
 __all__ = ["JdbcUrl"]
 

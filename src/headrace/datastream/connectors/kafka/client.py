@@ -14,7 +14,7 @@ from typing import Any
 
 from headrace.common.errors import ConfigurationError, FunctionTypeError, GraphError, HeadraceError
 
-__all__ = ["KafkaError", "Outage", "client_settings", "confluent", "is_outage"]
+__all__ = ["KafkaError", "Outage", "client_settings", "confluent", "is_outage", "reached"]
 
 _log = logging.getLogger(__name__)
 
@@ -51,6 +51,7 @@ _RENAMED = {
     "ssl.keystore.key": "ssl.key.pem",
 }
 
+_PROBE_TIMEOUT_S = 10.0
 _JAAS_FIELD = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
 
 
@@ -140,6 +141,30 @@ def check_settings(kind: str, settings: Mapping[str, Any]) -> None:
         ) from error
     if kind == "Consumer":
         client.close()
+
+
+def reached(settings: Mapping[str, Any]) -> dict[str, int]:
+    """How many partitions each topic of a cluster has, as it answers within some seconds.
+
+    Raises:
+        KafkaError: It does not answer, or refuses the client.
+    """
+    library = confluent()
+    servers = settings["bootstrap.servers"]
+    outage = Outage(servers, "asking for topics", lambda text: None)
+    consumer = library.Consumer({"group.id": "headrace", **settings, **outage.settings})
+    try:
+        topics = consumer.list_topics(timeout=_PROBE_TIMEOUT_S).topics
+        return {name: len(t.partitions) for name, t in topics.items() if t.error is None}
+    except library.KafkaException as error:
+        consumer.poll(0)  # gives the client's errors to the outage
+        outage.check()
+        raise KafkaError(
+            f"Kafka at {servers} cannot be reached ({error.args[0].str()}): start the broker, or "
+            "correct bootstrap.servers"
+        ) from error
+    finally:
+        consumer.close()
 
 
 def is_outage(error: Any) -> bool:

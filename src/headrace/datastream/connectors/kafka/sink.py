@@ -19,8 +19,15 @@ from headrace.datastream.connectors.kafka.client import (
     checked_properties,
     checked_text,
     client_settings,
+    reached,
 )
 from headrace.datastream.connectors.kafka.serialization import KafkaRecordSerializationSchema
+from headrace.datastream.connectors.kafka.transactions import (
+    KafkaCommitter,
+    TransactionalWriter,
+    Transactions,
+)
+from headrace.datastream.connectors.kafka.writer import KafkaWriter
 
 __all__ = ["KafkaSink", "KafkaSinkBuilder"]
 
@@ -69,11 +76,13 @@ class KafkaSink(Sink):
         """Nothing comes before the sink."""
         return None
 
+    def probe(self) -> str:
+        reached(self._settings)
+        return f"Kafka at {self.properties['bootstrap.servers']}"
+
     def create_committer(self, context: WriterContext) -> Committer | None:
         if self.guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
             return None
-        from headrace.datastream.connectors.kafka.transactions import KafkaCommitter, Transactions
-
         assert self.transactional_id_prefix is not None
         settings = {"transaction.timeout.ms": _TRANSACTION_TIMEOUT_MS, **self._settings}
         transactions = Transactions(settings, self.transactional_id_prefix, context)
@@ -82,11 +91,7 @@ class KafkaSink(Sink):
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         if self.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
-            from headrace.datastream.connectors.kafka.transactions import TransactionalWriter
-
             return TransactionalWriter(self._shared.pop("transactions"), self.schema, context)
-        from headrace.datastream.connectors.kafka.writer import KafkaWriter
-
         complete = self.guarantee is DeliveryGuarantee.AT_LEAST_ONCE
         return KafkaWriter(self._settings, self.schema, context, complete)
 

@@ -21,8 +21,11 @@ from headrace.datastream.connectors.kafka.client import (
     checked_properties,
     checked_text,
     client_settings,
+    reached,
 )
+from headrace.datastream.connectors.kafka.enumerator import Discovery, KafkaEnumerator
 from headrace.datastream.connectors.kafka.offsets import KafkaOffsetsInitializer
+from headrace.datastream.connectors.kafka.reader import KafkaReader
 from headrace.datastream.connectors.kafka.records import (
     KafkaRecordDeserializationSchema,
     ValueOnlySchema,
@@ -89,9 +92,12 @@ class KafkaSource(Source):
     def reads_splits_together(self) -> bool:
         return True
 
-    def create_enumerator(self, parallelism: int) -> SplitEnumerator:
-        from headrace.datastream.connectors.kafka.enumerator import Discovery, KafkaEnumerator
+    def probe(self) -> str:
+        settings = self._consumer_settings("probe")
+        partitions = self.selection.of(reached(settings))
+        return f"{len(partitions)} partitions of Kafka at {settings['bootstrap.servers']}"
 
+    def create_enumerator(self, parallelism: int) -> SplitEnumerator:
         discovery = Discovery(
             self._consumer_settings("enumerator"),
             self.selection,
@@ -102,8 +108,6 @@ class KafkaSource(Source):
         return KafkaEnumerator(discovery, parallelism)
 
     def create_reader(self, context: ReaderContext) -> SourceReader:
-        from headrace.datastream.connectors.kafka.reader import KafkaReader
-
         commits = self.properties.get("commit.offsets.on.checkpoint", "true") == "true"
         return KafkaReader(
             self._consumer_settings(str(context.subtask)),

@@ -1,0 +1,55 @@
+"""Clients of AWS, by the properties that Flink's connectors take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
+from headrace.datastream.connectors.client_library import client_library
+
+__all__ = ["aws_client", "aws_errors", "checked_properties", "what_aws_says"]
+
+_CREDENTIALS = "aws.credentials.provider"
+_ARGUMENTS = {
+    "aws.region": "region_name",
+    "aws.endpoint": "endpoint_url",
+    f"{_CREDENTIALS}.basic.accesskeyid": "aws_access_key_id",
+    f"{_CREDENTIALS}.basic.secretkey": "aws_secret_access_key",
+    f"{_CREDENTIALS}.basic.sessiontoken": "aws_session_token",
+}
+
+
+def checked_properties(properties: Any, who: str) -> dict[str, str]:
+    """Properties that a user gave, as text."""
+    if not isinstance(properties, Mapping):
+        raise FunctionTypeError(f"{who} takes a dict of properties, not {properties!r}")
+    given = {str(key): str(value) for key, value in properties.items()}
+    if "aws.region" not in given and "aws.endpoint" not in given:
+        raise GraphError(f"{who} needs the property 'aws.region', such as 'eu-west-1'")
+    return given
+
+
+def aws_client(service: str, properties: Mapping[str, str]) -> Any:
+    """A client of boto3.
+
+    Without keys among the properties, credentials are found as boto3 does: in variables, files, and
+    the role of the machine.
+    """
+    boto3 = client_library("boto3", "boto3", "kinesis")
+    arguments = {
+        argument: properties[name] for name, argument in _ARGUMENTS.items() if name in properties
+    }
+    profile = properties.get(f"{_CREDENTIALS}.profile.name")
+    return boto3.Session(profile_name=profile).client(service, **arguments)
+
+
+def aws_errors() -> tuple[type[Exception], ...]:
+    """What clients raise."""
+    exceptions = client_library("botocore.exceptions", "boto3", "kinesis")
+    return (exceptions.ClientError, exceptions.BotoCoreError)
+
+
+def what_aws_says(error: Exception, what: str) -> HeadraceError:
+    """An error of AWS, with what the job was at."""
+    return HeadraceError(f"{what}: {type(error).__name__}: {error}")

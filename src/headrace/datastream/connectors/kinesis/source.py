@@ -1,0 +1,373 @@
+"""Data streams as a source: exactly once, by sequence numbers that are part of checkpoints."""
+
+from __future__ import annotations
+
+import datetime
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headrace.common.errors import FunctionTypeError, GraphError
+from headrace.common.serialization import DeserializationSchema
+from headrace.common.typeinfo import PickledBytesTypeInfo, TypeInformation
+from headrace.datastream.connectors.base import (
+    ReadBatch,
+    ReaderContext,
+    Source,
+    SourceReader,
+    SplitEnumerator,
+)
+from headrace.datastream.connectors.kinesis.client import (
+    aws_client,
+    aws_errors,
+    checked_properties,
+    what_aws_says,
+)
+from headrace.datastream.connectors.kinesis.shards import (
+    KinesisShardAssigner,
+    ShardEnumerator,
+    ShardSplit,
+    checked_assigner,
+)
+
+__all__ = ["FlinkKinesisConsumer", "KinesisDeserializationSchema", "WatermarkTracker"]
+
+_POSITION = "flink.stream.initpos"
+_TIMESTAMP = "flink.stream.initpos.timestamp"
+_TIMESTAMP_FORMAT = "flink.stream.initpos.timestamp.format"
+_DISCOVERY_MS = "flink.shard.discovery.intervalmillis"
+_RECORDS = "flink.shard.getrecords.maxrecordcount"
+_INTERVAL_MS = "flink.shard.getrecords.intervalmillis"
+_ANSWERS_AHEAD = 4
+_STOP_WAIT_S = 2.0
+
+
+class KinesisDeserializationSchema:
+    """Makes a record of a message and what Kinesis knows of it. Subclasses are picklable."""
+
+    def open(self) -> None:
+        """Called once in the process of the source, before the first message."""
+
+    def deserialize(
+        self,
+        record_value: bytes,
+        partition_key: str,
+        seq_num: str,
+        approx_arrival_timestamp: int,
+        stream: str,
+        shard_id: str,
+    ) -> Any:
+        """The record; None if the message is to be skipped."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement deserialize()")
+
+    def get_produced_type(self) -> TypeInformation:
+        """The type of the records."""
+        return PickledBytesTypeInfo()
+
+
+class _ValueOnly(KinesisDeserializationSchema):
+    def __init__(self, schema: DeserializationSchema) -> None:
+        self._schema = schema
+
+    def open(self) -> None:
+        self._schema.open()
+
+    def deserialize(self, record_value: bytes, *args: Any) -> Any:
+        return self._schema.deserialize(record_value)
+
+    def get_produced_type(self) -> TypeInformation:
+        return self._schema.get_produced_type()
+
+
+@dataclass(frozen=True)
+class WatermarkTracker:
+    """Accepted as in Flink: `WatermarkStrategy.with_watermark_alignment` does what it did."""
+
+    aggregate_name: str
+    log_accumulator_interval_millis: int = -1
+
+    @staticmethod
+    def job_manager_watermark_tracker(
+        aggregate_name: str, log_accumulator_interval_millis: int = -1
+    ) -> WatermarkTracker:
+        """A tracker in the job master."""
+        return WatermarkTracker(aggregate_name, log_accumulator_interval_millis)
+
+
+class FlinkKinesisConsumer(Source):
+    """Reads data streams of Kinesis, exactly once; give it to `env.add_source`.
+
+    Shards that come by resharding are found while the job runs.
+
+    Args:
+        streams: Names of streams.
+        deserializer: Makes a record of a message.
+        config_props: Properties of Flink: `aws.region`, `aws.endpoint`,
+            `aws.credentials.provider.basic.accesskeyid` and `...secretkey`, and
+            `flink.stream.initpos`, which is `LATEST`, `TRIM_HORIZON` or `AT_TIMESTAMP`.
+    """
+
+    def __init__(
+        self,
+        streams: str | list[str],
+        deserializer: DeserializationSchema | KinesisDeserializationSchema,
+        config_props: dict[str, str],
+    ) -> None:
+        self.streams = (streams,) if isinstance(streams, str) else tuple(streams)
+        if not self.streams or not all(isinstance(s, str) and s for s in self.streams):
+            raise FunctionTypeError(f"FlinkKinesisConsumer takes names of streams, not {streams!r}")
+        if isinstance(deserializer, DeserializationSchema):
+            deserializer = _ValueOnly(deserializer)
+        if not isinstance(deserializer, KinesisDeserializationSchema):
+            raise FunctionTypeError(
+                f"FlinkKinesisConsumer takes a DeserializationSchema, not {deserializer!r}"
+            )
+        self.schema = deserializer
+        self.properties = checked_properties(config_props, "FlinkKinesisConsumer")
+        self._start = _start_of(self.properties)
+        self._assigner = KinesisShardAssigner.default_shard_assigner()
+
+    def set_shard_assigner(self, shard_assigner: KinesisShardAssigner) -> FlinkKinesisConsumer:
+        """Set what says which subtask reads a shard."""
+        self._assigner = checked_assigner(shard_assigner)
+        return self
+
+    def set_periodic_watermark_assigner(
+        self, periodic_watermark_assigner: Any
+    ) -> FlinkKinesisConsumer:
+        """Refused: in Flink it takes an object of Java.
+
+        Call `assign_timestamps_and_watermarks` of the stream. Without it records have the time at
+        which Kinesis got them.
+        """
+        raise FunctionTypeError(
+            "set_periodic_watermark_assigner takes an object of Java, and headrace has none; call "
+            "assign_timestamps_and_watermarks(WatermarkStrategy...) on the stream of the source"
+        )
+
+    def set_watermark_tracker(self, watermark_tracker: WatermarkTracker) -> FlinkKinesisConsumer:
+        """Accepted as in Flink, see `WatermarkTracker`."""
+        if not isinstance(watermark_tracker, WatermarkTracker):
+            raise FunctionTypeError(
+                f"set_watermark_tracker takes a WatermarkTracker, not {watermark_tracker!r}"
+            )
+        return self
+
+    @property
+    def bounded(self) -> bool:
+        return False
+
+    @property
+    def produced_type(self) -> TypeInformation:
+        return self.schema.get_produced_type()
+
+    @property
+    def reads_splits_together(self) -> bool:
+        return True
+
+    def create_enumerator(self, parallelism: int) -> SplitEnumerator:
+        interval = int(self.properties.get(_DISCOVERY_MS, 10_000))
+        return ShardEnumerator(
+            self.streams, self.properties, self._start, self._assigner, interval, parallelism
+        )
+
+    def create_reader(self, context: ReaderContext) -> SourceReader:
+        return _ShardReader(self, context)
+
+
+def _start_of(properties: dict[str, str]) -> tuple[str, Any]:
+    position = properties.get(_POSITION, "LATEST").upper()
+    if position not in ("LATEST", "TRIM_HORIZON", "AT_TIMESTAMP"):
+        raise GraphError(f"{_POSITION!r} is LATEST, TRIM_HORIZON or AT_TIMESTAMP, not {position!r}")
+    if position != "AT_TIMESTAMP":
+        return position, None
+    text = properties.get(_TIMESTAMP)
+    if text is None:
+        raise GraphError(f"AT_TIMESTAMP needs {_TIMESTAMP!r}: a time, or seconds since 1970")
+    if _TIMESTAMP_FORMAT in properties:
+        raise GraphError(
+            f"{_TIMESTAMP_FORMAT!r} is a pattern of Java; give the time in ISO 8601, or as seconds"
+        )
+    try:
+        return position, float(text)
+    except ValueError:
+        pass
+    try:
+        return position, datetime.datetime.fromisoformat(text).timestamp()
+    except ValueError as error:
+        raise GraphError(f"{_TIMESTAMP!r} is no time: {text!r}") from error
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What one request gave of a shard; `ended` after its last record."""
+
+    split_id: str
+    records: list[dict[str, Any]]
+    ended: bool = False
+
+
+class _ShardReader(SourceReader):
+    """A thread asks for the records of one shard after the other; `poll` takes what it got."""
+
+    def __init__(self, source: FlinkKinesisConsumer, context: ReaderContext) -> None:
+        self._source = source
+        self._context = context
+        self._splits: dict[str, ShardSplit] = {}
+        self._iterators: dict[str, str | None] = {}
+        self._answers: deque[_Answer] = deque()
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._error: Exception | None = None
+        self._finished: list[str] = []
+        self._thread: threading.Thread | None = None
+        self._limit = int(source.properties.get(_RECORDS, 10_000))
+        self._interval_s = int(source.properties.get(_INTERVAL_MS, 200)) / 1_000
+
+    def open(self) -> None:
+        self._source.schema.open()
+
+    def add_splits(self, splits: Sequence[ShardSplit]) -> None:
+        with self._changed:
+            for split in splits:
+                self._splits[split.split_id] = split
+                self._iterators[split.split_id] = None
+        if self._thread is None and splits:
+            self._thread = threading.Thread(target=self._run, daemon=True, name="headrace-kinesis")
+            self._thread.start()
+
+    # In the thread.
+
+    def _run(self) -> None:
+        try:
+            client = aws_client("kinesis", self._source.properties)
+            while not self._stopping:
+                began = time.monotonic()
+                got = [self._ask(client, name) for name in list(self._iterators)]
+                with self._changed:
+                    rest_s = 0 if any(got) else began + self._interval_s - time.monotonic()
+                    self._changed.wait_for(
+                        lambda: self._stopping, max(rest_s, self._interval_s / 10)
+                    )
+        except Exception as error:
+            self._error = error
+            self._context.data_available()
+
+    def _ask(self, client: Any, name: str) -> bool:
+        with self._changed:
+            self._changed.wait_for(
+                lambda: len(self._answers) < _ANSWERS_AHEAD * len(self._iterators) or self._stopping
+            )
+        if self._stopping:
+            return False
+        answer = self._records(client, name)
+        self._iterators[name] = answer.get("NextShardIterator")
+        ended = self._iterators[name] is None
+        if ended:
+            del self._iterators[name]
+        if not answer["Records"] and not ended:
+            return False
+        with self._changed:
+            self._answers.append(_Answer(name, answer["Records"], ended))
+        self._context.data_available()
+        return True
+
+    def _records(self, client: Any, name: str) -> Any:
+        split = self._splits[name]
+        try:
+            iterator = self._iterators[name] or self._iterator(client, split)
+            return client.get_records(ShardIterator=iterator, Limit=self._limit)
+        except client.exceptions.ProvisionedThroughputExceededException:
+            time.sleep(self._interval_s)
+            return {"Records": [], "NextShardIterator": self._iterators[name] or iterator}
+        except aws_errors() as error:
+            raise what_aws_says(
+                error, f"shard {split.shard} of the Kinesis stream {split.stream!r} cannot be read"
+            ) from error
+
+    def _iterator(self, client: Any, split: ShardSplit) -> str:
+        more: dict[str, Any] = {}
+        if split.position == "AFTER_SEQUENCE_NUMBER":
+            more["StartingSequenceNumber"] = split.value
+        elif split.position == "AT_TIMESTAMP":
+            more["Timestamp"] = split.value
+        answer = client.get_shard_iterator(
+            StreamName=split.stream,
+            ShardId=split.shard,
+            ShardIteratorType=split.position,
+            **more,
+        )
+        iterator: str = answer["ShardIterator"]
+        return iterator
+
+    # In the subtask.
+
+    def poll(self, max_records: int) -> ReadBatch | None:
+        with self._changed:
+            if not self._answers:
+                if self._error is not None:
+                    raise self._error
+                return None
+            answer = self._answers.popleft()
+            if len(answer.records) > max_records:
+                rest = replace(answer, records=answer.records[max_records:])
+                self._answers.appendleft(rest)
+                answer = replace(answer, records=answer.records[:max_records], ended=False)
+            self._changed.notify_all()
+        return self._batch(answer)
+
+    def _batch(self, answer: _Answer) -> ReadBatch:
+        split = self._splits[answer.split_id]
+        values: list[Any] = []
+        times: list[int] = []
+        for message in answer.records:
+            arrived = int(message["ApproximateArrivalTimestamp"].timestamp() * 1_000)
+            record = self._record(message, arrived, split)
+            if record is not None:
+                values.append(record)
+                times.append(arrived)
+        if answer.ended:
+            del self._splits[answer.split_id]
+            self._finished.append(answer.split_id)
+        elif answer.records:
+            last = answer.records[-1]["SequenceNumber"]
+            self._splits[answer.split_id] = replace(
+                split, position="AFTER_SEQUENCE_NUMBER", value=last
+            )
+        return ReadBatch(answer.split_id, values, times)
+
+    def _record(self, message: dict[str, Any], arrived: int, split: ShardSplit) -> Any:
+        try:
+            return self._source.schema.deserialize(
+                message["Data"],
+                message["PartitionKey"],
+                message["SequenceNumber"],
+                arrived,
+                split.stream,
+                split.shard,
+            )
+        except Exception as error:
+            if not self._context.set_aside(message["Data"], error, arrived):
+                raise
+            return None
+
+    def snapshot(self) -> list[ShardSplit]:
+        return list(self._splits.values())
+
+    def finished_splits(self) -> list[str]:
+        finished, self._finished = self._finished, []
+        return finished
+
+    @property
+    def exhausted(self) -> bool:
+        return not self._splits
+
+    def close(self) -> None:
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join(_STOP_WAIT_S)

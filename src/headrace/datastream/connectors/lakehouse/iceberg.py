@@ -1,0 +1,239 @@
+"""Tables of Apache Iceberg, by the library `pyiceberg`.
+
+The name of the last batch of a job is a property of the table, which changes in the same
+transaction as its rows: whether a batch was committed is known for certain, however many
+snapshots were expired since.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.errors import GraphError
+from headrace.datastream.connectors.file_system.enumeration import is_remote, local_path
+from headrace.datastream.connectors.lakehouse.table import (
+    Batch,
+    Changes,
+    LakeFile,
+    LakeTable,
+    NewFiles,
+    changed,
+    require,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+__all__ = ["IcebergTable"]
+
+_COMPACTED = "headrace.compacted"
+# Rows that are in memory at a time, while a batch is written into a partitioned table.
+_ROWS_AT_A_TIME = 500_000
+_TRIES = 5
+
+
+@dataclass(frozen=True)
+class IcebergTable(LakeTable):
+    """A table of Iceberg.
+
+    Attributes:
+        identifier: `database.table`.
+        catalog: The properties of its catalog, as `pyiceberg` names them: `type` (`rest`, `sql`,
+            `hive`, `glue`), `uri`, `warehouse`, `s3.endpoint` and the like.
+
+    Example:
+        >>> IcebergTable("shop.orders", {"type": "rest", "uri": "http://127.0.0.1:8181"})
+    """
+
+    identifier: str
+    catalog: dict[str, str]
+
+    def __post_init__(self) -> None:
+        require("pyiceberg.catalog", "iceberg")
+        if not isinstance(self.identifier, str) or "." not in self.identifier:
+            raise GraphError(
+                f"the name of an Iceberg table is 'database.table', not {self.identifier!r}"
+            )
+
+    @property
+    def name(self) -> str:
+        return self.identifier
+
+    @property
+    def directory(self) -> str | None:
+        warehouse = self.catalog.get("warehouse", "")
+        if not warehouse or is_remote(warehouse):
+            return None
+        return local_path(f"{warehouse.rstrip('/')}/{self.identifier.replace('.', '/')}")
+
+    def _catalog(self) -> Any:
+        from pyiceberg.catalog import load_catalog
+
+        return load_catalog(self.catalog.get("name", "headrace"), **self.catalog)
+
+    def _open(self) -> Any:
+        return self._catalog().load_table(self.identifier)
+
+    def columns(self) -> pa.Schema | None:
+        from pyiceberg.exceptions import NoSuchTableError
+
+        try:
+            return self._open().schema().as_arrow()
+        except NoSuchTableError:
+            return None
+
+    def create(self, columns: pa.Schema, partition_by: Sequence[str]) -> None:
+        catalog = self._catalog()
+        if catalog.table_exists(self.identifier):
+            return
+        catalog.create_namespace_if_not_exists(self.identifier.rsplit(".", 1)[0])
+        with (
+            catalog.create_table_transaction(self.identifier, columns) as transaction,
+            transaction.update_spec() as spec,
+        ):
+            for name in partition_by:
+                spec.add_identity(name)
+
+    def append(self, batch: Batch, rows: ds.Dataset) -> None:
+        import pyarrow as pa
+
+        def write(transaction: Any) -> None:
+            for part in _parts(rows):
+                transaction.append(pa.Table.from_batches(part, rows.schema))
+
+        self._commit(batch, write)
+
+    def change(self, batch: Batch, changes: Changes) -> None:
+        import pyarrow as pa
+        from pyiceberg.table.upsert_util import create_match_filter
+
+        keys = list(changes.keys)
+        touched = pa.concat_tables([changes.rows.select(keys), changes.gone])
+
+        def write(transaction: Any) -> None:
+            with warnings.catch_warnings():
+                # That no row has one of the keys yet is nothing to warn of.
+                warnings.simplefilter("ignore", UserWarning)
+                transaction.delete(create_match_filter(touched, keys))
+            if len(changes.rows):
+                transaction.append(changes.rows)
+
+        self._commit(batch, write)
+
+    def _commit(self, batch: Batch, write: Any) -> None:
+        """Write in one transaction, which begins again if another writer was faster."""
+        from pyiceberg.exceptions import CommitFailedException
+
+        committed = f"headrace.committed.{batch.job}"
+        for left in reversed(range(_TRIES)):
+            table = self._open()
+            if int(table.properties.get(committed, -1)) >= batch.number:
+                return
+            try:
+                with table.transaction() as transaction:
+                    write(transaction)
+                    transaction.set_properties({committed: str(batch.number)})
+                return
+            except CommitFailedException:
+                if not left:
+                    raise
+
+    def compact(self) -> None:
+        """Small files are written anew, by the partitions that the table has today."""
+        import pyarrow as pa
+        from pyiceberg.table import TableProperties
+
+        table = self._open()
+        target = int(
+            table.properties.get(
+                TableProperties.WRITE_TARGET_FILE_SIZE_BYTES,
+                TableProperties.WRITE_TARGET_FILE_SIZE_BYTES_DEFAULT,
+            )
+        )
+        small = [
+            task
+            for task in table.scan().plan_files()
+            if task.file.file_size_in_bytes < target // 2
+            and task.file.spec_id == table.spec().spec_id
+        ]
+        if len(small) < 2:
+            return
+        rows = pa.Table.from_batches(self._batches(table, small, table.schema()))
+        with table.transaction() as transaction:
+            _replace(transaction, table, [task.file for task in small], rows)
+
+    def files(self) -> NewFiles:
+        table = self._open()
+        snapshot = table.current_snapshot()
+        if snapshot is None:
+            return NewFiles(-1, [])
+        return NewFiles(snapshot.snapshot_id, _files(table.scan().plan_files()))
+
+    def files_since(self, version: int, skip_changes: bool) -> NewFiles:
+        from pyiceberg.table.snapshots import Operation, ancestors_of
+
+        table = self._open()
+        snapshot = table.current_snapshot()
+        if snapshot is None or snapshot.snapshot_id == version:
+            return NewFiles(version, [])
+        for step in ancestors_of(snapshot, table.metadata):
+            if step.snapshot_id == version:
+                break
+            summary = step.summary
+            if summary is None or skip_changes or summary.get(_COMPACTED) is not None:
+                continue
+            if summary.operation not in (Operation.APPEND, Operation.REPLACE):
+                raise changed(
+                    self.name,
+                    f"snapshot {step.snapshot_id} ({summary.operation.value}) changed rows",
+                    "'skip-changes' = 'true'",
+                )
+        scan = table.incremental_append_scan().to_snapshot_id_inclusive(snapshot.snapshot_id)
+        if version != -1:
+            scan = scan.from_snapshot_id_exclusive(version)
+        return NewFiles(snapshot.snapshot_id, _files(scan.plan_files()))
+
+    def read(self, file: LakeFile, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        table = self._open()
+        return self._batches(table, [file.task], table.schema().select(*names))
+
+    def _batches(self, table: Any, tasks: list[Any], schema: Any) -> Iterator[pa.RecordBatch]:
+        from pyiceberg.expressions import AlwaysTrue
+        from pyiceberg.io.pyarrow import ArrowScan
+
+        return iter(
+            ArrowScan(table.metadata, table.io, schema, AlwaysTrue()).to_record_batches(tasks)
+        )
+
+
+def _files(tasks: Any) -> list[LakeFile]:
+    return [LakeFile(t.file.file_path, t) for t in sorted(tasks, key=lambda t: t.file.file_path)]
+
+
+def _parts(rows: ds.Dataset) -> Iterator[list[pa.RecordBatch]]:
+    """Batches of so many rows as are written at a time."""
+    part: list[pa.RecordBatch] = []
+    for batch in rows.to_batches():
+        part.append(batch)
+        if sum(b.num_rows for b in part) >= _ROWS_AT_A_TIME:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def _replace(transaction: Any, table: Any, old: list[Any], rows: pa.Table) -> None:
+    """Put rows in the place of data files."""
+    from pyiceberg.io.pyarrow import _dataframe_to_data_files
+
+    with transaction.update_snapshot(
+        snapshot_properties={_COMPACTED: "true"}
+    ).overwrite() as update:
+        for file in old:
+            update.delete_data_file(file)
+        for file in _dataframe_to_data_files(table.metadata, rows, table.io):
+            update.append_data_file(file)

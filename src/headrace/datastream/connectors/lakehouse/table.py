@@ -1,0 +1,148 @@
+"""What a table of a lakehouse is, for its sink and its source."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.errors import GraphError, HeadraceError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+__all__ = ["Batch", "Changes", "LakeFile", "LakeTable", "NewFiles", "require"]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The name under which rows are committed: a second commit of the same name does nothing.
+
+    Attributes:
+        job: Of which job.
+        number: Of its checkpoint; those of one job only rise.
+    """
+
+    job: str
+    number: int
+
+    @staticmethod
+    def named(name: str) -> Batch:
+        """That of a staged batch."""
+        number, job = name.split("-", 1)
+        return Batch(job, int(number))
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The last change of each key in a batch.
+
+    Attributes:
+        keys: Names of the key's columns.
+        rows: Rows to be inserted, or put in the place of those with the same key.
+        gone: Keys whose rows are to be deleted.
+    """
+
+    keys: tuple[str, ...]
+    rows: pa.Table
+    gone: pa.Table
+
+
+@dataclass(frozen=True)
+class LakeFile:
+    """A data file of a table.
+
+    Attributes:
+        name: Its path, for messages.
+        task: What the library needs to read it. Picklable.
+    """
+
+    name: str
+    task: Any
+
+
+@dataclass(frozen=True)
+class NewFiles:
+    """What was added to a table up to a version."""
+
+    version: int
+    files: list[LakeFile]
+
+
+class LakeTable(ABC):
+    """A table, by its place. Picklable; it is opened anew for each use.
+
+    A version is a number that the table gives to each of its states.
+    """
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """For messages."""
+
+    @property
+    @abstractmethod
+    def directory(self) -> str | None:
+        """The table's directory on this machine, if it is there."""
+
+    @abstractmethod
+    def columns(self) -> pa.Schema | None:
+        """Its columns; None if there is no such table."""
+
+    @abstractmethod
+    def create(self, columns: pa.Schema, partition_by: Sequence[str]) -> None:
+        """Create it, unless it is there."""
+
+    @abstractmethod
+    def append(self, batch: Batch, rows: ds.Dataset) -> None:
+        """Add rows, unless this batch was committed before."""
+
+    @abstractmethod
+    def change(self, batch: Batch, changes: Changes) -> None:
+        """Insert, replace and delete rows by key, unless this batch was committed before."""
+
+    @abstractmethod
+    def compact(self) -> None:
+        """Put small files together; the rows stay the same."""
+
+    @abstractmethod
+    def files(self) -> NewFiles:
+        """All files of the table as it is."""
+
+    @abstractmethod
+    def files_since(self, version: int, skip_changes: bool) -> NewFiles:
+        """The files that were added after a version.
+
+        Raises:
+            HeadraceError: Rows were deleted or replaced since, and `skip_changes` is false.
+        """
+
+    @abstractmethod
+    def read(self, file: LakeFile, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Some columns of a file."""
+
+
+def require(module: str, extra: str) -> Any:
+    """An optional library; called while a program is built, too.
+
+    Raises:
+        GraphError: It is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise GraphError(
+            f"the package for tables of {extra} is missing ({error}): install it with "
+            f"pip install 'headrace[{extra}]'"
+        ) from error
+
+
+def changed(name: str, what: str, skipping: str) -> HeadraceError:
+    """The error of a table in which rows changed while it was read as a stream of new ones."""
+    return HeadraceError(
+        f"table {name} is read as a stream of appended rows, but {what}; read it in batch mode, "
+        f"or skip such changes with {skipping}"
+    )

@@ -1,0 +1,160 @@
+"""Rows that wait in files until the driver writes those of a whole checkpoint at once.
+
+Each subtask stages its rows as Parquet files. When their checkpoint is complete the files of all
+subtasks are a *batch*, and the driver hands it on. A batch always has the same rows and the same
+name, however often it has to be handed on.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from headrace.common.serialization import BulkWriterFactory
+from headrace.datastream.connectors.base import (
+    Committer,
+    GlobalCommitter,
+    SinkWriter,
+    WriterContext,
+)
+from headrace.datastream.connectors.file_system.buckets import BucketAssigner
+from headrace.datastream.connectors.file_system.file_sink import FileSink
+from headrace.datastream.connectors.file_system.part_file import PendingFile
+
+__all__ = ["StagedBatches", "Staging", "StagingCommitter", "StagingWriter", "batch_name"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Staging:
+    """The directories in which rows wait for the driver. All hosts must see the same ones."""
+
+    path: str
+
+    @property
+    def files(self) -> str:
+        """Where subtasks write, hidden."""
+        return os.path.join(self.path, "files")
+
+    @property
+    def ready(self) -> str:
+        """Where the files of committed checkpoints are, a directory for each batch."""
+        return os.path.join(self.path, "ready")
+
+    def done(self, batch: str) -> str:
+        """The marker of a batch that was handed on."""
+        return os.path.join(self.path, "done", batch)
+
+
+class _EveryEpoch:
+    """The context of a writer that finishes its files with every epoch that is committed."""
+
+    checkpointing = True
+
+    def __init__(self, context: WriterContext) -> None:
+        self._context = context
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+
+class StagingWriter(SinkWriter):
+    """Stages rows as files, which belong to the checkpoint that they are prepared for."""
+
+    def __init__(
+        self, staging: Staging, writers: BulkWriterFactory, context: WriterContext
+    ) -> None:
+        files = (
+            FileSink.for_bulk_format(staging.files, writers)
+            .with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+            .build()
+        )
+        self._files = files.create_writer(_EveryEpoch(context))
+        self._staging = staging
+        self._job_id = context.job_id
+
+    def open(self) -> None:
+        self._files.open()
+
+    def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
+        self._files.write(values, timestamps)
+
+    def flush(self, end_of_input: bool) -> None:
+        self._files.flush(end_of_input)
+
+    def prepare_commit(self, checkpoint: int, end_of_input: bool) -> list[Any]:
+        directory = os.path.join(self._staging.ready, batch_name(checkpoint, self._job_id))
+        return [
+            replace(
+                pending,
+                final_path=os.path.join(
+                    directory, f"{os.path.basename(pending.final_path)}.parquet"
+                ),
+            )
+            for pending in self._files.prepare_commit(checkpoint, end_of_input)
+        ]
+
+    def snapshot(self) -> list[Any]:
+        return self._files.snapshot()
+
+    def close(self) -> None:
+        self._files.close()
+
+
+def batch_name(checkpoint: int, job_id: str) -> str:
+    """The name of a batch; names of one job are in the order of its checkpoints."""
+    return f"{checkpoint:010d}-{job_id[:8]}"
+
+
+class StagingCommitter(Committer):
+    """Makes files part of their batch, unless that was handed on already."""
+
+    def __init__(self, staging: Staging) -> None:
+        self._staging = staging
+
+    def commit(self, committables: list[PendingFile]) -> None:
+        for file in committables:
+            directory = os.path.dirname(file.final_path)
+            if os.path.exists(self._staging.done(os.path.basename(directory))):
+                continue
+            os.makedirs(directory, exist_ok=True)
+            file.finish()
+
+
+class StagedBatches(GlobalCommitter):
+    """Takes batches in the order of their checkpoints, each until a marker says it is done."""
+
+    def __init__(self, staging: Staging, job_id: str) -> None:
+        self._staging = staging
+        self._own = f"-{job_id[:8]}"
+
+    @abstractmethod
+    def hand_on(self, batch: str, directory: Path) -> None:
+        """Write the rows in the Parquet files of a directory, unless that was done before."""
+
+    def commit(self, checkpoint: int, restored: bool = False) -> None:
+        ready = Path(self._staging.ready)
+        if not ready.is_dir():
+            return
+        for batch in sorted(os.listdir(ready)):
+            # Those of another job count only if this one goes on from its checkpoint.
+            mine = restored or batch.endswith(self._own)
+            if mine and int(batch.split("-", 1)[0]) <= checkpoint:
+                self._commit(batch, ready / batch)
+
+    def _commit(self, batch: str, directory: Path) -> None:
+        marker = Path(self._staging.done(batch))
+        if not marker.exists():
+            _log.info("handing over batch %s", batch)
+            self.hand_on(batch, directory)
+            marker.parent.mkdir(parents=True, exist_ok=True)
+            with marker.open("w") as stream:
+                os.fsync(stream.fileno())
+        shutil.rmtree(directory)

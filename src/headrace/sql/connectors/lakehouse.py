@@ -1,0 +1,204 @@
+"""The connectors delta and iceberg: tables of a lakehouse, by key where they have one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.configuration import Configuration
+from headrace.common.errors import GraphError, SqlError
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.connectors.lakehouse import (
+    DeltaLakeTable,
+    IcebergTable,
+    LakehouseSink,
+    LakehouseSource,
+    LakeTable,
+)
+from headrace.datastream.connectors.lakehouse.source import LakeRows
+from headrace.datastream.data_stream import DataStream
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.sql.connectors.base import TableContext, TableFactory, TableSink, TableSource
+from headrace.sql.connectors.files.columnar_rows import row_converter
+from headrace.sql.connectors.lookup_options import LookupCaching
+from headrace.sql.connectors.streams import by_columns, external_rows
+from headrace.sql.lookups.full_cache import SourceRows, WholeTable
+from headrace.sql.lookups.tables import LookupLimits, LookupTable
+from headrace.sql.plan.expressions import Schema
+from headrace.sql.types import DataType, RowField, RowType
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["DeltaFactory", "IcebergFactory"]
+
+_OF_SINKS = ("staging-path", "compaction.commits", "sink.parallelism")
+_OF_SOURCES = ("source.monitor-interval", "scan.startup.mode", "skip-changes")
+
+
+class _LakehouseFactory(TableFactory):
+    """What the two have in common: all but where a table is."""
+
+    def table(self, context: TableContext) -> LakeTable:
+        """The table that the options name."""
+        raise NotImplementedError
+
+    def create_source(self, context: TableContext) -> TableSource:
+        """Reads the rows that are there, and with `source.monitor-interval` those that follow."""
+        table = self._table(context)
+        for key in _OF_SINKS:
+            context.option(key)
+        interval = None if context.batch else context.duration("source.monitor-interval")
+        context.option("source.monitor-interval")
+        latest = _latest(context) and interval is not None
+        skip = context.boolean("skip-changes")
+        caching = LookupCaching.of(context)
+        context.check_all_used()
+        schema = context.schema
+        rows = _InternalRows(table, tuple(schema.names), tuple(schema.types))
+        missing = set(rows.names) - set(_existing(table, context).names)
+        if missing:
+            raise SqlError(
+                f"table {context.name} declares {', '.join(sorted(missing))}, which "
+                f"{table.name} does not have; it has {', '.join(_existing(table, context).names)}"
+            )
+        return _LakehouseTable(table, rows, caching, interval, latest, skip)
+
+    def create_sink(self, context: TableContext, overwrite: bool = False) -> TableSink:
+        """Adds rows, or with a primary key inserts, updates and deletes them."""
+        table = self._table(context)
+        for key in _OF_SOURCES:
+            context.option(key)
+        context.with_prefix("lookup.")
+        parallelism = context.parallelism("sink.parallelism")
+        fields = [RowField(f.name, f.type) for f in context.schema]
+        try:
+            sink = LakehouseSink(
+                table,
+                context.primary_key,
+                context.partition_keys,
+                RowType(fields, False),
+                context.option("staging-path"),
+                context.integer("compaction.commits"),
+            )
+        except GraphError as error:
+            raise SqlError(f"table {context.name}: {error}") from error
+        context.check_all_used()
+        return _LakehouseTableSink(sink, context.zone, parallelism)
+
+    def _table(self, context: TableContext) -> LakeTable:
+        if context.metadata:
+            raise SqlError(f"the {self.name} table {context.name} has no metadata columns")
+        try:
+            return self.table(context)
+        except GraphError as error:
+            raise SqlError(f"table {context.name}: {error}") from error
+
+
+class DeltaFactory(_LakehouseFactory):
+    """`'connector' = 'delta'`."""
+
+    name = "delta"
+
+    def table(self, context: TableContext) -> LakeTable:
+        return DeltaLakeTable(context.required("path"), context.with_prefix("storage."))
+
+
+class IcebergFactory(_LakehouseFactory):
+    """`'connector' = 'iceberg'`, with the options that Flink's connector has."""
+
+    name = "iceberg"
+
+    def table(self, context: TableContext) -> LakeTable:
+        catalog = context.with_prefix("catalog.")
+        for key, property_ in (("catalog-type", "type"), ("catalog-name", "name")):
+            value = context.option(key)
+            if value is not None:
+                catalog[property_] = value
+        for key in ("uri", "warehouse"):
+            value = context.option(key)
+            if value is not None:
+                catalog[key] = value
+        database = context.option("catalog-database") or "default"
+        name = context.option("catalog-table") or context.path[-1]
+        return IcebergTable(f"{database}.{name}", catalog)
+
+
+def _existing(table: LakeTable, context: TableContext) -> pa.Schema:
+    columns = table.columns()
+    if columns is None:
+        raise SqlError(
+            f"table {context.name} is read, but {table.name} is not there; insert into it first"
+        )
+    return columns
+
+
+def _latest(context: TableContext) -> bool:
+    mode = context.option("scan.startup.mode") or "initial"
+    if mode not in ("initial", "latest"):
+        raise SqlError(
+            f"'scan.startup.mode' of table {context.name} must be 'initial' or 'latest', not "
+            f"'{mode}'"
+        )
+    return mode == "latest"
+
+
+@dataclass(frozen=True)
+class _InternalRows(LakeRows):
+    """Rows in internal form."""
+
+    types: tuple[DataType, ...]
+
+    def converter(self) -> Callable[[pa.RecordBatch], list[Any]]:
+        return row_converter(self.names, self.types)
+
+
+@dataclass
+class _LakehouseTable(TableSource):
+    table: LakeTable
+    rows: LakeRows
+    caching: LookupCaching
+    interval: timedelta | None
+    from_latest: bool
+    skip_changes: bool
+    looks_up = True
+    searches = True
+
+    @property
+    def bounded(self) -> bool:
+        return self.interval is None
+
+    def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
+        source = LakehouseSource(
+            self.table, self.interval, self.from_latest, self.skip_changes, self.rows
+        )
+        return env.from_source(source, WatermarkStrategy.no_watermarks(), "Source: lakehouse")
+
+    def lookup(
+        self, columns: Sequence[int], limits: LookupLimits, configuration: Configuration
+    ) -> LookupTable:
+        return self.caching.of_all(self.whole_table(configuration), columns, limits)
+
+    def whole_table(self, configuration: Configuration) -> WholeTable:
+        return self.caching.whole(SourceRows(LakehouseSource(self.table, rows=self.rows), list))
+
+
+@dataclass
+class _LakehouseTableSink(TableSink):
+    sink: LakehouseSink
+    zone: str
+    parallelism: int | None = None
+
+    def __post_init__(self) -> None:
+        self.accepts_updates = self.upsert = bool(self.sink.keys)
+        if not self.sink.keys:
+            self.refusal = "rows of a lakehouse table without a primary key can only be added"
+
+    def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:
+        keys = [schema.names.index(k) for k in self.sink.keys]
+        # All changes of a key go through one writer, in their order.
+        rows = by_columns(stream, keys) if keys else stream
+        external = external_rows(rows, schema, changelog, self.zone)
+        return external.sink_to(self.sink).name("Sink: lakehouse")

@@ -1,0 +1,258 @@
+"""What every connector must do, as checks that its author runs.
+
+A source gives each record once, and a sink has each record once (or at least once), whatever
+happens in between: failures between epochs, going back to an older checkpoint, another
+parallelism. Jobs run in this process, and connectors are their real ones.
+
+Example:
+    >>> def test_my_source() -> None:
+    ...     check_source(lambda: MySource("orders"), expected=[1, 2, 3])
+    >>> def test_my_sink() -> None:
+    ...     check_sink(MySink, ["a", "b"], Types.STRING(), read=my_rows, clear=my_delete)
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from headrace.common.errors import GraphError
+from headrace.common.typeinfo import TypeInformation
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.connectors.base import (
+    Committer,
+    DeliveryGuarantee,
+    Sink,
+    SinkWriter,
+    Source,
+    WriterContext,
+)
+from headrace.datastream.data_stream import DataStream
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.graph.job_graph import build_job_graph
+from headrace.testing.runner import MiniRunner
+
+__all__ = ["check_sink", "check_source"]
+
+_EPOCHS = 50
+"""Failures happen in so many epochs at most; a job then runs to its end."""
+
+Course = Callable[[MiniRunner], None]
+
+
+def _undisturbed(runner: MiniRunner) -> None:
+    """Nothing happens."""
+
+
+def _failing(runner: MiniRunner) -> None:
+    """Each epoch is followed by a failure, before subtasks hear of their checkpoint."""
+    while not runner.finished and runner.epochs < _EPOCHS:
+        runner.run_epoch()
+        if not runner.finished:
+            runner.snapshot_and_restore()
+
+
+def _going_back(runner: MiniRunner) -> None:
+    """What was done since a checkpoint is done again."""
+    while not runner.finished and runner.epochs < _EPOCHS:
+        runner.run_epoch()
+        if runner.finished:
+            return
+        snapshot = runner.snapshot()
+        runner.run_epoch()
+        if not runner.finished:
+            runner.restore(snapshot)
+        # Once more, so that the job comes on.
+        if not runner.finished:
+            runner.run_epoch()
+
+
+def _rescaled(runner: MiniRunner) -> None:
+    """Every second epoch has another parallelism."""
+    for parallelism in (3, 1, 4, 2):
+        for _ in range(2):
+            if not runner.finished:
+                runner.run_epoch()
+        if not runner.finished:
+            runner.rescale(parallelism)
+
+
+_COURSES: dict[str, Course] = {
+    "without a failure": _undisturbed,
+    "with failures between epochs": _failing,
+    "with epochs that are done again": _going_back,
+    "at other parallelisms": _rescaled,
+}
+
+
+def check_source(
+    make: Callable[[], Source],
+    expected: Collection[Any],
+    *,
+    parallelisms: Sequence[int] = (1, 3),
+    epoch_records: int = 2,
+) -> None:
+    """Check that a bounded source gives its records once, whatever happens.
+
+    Args:
+        make: Makes the source; it is called for each run.
+        expected: All records, in any order.
+        parallelisms: Numbers of readers to begin with.
+        epoch_records: How many records a reader may give in an epoch; fewer than there are.
+
+    Raises:
+        AssertionError: Records are missing, doubled or others, with what happened in the run.
+    """
+    for parallelism in parallelisms:
+        for name, course in _COURSES.items():
+            source = make()
+            if not source.bounded:
+                raise GraphError("check_source takes a source that ends: give it an end")
+            env = StreamExecutionEnvironment.get_execution_environment()
+            env.set_parallelism(parallelism)
+            committed = _CommittedRecords.new()
+            stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "source")
+            stream.sink_to(committed)
+            _run(env, course, epoch_records)
+            _compare(committed.records, expected, f"{name}, beginning with {parallelism} readers")
+
+
+def check_sink(
+    make: Callable[[], Sink],
+    records: Sequence[Any],
+    type_info: TypeInformation | None,
+    *,
+    read: Callable[[], Collection[Any]],
+    clear: Callable[[], None],
+    guarantee: DeliveryGuarantee = DeliveryGuarantee.EXACTLY_ONCE,
+    key: Callable[[Any], Any] | None = None,
+    expected: Collection[Any] | None = None,
+    parallelisms: Sequence[int] = (1, 3),
+) -> None:
+    """Check that a sink has the records of a stream, whatever happens.
+
+    Args:
+        make: Makes the sink; it is called for each run.
+        records: The records that are written; use a hundred or so.
+        type_info: Their type.
+        read: What the sink has after a run.
+        clear: Empties what is written to; called before each run.
+        guarantee: With `AT_LEAST_ONCE`, records may be there several times.
+        key: By what the stream is keyed before the sink, for one that needs changes in order.
+        expected: What `read` should give; the records without it.
+        parallelisms: Numbers of writers to begin with.
+
+    Raises:
+        AssertionError: Records are missing, doubled or others, with what happened in the run.
+    """
+    for parallelism in parallelisms:
+        for name, course in _COURSES.items():
+            clear()
+            env = StreamExecutionEnvironment.get_execution_environment()
+            env.set_parallelism(parallelism)
+            stream: DataStream[Any] = env.from_collection(list(records), type_info)
+            if key is not None:
+                stream = stream.key_by(key).map(_same, type_info)
+            stream.sink_to(make())
+            _run(env, course, max(len(records) // 20, 1))
+            wanted = records if expected is None else expected
+            where = f"{name}, beginning with {parallelism} writers"
+            _compare(read(), wanted, where, guarantee is DeliveryGuarantee.AT_LEAST_ONCE)
+
+
+def _same(record: Any) -> Any:
+    return record
+
+
+def _run(env: StreamExecutionEnvironment, course: Course, epoch_records: int) -> None:
+    job = build_job_graph(env.get_stream_graph("contract", clear=True))
+    # Real time: what a connector waits for does not come sooner on a simulated clock.
+    runner = MiniRunner(job, epoch_records=epoch_records, clock=lambda: time.time_ns() // 1_000_000)
+    log = logging.getLogger("headrace.coordination")
+    level = log.level
+    # Its failures are made on purpose.
+    log.setLevel(logging.ERROR)
+    try:
+        runner.open(checkpointing=True)
+        course(runner)
+        while not runner.finished:
+            runner.run_epoch()
+        runner.close()
+    except BaseException:
+        runner.close(quietly=True)
+        raise
+    finally:
+        log.setLevel(level)
+
+
+def _compare(
+    found: Collection[Any], expected: Collection[Any], where: str, repeats: bool = False
+) -> None:
+    """Compare as bags; records need be neither hashable nor comparable."""
+    left = list(found)
+    missing = []
+    for record in expected:
+        if record in left:
+            left.remove(record)
+        else:
+            missing.append(record)
+    if repeats:
+        left = [record for record in left if record not in expected]
+    assert not missing, f"{where}: {len(missing)} records are missing, such as {missing[0]!r}"
+    assert not left, f"{where}: {len(left)} records are too many, such as {left[0]!r}"
+
+
+# A sink that is exactly once by construction, for what sources give.
+
+
+@dataclass(frozen=True)
+class _CommittedRecords(Sink):
+    """Keeps the records of completed checkpoints in this process."""
+
+    number: int
+
+    @staticmethod
+    def new() -> _CommittedRecords:
+        made = _CommittedRecords(next(_numbers))
+        _committed[made.number] = {}
+        return made
+
+    @property
+    def records(self) -> list[Any]:
+        batches = _committed.pop(self.number).values()
+        return [record for batch in batches for record in batch]
+
+    def create_writer(self, context: WriterContext) -> SinkWriter:
+        return _BatchWriter(context)
+
+    def create_committer(self, context: WriterContext) -> Committer:
+        return _BatchCommitter(self.number)
+
+
+_numbers = count()
+_committed: dict[int, dict[tuple[int, int, int], list[Any]]] = {}
+
+
+class _BatchWriter(SinkWriter):
+    def __init__(self, context: WriterContext) -> None:
+        self._name = (context.attempt, context.subtask)
+        self._records: list[Any] = []
+
+    def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
+        self._records += values
+
+    def prepare_commit(self, checkpoint: int, end_of_input: bool) -> list[Any]:
+        batch, self._records = self._records, []
+        return [((*self._name, checkpoint), batch)]
+
+
+class _BatchCommitter(Committer):
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def commit(self, committables: list[Any]) -> None:
+        _committed[self._number].update(committables)

@@ -1,0 +1,130 @@
+"""Documents in a real Elasticsearch, in this process."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import json
+import urllib.request
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError, JobExecutionError
+from headrace.common.types import Row
+from headrace.datastream.connectors import DeliveryGuarantee
+from headrace.datastream.connectors.elasticsearch import (
+    Elasticsearch6SinkBuilder,
+    Elasticsearch7SinkBuilder,
+    ElasticsearchEmitter,
+    ElasticsearchSink,
+    FlushBackoffType,
+    HttpHost,
+)
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.testing import run_in_process
+from tests.unit.datastream.connectors.reading import FakeWriterContext
+from tools.database_server import DatabaseUnavailableError
+from tools.elasticsearch_server import ElasticsearchServer
+
+pytestmark = pytest.mark.timeout(400)
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ElasticsearchServer]:
+    try:
+        made = ElasticsearchServer()
+        try:
+            yield made.start()  # type: ignore[misc]
+        finally:
+            made.remove()
+    except DatabaseUnavailableError as error:
+        pytest.skip(str(error))
+
+
+def sink(server: ElasticsearchServer, emitter: ElasticsearchEmitter) -> ElasticsearchSink:
+    builder = Elasticsearch7SinkBuilder().set_hosts(server.url).set_emitter(emitter)
+    builder.set_bulk_flush_backoff_strategy(FlushBackoffType.EXPONENTIAL, 5, 100)
+    builder.set_delivery_guarantee(DeliveryGuarantee.AT_LEAST_ONCE)
+    return builder.set_bulk_flush_max_actions(300).build()
+
+
+def run(made: ElasticsearchSink, values: list[Any]) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection(values).sink_to(made)
+    run_in_process(env)
+
+
+def ask(server: ElasticsearchServer, path: str, method: str = "GET") -> Any:
+    request = urllib.request.Request(f"{server.url}/{path}", method=method)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.loads(answer.read())
+
+
+def documents(server: ElasticsearchServer, index: str) -> dict[str, Any]:
+    ask(server, f"{index}/_refresh", "POST")
+    found = ask(server, f"{index}/_search?size=10000")["hits"]["hits"]
+    return {hit["_id"]: hit["_source"] for hit in found}
+
+
+def test_documents_by_key_are_written_over_each_other(server: ElasticsearchServer) -> None:
+    index = f"test-{next(_numbers)}"
+    values = [{"id": i % 700, "n": i, "text": f"ä{i}"} for i in range(1_000)]
+    run(sink(server, ElasticsearchEmitter.static_index(index, "id")), values)
+    expected = {str(v["id"]): v for v in values}
+    assert documents(server, index) == expected
+
+
+def test_rows_into_the_index_that_they_name(server: ElasticsearchServer) -> None:
+    base = f"test-{next(_numbers)}"
+    day = datetime.date(2026, 1, 2)
+    rows = [Row(place=f"{base}-{i % 2}", price=Decimal("1.5"), day=day) for i in range(4)]
+    run(sink(server, ElasticsearchEmitter.dynamic_index("place")), rows)
+    for name in (f"{base}-0", f"{base}-1"):
+        expected = {"place": name, "price": 1.5, "day": "2026-01-02"}
+        assert list(documents(server, name).values()) == [expected] * 2
+
+
+def test_a_document_that_does_not_fit_ends_the_job(server: ElasticsearchServer) -> None:
+    index = f"test-{next(_numbers)}"
+    run(sink(server, ElasticsearchEmitter.static_index(index)), [{"n": 1}])
+    with pytest.raises(JobExecutionError, match=r"refused a document.*failed to parse"):
+        run(sink(server, ElasticsearchEmitter.static_index(index)), [{"n": "no number"}])
+
+
+def test_the_next_node_is_asked_when_one_is_away(server: ElasticsearchServer) -> None:
+    index = f"test-{next(_numbers)}"
+    emitter = ElasticsearchEmitter.static_index(index)
+    hosts = ["http://127.0.0.1:1", server.url]
+    run(Elasticsearch7SinkBuilder().set_hosts(hosts).set_emitter(emitter).build(), [{"n": 1}])
+    assert list(documents(server, index).values()) == [{"n": 1}]
+
+
+def test_nobody_there() -> None:
+    emitter = ElasticsearchEmitter.static_index("i")
+    made = Elasticsearch7SinkBuilder().set_hosts("127.0.0.1:1").set_emitter(emitter).build()
+    writer = made.create_writer(FakeWriterContext())
+    writer.write([{"n": 1}], None)
+    with pytest.raises(HeadraceError, match=r"http://127\.0\.0\.1:1 can be reached"):
+        writer.flush(False)
+
+
+def test_what_goes_to_the_bulk_api() -> None:
+    typed = ElasticsearchEmitter.static_index("i", doc_type="t")
+    assert typed.action({"a": 1}) == b'{"index": {"_index": "i", "_type": "t"}}\n{"a": 1}\n'
+    with pytest.raises(FunctionTypeError, match="map the stream to dicts"):
+        typed.action((1, 2))
+
+
+def test_builders_say_what_is_missing() -> None:
+    with pytest.raises(GraphError, match="Hosts cannot be empty"):
+        Elasticsearch6SinkBuilder().build()
+    with pytest.raises(GraphError, match="set_emitter"):
+        Elasticsearch6SinkBuilder().set_hosts("localhost:9200").build()
+    with pytest.raises(GraphError, match="does not support the EXACTLY_ONCE"):
+        Elasticsearch7SinkBuilder().set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
+    assert str(HttpHost.create("https://search:443")) == "https://search:443"

@@ -1,0 +1,166 @@
+"""Data streams and Firehose, against a server that speaks AWS's protocol."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from headrace.common.errors import GraphError, HeadraceError, JobExecutionError
+from headrace.common.serialization import SimpleStringSchema
+from headrace.datastream.connectors.kinesis import (
+    FlinkKinesisConsumer,
+    KinesisDeserializationSchema,
+    KinesisFirehoseSink,
+    KinesisShardAssigner,
+    KinesisStreamsSink,
+    PartitionKeyGenerator,
+)
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.testing import run_in_process
+from tests.connectors.reading import Reading
+from tests.s3_server import BUCKET, S3Server, running_s3_server
+
+boto3 = pytest.importorskip("boto3", reason="pip install 'headrace[kinesis]'")
+pytestmark = pytest.mark.timeout(300)
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[S3Server]:
+    with running_s3_server() as server:
+        yield server
+
+
+def properties(aws: S3Server, **more: str) -> dict[str, str]:
+    basic = "aws.credentials.provider.basic"
+    known = {
+        "aws.region": "eu-west-1",
+        "aws.endpoint": aws.endpoint,
+        f"{basic}.accesskeyid": "test",
+        f"{basic}.secretkey": "test",
+        "flink.stream.initpos": "TRIM_HORIZON",
+        "flink.shard.getrecords.intervalmillis": "20",
+    }
+    return {**known, **{key.replace("_", "."): value for key, value in more.items()}}
+
+
+def client(aws: S3Server, service: str) -> Any:
+    keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+    return boto3.client(service, region_name="eu-west-1", endpoint_url=aws.endpoint, **keys)
+
+
+def new_stream(aws: S3Server, shards: int = 1) -> str:
+    name = f"stream-{next(_numbers)}"
+    client(aws, "kinesis").create_stream(StreamName=name, ShardCount=shards)
+    return name
+
+
+def put(aws: S3Server, stream: str, *texts: str) -> None:
+    records = [{"Data": text.encode(), "PartitionKey": text} for text in texts]
+    client(aws, "kinesis").put_records(StreamName=stream, Records=records)
+
+
+def consumer(aws: S3Server, stream: str, **more: str) -> FlinkKinesisConsumer:
+    return FlinkKinesisConsumer(stream, SimpleStringSchema(), properties(aws, **more))
+
+
+def streams_sink(aws: S3Server, stream: str) -> KinesisStreamsSink:
+    builder = KinesisStreamsSink.builder().set_stream_name(stream).set_max_batch_size(300)
+    builder.set_kinesis_client_properties(properties(aws))
+    builder.set_serialization_schema(SimpleStringSchema())
+    return builder.set_partition_key_generator(PartitionKeyGenerator.random()).build()
+
+
+def test_a_job_writes_a_stream_and_a_reader_reads_it(aws: S3Server) -> None:
+    stream = new_stream(aws, shards=3)
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection([str(i) for i in range(1_000)]).sink_to(streams_sink(aws, stream))
+    run_in_process(env)
+    reading = Reading(consumer(aws, stream))
+    assert sorted(map(int, reading.read(1_000))) == list(range(1_000))
+    reading.close()
+
+
+def test_a_reader_goes_on_behind_its_checkpoint(aws: S3Server) -> None:
+    stream = new_stream(aws)
+    put(aws, stream, "a", "b", "c")
+    first = Reading(consumer(aws, stream))
+    assert first.read(2) == ["a", "b"]
+    splits = first.checkpoint(1)
+    assert first.read(1) == ["c"]
+    first.close()
+    second = Reading(consumer(aws, stream), splits)
+    assert second.read(1) == ["c"]
+    second.close()
+
+
+def test_a_schema_that_knows_what_kinesis_knows(aws: S3Server) -> None:
+    class Told(KinesisDeserializationSchema):
+        def deserialize(self, record_value: bytes, partition_key: str, *more: Any) -> Any:
+            return partition_key, record_value, *more[2:]
+
+    stream = new_stream(aws)
+    put(aws, stream, "a")
+    reading = Reading(FlinkKinesisConsumer(stream, Told(), properties(aws)))
+    assert reading.read(1) == [("a", b"a", stream, "shardId-000000000000")]
+    reading.close()
+
+
+def test_shards_are_given_out_evenly_and_new_ones_are_found(aws: S3Server) -> None:
+    stream = new_stream(aws, shards=4)
+    source = consumer(aws, stream).set_shard_assigner(KinesisShardAssigner.uniform_shard_assigner())
+    enumerator = source.create_enumerator(2)
+    assert {k: len(v) for k, v in enumerator.discover(0).items()} == {0: 2, 1: 2}
+    kept = enumerator.snapshot()
+    half = {"ShardToSplit": "shardId-000000000000", "NewStartingHashKey": str(2**124)}
+    client(aws, "kinesis").split_shard(StreamName=stream, **half)
+    later = source.create_enumerator(2)
+    later.restore(kept)
+    new = [split for splits in later.discover(20_000).values() for split in splits]
+    assert len(new) == 2
+    assert {split.position for split in new} == {"TRIM_HORIZON"}
+
+
+def test_firehose_delivers(aws: S3Server) -> None:
+    name = f"delivery-{next(_numbers)}"
+    client(aws, "firehose").create_delivery_stream(
+        DeliveryStreamName=name,
+        S3DestinationConfiguration={
+            "RoleARN": "arn:aws:iam::123456789012:role/any",
+            "BucketARN": f"arn:aws:s3:::{BUCKET}",
+            "Prefix": f"{name}/",
+        },
+    )
+    builder = KinesisFirehoseSink.builder().set_delivery_stream_name(name)
+    builder.set_firehose_client_properties(properties(aws)).set_max_batch_size(2)
+    env = StreamExecutionEnvironment.get_execution_environment()
+    lines = env.from_collection([json.dumps({"n": i}) + "\n" for i in range(5)])
+    lines.sink_to(builder.set_serialization_schema(SimpleStringSchema()).build())
+    run_in_process(env)
+    files = aws.files()
+    text = "".join(files.cat(path).decode() for path in files.find(f"{BUCKET}/{name}"))
+    assert sorted(json.loads(line)["n"] for line in text.splitlines()) == list(range(5))
+
+
+def test_a_stream_that_is_not_there(aws: S3Server) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection(["x"]).sink_to(streams_sink(aws, "nowhere"))
+    with pytest.raises(JobExecutionError, match="there is no stream 'nowhere'"):
+        run_in_process(env)
+    with pytest.raises(HeadraceError, match="'nowhere' cannot be listed"):
+        Reading(consumer(aws, "nowhere"))
+
+
+def test_what_is_missing_is_said_where_it_is_written() -> None:
+    with pytest.raises(GraphError, match=r"aws\.region"):
+        FlinkKinesisConsumer("s", SimpleStringSchema(), {})
+    wrong = {"aws.region": "eu-west-1", "flink.stream.initpos": "FIRST"}
+    with pytest.raises(GraphError, match="TRIM_HORIZON"):
+        FlinkKinesisConsumer("s", SimpleStringSchema(), wrong)
+    with pytest.raises(GraphError, match="set_stream_name"):
+        KinesisStreamsSink.builder().build()
