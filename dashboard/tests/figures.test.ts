@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Epoch, Moment } from "../src/api/types";
-import { scaleOf, segments, summaryOf } from "../src/logic/epochs";
+import { ratesOf, scaleOf, segments, summaryOf } from "../src/logic/epochs";
 import { flameBoxes, hottest } from "../src/logic/flame";
 import { heightOf, lineOf, SHOWN_MS } from "../src/logic/timeline";
 import { hasEnded, loadOf, skewOf, toneOf } from "../src/logic/states";
+import { sparkPath } from "../src/ui/sparkline";
 
 const epoch = (id: number, duration: number, records = 100): Epoch => ({
   id,
@@ -34,6 +35,15 @@ describe("epochs", () => {
     const usual = Array.from({ length: 99 }, (_, i) => epoch(i, 100));
     expect(scaleOf([...usual, epoch(99, 60_000)], 0)).toBe(160);
     expect(scaleOf([], 1000)).toBe(1);
+  });
+
+  it("have a rate that counts the rest before them", () => {
+    expect(ratesOf([epoch(1, 500), { ...epoch(2, 100), "wait-before": 900 }])).toEqual([200, 100]);
+  });
+
+  it("become a line whose highest value touches the top", () => {
+    expect(sparkPath([0, 5, 10])).toBe("M0 1L0.5 0.5L1 0");
+    expect(sparkPath([0])).toBe("M0 1");
   });
 
   it("have a median, a rate and a longest phase", () => {

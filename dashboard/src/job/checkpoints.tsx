@@ -5,6 +5,7 @@ import { type Resource, useResource } from "../api/resource";
 import type { Checkpoint, Checkpoints, CheckpointTask, Distribution, Job } from "../api/types";
 import { arrows } from "../logic/chain";
 import { bytes, count, duration, moment, timestamp } from "../logic/format";
+import { HistoryChart } from "./checkpoint-chart";
 import { Bar, type Column, Empty, Figure, Panel, Pending, State, Table } from "../ui/parts";
 
 export function CheckpointsTab({ job, checkpoints }: { job: Job; checkpoints: Resource<Checkpoints> }) {
@@ -32,7 +33,10 @@ export function CheckpointsTab({ job, checkpoints }: { job: Job; checkpoints: Re
         {data.history.length === 0 ? (
           <Empty>No checkpoint was taken yet.</Empty>
         ) : (
-          <History data={data} now={job.now} chosen={chosen} onChoose={setChosen} />
+          <>
+            <HistoryChart history={data.history} chosen={chosen} onChoose={setChosen} />
+            <History data={data} now={job.now} chosen={chosen} onChoose={setChosen} />
+          </>
         )}
       </Panel>
       {shown && <Details job={job} checkpoint={shown} />}
@@ -150,12 +154,12 @@ function Summary({ summary }: { summary: Record<string, Distribution> }) {
   });
   const columns: Column<Row>[] = [
     { title: "Of all completed", cell: ([, title]) => title },
-    of("Least", (d) => d.min),
+    of("Minimum", (d) => d.min),
     of("Mean", (d) => d.avg),
-    of("Half within", (d) => d.p50),
+    of("Median", (d) => d.p50),
     of("90 % within", (d) => d.p90),
     of("99 % within", (d) => d.p99),
-    of("Most", (d) => d.max),
+    of("Maximum", (d) => d.max),
   ];
   return (
     <Panel title="Summary">

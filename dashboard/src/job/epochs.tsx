@@ -1,17 +1,20 @@
 /** The epoch strip: a bar for each of the last epochs, split into phases. */
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { useResource } from "../api/resource";
 import type { Epoch, Epochs, Job } from "../api/types";
 import { scaleOf, type Segment, segments, summaryOf } from "../logic/epochs";
 import { compact, count, duration, moment, percent, watermark } from "../logic/format";
 import { hasEnded } from "../logic/states";
 import { Empty, Panel, Pending } from "../ui/parts";
+import { useWidth } from "../ui/width";
 
 const SHOWN = 120;
 const HEIGHT = 84;
-const BAR = 7;
 const GAP = 2;
+const NARROWEST = 9;
+const WIDEST = 28;
+const PADDING = 26;
 
 export function EpochStrip({ job }: { job: Job }) {
   const epochs = useResource<Epochs>(`/jobs/${job.jid}/epochs?limit=${SHOWN}`, hasEnded(job.state) ? 0 : undefined);
@@ -44,14 +47,18 @@ function Strip({ job, epochs, targetMs }: { job: Job; epochs: Epoch[]; targetMs:
     event.preventDefault();
     setChosen(epochs[Math.min(last, Math.max(0, next))]?.id);
   };
-  const width = epochs.length * (BAR + GAP);
+  const box = useRef<HTMLDivElement>(null);
+  const room = useWidth(box) - PADDING;
+  const step = Math.min(WIDEST, Math.max(NARROWEST, Math.floor(room / epochs.length)));
+  const bar = step - GAP;
+  const width = Math.max(room, epochs.length * step);
   return (
     <>
       <p class="muted pad">
-        {`Half of the last ${epochs.length} took ${duration(summary.median)} at most; ${compact(summary.recordsPerSecond)} records a second`}
+        {`The median of the last ${epochs.length} is ${duration(summary.median)}; ${compact(summary.recordsPerSecond)} records a second`}
         {summary.longest && `; ${percent(summary.longest.share)} of their time is ${phaseName(summary.longest.name)}`}.
       </p>
-      <div class="strip">
+      <div class="strip" ref={box}>
         <svg
           width={width}
           height={HEIGHT + 12}
@@ -69,12 +76,12 @@ function Strip({ job, epochs, targetMs }: { job: Job; epochs: Epoch[]; targetMs:
             <line class="target" x1="0" x2={width} y1={HEIGHT * (1 - targetMs / scale)} y2={HEIGHT * (1 - targetMs / scale)} />
           )}
           {epochs.map((e, i) => (
-            <g key={e.id} transform={`translate(${i * (BAR + GAP)} 0)`} class={i === index ? "epoch chosen" : "epoch"} onClick={() => setChosen(e.id)}>
-              <rect class="hit" width={BAR + GAP} height={HEIGHT + 12} />
+            <g key={e.id} transform={`translate(${i * step} 0)`} class={i === index ? "epoch chosen" : "epoch"} onClick={() => setChosen(e.id)}>
+              <rect class="hit" width={step} height={HEIGHT + 12} />
               {stacked(e, scale).map((part) => (
-                <rect key={part.name} class={colour(part)} width={BAR} y={part.y} height={part.height} />
+                <rect key={part.name} class={colour(part)} width={bar} y={part.y} height={part.height} />
               ))}
-              {e.checkpoint !== null && <circle class="mark" cx={BAR / 2} cy={HEIGHT + 7} r="2.5" />}
+              {e.checkpoint !== null && <circle class="mark" cx={bar / 2} cy={HEIGHT + 7} r="2.5" />}
             </g>
           ))}
         </svg>

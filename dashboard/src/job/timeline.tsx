@@ -26,7 +26,7 @@ const CHARTS: Chart[] = [
     title: "From source to sink",
     lines: [
       { name: "median", value: (m) => m.p50 },
-      { name: "99 of 100", value: (m) => m.p99 },
+      { name: "99th percentile", value: (m) => m.p99 },
     ],
     format: duration,
   },

@@ -6,6 +6,7 @@ import { count, duration, shortId, timestamp } from "../logic/format";
 import { href } from "../logic/route";
 import { hasEnded } from "../logic/states";
 import { type Column, Empty, Figure, Panel, Pending, State, Table } from "../ui/parts";
+import { JobRate } from "./job-rate";
 
 export function OverviewPage() {
   const overview = useResource<Overview>("/overview");
@@ -23,11 +24,11 @@ export function OverviewPage() {
       </div>
       {overview.data ? <Figures overview={overview.data} /> : <Pending error={overview.error} what="the cluster" />}
       <Panel title="Running">
-        {jobs.data ? <Jobs caption="Running jobs" jobs={running} none="No job runs." /> : <Pending error={jobs.error} what="jobs" />}
+        {jobs.data ? <Jobs caption="Running jobs" columns={[...COLUMNS, RATE]} jobs={running} none="No job runs." /> : <Pending error={jobs.error} what="jobs" />}
       </Panel>
       {ended.length > 0 && (
         <Panel title="Ended">
-          <Jobs caption="Ended jobs" jobs={ended} none="" />
+          <Jobs caption="Ended jobs" columns={COLUMNS} jobs={ended} none="" />
         </Panel>
       )}
     </>
@@ -67,7 +68,16 @@ const COLUMNS: Column<JobSummary>[] = [
   { title: "Tasks", number: true, cell: (job) => count(job.tasks["total"]) },
 ];
 
-function Jobs({ caption, jobs, none }: { caption: string; jobs: JobSummary[]; none: string }) {
+const RATE: Column<JobSummary> = { title: "From sources", number: true, cell: (job) => <JobRate job={job} /> };
+
+interface JobsProps {
+  caption: string;
+  columns: Column<JobSummary>[];
+  jobs: JobSummary[];
+  none: string;
+}
+
+function Jobs({ caption, columns, jobs, none }: JobsProps) {
   if (jobs.length === 0) return <Empty>{none}</Empty>;
-  return <Table caption={caption} columns={COLUMNS} rows={jobs} keyOf={(job) => job.jid} />;
+  return <Table caption={caption} columns={columns} rows={jobs} keyOf={(job) => job.jid} />;
 }
