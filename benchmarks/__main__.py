@@ -129,6 +129,9 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print the names and leave")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each side after the warm-up")
     parser.add_argument("--scale", type=float, default=1.0, help="factor on numbers of records")
+    parser.add_argument(
+        "--queries", nargs="+", default=(), help="only these queries of Nexmark or TPC-H"
+    )
     parser.add_argument("--yardstick", metavar="PATH", help="a file with other bare loops")
     parser.add_argument("--pyflink-python", metavar="PATH", help="an environment with PyFlink")
     parser.add_argument("--bytewax-python", metavar="PATH", help="an environment with Bytewax")
@@ -149,6 +152,7 @@ def main() -> int:
         pyflink_python=options.pyflink_python,
         bytewax_python=options.bytewax_python,
         pathway_python=options.pathway_python,
+        queries=tuple(options.queries),
     )
     facts = {
         "command": [sys.executable, "-m", "benchmarks", *sys.argv[1:]],

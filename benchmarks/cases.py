@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import statistics
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -34,6 +38,7 @@ class Settings:
     Attributes:
         scale: A factor on the numbers of records; 1 is what the goals are about.
         rounds: How often each side runs after the warm-up.
+        queries: Those of a benchmark with many of them; all if there are none.
     """
 
     yardstick: ModuleType
@@ -42,6 +47,7 @@ class Settings:
     pyflink_python: str | None = None
     bytewax_python: str | None = None
     pathway_python: str | None = None
+    queries: tuple[str, ...] = ()
 
     def records(self, at_full_scale: int) -> int:
         return max(int(at_full_scale * self.scale) // 2 * 2, 1000)
@@ -286,12 +292,63 @@ def start(settings: Settings) -> Iterator[Result]:
     )
 
 
+def start_idle(settings: Settings) -> Iterator[Result]:
+    """The same with a Spark that `headrace up` keeps ready, which is not waited for."""
+    headrace, bare = (
+        [sys.executable, str(JOBS / f"start_{name}.py")] for name in ("headrace", "bare")
+    )
+    with idle_spark() as ready:
+
+        def ours() -> float:
+            ready()
+            return seconds_to_first_line(headrace)
+
+        mine, other = alternate(ours, lambda: seconds_to_first_line(bare), settings.rounds)
+    yield Result(
+        name="start to first result, with an idle Spark",
+        peer="bare script",
+        unit="s",
+        ours=statistics.median(mine),
+        theirs=statistics.median(other),
+        ratio=middle_ratio(mine, other),
+        goal=0.6,
+        at_least=False,
+        samples={"headrace": mine, "bare": other},
+    )
+
+
+@contextlib.contextmanager
+def idle_spark() -> Iterator[Callable[[], None]]:
+    """`headrace up` for this benchmark alone; gives what waits until the next one is ready."""
+    command = [sys.executable, "-m", "headrace.cluster.cli"]
+
+    def ready() -> None:
+        for _ in range(600):
+            shown = subprocess.run([*command, "up", "--json"], stdout=subprocess.PIPE, check=True)
+            if json.loads(shown.stdout)["spare"] == "ready":
+                return
+            time.sleep(0.2)
+        raise RuntimeError("no Spark gets ready")
+
+    before = os.environ.get("HEADRACE_RUN_DIR")
+    with tempfile.TemporaryDirectory() as directory:
+        os.environ["HEADRACE_RUN_DIR"] = directory
+        try:
+            yield ready
+        finally:
+            subprocess.run([*command, "down"], stdout=subprocess.DEVNULL, check=True)
+            del os.environ["HEADRACE_RUN_DIR"]
+            if before is not None:
+                os.environ["HEADRACE_RUN_DIR"] = before
+
+
 CASES: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "keyed-count": keyed_count,
     "stateless-chain": stateless_chain,
     "small-epoch": small_epoch,
     "memory": memory,
     "start": start,
+    "start-idle": start_idle,
     "pyflink": against_pyflink,
     "bytewax": against_bytewax,
 }

@@ -43,10 +43,11 @@ class _Counting(KeyedProcessFunction[int, int, str]):
         yield f"{ctx.get_current_key()} {count} {value}"
 
 
-def _environment(directory: Path) -> StreamExecutionEnvironment:
+def _environment(directory: Path, carrier: str) -> StreamExecutionEnvironment:
     """An environment with checkpoints in a directory, and as many restarts as it takes."""
     settings = {
         "spark.master": "local[2]",
+        "execution.carrier": carrier,
         "execution.checkpointing.interval": "500 ms",
         "execution.checkpointing.dir": str(directory / "checkpoints"),
         "execution.epoch.target": "300 ms",
@@ -63,8 +64,8 @@ def _environment(directory: Path) -> StreamExecutionEnvironment:
 class _Watched:
     """A job whose results are counted as they come."""
 
-    def __init__(self, directory: Path) -> None:
-        env = _environment(directory)
+    def __init__(self, directory: Path, carrier: str) -> None:
+        env = _environment(directory, carrier)
         source = DataGeneratorSource(
             lambda index: index, 10**9, RateLimiterStrategy.per_second(_PER_SECOND)
         )
@@ -75,10 +76,10 @@ class _Watched:
             .process(_Counting())
         )
         counts.sink_to(CollectSink(collect_id))
-        self._collector = env._collectors[collect_id]
+        self._collector = env.collectors[collect_id]
         self._arrived = threading.Condition()
         self._last: float | None = None
-        self.job: Any = env._submit("recovery")
+        self.job: Any = env.submit("recovery")
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
@@ -111,12 +112,12 @@ class _Watched:
         return self.first_result_after(restarted) + restarted - killed
 
 
-def _measured(rounds: int) -> tuple[float, list[float]]:
+def _measured(rounds: int, carrier: str = "epochs") -> tuple[float, list[float]]:
     """Seconds from the start to the first result, and from each kill to the first one after it."""
     chance = random.Random(1)
     with tempfile.TemporaryDirectory(prefix="headrace-recovery-") as directory:
         began = time.perf_counter()
-        watched = _Watched(Path(directory))
+        watched = _Watched(Path(directory), carrier)
         started = watched.first_result_after(began)
         try:
             took = [watched.recover(chance) for _ in range(rounds)]
@@ -157,4 +158,13 @@ def against_pyflink(settings: Settings) -> Iterator[Result]:
     )
 
 
-CASES = {"recovery": recovery, "recovery-pyflink": against_pyflink}
+def live(settings: Settings) -> Iterator[Result]:
+    """From the kill of a slot of a live job to the first new result."""
+    started, took = _measured(settings.rounds, "live")
+    ours = statistics.median(took)
+    samples = {"recovery_s": took, "start_s": started}
+    name = "live, recovery from a killed slot"
+    yield Result(name, "the goal", "s", ours, 2.0, ours / 2.0, 1.0, False, samples=samples)
+
+
+CASES = {"recovery": recovery, "recovery-pyflink": against_pyflink, "recovery-live": live}

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -117,10 +118,31 @@ def pyflink_keyed_count(
     return found
 
 
-def pyflink_latency(python: Path, rate: float, seconds: float) -> dict[str, Any]:
-    """How old records are at the end of the paced keyed count."""
-    command = [str(python), "pyflink_latency.py", str(rate), str(seconds)]
-    output = _run(command, _for_pyflink(python), 900)
+def pyflink_latency(python: Path, rate: float, seconds: float, mode: str) -> dict[str, Any]:
+    """How old records are at the end of the paced keyed count, in a mode of execution."""
+    command = [str(python), "pyflink_latency.py", str(rate), str(seconds), mode]
+    return _last_line(_run(command, _for_pyflink(python), 300))
+
+
+def flink_sql_latency(python: Path, rate: float, seconds: float) -> dict[str, Any]:
+    """How old rows are when their counts leave the aggregate, in Flink's JVM alone."""
+    command = [str(python), "flink_sql_latency.py", str(rate), str(seconds)]
+    return _last_line(_run(command, _for_pyflink(python), 300))
+
+
+def bytewax_latency(python: Path, rate: float, seconds: float) -> dict[str, Any]:
+    """How old records are at the end of the paced keyed count, with two processes."""
+    from benchmarks.peers.ages import saved, summary
+
+    command = [str(python), "-m", "bytewax.testing", "-p", "2", "-w", "1", "bytewax_latency:flow"]
+    with tempfile.TemporaryDirectory() as ages:
+        start_ns = time.time_ns() + 3_000_000_000
+        settings = {"RATE": str(rate), "SECONDS": str(seconds), "START_NS": str(start_ns)}
+        _run(command, settings | {"AGES": ages}, 300)
+        return _last_line(summary(saved(ages), seconds / 2))
+
+
+def _last_line(output: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(output.splitlines()[-1])
     return found
 

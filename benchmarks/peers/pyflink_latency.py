@@ -1,27 +1,25 @@
 """The paced keyed count as a PyFlink program; prints percentiles of ages as one JSON line.
 
-    python pyflink_latency.py RATE SECONDS
+    python pyflink_latency.py RATE SECONDS process|thread
 
 PyFlink has no sources in Python: a process of its own feeds Flink's socket source, which emits each
 line at once, with parallelism 1. Bundles and buffers wait 5 and 1 ms at most.
 """
 
-import json
 import multiprocessing
 import os
 import socket
 import sys
 import tempfile
 import time
-from collections import Counter
 
+from ages import Ages, saved, summary
 from pyflink.common import Configuration, Types
 from pyflink.datastream import DataStream, StreamExecutionEnvironment
 from pyflink.datastream.functions import FlatMapFunction, KeyedProcessFunction
 from pyflink.datastream.state import ValueStateDescriptor
 
 KEYS = 1000
-STEP_NS = 100_000
 
 
 def feed(listener, rate, seconds):
@@ -47,42 +45,34 @@ class Count(KeyedProcessFunction):
         yield value
 
 
-class Ages(FlatMapFunction):
+class NoteAge(FlatMapFunction):
     def __init__(self, directory, warm_s):
-        self.directory, self.warm_ns = directory, warm_s * 1e9
+        self.directory, self.warm_ns = directory, int(warm_s * 1e9)
 
     def open(self, runtime_context):
-        self.ages, self.began = Counter(), None
+        self.ages = None
         self.subtask = runtime_context.get_index_of_this_subtask()
 
     def flat_map(self, value):
-        now, stamp = time.time_ns(), int(value.split()[1])
-        self.began = self.began or stamp
-        if stamp - self.began > self.warm_ns:
-            self.ages[(now - stamp) // STEP_NS] += 1
+        due = int(value.split()[1])
+        if self.ages is None:
+            self.ages = Ages(self.directory, due + self.warm_ns)
+        self.ages.add(due)
         return []
 
     def close(self):
-        with open(os.path.join(self.directory, str(self.subtask)), "w") as file:
-            json.dump(self.ages, file)
-
-
-def percentile(ages, share):
-    left = share * sum(ages.values())
-    for step in sorted(ages):
-        left -= ages[step]
-        if left <= 0:
-            return (step + 1) * STEP_NS / 1e6
-    return 0.0
+        if self.ages is not None:
+            self.ages.save(self.subtask)
 
 
 def main():
-    rate, seconds = float(sys.argv[1]), float(sys.argv[2])
+    rate, seconds, mode = float(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
     directory = tempfile.mkdtemp(prefix="pyflink-latency-")
     listener = socket.create_server(("127.0.0.1", 0))
     context = multiprocessing.get_context("fork")
     context.Process(target=feed, args=(listener, rate, seconds), daemon=True).start()
     conf = Configuration()
+    conf.set_string("python.execution-mode", mode)
     conf.set_string("python.fn-execution.bundle.time", "5")
     conf.set_string("python.fn-execution.bundle.size", "1000")
     conf.set_string("execution.buffer-timeout.interval", "1 ms")
@@ -92,13 +82,10 @@ def main():
     lines = DataStream(java.socketTextStream("127.0.0.1", listener.getsockname()[1]))
     keyed = lines.key_by(lambda v: int(v.split()[0]), Types.LONG())
     counted = keyed.process(Count(), Types.STRING())
-    counted.flat_map(Ages(directory, seconds / 2), Types.STRING()).print()
+    counted.flat_map(NoteAge(directory, seconds / 2), Types.STRING()).print()
+    env.add_python_file(os.path.join(os.path.dirname(os.path.abspath(__file__)), "ages.py"))
     env.execute("latency")
-    ages = Counter()
-    for name in os.listdir(directory):
-        with open(os.path.join(directory, name)) as file:
-            ages.update({int(step): n for step, n in json.load(file).items()})
-    print(json.dumps({"p50_ms": percentile(ages, 0.5), "p99_ms": percentile(ages, 0.99)}))
+    print(summary(saved(directory), seconds / 2))
 
 
 main()
