@@ -19,10 +19,24 @@ author = "the headrace authors"
 project_copyright = author
 version = release = headrace.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx_design", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build", "_generated", "Thumbs.db", ".DS_Store"]
 html_theme = "furo"
 html_title = f"headrace {release}"
+templates_path = ["_templates"]
+html_static_path = ["_static"]
+# Of a site with several versions, see tools/docs_site.py; alone, a page has no choice to offer.
+html_js_files = [("../../versions.js", {"defer": "defer"}), ("versions.js", {"defer": "defer"})]
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/versions.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
 # A name in single backticks in a docstring is code, as in Markdown.
 default_role = "literal"
 
@@ -78,7 +92,7 @@ def write_api_pages(app: Sphinx) -> None:
 
 def write_option_reference(app: Sphinx) -> None:
     """The table of configuration options, as the package declares them."""
-    from headrace.common.option_reference import render_markdown
+    from headrace.common.settings.reference import render_markdown
 
     write_if_changed(DOCS / "_generated" / "options.md", render_markdown())
 
