@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from benchmarks.measure import Result
 from tools.pictures import PICTURES, STATIC, chart, known_hashes, terminal
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -31,15 +33,36 @@ def test_drawings_are_those_that_their_scripts_make(name: str, tmp_path: Path) -
 
 
 def test_the_chart_has_the_figures_of_the_page() -> None:
-    lines = (
-        f"| {name} | 1,234 rows/s | 1,240 | 567 | 2.2 | 2.3 |"
-        if "SQL" in peer
-        else f"| {name} | 1,234 records/s | {peer} | 567 | 2.2 |"
-        for name, peer in chart.SHOWN
+    page = (STATIC.parent / "performance.md").read_text(encoding="utf-8")
+    figures = [
+        (chart.said(v, f.unit), f) for f in chart.known().values() for v in (f.ours, f.theirs)
+    ]
+    assert {f for words, f in figures if words not in page} == set(), (
+        "docs/performance.md and the chart disagree: write the page from the results of the "
+        "benchmarks, and call make pictures NAMES=chart"
     )
-    found = chart.rows("\n".join(lines))
-    assert [(r.name, r.peer) for r in found] == list(chart.SHOWN)
-    assert {(r.ours, r.theirs) for r in found} == {(1234, 567)}
+
+
+def test_the_chart_takes_the_newest_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = tmp_path / "figures.json"
+    figures.write_text(chart.FIGURES.read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr(chart, "FIGURES", figures)
+    before = chart.known()
+    results_of = tmp_path / "results"
+    results_of.mkdir()
+    for day, ours, command in ((1, 1.0, []), (2, 3.123, []), (3, 9.0, ["--scale", "0.1"])):
+        results = [
+            Result("live, p50", "PyFlink 2.3, process mode", "ms", ours, 2000.4, 0.1).as_json(),
+            Result("live, p50", "the goal", "ms", ours, 8.0, 0.1).as_json(),
+            Result("not in the chart", "nobody", "ms", 1.0, 1.0, 1.0).as_json(),
+        ]
+        document = {"command": ["python", *command], "results": results}
+        (results_of / f"2026010{day}-120000.json").write_text(json.dumps(document))
+    chart.take(results_of)
+    new = set(chart.known().values()) - set(before.values())
+    assert new == {chart.Figure("live, p50", "PyFlink 2.3, process mode", "ms", 3.12, 2000)}
 
 
 def test_the_screen_shows_what_a_terminal_would() -> None:

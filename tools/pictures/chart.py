@@ -1,101 +1,146 @@
-"""Throughput beside that of others, from the tables of `docs/performance.md`."""
+"""Throughput and latency beside others, from what `python -m benchmarks` has measured.
+
+The benchmarks write JSON into `benchmarks/results`, which is not committed. `make pictures` takes
+from it what the chart shows into `figures.json`, which is: so the picture can be drawn anywhere.
+"""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tools.pictures.style import svg, text
 
-PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+FIGURES = Path(__file__).with_name("figures.json")
 
-SHOWN = (
-    ("keyed count, 1,000 keys, without the start", "Bytewax 0.21"),
-    ("keyed count, 1,000 keys", "PyFlink 2.3"),
-    ("tumbling average, 100 keys", "Bytewax 0.21"),
-    ("tumbling average, 100 keys", "PyFlink 2.3"),
-    ("Kafka to keyed count to Kafka, at least once", "PyFlink 2.3"),
-    ("Parquet: group aggregate, 1,000 keys", "Flink SQL 2.3"),
-    ("datagen: tumbling window of a minute, 1,000 keys", "Flink SQL 2.3"),
-    ("keyed count, 1,000 keys", "bare loop"),
-)
-"""The rows, by what was measured and against whom."""
+THROUGHPUT = {
+    ("keyed count, 1,000 keys", "Bytewax 0.21"): "keyed count, 1,000 keys",
+    ("keyed count, 1,000 keys", "PyFlink 2.3"): "keyed count, 1,000 keys",
+    ("tumbling average, 100 keys", "Bytewax 0.21"): "tumbling average, 100 keys",
+    ("tumbling average, 100 keys", "PyFlink 2.3"): "tumbling average, 100 keys",
+    ("Kafka to Kafka, at-least-once", "PyFlink 2.3"): "Kafka to keyed count to Kafka",
+    ("SQL, Parquet: group aggregate", "Flink SQL 2.3"): "Parquet: group aggregate, 1,000 keys",
+    ("SQL, datagen: tumbling window", "Flink SQL 2.3"): "datagen: tumbling window, 1,000 keys",
+    ("keyed count, 1,000 keys", "bare loop"): "keyed count, 1,000 keys",
+}
+"""What is shown of each benchmark, by its name and whom it is compared with."""
+AGES = ("live, p50", "live, p99")
+"""The benchmarks of the age of a record; all who took part are shown."""
+NAMES = {"bare loop": "a bare PySpark loop", "epochs": "headrace, in epochs"}
+_NO_PEER = "the goal"
 
-_FLINK_SQL = "Flink SQL 2.3"
-
-_ROW = re.compile(
-    r"^\| (?P<name>[^|]+) \| (?P<ours>[\d,]+) records/s \| (?P<peer>[^|]+) "
-    r"\| (?P<theirs>[\d,]+) \|",
-    re.MULTILINE,
-)
-_STATEMENT = re.compile(
-    r"^\| (?P<name>[^|]+) \| (?P<ours>[\d,]+) rows/s \| [\d,]+ \| (?P<theirs>[\d,]+) \|",
-    re.MULTILINE,
-)
-"""A row of the table that compares statements with Flink SQL."""
-_WIDTH, _LEFT, _BAR, _GROUP, _TOP = 860, 290, 340, 58, 60
+_WIDTH, _LEFT, _BAR, _GROUP, _LINE, _TOP = 860, 290, 340, 58, 19, 60
 
 
 @dataclass(frozen=True)
-class Row:
-    """One comparison, in records a second."""
+class Figure:
+    """One comparison."""
 
     name: str
     peer: str
-    ours: int
-    theirs: int
+    unit: str
+    ours: float
+    theirs: float
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.name, self.peer
+
+    @property
+    def shown(self) -> bool:
+        return self.key in THROUGHPUT or (self.name in AGES and self.peer != _NO_PEER)
 
 
-def rows(page: str) -> list[Row]:
-    """The rows to show, in the order of the page's figures."""
-    found = {
-        (m["name"], m["peer"]): Row(m["name"], m["peer"], _number(m["ours"]), _number(m["theirs"]))
-        for m in _ROW.finditer(page)
-    }
-    for m in _STATEMENT.finditer(page):
-        row = Row(m["name"], _FLINK_SQL, _number(m["ours"]), _number(m["theirs"]))
-        found[row.name, row.peer] = row
-    return [found[key] for key in SHOWN]
+def known() -> dict[tuple[str, str], Figure]:
+    """The figures that are committed."""
+    found = (Figure(**entry) for entry in json.loads(FIGURES.read_text(encoding="utf-8")))
+    return {figure.key: figure for figure in found}
+
+
+def take(results: Path = RESULTS) -> None:
+    """Take over what is shown of the results that benchmarks have left here, newest last."""
+    figures = known()
+    for file in sorted(results.glob("*.json")):
+        figures |= {f.key: f for f in _of_results(json.loads(file.read_text(encoding="utf-8")))}
+    entries = [asdict(figures[key]) for key in sorted(figures)]
+    FIGURES.write_text(json.dumps(entries, indent=2) + "\n", encoding="utf-8")
+
+
+def _of_results(document: dict[str, Any]) -> Iterable[Figure]:
+    # With fewer records it was a try.
+    for entry in [] if "--scale" in document["command"] else document["results"]:
+        values = {field: entry[field] for field in Figure.__dataclass_fields__}
+        figure = Figure(**values)
+        if figure.shown:
+            yield replace(figure, ours=_plain(figure.ours), theirs=_plain(figure.theirs))
+
+
+def _plain(value: float) -> float:
+    """Without digits that mean nothing."""
+    return round(value, 2) if value < 1000 else round(value)
+
+
+def said(value: float, unit: str) -> str:
+    """A figure as the chart and the page of figures write it."""
+    if unit != "ms":
+        return f"{round(value, -3 if value >= 100_000 else 0):,.0f}"
+    return f"{value:.1f} ms" if value < 100 else f"{value:,.0f} ms"
 
 
 def make(directory: Path) -> None:
     """Draw it."""
-    shown = rows(PAGE.read_text(encoding="utf-8"))
-    most = max(max(r.ours, r.theirs) for r in shown)
-    body = text(20, 30, "Records a second, on two cores", "strong")
-    for number, row in enumerate(shown):
-        y = _TOP + number * _GROUP
-        body += text(_LEFT - 12, y + 14, _short(row.name), "", "end")
-        body += text(_LEFT - 12, y + 33, f"against {_peer(row.peer)}", "muted", "end")
-        body += _bar(y, row.ours, most, "ours", "headrace")
-        body += _bar(y + 19, row.theirs, most, "theirs", _peer(row.peer))
-    height = _TOP + len(shown) * _GROUP + 16
-    title = "Throughput of headrace beside Bytewax, PyFlink, Flink SQL and a bare PySpark loop"
-    (directory / "throughput.svg").write_text(svg(_WIDTH, height, title, body))
+    figures = known()
+    body, top = _rates(figures, _TOP)
+    ages, height = _ages(figures, top + 50)
+    title = "Throughput and latency of headrace beside Bytewax, PyFlink, Flink SQL and PySpark"
+    (directory / "performance.svg").write_text(svg(_WIDTH, height, title, body + ages))
 
 
-def _bar(y: int, value: int, most: int, kind: str, name: str) -> str:
-    width = max(value / most * _BAR, 1.5)
+def _rates(figures: dict[tuple[str, str], Figure], top: int) -> tuple[str, int]:
+    """The upper part, and where it ends."""
+    rows = [figures[key] for key in THROUGHPUT]
+    most = max(max(r.ours, r.theirs) for r in rows)
+    body = text(20, top - 30, "Records a second, on two cores (more is better)", "strong")
+    for row in rows:
+        peer = NAMES.get(row.peer, row.peer)
+        body += text(_LEFT - 12, top + 14, THROUGHPUT[row.key], "", "end")
+        body += text(_LEFT - 12, top + 33, f"against {peer}", "muted", "end")
+        for line, (value, kind, name) in enumerate(
+            ((row.ours, "ours", "headrace"), (row.theirs, "theirs", peer))
+        ):
+            label = f"{said(value, row.unit)} {name}"
+            body += _bar(top + line * _LINE, value / most, kind, label)
+        top += _GROUP
+    return body, top
+
+
+def _ages(figures: dict[tuple[str, str], Figure], top: int) -> tuple[str, int]:
+    """The lower part: for each system the median and the 99th percentile."""
+    middle, late = ({k[1]: f for k, f in figures.items() if k[0] == name} for name in AGES)
+    both = [(p, middle[p].theirs, late[p].theirs) for p in middle if p in late]
+    ours = next(iter(middle)), next(iter(late))
+    rows = [("headrace, live", middle[ours[0]].ours, late[ours[1]].ours)]
+    rows += [(NAMES.get(peer, peer), *ages) for peer, *ages in sorted(both, key=lambda r: r[2])]
+    most = max(max(row[1:]) for row in rows)
+    words = "Age of a record when it comes out, at 20,000 a second (less is better)"
+    body = text(20, top - 30, words, "strong")
+    for number, (name, median, p99) in enumerate(rows):
+        body += text(_LEFT - 12, top + 24, name, "", "end")
+        kind = "ours" if number == 0 else "theirs"
+        body += _bar(top, median / most, kind, f"{said(median, 'ms')} median")
+        body += _bar(top + _LINE, p99 / most, kind, f"{said(p99, 'ms')} 99th percentile")
+        top += _GROUP - 10
+    return body, top + 16
+
+
+def _bar(y: int, share: float, kind: str, label: str) -> str:
+    width = max(share * _BAR, 1.5)
     return (
         f'<rect x="{_LEFT}" y="{y + 3}" width="{width:.1f}" height="14" rx="2" class="{kind}"/>\n'
-        + text(_LEFT + width + 8, y + 15, f"{value:,} {name}", "muted")
+        + text(_LEFT + width + 8, y + 15, label, "muted")
     )
-
-
-_LEFT_OUT = (", without the start", ", at least once", " of a minute")
-"""What the page says and a bar's name need not."""
-
-
-def _short(name: str) -> str:
-    for part in _LEFT_OUT:
-        name = name.replace(part, "")
-    return name
-
-
-def _peer(peer: str) -> str:
-    return "a bare PySpark loop" if peer == "bare loop" else peer
-
-
-def _number(text: str) -> int:
-    return int(text.replace(",", ""))
