@@ -109,7 +109,7 @@ dashboard-test: ## Run the unit tests of the dashboard; the browser tests are pa
 	$(MAKE) --no-print-directory $(NODE_MODULES) && cd dashboard && npm test
 
 docs: $(VENV)/.stamp-docs ## Build the documentation into docs/_build/html; a warning is an error
-	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -q -j auto -W --keep-going -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
 docs-site: $(VENV)/.stamp-docs ## Build the documentation of all releases and this tree, with a choice of versions

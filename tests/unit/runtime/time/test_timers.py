@@ -107,6 +107,6 @@ def test_many_timers_of_one_time_cost_no_more_than_one_each() -> None:
     queue = TimerQueue()
     for key in range(100_000):
         queue.register(10, key)
-    started = time.perf_counter()
+    started = time.process_time()
     assert sum(1 for _ in queue.pop_due(10)) == 100_000
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
