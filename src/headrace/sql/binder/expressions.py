@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.sql import types as t
+from headrace.sql.binder.constants import fold
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.scope import Scope
 from headrace.sql.binder.special_forms import form_of
@@ -168,6 +169,8 @@ class ExpressionBinder:
             raise self.context.error(str(error), span) from None
         if types is not None:
             args = [self.coerce(a, x_) for a, x_ in zip(args, types, strict=True)]
+        if getattr(function, "takes_constants", False):
+            args = [fold(a, self.context.zone) for a in args]
         return Call(result, function, tuple(args))
 
     def _boolean(self, e: Expression, span: x.Span | None) -> Expression:

@@ -8,7 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from headrace.sql.parser.excerpts import Excerpt
-from headrace.sql.plan.expressions import AggregateCall, Call, Expression, Field, Schema, SortKey
+from headrace.sql.plan.expressions import (
+    AggregateCall,
+    Call,
+    Expression,
+    Field,
+    Literal,
+    Schema,
+    SortKey,
+)
 
 __all__ = [
     "Aggregate",
@@ -406,6 +414,16 @@ class BatchedCalls(OneInput):
     """Adds the results of functions that take many rows at once: pandas, Arrow and async ones."""
 
     calls: tuple[Call, ...]
+
+    @staticmethod
+    def varying(call: Call) -> tuple[Expression, ...]:
+        """Arguments that are columns for the function: pandas functions get constants as values.
+
+        With nothing but constants they are columns again, for how many rows there are must be seen.
+        """
+        if not getattr(call.function, "takes_constants", False):
+            return call.args
+        return tuple(a for a in call.args if not isinstance(a, Literal)) or call.args
 
 
 @dataclass(frozen=True, eq=False)

@@ -163,7 +163,7 @@ def _with_arguments(node: n.BatchedCalls, text: Texts) -> tuple[n.BatchedCalls, 
     width = len(node.input.schema)
     places: dict[Expression, int] = {}
     texts: list[str] = []
-    for argument in dict.fromkeys(a for call in node.calls for a in call.args):
+    for argument in dict.fromkeys(a for call in node.calls for a in node.varying(call)):
         found = None if isinstance(argument, Column) else text(argument)
         if found is not None:
             places[argument] = width + len(texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import gcd
 
 from headrace.common.errors import SqlError
@@ -10,6 +11,7 @@ from headrace.graph.specs import OperatorSpec
 from headrace.sql.codegen.aggregates import AggregateCode, aggregate_code, check_supported
 from headrace.sql.codegen.column_places import column_places
 from headrace.sql.operators import specs
+from headrace.sql.operators.specs import Emission
 from headrace.sql.physical import nodes as ph
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
@@ -24,6 +26,13 @@ def _code(below: n.Node, calls: Sequence[AggregateCall], settings: PlanSettings)
     return aggregate_code(calls, takes_changes(below, settings), settings.zone)
 
 
+def _emission(calls: Sequence[AggregateCall], settings: PlanSettings) -> Emission:
+    """Users' functions give net changes: in PyFlink, too, many rows go through them at once."""
+    in_python = any(hasattr(call.function, "bound") for call in calls)
+    every_change = settings.emission is Emission.EVERY_CHANGE
+    return Emission.NET_CHANGE if in_python and every_change else settings.emission
+
+
 def _aggregate(node: n.Aggregate, settings: PlanSettings) -> Operator:
     ttl = settings.state_ttl_ms if node.state_ttl_ms is None else node.state_ttl_ms
     spec = specs.GroupAggregateSpec(
@@ -31,7 +40,7 @@ def _aggregate(node: n.Aggregate, settings: PlanSettings) -> Operator:
         len(node.group),
         isinstance(node, ph.GlobalAggregate),
         takes_changes(node.input, settings),
-        settings.emission,
+        _emission(node.calls, settings),
         ttl,
         # Without groups there is a result even of no rows at all. In batch mode it comes at the
         # end; in a stream, as in Flink, none comes before the first row.
@@ -85,10 +94,18 @@ def _window_table(node: n.WindowTable, settings: PlanSettings) -> Operator:
     return Operator("WindowTableFunction", spec)
 
 
+def _mergeable(call: AggregateCall) -> AggregateCall:
+    """Sessions are merged: a function that cannot be keeps the rows of its session."""
+    if getattr(call.function, "mergeable", True):
+        return call
+    return replace(call, function=call.function.keeping_rows())
+
+
 def _window_aggregate(node: n.WindowAggregate, settings: PlanSettings) -> Operator:
-    code, window = _code(node.input, node.calls, settings), node.window
+    window = node.window
     if window.kind == "SESSION" and not node.attached:
-        return _session_aggregate(node, code, settings)
+        return _session_aggregate(node, settings)
+    code = _code(node.input, node.calls, settings)
     spec = specs.WindowAggregateSpec(
         code,
         len(node.group),
@@ -102,16 +119,14 @@ def _window_aggregate(node: n.WindowAggregate, settings: PlanSettings) -> Operat
     return Operator("WindowAggregate", spec)
 
 
-def _session_aggregate(
-    node: n.WindowAggregate, code: AggregateCode, settings: PlanSettings
-) -> Operator:
+def _session_aggregate(node: n.WindowAggregate, settings: PlanSettings) -> Operator:
+    window, code = node.window, _code(node.input, list(map(_mergeable, node.calls)), settings)
     if not code.combinable:
         names = ", ".join(c.function.name for c in node.calls)
         raise SqlError(
-            f"session windows are merged, but one of {names} cannot be; define merge() of "
-            "the aggregate function"
+            f"session windows are merged, but one of {names} cannot be where rows are taken back; "
+            "use windows of a fixed length, or rows that are only added"
         )
-    window = node.window
     spec = specs.SessionAggregateSpec(
         code,
         len(node.group),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from headrace.sql.codegen.calc import calc_code, value_code
@@ -71,29 +72,35 @@ def _expand(node: n.Expand, settings: PlanSettings) -> Operator:
 
 
 def _batched_calls(node: n.BatchedCalls, settings: PlanSettings) -> Operator:
-    functions, changelog = [], takes_changes(node.input, settings)
-    for call in node.calls:
-        types = tuple(a.type for a in call.args)
-        functions.append(call.function.batch_bound(types, call.type, settings))
+    changelog = takes_changes(node.input, settings)
+    arguments = [node.varying(call) for call in node.calls]
+    functions = tuple(map(partial(_batch_bound, settings), node.calls, arguments))
     spec = specs.BatchedCallsSpec(
-        tuple(packed(c.args, settings.zone) for c in node.calls),
-        tuple(functions),
+        tuple(packed(given, settings.zone) for given in arguments),
+        functions,
         changelog,
         settings.arrow_batch_size,
-        _argument_places(node, functions, changelog),
+        None if changelog else _argument_places(arguments, functions),
     )
     return Operator("BatchedCalls", spec)
 
 
+def _batch_bound(settings: PlanSettings, call: Call, varying: tuple[Expression, ...]) -> Any:
+    types = tuple(a.type for a in varying)
+    if len(varying) == len(call.args):
+        return call.function.batch_bound(types, call.type, settings)
+    constants = [(i, a.type, a.value) for i, a in enumerate(call.args) if isinstance(a, Literal)]
+    return call.function.batch_bound(types, call.type, settings, constants)
+
+
 def _argument_places(
-    node: n.BatchedCalls, functions: Sequence[Any], changelog: bool
+    arguments: Sequence[tuple[Expression, ...]], functions: Sequence[Any]
 ) -> tuple[tuple[int, ...], ...] | None:
     """The columns that are the functions' arguments, if nothing else is and all take columns."""
-    takes = all(getattr(function, "takes_columns", False) for function in functions)
-    if changelog or not takes:
+    if not all(getattr(function, "takes_columns", False) for function in functions):
         return None
-    places = [[a.index for a in c.args if isinstance(a, Column)] for c in node.calls]
-    if any(not p or len(p) < len(c.args) for p, c in zip(places, node.calls, strict=True)):
+    places = [[a.index for a in given if isinstance(a, Column)] for given in arguments]
+    if any(not p or len(p) < len(given) for p, given in zip(places, arguments, strict=True)):
         return None
     return tuple(map(tuple, places))
 

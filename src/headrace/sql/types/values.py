@@ -42,6 +42,8 @@ _EPOCH = datetime.datetime(1970, 1, 1)
 _EPOCH_DAY = datetime.date(1970, 1, 1).toordinal()
 _MICRO = datetime.timedelta(microseconds=1)
 _MILLI = datetime.timedelta(milliseconds=1)
+_MICROS_OF_MILLI = 1000
+_DIGITS_OF_MILLIS = 3
 
 
 def local_zone() -> ZoneInfo:
@@ -172,9 +174,9 @@ def _to_internal(type_: DataType, zone: ZoneInfo | None) -> Converter:
     if isinstance(type_, t.DecimalType):
         return _decimal(type_)
     if isinstance(type_, t.LocalZonedTimestampType):
-        return lambda v: _instant(v, zone or local_zone())
+        return _compact(type_, lambda v: _instant(v, zone or local_zone()))
     if isinstance(type_, t.TimestampType):
-        return _timestamp
+        return _compact(type_, _timestamp)
     if isinstance(type_, t.UserDefinedType):
         plain = to_internal(type_.sql_type(), zone)
         return lambda v: plain(type_.serialize(v))
@@ -203,6 +205,8 @@ def _simple(type_: DataType) -> Converter:
         return build
     if isinstance(type_, t.DateType):
         return lambda v: v if isinstance(v, int) else v.toordinal() - _EPOCH_DAY
+    if isinstance(type_, t.TimeType):
+        return _time_of_day
     if isinstance(type_, t.DayTimeIntervalType):
         return lambda v: v if isinstance(v, int) else v // _MILLI
     return type_.to_sql_type
@@ -236,6 +240,24 @@ def _decimal(type_: t.DecimalType) -> Converter:
         return fitted
 
     return decimal
+
+
+def _compact(type_: t.TimestampType | t.LocalZonedTimestampType, micros: Converter) -> Converter:
+    """Flink keeps whole milliseconds for a precision of three digits and less."""
+    if type_.precision > _DIGITS_OF_MILLIS:
+        return micros
+
+    def compact(value: Any) -> int:
+        found: int = micros(value)
+        return found - found % _MICROS_OF_MILLI
+
+    return compact
+
+
+def _time_of_day(value: Any) -> int:
+    """Flink's times of day have whole milliseconds, whatever their precision."""
+    micros = value if isinstance(value, int) else t.TimeType().to_sql_type(value) or 0
+    return micros - micros % _MICROS_OF_MILLI
 
 
 def _timestamp(value: Any) -> int:

@@ -21,6 +21,7 @@ from headrace.sql.types.arrow_columns import (
     pandas_column,
     series_to_array,
 )
+from headrace.sql.types.values import row_to_external
 from headrace.sql.udf.batch_table import CallLimits, Rows, together
 from headrace.sql.udf.bound import OpenedFunction
 
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from headrace.sql.udf.binding import FunctionBinding
 
 __all__ = ["ArrowFunction", "AsyncFunction", "BatchFunction", "PandasFunction"]
+
+
+Constants = Sequence[tuple[int, DataType, Any]]
+"""Arguments that are the same for all rows: their place among all, type and internal value."""
 
 
 class BatchFunction(OpenedFunction):
@@ -96,15 +101,39 @@ class ArrowFunction(BatchFunction):
 
 
 class PandasFunction(ArrowFunction):
-    """Gets a `pandas.Series` for each argument, a `DataFrame` for a row, and gives the same."""
+    """Gets a `pandas.Series` for each argument, a `DataFrame` for a row, and gives the same.
+
+    Constants are no series: the function gets their values, at their places.
+    """
+
+    def __init__(
+        self,
+        binding: FunctionBinding,
+        types: tuple[DataType, ...],
+        result: DataType,
+        zone: str,
+        constants: Constants,
+    ) -> None:
+        super().__init__(binding, types, result, zone)
+        self._constants = constants
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        zone = ZoneInfo(self._zone)
+        self._fixed = [
+            (place, row_to_external((type_,), zone)((value,))[0])
+            for place, type_, value in self._constants
+        ]
 
     def _called(self, arrays: list[Any]) -> Any:
         import pandas as pd
         import pyarrow as pa
 
         zone, name = ZoneInfo(self._zone), self._binding.name
-        series = [pandas_column(a, x, zone) for a, x in zip(arrays, self._types, strict=True)]
-        result = self._eval(*series)
+        given = [pandas_column(a, x, zone) for a, x in zip(arrays, self._types, strict=True)]
+        for place, value in self._fixed:
+            given.insert(place, value)
+        result = self._eval(*given)
         if isinstance(result, pd.DataFrame):
             if not isinstance(self._result, RowType):
                 raise FunctionTypeError(
@@ -174,7 +203,11 @@ class AsyncLimits(CallLimits):
 
 
 def batch_function(
-    binding: FunctionBinding, types: tuple[DataType, ...], result: DataType, settings: Any
+    binding: FunctionBinding,
+    types: tuple[DataType, ...],
+    result: DataType,
+    settings: Any,
+    constants: Constants,
 ) -> BatchFunction:
     """The function for slots."""
     zone = settings.zone
@@ -186,5 +219,6 @@ def batch_function(
             settings.call_retry_delay_ms,
         )
         return AsyncFunction(binding, types, result, zone, limits)
-    kind = PandasFunction if binding.func_type == "pandas" else ArrowFunction
-    return kind(binding, types, result, zone)
+    if binding.func_type == "pandas":
+        return PandasFunction(binding, types, result, zone, constants)
+    return ArrowFunction(binding, types, result, zone)

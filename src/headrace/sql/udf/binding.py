@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 from headrace.common.errors import FunctionTypeError
 from headrace.sql.functions.registry import FunctionKind
 from headrace.sql.types import ArrayType, DataType, RowField, RowType
 from headrace.sql.udf.annotations import declared_type
-from headrace.sql.udf.batched import batch_function
+from headrace.sql.udf.batched import Constants, batch_function
 from headrace.sql.udf.bound import (
     BoundAggregate,
     BoundFunction,
     BoundTableFunction,
     PandasAggregate,
+    RowsAggregate,
 )
 
 __all__ = ["FunctionBinding"]
@@ -43,6 +45,7 @@ class FunctionBinding:
         self.func_type = func_type
         self.deterministic = deterministic
         self.alias_names: tuple[str, ...] = ()
+        self._keeps_rows = False
         self._input_types = (
             None if input_types is None else [declared_type(x) for x in _list(input_types)]
         )
@@ -59,9 +62,23 @@ class FunctionBinding:
         vectorized = self.func_type != "general" or self.asynchronous
         return self.kind is FunctionKind.SCALAR and vectorized
 
-    def batch_bound(self, types: tuple[DataType, ...], result: DataType, settings: Any) -> Any:
-        """The function for slots, if it takes many rows at once."""
-        return batch_function(self, types, result, settings)
+    @property
+    def takes_constants(self) -> bool:
+        """Whether the function gets constants as they are, not as columns."""
+        return self.func_type == "pandas"
+
+    def batch_bound(
+        self,
+        types: tuple[DataType, ...],
+        result: DataType,
+        settings: Any,
+        constants: Constants = (),
+    ) -> Any:
+        """The function for slots, if it takes many rows at once.
+
+        Types are those of the arguments that are not constants.
+        """
+        return batch_function(self, types, result, settings, constants)
 
     def flattened(self) -> FunctionBinding:
         """A table aggregate function as an aggregate whose result is an array of its rows."""
@@ -100,23 +117,29 @@ class FunctionBinding:
                 "it in a SELECT below"
             )
         if self.kind is FunctionKind.AGGREGATE:
-            kind = PandasAggregate if self._keeps_rows else BoundAggregate
+            kind = self._aggregate_kind()
             return kind(self, tuple(types), result or self.result_type(), zone)
         if self.kind is FunctionKind.TABLE:
             return BoundTableFunction(self, tuple(types), _row_of(self._result_type), zone)
         return BoundFunction(self, tuple(types), result or self.result_type(), zone)
 
-    @property
-    def _keeps_rows(self) -> bool:
-        """Whether an aggregate function has no accumulators: it takes all rows at once."""
-        return self.func_type == "pandas" or not hasattr(self.function, "create_accumulator")
+    def _aggregate_kind(self) -> type[BoundAggregate]:
+        if self.func_type == "pandas" or not hasattr(self.function, "create_accumulator"):
+            return PandasAggregate
+        return RowsAggregate if self._keeps_rows else BoundAggregate
 
     @property
     def mergeable(self) -> bool:
         """Whether accumulators of an aggregate function can be put together."""
         merge = getattr(self.function, "merge", None)
         own = getattr(merge, "__qualname__", "") != "ImperativeAggregateFunction.merge"
-        return own or self._keeps_rows
+        return own or issubclass(self._aggregate_kind(), RowsAggregate)
+
+    def keeping_rows(self) -> FunctionBinding:
+        """An aggregate function whose rows are kept, so that it need not merge accumulators."""
+        keeping = copy(self)
+        keeping._keeps_rows = True
+        return keeping
 
 
 class _FlatAggregate(FunctionBinding):

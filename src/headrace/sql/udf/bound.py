@@ -22,6 +22,7 @@ __all__ = [
     "BoundTableFunction",
     "OpenedFunction",
     "PandasAggregate",
+    "RowsAggregate",
     "runtime_context",
 ]
 
@@ -67,7 +68,7 @@ class OpenedFunction:
         return {k: v for k, v in vars(self).items() if k not in _PREPARED}
 
 
-_PREPARED = frozenset({"_give", "_take", "_eval", "_run", "_runner"})
+_PREPARED = frozenset({"_give", "_take", "_eval", "_fixed", "_run", "_runner"})
 """Attributes that do not travel to slots."""
 
 
@@ -169,22 +170,8 @@ class BoundAggregate(OpenedFunction):
         return self._take(function.get_value(accumulator))
 
 
-class PandasAggregate(BoundAggregate):
-    """A function of `pandas.Series`: the accumulator is the rows themselves."""
-
-    _aware = False
-
-    def open(self, operator: Any) -> None:
-        """Called once in each subtask."""
-        if hasattr(self._binding.function, "open"):
-            super().open(operator)
-        else:
-            self._prepare()
-
-    def close(self) -> None:
-        """Called once in each subtask."""
-        if hasattr(self._binding.function, "close"):
-            super().close()
+class RowsAggregate(BoundAggregate):
+    """A function that cannot put accumulators together: what is kept is the rows themselves."""
 
     def create(self) -> Any:
         """An accumulator without rows."""
@@ -202,6 +189,31 @@ class PandasAggregate(BoundAggregate):
     def merge(self, accumulator: Any, other: Any) -> None:
         """Add another accumulator."""
         accumulator.extend(other)
+
+    def value(self, accumulator: Any) -> Any:
+        """The result of all rows, one after the other."""
+        state = super().create()
+        for row in accumulator:
+            super().accumulate(state, row)
+        return super().value(state)
+
+
+class PandasAggregate(RowsAggregate):
+    """A function of `pandas.Series`, which takes all rows at once."""
+
+    _aware = False
+
+    def open(self, operator: Any) -> None:
+        """Called once in each subtask."""
+        if hasattr(self._binding.function, "open"):
+            super().open(operator)
+        else:
+            self._prepare()
+
+    def close(self) -> None:
+        """Called once in each subtask."""
+        if hasattr(self._binding.function, "close"):
+            super().close()
 
     def value(self, accumulator: Any) -> Any:
         """The function of all rows."""
