@@ -46,7 +46,7 @@ LONG = {"a": "abcdef", "b": "a", "c": "QUJD", "r": {"x": "xyz"}, "l": ["k", "lmn
 
 class TestLengths:
     def test_a_cast_between_types_cuts_and_pads_whatever_is_set(self, tmp_path: Path) -> None:
-        source = "a STRING, b STRING, c BYTES, r ROW<x STRING>, l ARRAY<STRING>"
+        source = "a STRING, b CHAR(9), c BYTES, r ROW<x STRING>, l ARRAY<CHAR(9)>"
         tables = Tables(tmp_path, source, LENGTHY, [LONG])
         fitting = {"a": "abc", "b": "a  ", "c": "QQ==", "r": {"x": "x"}, "l": ["k ", "lm"]}
         assert tables.written({}) == [fitting]

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 
 from headrace.common.errors import SqlError
 from headrace.sql.plan.expressions import Expression, Schema
-from headrace.sql.types import DataType, NullType, NumericType
-from headrace.sql.types.type_rules import common_type, is_character
+from headrace.sql.types.implicit_casts import casts_implicitly
 
 __all__ = ["check_types", "mismatch"]
 
 
 def check_types(table: str, query: Schema, values: Sequence[Expression], sink: Schema) -> None:
     """Refuses values, one for each column of a sink, that Flink does not cast without asking."""
-    for value, field in zip(values, sink, strict=True):
-        if not _assignable(value.type, field.type):
-            cause = f"Incompatible types for sink column '{field.name}'."
+    for position, (value, field) in enumerate(zip(values, sink, strict=True), 1):
+        if not casts_implicitly(value.type, field.type, nulls=False):
+            cause = f"Incompatible types for sink column '{field.name}' at position {position}."
             raise mismatch(table, cause, query, sink)
 
 
@@ -32,14 +31,3 @@ def mismatch(table: str, cause: str, query: Schema, sink: Schema) -> SqlError:
 
 def _described(schema: Schema) -> str:
     return ", ".join(f"{f.name}: {f.type_text()}" for f in schema)
-
-
-def _assignable(source: DataType, target: DataType) -> bool:
-    """Whether Flink casts without asking: within a family of types."""
-    if isinstance(source, NullType) or source.same_but_null(target):
-        return True
-    if is_character(source) != is_character(target):
-        return False
-    if isinstance(source, NumericType) and isinstance(target, NumericType):
-        return True
-    return common_type([source, target]) is not None

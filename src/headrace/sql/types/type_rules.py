@@ -18,6 +18,14 @@ _INTEGRALS: tuple[type[t.IntegralType], ...] = (
 )
 
 
+def is_days(type_: DataType) -> bool:
+    """Whether it is a length of time in days, as a whole number has it after a cast."""
+    return (
+        isinstance(type_, t.DayTimeIntervalType)
+        and type_.resolution is t.DayTimeIntervalType.DayTimeResolution.DAY
+    )
+
+
 def is_character(type_: DataType) -> bool:
     return isinstance(type_, t.CharType | t.VarCharType)
 
