@@ -23,19 +23,6 @@ def path_of(path: str) -> tuple[str, ...]:
     return tuple(quoted or plain for quoted, plain in parts)
 
 
-_ANONYMOUS = "*anonymous_table$"
-
-
-def anonymous_name(number: int) -> str:
-    """The name of a table that has none: a descriptor that was not registered."""
-    return f"{_ANONYMOUS}{number}*"
-
-
-def is_anonymous(name: str) -> bool:
-    """Whether a name stands for a table that has none."""
-    return name.startswith(_ANONYMOUS)
-
-
 def session_of(environment: CatalogEnvironment) -> Session:
     """What is behind an environment; for whoever builds upon it here, not for programs."""
     return environment._session
@@ -113,9 +100,9 @@ class CatalogEnvironment:
 
     def _temporary(self, views: bool) -> list[str]:
         catalogs = self._session.catalogs
-        here = (catalogs.current_catalog, catalogs.current_database)
-        found = catalogs.temporary_tables.items()
-        return sorted(p[2] for p, e in found if p[:2] == here and e.is_view == views)
+        known = set(catalogs.list_views())
+        found = [name for name in catalogs.list_tables() if (name in known) == views]
+        return [name for name in found if catalogs.is_temporary((name,))]
 
     def list_functions(self) -> list[str]:
         """Names of all functions."""

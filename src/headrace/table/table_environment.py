@@ -19,6 +19,7 @@ from headrace.sql import statements as s
 from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog import CatalogManager, TableEntry
 from headrace.sql.catalog.definitions import definitions_of
+from headrace.sql.catalog.manager import anonymous_name
 from headrace.sql.lookups.python_source import as_lookup_source
 from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
@@ -35,7 +36,7 @@ from headrace.sql.table_api.stream_tables import stream_plan, table_stream
 from headrace.sql.types import RowType
 from headrace.table.changelog_mode import ChangelogMode
 from headrace.table.compiled_plan import CompiledPlan
-from headrace.table.environment_catalogs import CatalogEnvironment, anonymous_name, path_of
+from headrace.table.environment_catalogs import CatalogEnvironment, path_of
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.explain_detail import detail_names
 from headrace.table.expression import Expression
@@ -65,7 +66,7 @@ class TableEnvironment(CatalogEnvironment):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._executor = StatementExecutor(session)
-        self._numbers = 0
+        self._numbers = self._anonymous = 0
 
     @staticmethod
     def create(environment_settings: EnvironmentSettings | Configuration) -> TableEnvironment:
@@ -254,8 +255,8 @@ class TableEnvironment(CatalogEnvironment):
 
     def _path_of(self, path_or_descriptor: Any) -> tuple[str, ...]:
         if isinstance(path_or_descriptor, TableDescriptor):
-            self._numbers += 1
-            name = anonymous_name(self._numbers)
+            self._anonymous += 1
+            name = anonymous_name(self._anonymous)
             self._session.catalogs.create_table((name,), path_or_descriptor.entry(), True)
             return (name,)
         return path_of(path_or_descriptor)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from headrace.sql.catalog.manager import is_anonymous
 from headrace.sql.plan import nodes as n
 from headrace.sql.session.explain import explain_plans
 from headrace.table.catalog import ObjectIdentifier
 from headrace.table.compiled_plan import CompiledPlan
-from headrace.table.environment_catalogs import is_anonymous, session_of
+from headrace.table.environment_catalogs import session_of
 from headrace.table.explain_detail import detail_names
 from headrace.table.table_result import TableResult
 

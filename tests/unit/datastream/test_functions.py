@@ -299,7 +299,7 @@ class _Context(RuntimeContext):
 def test_runtime_context_builds_task_info_and_counters():
     context = _Context()
     assert context.get_task_info() == TaskInfo("Map", 128, 2, 6, 0)
-    assert context.get_task_name_with_subtasks() == "Map (3/6)"
+    assert context.get_task_name_with_subtasks() == "Map (3/6)#0"
     assert context.get_metric_group() == "metrics"
     counter = context.get_int_counter("seen")
     counter.add(2)

@@ -135,9 +135,9 @@ class TaskInfo:
         return self.attempt_number
 
     def get_task_name_with_subtasks(self) -> str:
-        """Returns name and subtask, such as `Map (3/6)`."""
+        """Returns name, subtask and attempt, such as `Map (3/6)#0`."""
         index, total = self.index_of_this_subtask + 1, self.number_of_parallel_subtasks
-        return f"{self.task_name} ({index}/{total})"
+        return f"{self.task_name} ({index}/{total})#{self.attempt_number}"
 
 
 class RuntimeContext(KeyedStateStore):
@@ -168,7 +168,7 @@ class RuntimeContext(KeyedStateStore):
 
     @abstractmethod
     def get_task_name_with_subtasks(self) -> str:
-        """Returns name and subtask, such as `Map (3/6)`, where the subtask counts from 1."""
+        """Returns name, subtask and attempt, such as `Map (3/6)#0`; subtasks count from 1 here."""
 
     @abstractmethod
     def get_job_parameter(self, key: str, default_value: str) -> str:

@@ -56,7 +56,7 @@ class OperatorRuntimeContext(RuntimeContext):
         return self._task.restarts
 
     def get_task_name_with_subtasks(self) -> str:
-        return self._task.name_with_subtask
+        return f"{self._task.name_with_subtask}#{self._task.restarts}"
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
         return self._task.job_parameters.get(key, default_value)

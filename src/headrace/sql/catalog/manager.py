@@ -19,10 +19,28 @@ from headrace.util.exceptions import (
     TableException,
 )
 
-__all__ = ["DEFAULT_CATALOG", "DEFAULT_DATABASE", "CatalogManager", "quoted"]
+__all__ = [
+    "DEFAULT_CATALOG",
+    "DEFAULT_DATABASE",
+    "CatalogManager",
+    "anonymous_name",
+    "is_anonymous",
+    "quoted",
+]
 
 DEFAULT_CATALOG = "default_catalog"
 DEFAULT_DATABASE = "default_database"
+_ANONYMOUS = "*anonymous_table$"
+
+
+def anonymous_name(number: int) -> str:
+    """The name of a table that has none: a descriptor that was not registered."""
+    return f"{_ANONYMOUS}{number}*"
+
+
+def is_anonymous(name: str) -> bool:
+    """Whether a name stands for a table that has none; such tables are not listed."""
+    return name.startswith(_ANONYMOUS)
 
 
 def quoted(path: Iterable[str]) -> str:
@@ -226,7 +244,7 @@ class CatalogManager:
             raise SqlError(f"Database '{catalog}'.'{database}' doesn't exist{hint or '.'}")
         names = set(self.catalog(catalog).list_tables(database))
         names |= {t for c, d, t in self.temporary_tables if (c, d) == (catalog, database)}
-        return sorted(names)
+        return sorted(name for name in names if not is_anonymous(name))
 
     def list_views(self, path: tuple[str, ...] = ()) -> list[str]:
         """Views of a database, temporary ones included."""

@@ -22,7 +22,7 @@ from headrace.sql.plan.expressions import Field
 from headrace.sql.plan.expressions import Schema as BoundSchema
 from headrace.sql.session.session import Session
 from headrace.sql.session.table_plan import with_time
-from headrace.sql.statements import ColumnDefinition
+from headrace.sql.statements import ColumnDefinition, WatermarkDefinition
 from headrace.sql.table_api.expression_nodes import ExpressionBase, node_of
 from headrace.sql.table_api.stream_types import data_type_of, type_of_rows
 from headrace.sql.table_api.table_binding import TableBinding
@@ -94,6 +94,8 @@ def stream_plan(
         names: Columns of the stream to take, perhaps with another name.
         mode: Which changes rows of the stream are.
     """
+    if declared is None:
+        declared = _time_columns(names)
     own = data_type_of(stream.get_type())
     whole = not isinstance(own, t.RowType)
     row = own if isinstance(own, t.RowType) else t.RowType([t.RowField("f0", own)])
@@ -176,23 +178,47 @@ def _declared(session: Session, plan: n.Node, declared: TableEntry, schema: Boun
     return with_time(plan, entry, session.binding())
 
 
+_ROWTIME, _PROCTIME = "$rowtime", "$proctime"
+"""The expressions `.rowtime` and `.proctime`, and the columns that they stand for."""
+
+
+def _time_columns(names: Sequence[ExpressionBase]) -> TableEntry | None:
+    """The columns that time attributes among expressions need besides the stream's own."""
+    wanted = {node.function for node in map(_without_alias, names) if isinstance(node, x.Apply)}
+    columns: list[ColumnDefinition] = []
+    watermark: WatermarkDefinition | None = None
+    if _ROWTIME in wanted:
+        time = t.TimestampType(3)
+        columns.append(ColumnDefinition(_ROWTIME, time, metadata=True, metadata_key="rowtime"))
+        text = "SOURCE_WATERMARK"
+        watermark = WatermarkDefinition((_ROWTIME,), x.Apply(text, ()), f"{text}()")
+    if _PROCTIME in wanted:
+        columns.append(ColumnDefinition(_PROCTIME, expression=x.Apply("PROCTIME", ())))
+    return TableEntry(tuple(columns), watermark) if columns else None
+
+
+def _without_alias(expression: ExpressionBase) -> x.Node:
+    node = node_of(expression)
+    return node.value if isinstance(node, x.Alias) else node
+
+
 def _named(plan: n.Node, names: Sequence[ExpressionBase]) -> n.Node:
     """Columns in an order and with names that expressions give."""
     columns, labels = [], []
     for position, expression in enumerate(names):
-        node = node_of(expression)
-        label = None
-        if isinstance(node, x.Alias):
-            label, node = node.name, node.value
+        node, time = _without_alias(expression), ""
+        if isinstance(node, x.Apply) and node.function in (_ROWTIME, _PROCTIME):
+            time, node = node.function, node.args[0]
         if not isinstance(node, x.Name):
             raise SqlError(f"{expression}: name a column with col(), and alias() for a new name")
         name = node.parts[0]
         known = plan.schema.names
-        index = known.index(name) if name in known else position
+        index = known.index(time or name) if (time or name) in known else position
         if index >= len(known):
             raise SqlError(f"the stream has {len(known)} fields, so there is no {name!r}")
         columns.append(plan.schema.column(index))
-        labels.append(label or name)
+        whole = node_of(expression)
+        labels.append(whole.name if isinstance(whole, x.Alias) else name)
     return n.Project.of(plan, columns, labels)
 
 
