@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import GraphError
 from headrace.datastream.formats.avro import AvroSchema
+from headrace.datastream.formats.avro_unions import member_fields
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,10 +33,10 @@ def _arrow_type(kind: Any, named: dict[str, Any]) -> pa.DataType:
     import pyarrow as pa
 
     if isinstance(kind, list):
-        others = [k for k in kind if k != "null"]
-        if len(others) != 1:
-            raise GraphError(f"there is no column type for the Avro union {kind}")
-        return _arrow_type(others[0], named)
+        members = member_fields(kind)
+        if len(members) <= 1:
+            return _arrow_type(members.get("member0", "null"), named)
+        return pa.struct([(name, _arrow_type(k, named)) for name, k in members.items()])
     if isinstance(kind, str):
         return _arrow_type(named[kind], named) if kind in named else _simple(kind)
     logical = _logical(kind)

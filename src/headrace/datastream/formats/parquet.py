@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -17,6 +17,7 @@ from headrace.datastream.connectors.file_system.formats import (
 )
 from headrace.datastream.formats.avro import AvroSchema, GenericRecordAvroTypeInfo
 from headrace.datastream.formats.avro_arrow import avro_arrow_schema, records_of
+from headrace.datastream.formats.avro_unions import from_members, to_members
 from headrace.datastream.formats.columnar import (
     ColumnarRecords,
     ColumnarWriter,
@@ -234,12 +235,14 @@ class _AvroParquetRecords(ParquetRecords):
     def __init__(self, split: FileSplit, schema: AvroSchema) -> None:
         super().__init__(split)
         self._schema = avro_arrow_schema(schema)
+        self._convert = from_members(schema.parsed)
 
     def prepared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         return cast_columns(batch, self._schema, self._split.path)
 
     def rows(self, batch: pa.RecordBatch) -> list[Any]:
-        return records_of(batch)
+        records = records_of(batch)
+        return records if self._convert is None else list(map(self._convert, records))
 
 
 class AvroParquetWriters:
@@ -250,4 +253,29 @@ class AvroParquetWriters:
         """Writes dicts of a schema, for `FileSink.for_bulk_format`."""
         if not isinstance(schema, AvroSchema):
             raise FunctionTypeError(f"for_generic_record takes an AvroSchema, not {schema!r}")
-        return _ParquetWriterFactory(avro_arrow_schema(schema))
+        return _AvroParquetWriterFactory(schema)
+
+
+@dataclass(frozen=True)
+class _AvroParquetWriterFactory(BulkWriterFactory):
+    schema: AvroSchema
+
+    def __post_init__(self) -> None:
+        """Check the schema where the user wrote it."""
+        avro_arrow_schema(self.schema)
+
+    def create(self, stream: BinaryIO) -> BulkWriter:
+        return _AvroParquetWriter(self.schema, stream)
+
+
+class _AvroParquetWriter(_ParquetWriter):
+    def __init__(self, schema: AvroSchema, stream: BinaryIO) -> None:
+        super().__init__(avro_arrow_schema(schema), stream)
+        self._convert = to_members(schema.parsed)
+
+    def add_element(self, element: Any) -> None:
+        super().add_element(element if self._convert is None else self._convert(element))
+
+    def add_elements(self, elements: Sequence[Any]) -> None:
+        convert = self._convert
+        super().add_elements(elements if convert is None else list(map(convert, elements)))

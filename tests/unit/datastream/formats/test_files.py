@@ -269,6 +269,45 @@ def test_avro_records_that_do_not_fit_say_so() -> None:
         writer.add_element({"id": "one"})
 
 
+@pytest.mark.parametrize(
+    ("union", "values", "column"),
+    [
+        ('["null", "int"]', [1, None], [1, None]),
+        (
+            '["null", "int", "string"]',
+            [1, "a", None],
+            [{"member0": 1, "member1": None}, {"member0": None, "member1": "a"}, None],
+        ),
+        (
+            '["long", {"type": "map", "values": ["boolean", "double"]}]',
+            [2**40, {"k": True, "l": 0.5}],
+            None,
+        ),
+        ('[{"type": "array", "items": ["int", "bytes"]}, "string"]', [[1, b"x"], "s"], None),
+    ],
+)
+def test_avro_unions_are_groups_of_columns(
+    union: str, values: list[Any], column: list[Any] | None, tmp_path: Path
+) -> None:
+    import pyarrow.parquet as pq
+
+    text = f'{{"type": "record", "name": "R", "fields": [{{"name": "u", "type": {union}}}]}}'
+    schema = AvroSchema.parse_string(text)
+    wanted = [{"u": value} for value in values]
+    bulk_file(AvroParquetWriters.for_generic_record(schema))(tmp_path / "a", wanted, 20)
+    if column is not None:
+        assert pq.read_table(tmp_path / "a")["u"].to_pylist() == column
+    read = source(AvroParquetReaders.for_generic_record(schema), tmp_path)
+    assert drain(opened(read), 7) == wanted
+
+
+def test_avro_unions_do_not_take_other_types() -> None:
+    text = '{"type": "record", "name": "R", "fields": [{"name": "u", "type": ["int", "string"]}]}'
+    factory = AvroParquetWriters.for_generic_record(AvroSchema.parse_string(text))
+    with pytest.raises(TypeMismatchError, match="no type of the Avro union"):
+        factory.create(io.BytesIO()).add_element({"u": 2**40})
+
+
 def test_avro_messages() -> None:
     text = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'
     writer = pickle.loads(pickle.dumps(AvroRowSerializationSchema(avro_schema_string=text)))
