@@ -130,12 +130,13 @@ class WindowSlices:
 
 @dataclass(frozen=True)
 class LocalWindowAggregateSpec(OperatorSpec):
-    """The part of a window aggregate before the exchange."""
+    """The part of a window aggregate before the exchange; `time` and `attached` as there."""
 
     code: AggregateCode
     key: tuple[int, ...]
     slices: WindowSlices
     time: int
+    attached: bool = False
 
     kind: ClassVar[str] = "LocalWindowAggregate"
     operator: ClassVar[str] = f"{_PACKAGE}.windows.aggregate:LocalWindowAggregateOperator"

@@ -26,9 +26,9 @@ def local_phases(node: n.Node, settings: PlanSettings) -> n.Node:
         return ph.GlobalAggregate(
             node.schema, local, node.group, node.calls, node.state_ttl_ms, origin=node.origin
         )
-    if isinstance(node, n.WindowAggregate) and not node.attached and _merges(node, settings):
+    if isinstance(node, n.WindowAggregate) and _knows_windows(node) and _merges(node, settings):
         early = ph.LocalWindowAggregate(
-            node.input.schema, node.input, node.window, node.group, node.calls
+            node.input.schema, node.input, node.window, node.group, node.calls, node.attached
         )
         return ph.GlobalWindowAggregate(
             node.schema,
@@ -37,6 +37,7 @@ def local_phases(node: n.Node, settings: PlanSettings) -> n.Node:
             node.group,
             node.calls,
             node.properties,
+            node.attached,
             origin=node.origin,
         )
     if isinstance(node, n.Rank) and node.function == "ROW_NUMBER" and _grows(node, settings):
@@ -56,6 +57,14 @@ def local_phases(node: n.Node, settings: PlanSettings) -> n.Node:
         last = ph.LocalRank(node.schema, node.input, node.keys, newest, 1, latest=True)
         return node.with_inputs([last])
     return node
+
+
+def _knows_windows(node: n.WindowAggregate) -> bool:
+    """Whether the first phase can tell windows apart, or need not.
+
+    In processing time it leaves that to the clock of the second, which knows the current one alone.
+    """
+    return node.window.event_time or not node.attached
 
 
 def _merges(node: n.Aggregate | n.WindowAggregate, settings: PlanSettings) -> bool:

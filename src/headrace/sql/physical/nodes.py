@@ -184,14 +184,16 @@ class LocalAggregate(n.OneInput, PhysicalNode):
 
 @dataclass(frozen=True, eq=False)
 class LocalWindowAggregate(n.OneInput, PhysicalNode):
-    """The same for slices of windows, or for pieces of sessions."""
+    """The same for slices of windows, for pieces of sessions, or for windows that are attached."""
 
     window: n.Window
     group: tuple[int, ...]
     calls: tuple[AggregateCall, ...]
+    attached: bool = False
 
     def texts(self) -> list[str]:
-        window = f"window=[{self.window.text(self.input.schema.names)}]"
+        attached = ", attached" if self.attached else ""
+        window = f"window=[{self.window.text(self.input.schema.names)}{attached}]"
         return [window, *_aggregate_texts(self.input, self.group, self.calls)]
 
 

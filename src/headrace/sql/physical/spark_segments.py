@@ -124,7 +124,9 @@ class _Rewriter:
         chain = self._input_chain(node.input)
         if chain is None or self._settings.every_change:
             return None
-        if isinstance(node, LocalWindowAggregate) and not self._sliced(node.window):
+        if isinstance(node, LocalWindowAggregate) and (
+            node.attached or not self._sliced(node.window)
+        ):
             return None
         try:
             steps = Steps(chain, needed_below(node, None))

@@ -438,14 +438,12 @@ def _split_index(e: Call) -> str:
 
 
 def _regexp_extract(e: Call) -> str:
-    """Spark gives an empty text where there is no match."""
+    """The first of all matches: of a single one Spark gives an empty text where there is none."""
     text, pattern, *group = e.args
     wanted = _constant(group, 0)
     if wanted is None or not takes_part(_text_constant(pattern) or "(", wanted):
         raise UnsupportedBySparkError("REGEXP_EXTRACT of a group that may be absent")
-    subject, regexp = spark_text(text), spark_text(pattern)
-    found = f"regexp_extract({subject}, {regexp}, {wanted})"
-    return f"(CASE WHEN {found} <> '' THEN {found} WHEN {subject} RLIKE {regexp} THEN '' END)"
+    return f"get(regexp_extract_all({spark_text(text)}, {spark_text(pattern)}, {wanted}), 0)"
 
 
 def _text_constant(e: Expression) -> str | None:

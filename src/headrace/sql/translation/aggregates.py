@@ -66,11 +66,11 @@ def _local_window_aggregate(node: ph.LocalWindowAggregate, settings: PlanSetting
     # In processing time the clock of the global phase says which window a row is in, so the local
     # one knows no windows: it only makes fewer rows of those that come together.
     local: OperatorSpec = specs.LocalAggregateSpec(code, node.group)
-    if window.event_time and window.kind == "SESSION":
+    if window.event_time and window.kind == "SESSION" and not node.attached:
         local = specs.LocalSessionAggregateSpec(code, node.group, window.size, window.time)
     elif window.event_time:
         slices = _slices(window, settings)
-        local = specs.LocalWindowAggregateSpec(code, node.group, slices, window.time)
+        local = specs.LocalWindowAggregateSpec(code, node.group, slices, window.time, node.attached)
     return Operator(local.kind, local)
 
 

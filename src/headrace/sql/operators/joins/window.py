@@ -69,12 +69,12 @@ class WindowJoinOperator(RowOperator):
         for end, some_keys, some_rows in by_pane([r[column] // 1000 for r in rows], keys, rows):
             if over_at(end, self._zone) <= self.watermark:
                 if self._late is not None:
-                    self._late.inc(sum(1 for _ in some_rows))
+                    self._late.inc(len(some_rows))
                 continue
-            held, touched = self._window(end)[input_index], list(some_keys)
-            for key, row in zip(touched, some_rows, strict=True):
+            held = self._window(end)[input_index]
+            for key, row in zip(some_keys, some_rows, strict=True):
                 held[key].append(row)
-            self._unsaved[input_index].update(touched)
+            self._unsaved[input_index].update(some_keys)
 
     def process_watermark(self, timestamp: int) -> None:
         if timestamp <= self.watermark:

@@ -7,10 +7,12 @@ here by their end first and by key second; they go to the state backend when a s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from itertools import compress, repeat
+from collections.abc import Iterator
+from itertools import pairwise, repeat
 from operator import itemgetter
 from typing import Any
+
+import numpy as np
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import RowOperator
@@ -23,15 +25,23 @@ _MOST_LOCAL = 200_000
 Panes = dict[int, dict[Any, list[Any]]]
 
 
-def by_pane(panes: list[int], keys: list[Any], rows: list[Any]) -> Iterable[tuple[int, Any, Any]]:
-    """Keys and rows of each pane."""
-    distinct = set(panes)
-    if len(distinct) == 1:
-        yield panes[0], keys, rows
-        return
-    for pane in distinct:
-        mine = [p == pane for p in panes]
-        yield pane, compress(keys, mine), compress(rows, mine)
+def by_pane(
+    panes: list[int], keys: list[Any], rows: list[Any]
+) -> Iterator[tuple[int, list[Any], list[Any]]]:
+    """Keys and rows of each pane, in their order.
+
+    Windows come out of operators one after the other, so that rows mostly have their order already.
+    """
+    ends = np.array(panes)
+    if (ends[1:] < ends[:-1]).any():
+        order = ends.argsort(kind="stable")
+        ends = ends[order]
+        places = order.tolist()
+        keys, rows = [keys[i] for i in places], [rows[i] for i in places]
+    cuts = (np.flatnonzero(ends[1:] != ends[:-1]) + 1).tolist()
+    for start, stop in pairwise((0, *cuts, len(panes))):
+        if start < stop:
+            yield int(ends[start]), keys[start:stop], rows[start:stop]
 
 
 def _itself(key: Any, accumulator: list[Any]) -> list[Any]:
@@ -58,7 +68,10 @@ class LocalWindowAggregateOperator(RowOperator):
         rows = batch.values
         self.records_in += len(rows)
         column = self._spec.time
-        ends = self._slices.slice_ends(self._slices.local_millis([r[column] for r in rows]))
+        if self._spec.attached:
+            ends = [r[column] // 1000 for r in rows]
+        else:
+            ends = self._slices.slice_ends(self._slices.local_millis([r[column] for r in rows]))
         keys = [()] * len(rows) if self._key is None else list(map(self._key, rows))
         try:
             for pane, some_keys, some_rows in by_pane(ends, keys, rows):
@@ -147,10 +160,8 @@ class WindowAggregateOperator(RowOperator):
         for pane, some_keys, some_rows in by_pane(self._pane_of_rows(rows), keys, rows):
             targets = self._targets(pane)
             if not targets:
-                self._count_late(sum(1 for _ in some_rows))
+                self._count_late(len(some_rows))
                 continue
-            if len(targets) > 1:
-                some_keys, some_rows = list(some_keys), list(some_rows)
             for target in targets:
                 held = self._panes.setdefault(target, {})
                 self._add(some_keys, some_rows, held, lambda key: create())
@@ -172,7 +183,7 @@ class WindowAggregateOperator(RowOperator):
         for key, pane, other in values:
             by_pane[pane].append((key, other))
         for pane, pairs in by_pane.items():
-            if self._is_over(self._slices.last_window(pane)):
+            if self._is_over(self._last_window(pane)):
                 self._count_late(sum(other[0] for _, other in pairs))
                 continue
             self._merge_all(self._panes.setdefault(pane, {}), pairs, _itself)
@@ -235,10 +246,13 @@ class WindowAggregateOperator(RowOperator):
         self.emit_rows(out)
 
     def _is_done(self, pane: int, until: int) -> bool:
-        last = pane
+        return self._slices.fires_at(self._last_window(pane)) <= until
+
+    def _last_window(self, pane: int) -> int:
+        """The last window that a pane is part of."""
         if self._shared and not self._spec.attached:
-            last = self._slices.last_window(pane)
-        return self._slices.fires_at(last) <= until
+            return self._slices.last_window(pane)
+        return pane
 
     def _emit(self, end: int, out: list[tuple[Any, ...]]) -> None:
         content = self._content(end)
