@@ -16,13 +16,9 @@ from headrace.sql.codegen.aggregates import AggregateCode, aggregate_code
 from headrace.sql.functions.catalogue import builtin_registry
 from headrace.sql.operators.order.ordering import keep_first, sort_key
 from headrace.sql.operators.ranking.local_rank import LocalRankOperator
-from headrace.sql.operators.specs import (
-    LocalRankSpec,
-    LocalSessionAggregateSpec,
-    SessionAggregateSpec,
-    WindowRankSpec,
-)
+from headrace.sql.operators.ranking.specs import LocalRankSpec, WindowRankSpec
 from headrace.sql.operators.windows.local_session import LocalSessionAggregateOperator
+from headrace.sql.operators.windows.specs import LocalSessionAggregateSpec, SessionAggregateSpec
 from headrace.sql.plan.expressions import AggregateCall
 from headrace.sql.segments.ranking import first_of_groups
 from headrace.testing.harness import OperatorHarness

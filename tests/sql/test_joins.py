@@ -9,8 +9,8 @@ import pytest
 from headrace.sql.codegen.calc import calc_code
 from headrace.sql.functions.catalogue import builtin_registry
 from headrace.sql.operators.base import DELETE, INSERT
+from headrace.sql.operators.emission import Emission
 from headrace.sql.operators.joins.specs import GrowingJoinSpec, JoinSide, JoinSpec
-from headrace.sql.operators.specs import Emission
 from headrace.sql.plan.expressions import Call, Column
 from headrace.sql.types import BooleanType, IntType
 from headrace.testing import two_input_harness

@@ -9,7 +9,7 @@ import pytest
 from headrace.common.errors import SqlError
 from headrace.sql import statements as s
 from headrace.sql.operators.base import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from headrace.sql.operators.specs import ResolveConflictsSpec
+from headrace.sql.operators.changes.specs import ResolveConflictsSpec
 from headrace.sql.parsing import parse_statement
 from headrace.sql.physical.passes import physical_plans
 from headrace.sql.plan.text import plan_text

@@ -14,7 +14,7 @@ from headrace.runtime.failure import NO_RECORD
 from headrace.runtime.operator import Operator
 from headrace.runtime.state.key_cell import NO_KEY, KeyCell
 from headrace.sql.codegen.code import GeneratedCode
-from headrace.sql.operators.specs import Emission
+from headrace.sql.operators.emission import Emission
 
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = range(4)
 """Kinds of rows, at the end of a changelog's rows; an odd one takes a row back."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from headrace.common.configuration import Configuration
 from headrace.sql import types as t
-from headrace.sql.operators.specs import Emission
+from headrace.sql.operators.emission import Emission
 from headrace.sql.udf.batch_table import CallLimits
 
 __all__ = ["PlanSettings", "SinkSettings"]

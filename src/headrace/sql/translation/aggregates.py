@@ -10,8 +10,22 @@ from headrace.common.errors import SqlError
 from headrace.graph.specs import OperatorSpec
 from headrace.sql.codegen.aggregates import AggregateCode, aggregate_code, check_supported
 from headrace.sql.codegen.column_places import column_places
-from headrace.sql.operators import specs
-from headrace.sql.operators.specs import Emission
+from headrace.sql.operators.emission import Emission
+from headrace.sql.operators.groups.specs import (
+    ColumnsAggregateSpec,
+    GroupAggregateSpec,
+    LocalAggregateSpec,
+)
+from headrace.sql.operators.windows.specs import (
+    LocalSessionAggregateSpec,
+    LocalWindowAggregateSpec,
+    RowWindowAggregateSpec,
+    SessionAggregateSpec,
+    SessionTableSpec,
+    WindowAggregateSpec,
+    WindowSlices,
+    WindowTableSpec,
+)
 from headrace.sql.physical import nodes as ph
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
@@ -35,7 +49,7 @@ def _emission(calls: Sequence[AggregateCall], settings: PlanSettings) -> Emissio
 
 def _aggregate(node: n.Aggregate, settings: PlanSettings) -> Operator:
     ttl = settings.state_ttl_ms if node.state_ttl_ms is None else node.state_ttl_ms
-    spec = specs.GroupAggregateSpec(
+    spec = GroupAggregateSpec(
         _code(node.input, node.calls, settings),
         len(node.group),
         isinstance(node, ph.GlobalAggregate),
@@ -54,10 +68,10 @@ def _local_aggregate(node: ph.LocalAggregate, settings: PlanSettings) -> Operato
     # Columns have no place for the kind of a row, so changes are aggregated row by row.
     if not takes_changes(node.input, settings):
         places = column_places(node.calls, [node.input.schema[i].type for i in node.group])
-    spec = specs.LocalAggregateSpec(code, node.group, places)
+    spec = LocalAggregateSpec(code, node.group, places)
     if isinstance(node.input, ph.SparkColumns):
         width, positions = len(node.input.schema), node.input.segment.columns
-        spec = specs.ColumnsAggregateSpec(code, node.group, places, width, positions)
+        spec = ColumnsAggregateSpec(code, node.group, places, width, positions)
     return Operator(spec.kind, spec)
 
 
@@ -65,32 +79,32 @@ def _local_window_aggregate(node: ph.LocalWindowAggregate, settings: PlanSetting
     code, window = _code(node.input, node.calls, settings), node.window
     # In processing time the clock of the global phase says which window a row is in, so the local
     # one knows no windows: it only makes fewer rows of those that come together.
-    local: OperatorSpec = specs.LocalAggregateSpec(code, node.group)
+    local: OperatorSpec = LocalAggregateSpec(code, node.group)
     if window.event_time and window.kind == "SESSION" and not node.attached:
-        local = specs.LocalSessionAggregateSpec(code, node.group, window.size, window.time)
+        local = LocalSessionAggregateSpec(code, node.group, window.size, window.time)
     elif window.event_time:
         slices = _slices(window, settings)
-        local = specs.LocalWindowAggregateSpec(code, node.group, slices, window.time, node.attached)
+        local = LocalWindowAggregateSpec(code, node.group, slices, window.time, node.attached)
     return Operator(local.kind, local)
 
 
-def _slices(window: n.Window, settings: PlanSettings) -> specs.WindowSlices:
+def _slices(window: n.Window, settings: PlanSettings) -> WindowSlices:
     slide = window.slide or window.size
     # The largest step of which every window consists: a row is added to one slice, not to each of
     # the windows that overlap there.
     step = gcd(window.size, slide) if window.kind == "HOP" else slide
     zone = settings.zone if window.zoned else None
-    return specs.WindowSlices(window.kind, window.size, slide, window.offset, step, zone)
+    return WindowSlices(window.kind, window.size, slide, window.offset, step, zone)
 
 
 def _window_table(node: n.WindowTable, settings: PlanSettings) -> Operator:
     window = node.window
     if window.kind == "SESSION":
         zone = settings.zone if window.zoned else None
-        session = specs.SessionTableSpec(window.size, window.time, window.event_time, zone)
+        session = SessionTableSpec(window.size, window.time, window.event_time, zone)
         return Operator(session.kind, session)
     slices = _slices(window, settings)
-    spec = specs.WindowTableSpec(slices, window.time, window.event_time)
+    spec = WindowTableSpec(slices, window.time, window.event_time)
     return Operator("WindowTableFunction", spec)
 
 
@@ -106,7 +120,7 @@ def _window_aggregate(node: n.WindowAggregate, settings: PlanSettings) -> Operat
     if window.kind == "SESSION" and not node.attached:
         return _session_aggregate(node, settings)
     code = _code(node.input, node.calls, settings)
-    spec = specs.WindowAggregateSpec(
+    spec = WindowAggregateSpec(
         code,
         len(node.group),
         _slices(window, settings),
@@ -127,7 +141,7 @@ def _session_aggregate(node: n.WindowAggregate, settings: PlanSettings) -> Opera
             f"session windows are merged, but one of {names} cannot be where rows are taken back; "
             "use windows of a fixed length, or rows that are only added"
         )
-    spec = specs.SessionAggregateSpec(
+    spec = SessionAggregateSpec(
         code,
         len(node.group),
         window.size,
@@ -143,7 +157,7 @@ def _session_aggregate(node: n.WindowAggregate, settings: PlanSettings) -> Opera
 def _row_window_aggregate(node: n.RowWindowAggregate, settings: PlanSettings) -> Operator:
     check_supported(node.calls)
     code = aggregate_code(node.calls, False, settings.zone)
-    spec = specs.RowWindowAggregateSpec(code, len(node.group), node.size, node.slide)
+    spec = RowWindowAggregateSpec(code, len(node.group), node.size, node.slide)
     return Operator("RowWindowAggregate", spec)
 
 

@@ -10,7 +10,7 @@ from headrace.graph.specs import OperatorSpec
 from headrace.sql.codegen.calc import value_code
 from headrace.sql.codegen.code import GeneratedCode
 from headrace.sql.functions.catalogue import builtin_registry
-from headrace.sql.operators.specs import Emission
+from headrace.sql.operators.emission import Emission
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only

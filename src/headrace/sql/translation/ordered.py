@@ -11,7 +11,17 @@ from headrace.sql.binder.aggregation import NUMBERING
 from headrace.sql.codegen.aggregates import SUPPORTED_OVER, aggregate_code, check_supported
 from headrace.sql.codegen.calc import calc_code
 from headrace.sql.codegen.code import GeneratedCode
-from headrace.sql.operators import specs
+from headrace.sql.operators.changes.specs import ChangelogNormalizeSpec
+from headrace.sql.operators.order.specs import LimitSpec, SortSpec
+from headrace.sql.operators.over.specs import AnyOrderOverSpec, OverSpec, SortedOverSpec
+from headrace.sql.operators.ranking.specs import (
+    DeduplicateSpec,
+    FirstRowSpec,
+    LocalRankSpec,
+    RankSpec,
+    WindowRankSpec,
+)
+from headrace.sql.operators.specs import MatchSpec, MatchValues
 from headrace.sql.physical.local_phases import zoned_windows
 from headrace.sql.physical.nodes import LocalRank
 from headrace.sql.physical.settings import PlanSettings
@@ -35,7 +45,7 @@ def _over_aggregate(node: n.OverAggregate, settings: PlanSettings) -> Operator:
         return Operator("OverAggregate", _sorted_over(node, settings))
     if node.any_order:
         known = vars(_sorted_over(node, settings))
-        any_order = specs.AnyOrderOverSpec(
+        any_order = AnyOrderOverSpec(
             **known,
             changes=takes_changes(node.input, settings),
             emission=settings.emission,
@@ -44,7 +54,7 @@ def _over_aggregate(node: n.OverAggregate, settings: PlanSettings) -> Operator:
         return Operator(any_order.kind, any_order)
     check_supported(node.calls, SUPPORTED_OVER)
     (key,) = node.order
-    spec = specs.OverSpec(
+    spec = OverSpec(
         aggregate_code(node.calls, False, settings.zone),
         key.index,
         node.input.schema[key.index].time is TimeAttribute.ROWTIME,
@@ -55,7 +65,7 @@ def _over_aggregate(node: n.OverAggregate, settings: PlanSettings) -> Operator:
     return Operator("OverAggregate", spec)
 
 
-def _sorted_over(node: n.OverAggregate, settings: PlanSettings) -> specs.SortedOverSpec:
+def _sorted_over(node: n.OverAggregate, settings: PlanSettings) -> SortedOverSpec:
     numbered = [c.function.name in NUMBERING for c in node.calls]
     aggregates = [c for c, place in zip(node.calls, numbered, strict=True) if not place]
     check_supported(aggregates)
@@ -70,12 +80,12 @@ def _sorted_over(node: n.OverAggregate, settings: PlanSettings) -> specs.SortedO
         None if x is None else x if node.rows else x * unit for x in (node.start, node.end)
     )
     code = aggregate_code(aggregates, False, settings.zone)
-    return specs.SortedOverSpec(code, sort_order(node.order), node.rows, start, end, functions)
+    return SortedOverSpec(code, sort_order(node.order), node.rows, start, end, functions)
 
 
 def _match(node: Match, settings: PlanSettings) -> Operator:
     measures = calc_code((), node.measures.expressions, zone=settings.zone)
-    spec = specs.MatchSpec(
+    spec = MatchSpec(
         node.partition,
         sort_order(node.order),
         node.input.schema[node.order[0].index].time is not TimeAttribute.PROCTIME,
@@ -89,28 +99,28 @@ def _match(node: Match, settings: PlanSettings) -> Operator:
     return Operator("Match", spec)
 
 
-def _condition(condition: MatchExpressions, settings: PlanSettings) -> specs.MatchValues:
+def _condition(condition: MatchExpressions, settings: PlanSettings) -> MatchValues:
     code = calc_code(condition.expressions, None, zone=settings.zone)
     return _match_values(condition, code, settings)
 
 
 def _match_values(
     values: MatchExpressions, code: GeneratedCode, settings: PlanSettings
-) -> specs.MatchValues:
+) -> MatchValues:
     check_supported([r.call for r in values.references if r.call is not None])
     aggregates = tuple(
         None if r.call is None else aggregate_code([r.call], False, settings.zone)
         for r in values.references
     )
     plain = tuple(replace(r, call=None) for r in values.references)
-    return specs.MatchValues(plain, aggregates, code)
+    return MatchValues(plain, aggregates, code)
 
 
-def local_rank_spec(node: LocalRank, settings: PlanSettings) -> specs.LocalRankSpec:
+def local_rank_spec(node: LocalRank, settings: PlanSettings) -> LocalRankSpec:
     """What keeps the rows that may be among the first ones."""
     zone = settings.zone if node.zoned else None
     order = sort_order(node.order)
-    return specs.LocalRankSpec(node.partition, order, node.end, node.window_end, zone, node.latest)
+    return LocalRankSpec(node.partition, order, node.end, node.window_end, zone, node.latest)
 
 
 def _local_rank(node: LocalRank, settings: PlanSettings) -> Operator:
@@ -122,11 +132,9 @@ def _rank(node: n.Rank, settings: PlanSettings) -> Operator:
     order = sort_order(node.order)
     if node.window is not None:
         zone = settings.zone if zoned_windows(node) else None
-        window = specs.WindowRankSpec(
-            order, node.start, node.end, node.numbered, node.window[1], zone
-        )
+        window = WindowRankSpec(order, node.start, node.end, node.numbered, node.window[1], zone)
         return Operator("WindowRank", window)
-    spec = specs.RankSpec(
+    spec = RankSpec(
         order,
         node.start,
         node.end,
@@ -142,38 +150,38 @@ def _rank(node: n.Rank, settings: PlanSettings) -> Operator:
 def _deduplicate(node: n.Deduplicate, settings: PlanSettings) -> Operator:
     if settings.batch:
         order = ((node.order, node.last, True),)
-        rank = specs.RankSpec(order, 1, 1, False, False, "ROW_NUMBER", settings.emission)
+        rank = RankSpec(order, 1, 1, False, False, "ROW_NUMBER", settings.emission)
         return Operator("Deduplicate", rank)
     if node.event_time and not node.last:
-        return Operator("Deduplicate", specs.FirstRowSpec(node.order, settings.state_ttl_ms))
-    spec = specs.DeduplicateSpec(
+        return Operator("Deduplicate", FirstRowSpec(node.order, settings.state_ttl_ms))
+    spec = DeduplicateSpec(
         node.order, node.last, node.event_time, emission_of(node, settings), settings.state_ttl_ms
     )
     return Operator("Deduplicate", spec)
 
 
 def _changelog_normalize(node: n.ChangelogNormalize, settings: PlanSettings) -> Operator:
-    spec = specs.ChangelogNormalizeSpec(emission_of(node, settings), settings.state_ttl_ms)
+    spec = ChangelogNormalizeSpec(emission_of(node, settings), settings.state_ttl_ms)
     return Operator(spec.kind, spec)
 
 
 def _sort(node: n.Sort, settings: PlanSettings) -> Operator:
     order = sort_order(node.keys)
     if settings.batch:
-        return Operator("Sort", specs.SortSpec(order))
-    return Operator("TemporalSort", specs.SortSpec(order, node.keys[0].index))
+        return Operator("Sort", SortSpec(order))
+    return Operator("TemporalSort", SortSpec(order, node.keys[0].index))
 
 
 def _limit(node: n.Limit, settings: PlanSettings) -> Operator:
     changelog = takes_changes(node.input, settings)
     if not node.keys:
-        limit = specs.LimitSpec(node.offset, node.fetch, changelog, settings.every_change)
+        limit = LimitSpec(node.offset, node.fetch, changelog, settings.every_change)
         return Operator("Limit", limit)
     order = sort_order(node.keys)
     if settings.batch:
-        return Operator("SortLimit", specs.SortSpec(order, None, node.offset, node.fetch))
+        return Operator("SortLimit", SortSpec(order, None, node.offset, node.fetch))
     assert node.fetch is not None
-    rank = specs.RankSpec(
+    rank = RankSpec(
         order,
         node.offset + 1,
         node.offset + node.fetch,

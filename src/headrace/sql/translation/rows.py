@@ -8,7 +8,21 @@ from typing import Any
 
 from headrace.sql.codegen.calc import calc_code, value_code
 from headrace.sql.codegen.column_calc import column_calc
-from headrace.sql.operators import specs
+from headrace.sql.operators.changes.specs import (
+    ConstraintSpec,
+    FromChangelogSpec,
+    ResolveConflictsSpec,
+    ToChangelogSpec,
+    UpsertMaterializeSpec,
+)
+from headrace.sql.operators.groups.specs import ExpandSpec
+from headrace.sql.operators.specs import (
+    BatchedCallsSpec,
+    CalcSpec,
+    CorrelateSpec,
+    HashableRowsSpec,
+    WatermarkSpec,
+)
 from headrace.sql.physical.nodes import (
     Calc,
     ConstraintEnforcer,
@@ -32,24 +46,24 @@ def _calc(node: Calc, settings: PlanSettings) -> Operator:
     changelog = takes_changes(node.input, settings)
     code = calc_code(node.conditions, node.projections, changelog, settings.zone)
     columns = None if changelog else column_calc(node.conditions, node.projections)
-    return Operator("Calc", specs.CalcSpec(code, columns))
+    return Operator("Calc", CalcSpec(code, columns))
 
 
 def _hashable_rows(node: HashableRows, settings: PlanSettings) -> Operator:
-    spec = specs.HashableRowsSpec(tuple((i, node.schema[i].type) for i in node.columns))
+    spec = HashableRowsSpec(tuple((i, node.schema[i].type) for i in node.columns))
     return Operator(spec.kind, spec)
 
 
 def _mark_inserts(node: MarkInserts, settings: PlanSettings) -> Operator:
     columns = [*node.schema.columns(), Literal(IntType(False), 0)]
-    return Operator("Calc", specs.CalcSpec(calc_code((), columns, False, settings.zone)))
+    return Operator("Calc", CalcSpec(calc_code((), columns, False, settings.zone)))
 
 
 def _watermark_assigner(node: n.WatermarkAssigner, settings: PlanSettings) -> Operator:
     code = None if node.watermark is None else value_code(node.watermark, settings.zone)
     follows = node.watermark is not None and _follows_column(node.watermark, node.column)
     rise_ms = settings.watermark_interval_ms if settings.every_change else None
-    spec = specs.WatermarkSpec(node.column, code, settings.idle_timeout_ms, follows, rise_ms)
+    spec = WatermarkSpec(node.column, code, settings.idle_timeout_ms, follows, rise_ms)
     return Operator("WatermarkAssigner", spec)
 
 
@@ -68,14 +82,14 @@ def _expand(node: n.Expand, settings: PlanSettings) -> Operator:
         width = len(node.input.schema)
         kept = tuple(i not in node.group or i in chosen for i in range(width))
         sets.append((kept, number))
-    return Operator("Expand", specs.ExpandSpec(tuple(sets), takes_changes(node.input, settings)))
+    return Operator("Expand", ExpandSpec(tuple(sets), takes_changes(node.input, settings)))
 
 
 def _batched_calls(node: n.BatchedCalls, settings: PlanSettings) -> Operator:
     changelog = takes_changes(node.input, settings)
     arguments = [node.varying(call) for call in node.calls]
     functions = tuple(map(partial(_batch_bound, settings), node.calls, arguments))
-    spec = specs.BatchedCallsSpec(
+    spec = BatchedCallsSpec(
         tuple(packed(given, settings.zone) for given in arguments),
         functions,
         changelog,
@@ -115,7 +129,7 @@ def _correlate(node: n.Correlate, settings: PlanSettings) -> Operator:
     condition = None
     if node.condition is not None:
         condition = calc_code(conjuncts(node.condition), None, True, settings.zone)
-    spec = specs.CorrelateSpec(
+    spec = CorrelateSpec(
         packed(node.arguments, settings.zone),
         function,
         len(node.schema) - len(node.input.schema),
@@ -129,7 +143,7 @@ def _correlate(node: n.Correlate, settings: PlanSettings) -> Operator:
 def _constraint_enforcer(node: ConstraintEnforcer, settings: PlanSettings) -> Operator:
     wanted = settings.sinks
     checked = tuple((i, node.declared[i].type) for i in node.checked)
-    spec = specs.ConstraintSpec(
+    spec = ConstraintSpec(
         tuple(node.declared.names),
         node.not_null,
         checked,
@@ -141,12 +155,12 @@ def _constraint_enforcer(node: ConstraintEnforcer, settings: PlanSettings) -> Op
 
 
 def _upsert_materialize(node: UpsertMaterialize, settings: PlanSettings) -> Operator:
-    spec = specs.UpsertMaterializeSpec(settings.state_ttl_ms)
+    spec = UpsertMaterializeSpec(settings.state_ttl_ms)
     return Operator(spec.kind, spec)
 
 
 def _resolve_conflicts(node: ResolveConflicts, settings: PlanSettings) -> Operator:
-    spec = specs.ResolveConflictsSpec(
+    spec = ResolveConflictsSpec(
         tuple(node.schema[i].name for i in node.keys),
         node.row_key,
         node.action == "ERROR",
@@ -157,12 +171,12 @@ def _resolve_conflicts(node: ResolveConflicts, settings: PlanSettings) -> Operat
 
 
 def _to_changelog(node: n.ToChangelog, settings: PlanSettings) -> Operator:
-    spec = specs.ToChangelogSpec(node.codes, takes_changes(node.input, settings))
+    spec = ToChangelogSpec(node.codes, takes_changes(node.input, settings))
     return Operator(spec.kind, spec)
 
 
 def _from_changelog(node: n.FromChangelog, settings: PlanSettings) -> Operator:
-    spec = specs.FromChangelogSpec(node.op, node.kinds)
+    spec = FromChangelogSpec(node.op, node.kinds)
     return Operator(spec.kind, spec)
 
 

@@ -14,7 +14,8 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.graph.partitioning import KeyedColumns
 from headrace.sql import types as t
 from headrace.sql.connectors.streams import with_operator
-from headrace.sql.operators.specs import LocalRankSpec, SegmentAggregateSpec, SegmentRankSpec
+from headrace.sql.operators.groups.specs import SegmentAggregateSpec
+from headrace.sql.operators.ranking.specs import LocalRankSpec, SegmentRankSpec
 from headrace.sql.physical.nodes import SparkAggregate, SparkColumns, SparkRank, SparkRows
 from headrace.sql.segments.columns import (
     KeyedRowsOfColumns,

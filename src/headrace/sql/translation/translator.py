@@ -26,8 +26,8 @@ from headrace.graph.transformation import (
 from headrace.sql.codegen.calc import value_code
 from headrace.sql.connectors.memory import MemoryTable
 from headrace.sql.connectors.streams import by_columns, with_operator
+from headrace.sql.operators.changes.specs import ConstraintSpec
 from headrace.sql.operators.row_watermarks import RowWatermarks
-from headrace.sql.operators.specs import ConstraintSpec
 from headrace.sql.physical import nodes as ph
 from headrace.sql.physical.passes import physical_plans
 from headrace.sql.physical.settings import PlanSettings

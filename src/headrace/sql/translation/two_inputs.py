@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from headrace.sql.codegen.calc import calc_code
 from headrace.sql.codegen.code import GeneratedCode
-from headrace.sql.operators import specs
 from headrace.sql.operators.joins.specs import (
     GrowingJoinSpec,
     IntervalJoinSpec,
@@ -15,6 +14,7 @@ from headrace.sql.operators.joins.specs import (
     TemporalJoinSpec,
     WindowJoinSpec,
 )
+from headrace.sql.operators.specs import SetOperationSpec
 from headrace.sql.physical.nodes import Calc, Exchange, HashableRows
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
@@ -138,7 +138,7 @@ def _side(node: n.Node, outer: bool, ttl_ms: int | None, settings: PlanSettings)
 
 
 def _set_operation(node: n.SetOperation, settings: PlanSettings) -> Operator:
-    spec = specs.SetOperationSpec(node.kind, node.all, settings.emission, settings.state_ttl_ms)
+    spec = SetOperationSpec(node.kind, node.all, settings.emission, settings.state_ttl_ms)
     return Operator(node.kind.capitalize(), spec)
 
 

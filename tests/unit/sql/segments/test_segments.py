@@ -18,13 +18,9 @@ from headrace.runtime.batch import MAX_TIMESTAMP, Batch, ColumnBatch
 from headrace.sql import statements as s
 from headrace.sql.operators.groups.aggregate import ColumnsAggregateOperator
 from headrace.sql.operators.groups.segment_aggregate import SegmentAggregateOperator
+from headrace.sql.operators.groups.specs import ColumnsAggregateSpec, SegmentAggregateSpec
 from headrace.sql.operators.ranking.local_rank import SegmentRankOperator
-from headrace.sql.operators.specs import (
-    ColumnsAggregateSpec,
-    LocalRankSpec,
-    SegmentAggregateSpec,
-    SegmentRankSpec,
-)
+from headrace.sql.operators.ranking.specs import LocalRankSpec, SegmentRankSpec
 from headrace.sql.parsing import parse_statement
 from headrace.sql.physical.nodes import LocalAggregate, SparkSegment
 from headrace.sql.physical.passes import physical_plans

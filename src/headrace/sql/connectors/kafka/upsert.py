@@ -16,7 +16,7 @@ from headrace.sql.connectors.kafka.options import delivery, set_end, sink_builde
 from headrace.sql.connectors.kafka.rows import row_serializer, upsert_layout
 from headrace.sql.connectors.streams import by_columns, with_operator
 from headrace.sql.connectors.watermark_options import WatermarkOptions
-from headrace.sql.operators.specs import LastChangesSpec
+from headrace.sql.operators.changes.specs import LastChangesSpec
 from headrace.sql.plan.expressions import Schema
 
 __all__ = ["UpsertKafkaFactory"]

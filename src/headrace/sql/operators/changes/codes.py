@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import INSERT, RowOperator
-from headrace.sql.operators.specs import FromChangelogSpec, ToChangelogSpec
+from headrace.sql.operators.changes.specs import FromChangelogSpec, ToChangelogSpec
 
 
 class ToChangelogOperator(RowOperator):

@@ -10,7 +10,7 @@ from headrace.common.settings.table_options import NOT_NULL_ENFORCER, TYPE_LENGT
 from headrace.runtime.batch import Batch
 from headrace.sql import types as t
 from headrace.sql.operators.base import RowOperator
-from headrace.sql.operators.specs import ConstraintSpec
+from headrace.sql.operators.changes.specs import ConstraintSpec
 from headrace.sql.types.type_rules import declared_length, is_binary
 
 Check = Callable[[Any], Any]

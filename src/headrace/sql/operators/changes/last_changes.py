@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import HoldingOperator
-from headrace.sql.operators.specs import LastChangesSpec
+from headrace.sql.operators.changes.specs import LastChangesSpec
 
 
 class LastChangesOperator(HoldingOperator):

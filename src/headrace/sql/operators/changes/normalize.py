@@ -12,7 +12,7 @@ from headrace.sql.operators.base import (
     UPDATE_BEFORE,
     NetChangeOperator,
 )
-from headrace.sql.operators.specs import ChangelogNormalizeSpec
+from headrace.sql.operators.changes.specs import ChangelogNormalizeSpec
 
 
 class ChangelogNormalizeOperator(NetChangeOperator):

@@ -9,8 +9,8 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import DELETE, INSERT, UPDATE_AFTER, RowOperator
+from headrace.sql.operators.changes.specs import ResolveConflictsSpec
 from headrace.sql.operators.order.in_time import HeldRows
-from headrace.sql.operators.specs import ResolveConflictsSpec
 
 _ROW = "row"
 _CHANGES = "changes"

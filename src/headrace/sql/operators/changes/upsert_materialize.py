@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import DELETE, INSERT, UPDATE_AFTER, RowOperator
-from headrace.sql.operators.specs import UpsertMaterializeSpec
+from headrace.sql.operators.changes.specs import UpsertMaterializeSpec
 
 _STATE = "rows"
 

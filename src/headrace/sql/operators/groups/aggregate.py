@@ -21,7 +21,7 @@ from headrace.sql.operators.base import (
     NetChangeOperator,
 )
 from headrace.sql.operators.groups.column_groups import ColumnGroups
-from headrace.sql.operators.specs import (
+from headrace.sql.operators.groups.specs import (
     ColumnsAggregateSpec,
     GroupAggregateSpec,
     LocalAggregateSpec,

@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import RowOperator
-from headrace.sql.operators.specs import ExpandSpec
+from headrace.sql.operators.groups.specs import ExpandSpec
 
 
 class ExpandOperator(RowOperator):

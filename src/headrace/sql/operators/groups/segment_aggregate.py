@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.formats.arrow import values_of
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.sql.operators.base import RowOperator
-from headrace.sql.operators.specs import SegmentAggregateSpec
+from headrace.sql.operators.groups.specs import SegmentAggregateSpec
 from headrace.sql.segments.columns import filled_values, key_values
 
 if TYPE_CHECKING:

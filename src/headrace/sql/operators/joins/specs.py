@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from headrace.graph.specs import OperatorSpec
 from headrace.sql.codegen.code import GeneratedCode
-from headrace.sql.operators.specs import Emission
+from headrace.sql.operators.emission import Emission
 
 _PACKAGE = "headrace.sql.operators.joins"
 

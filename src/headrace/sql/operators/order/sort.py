@@ -8,8 +8,8 @@ from headrace.datastream.state import ListStateDescriptor
 from headrace.runtime.batch import MIN_TIMESTAMP, Batch
 from headrace.sql.operators.base import RowOperator
 from headrace.sql.operators.order.ordering import sort_key
+from headrace.sql.operators.order.specs import LimitSpec, SortSpec
 from headrace.sql.operators.ranking.rank import changes
-from headrace.sql.operators.specs import LimitSpec, SortSpec
 
 
 class SortOperator(RowOperator):

@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from headrace.sql.operators.order.in_time import InTimeOrderOperator
-from headrace.sql.operators.specs import OverSpec
+from headrace.sql.operators.over.specs import OverSpec
 
 _STATE = "over"
 

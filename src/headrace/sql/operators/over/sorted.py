@@ -16,7 +16,7 @@ from headrace.sql.operators.base import (
     RowOperator,
 )
 from headrace.sql.operators.order.ordering import sort_key
-from headrace.sql.operators.specs import AnyOrderOverSpec, SortedOverSpec
+from headrace.sql.operators.over.specs import AnyOrderOverSpec, SortedOverSpec
 
 _STATE = "rows"
 Rows = list[Any]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.sql.operators.base import INSERT, UPDATE_AFTER, UPDATE_BEFORE, NetChangeOperator
-from headrace.sql.operators.specs import DeduplicateSpec
+from headrace.sql.operators.ranking.specs import DeduplicateSpec
 
 _STATE = "row"
 

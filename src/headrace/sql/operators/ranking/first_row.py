@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.order.in_time import InTimeOrderOperator
-from headrace.sql.operators.specs import FirstRowSpec
+from headrace.sql.operators.ranking.specs import FirstRowSpec
 
 _STATE = "emitted"
 

@@ -9,7 +9,7 @@ from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.sql.operators.base import RowOperator, zone_of
 from headrace.sql.operators.order.ordering import keep_first
 from headrace.sql.operators.ranking.rank import by_key
-from headrace.sql.operators.specs import LocalRankSpec, SegmentRankSpec
+from headrace.sql.operators.ranking.specs import LocalRankSpec, SegmentRankSpec
 from headrace.sql.operators.windows.slices import over_at
 from headrace.sql.segments.columns import RowsOfColumns
 from headrace.sql.segments.ranking import first_of_groups

@@ -19,7 +19,7 @@ from headrace.sql.operators.base import (
     zone_of,
 )
 from headrace.sql.operators.order.ordering import keep_first, sort_key
-from headrace.sql.operators.specs import RankSpec, WindowRankSpec
+from headrace.sql.operators.ranking.specs import RankSpec, WindowRankSpec
 from headrace.sql.operators.windows.slices import over_at
 
 _STATE = "rows"

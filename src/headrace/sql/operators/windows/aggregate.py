@@ -16,8 +16,8 @@ import numpy as np
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import RowOperator
-from headrace.sql.operators.specs import LocalWindowAggregateSpec, WindowAggregateSpec
 from headrace.sql.operators.windows.slices import SliceAssigner, window_columns
+from headrace.sql.operators.windows.specs import LocalWindowAggregateSpec, WindowAggregateSpec
 
 _STATE = "slices"
 _MOST_LOCAL = 200_000

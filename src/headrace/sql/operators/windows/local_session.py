@@ -7,9 +7,9 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import RowOperator
-from headrace.sql.operators.specs import LocalSessionAggregateSpec
 from headrace.sql.operators.windows.session_aggregate import SessionParts
 from headrace.sql.operators.windows.sessions import Part
+from headrace.sql.operators.windows.specs import LocalSessionAggregateSpec
 
 _MOST_LOCAL = 200_000
 

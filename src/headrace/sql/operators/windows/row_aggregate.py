@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import RowOperator
-from headrace.sql.operators.specs import RowWindowAggregateSpec
+from headrace.sql.operators.windows.specs import RowWindowAggregateSpec
 
 _STATE = "rows"
 

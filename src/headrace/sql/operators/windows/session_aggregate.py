@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from headrace.sql.operators.specs import LocalSessionAggregateSpec, SessionAggregateSpec
 from headrace.sql.operators.windows.sessions import Part, SessionOperator
+from headrace.sql.operators.windows.specs import LocalSessionAggregateSpec, SessionAggregateSpec
 
 _PROPERTIES = ("start", "end", "time")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from headrace.sql.operators.specs import SessionTableSpec
 from headrace.sql.operators.windows.sessions import Part, SessionOperator
+from headrace.sql.operators.windows.specs import SessionTableSpec
 
 
 class SessionTableOperator(SessionOperator):

@@ -11,7 +11,7 @@ from typing import Any
 from headrace.runtime.batch import Batch
 from headrace.sql.functions.builtin.times import to_local
 from headrace.sql.operators.base import RowOperator, zone_of
-from headrace.sql.operators.specs import SessionAggregateSpec, SessionTableSpec
+from headrace.sql.operators.windows.specs import SessionAggregateSpec, SessionTableSpec
 
 _STATE = "sessions"
 _start, _end = itemgetter(0), itemgetter(1)

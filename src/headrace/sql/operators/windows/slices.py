@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from headrace.sql.functions.builtin.times import to_instant, to_local
 from headrace.sql.operators.base import zone_of
-from headrace.sql.operators.specs import WindowSlices
+from headrace.sql.operators.windows.specs import WindowSlices
 
 
 def over_at(window_end: int, zone: ZoneInfo | None) -> int:

@@ -6,8 +6,8 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import RowOperator
-from headrace.sql.operators.specs import WindowTableSpec
 from headrace.sql.operators.windows.slices import SliceAssigner, window_columns
+from headrace.sql.operators.windows.specs import WindowTableSpec
 
 _ALL = ("start", "end", "time")
 

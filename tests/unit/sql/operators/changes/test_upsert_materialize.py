@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headrace.sql.connectors.base import TableSink
 from headrace.sql.operators.base import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from headrace.sql.operators.specs import UpsertMaterializeSpec
+from headrace.sql.operators.changes.specs import UpsertMaterializeSpec
 from headrace.sql.physical.settings import PlanSettings, SinkSettings
 from headrace.sql.physical.upsert_materialize import upsert_materialize
 from headrace.sql.plan import nodes as n

@@ -7,7 +7,11 @@ from operator import itemgetter
 from headrace.sql import types as t
 from headrace.sql.codegen.aggregates import AggregateCode, aggregate_code
 from headrace.sql.functions.catalogue import builtin_registry
-from headrace.sql.operators.specs import SessionAggregateSpec, WindowAggregateSpec, WindowSlices
+from headrace.sql.operators.windows.specs import (
+    SessionAggregateSpec,
+    WindowAggregateSpec,
+    WindowSlices,
+)
 from headrace.sql.plan.expressions import AggregateCall
 from headrace.testing.harness import OperatorHarness
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.sql.operators.specs import WindowSlices
 from headrace.sql.operators.windows.slices import SliceAssigner
+from headrace.sql.operators.windows.specs import WindowSlices
 
 
 @pytest.mark.parametrize(("size", "slide"), [(10, 5), (5, 2), (7, 3), (6, 4), (5, 5)])
