@@ -178,7 +178,7 @@ def run_program(program: Program, options: argparse.Namespace) -> int:
         except JobCancelledError as error:
             print(f"{error.message}: {error.job_name!r}", file=sys.stderr)
             return ExitCode.FAILED
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the user's program; it is shown
             show_error(error, verbose=options.verbose)
             return ExitCode.FAILED
     return ExitCode.OK

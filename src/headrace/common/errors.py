@@ -35,7 +35,7 @@ def shorten_repr(value: Any, limit: int = _RECORD_LIMIT) -> str:
     """Returns `repr(value)`, cut in the middle to at most `limit` characters; never raises."""
     try:
         text = repr(value)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - a user's __repr__
         text = f"<{type(value).__name__} whose repr() failed: {type(error).__name__}>"
     if len(text) <= limit:
         return text

@@ -152,7 +152,7 @@ class JobClient:
 def _following(call: Callable[[], Any]) -> CompletableFuture[Any]:
     try:
         outcome = call()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whoever asks the future gets it
         return CompletableFuture.failed(error)
     if isinstance(outcome, Future):
         return CompletableFuture(_detached(outcome))
@@ -168,7 +168,7 @@ def _detached(source: Future[Any]) -> Future[Any]:
             return
         try:
             copy.set_result(done.result())
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - whoever asks the future gets it
             copy.set_exception(error)
 
     source.add_done_callback(transfer)

@@ -247,7 +247,7 @@ def record_batch(rows: Sequence[Any], schema: pa.Schema) -> pa.RecordBatch:
             if convert is not None:
                 values = [None if v is None else convert(v) for v in values]
             arrays.append(pa.array(values, field.type))
-        except (pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError) as error:
+        except _misfits() as error:
             raise _misfit(field, values, convert, error) from error
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -275,6 +275,13 @@ def _fields_of(row: Any, names: list[str]) -> Sequence[Any]:
     return values
 
 
+def _misfits() -> tuple[type[Exception], ...]:
+    """What `pa.array` raises for a value that does not fit."""
+    import pyarrow as pa
+
+    return pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError
+
+
 def _misfit(
     field: pa.Field, values: Sequence[Any], convert: Convert | None, error: Exception
 ) -> TypeMismatchError:
@@ -284,7 +291,7 @@ def _misfit(
     for value in values:
         try:
             pa.array([value], field.type)
-        except Exception:
+        except _misfits():
             bad = f" to {shorten_repr(value)}"
             break
     return TypeMismatchError(

@@ -62,7 +62,7 @@ class QueryableStateClient:
         def ask() -> None:
             try:
                 answer.set_result(self._ask(wanted, queryable_state_name, key))
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - whoever asks the future gets it
                 answer.set_exception(error)
 
         threading.Thread(target=ask, daemon=True, name="headrace-query").start()

@@ -15,7 +15,7 @@ from typing import Any
 
 import cloudpickle
 
-from headrace.common.errors import JobExecutionError
+from headrace.common.errors import JobExecutionError, shorten_repr
 
 NO_RECORD: Any = object()
 """Stands for the record where a function failed without one."""
@@ -28,15 +28,6 @@ def record_at(values: Sequence[Any], rows: Iterator[Any]) -> Any:
     """The value that was last taken from an iterator over `values`."""
     position = len(values) - operator.length_hint(rows) - 1
     return values[position] if 0 <= position < len(values) else None
-
-
-def shorten(value: Any) -> str:
-    """A representation that fits on a line or two."""
-    try:
-        text = repr(value)
-    except Exception as error:
-        text = f"<{type(value).__name__} whose repr() raises {type(error).__name__}>"
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
 def explained(error: BaseException, function: Any, where: str) -> BaseException:
@@ -69,7 +60,7 @@ class UserCodeFailure(Exception):
         """Wrap an exception, unless it is wrapped already."""
         if isinstance(error, UserCodeFailure):
             return error
-        shown = None if record is NO_RECORD else shorten(record)
+        shown = None if record is NO_RECORD else shorten_repr(record)
         return cls(error, shown, where)
 
     def at(self, name: str, uid: str | None) -> UserCodeFailure:
@@ -102,7 +93,7 @@ class FailureReport:
             return None
         try:
             loaded = pickle.loads(self.exception)
-        except Exception:
+        except Exception:  # noqa: BLE001 - the user's class; its text is known anyway
             return None
         return loaded if isinstance(loaded, BaseException) else None
 
@@ -166,6 +157,6 @@ def _pickled(error: BaseException) -> bytes | None:
     try:
         data: bytes = cloudpickle.dumps(error.with_traceback(None))
         pickle.loads(data)
-    except Exception:
+    except Exception:  # noqa: BLE001 - the user's class; then only its text travels
         return None
     return data

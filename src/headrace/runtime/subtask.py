@@ -230,7 +230,7 @@ class Subtask:
         for operator in reversed(self.operators.values()):
             try:
                 operator.close()
-            except (Exception, SystemExit) as error:
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - raised when all are closed
                 first = first or error
         for backend in self.backends.values():
             backend.dispose()

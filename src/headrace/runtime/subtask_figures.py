@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.common.errors import shorten_repr
 from headrace.metrics import MetricGroup
 from headrace.runtime.batch import LatencyMark
 from headrace.runtime.epoch import HotKey
@@ -21,7 +22,6 @@ _KEYS_OF_BATCH = 16
 _KEYS_KEPT = 256
 _SAMPLE_SIZE = 4_000
 _LEAST_SAMPLE = 64
-_LONGEST_TEXT = 200
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class SubtaskFigures:
         if self._sampled_since >= _LEAST_SAMPLE and self._keys:
             self._sampled_since = 0
             key = max(self._keys, key=self._keys.__getitem__)
-            self._hot_key = HotKey(_text(key), min(self._keys[key] / self._sampled, 1.0))
+            self._hot_key = HotKey(shorten_repr(key), min(self._keys[key] / self._sampled, 1.0))
         return self._hot_key
 
 
@@ -124,11 +124,4 @@ def _plain(value: Any) -> Any:
     """A gauge may give anything; what is neither a number nor a text is shown as a text."""
     if isinstance(value, dict):
         return {str(name): _plain(part) for name, part in value.items()}
-    return value if isinstance(value, int | float | str | None) else _text(value)
-
-
-def _text(value: Any) -> str:
-    try:
-        return repr(value)[:_LONGEST_TEXT]
-    except Exception as error:
-        return f"<{type(value).__name__}: repr() raised {type(error).__name__}>"
+    return value if isinstance(value, int | float | str | None) else shorten_repr(value)

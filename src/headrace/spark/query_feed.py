@@ -114,7 +114,7 @@ class QueryFeed(DataFrameFeed):
             self._planning.set_result(self._plan())
         except (PySparkException, Py4JError) as error:
             self._planning.set_exception(refused(error))
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - a thread's top: the future has it
             self._planning.set_exception(error)
 
     def _plan(self) -> Any:

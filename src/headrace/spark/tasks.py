@@ -125,7 +125,7 @@ class LevelTask:
                 for payload in payloads:
                     channel.send(payload)
                 channel.send_end()
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - a thread's top: raised by the task
                 failures.append(error)
                 channel.shut_down()
 

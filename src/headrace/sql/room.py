@@ -61,7 +61,7 @@ def _on_large_stack(work: Callable[[], R]) -> R:
         try:
             with _many_calls():
                 results.append(work())
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - a thread's top: raised by the caller
             errors.append(error)
 
     context = contextvars.copy_context()

@@ -49,8 +49,7 @@ class Trial:
             return self.name, True, self.connector.probe() or "nothing to connect to"
         except HeadraceError as error:
             return self.name, False, str(error)
-        except Exception as error:
-            # A connector of the user's own may raise anything.
+        except Exception as error:  # noqa: BLE001 - a connector of the user's own
             return self.name, False, f"{type(error).__name__}: {error}"
 
 

@@ -46,7 +46,7 @@ class Operations:
         def run() -> None:
             try:
                 operation.result = do()
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - a thread's top: the answer has it
                 operation.error = error
             operation.done = True
 

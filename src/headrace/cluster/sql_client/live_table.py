@@ -47,7 +47,7 @@ class RowsSoFar:
             for kind, row in self._source:
                 with self._lock:
                     self.apply(kind, tuple(row))
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - a thread's top: the view shows it
             self.error = error
         finally:
             self.ended.set()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from headrace.cluster.sql_client.candidates import candidates
 from headrace.cluster.sql_client.client import MODE_KEY, Client, check_mode
 from headrace.cluster.sql_client.live_table import LiveTable, RowsSoFar
+from headrace.common.errors import HeadraceError
 from headrace.common.settings.table_options import DML_SYNC
 from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement
@@ -80,7 +81,7 @@ class ClientSession(Client):
         for job in self.session.jobs:
             try:
                 job.client.get_job_execution_result().result()
-            except Exception as error:
+            except HeadraceError as error:
                 print(f"[ERROR] Job {job.client.get_job_id()} ({job.name}) failed:\n{error}\n")
                 fine = False
         return fine

@@ -114,7 +114,7 @@ class Operation:
             self._result = result
             if self._become(_S.FINISHED) is None:
                 result.pages.close()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - a thread's top: the client asks for it
             self._error = error
             self._become(_S.ERROR)
         finally:

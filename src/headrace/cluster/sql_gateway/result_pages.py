@@ -58,7 +58,7 @@ class ResultPages:
                         break
                     self._waiting.append(row)
                     self._changed.notify_all()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - a thread's top: the next page raises it
             self._error = error
         finally:
             with self._changed:

@@ -200,7 +200,7 @@ class JobControl:
             try:
                 request = json.loads(stream.readline(_LONGEST_REQUEST))
                 tell({"result": to_json(self._answer(request, tell))})
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - who asked is told, and the server stays
                 tell({"error": {"type": type(error).__name__, "message": str(error)}})
 
     def _answer(self, request: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> Any:

@@ -50,7 +50,7 @@ class JobListeners:
             call: Callable[..., None] = getattr(listener, what)
             try:
                 call(*arguments)
-            except Exception:
+            except Exception:  # noqa: BLE001 - a listener of the user's; the job goes on
                 _log.warning("%s of %r raised", what, listener, exc_info=True)
 
 

@@ -275,7 +275,7 @@ class JobMaster:
                     break
                 if self._epochs.rescaling is not None:
                     self._change_graph(self._epochs.rescaling)
-        except BaseException as raised:
+        except BaseException as raised:  # noqa: BLE001 - the top of the job: it ends with this
             error = self._as_error(raised)
             if not isinstance(error, JobCancelledError):
                 self._failover.note(error)
@@ -344,7 +344,7 @@ class JobMaster:
                 attempt.check()
                 yield from self._epochs.run(attempt, self._planner)
                 self._global_commits.commit(attempt.committed)
-        except BaseException as raised:
+        except BaseException as raised:  # noqa: BLE001 - what follows is decided below
             error = self._as_error(attempt.reason_of(raised))
             self._decide(error, attempt, restore)
         reason = (

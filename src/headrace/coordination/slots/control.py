@@ -120,7 +120,7 @@ class ControlServer:
             return pickle.loads(connection.recv_bytes())
         except (EOFError, OSError):
             return None
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the job fails with it
             _log.exception("could not read what a slot sent")
             self._on_error(error)
             return None
@@ -128,7 +128,7 @@ class ControlServer:
     def _handle(self, message: Any) -> None:
         try:
             self._on_message(message)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the job fails with it
             _log.exception("could not handle what a slot sent")
             self._on_error(error)
 

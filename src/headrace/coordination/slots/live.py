@@ -284,7 +284,7 @@ class LiveSlots(SlotProcesses):
                 self._news.notify_all()
             self._live_carrier.carry(carriage)
             error = NotLiveError("the Spark job that carries frames has ended")
-        except Exception as raised:
+        except Exception as raised:  # noqa: BLE001 - a thread's top: the next epoch sees it
             error = NotLiveError(str(raised))
         with self._news:
             if self._number == carriage.number:

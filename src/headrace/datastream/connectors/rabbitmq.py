@@ -402,7 +402,7 @@ class _QueueReader(SourceReader):
         try:
             while not self._stopping.is_set():
                 self._connection.process_data_events(time_limit=_TURN_S)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a thread's top: reading raises it
             if not self._stopping.is_set():
                 self._error = error
                 self._context.data_available()

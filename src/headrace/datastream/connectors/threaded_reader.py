@@ -244,7 +244,7 @@ class ThreadedReader(SourceReader):
             self.produce()
         except StoppedReading:
             pass
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - a thread's top: raised when asked
             self._error = error
         self._done = True
         # Also when the job master was woken for records: it must come once more for the end.

@@ -77,7 +77,7 @@ def own_values(values: list[Any]) -> list[Any]:
             return values
     try:
         copied: list[Any] = pickle.loads(pickle.dumps(values, 5))
-    except Exception:
+    except Exception:  # noqa: BLE001 - the user's class; copying may work
         # A class of a function, for example, that only cloudpickle can ship.
         copied = copy.deepcopy(values)
     return copied

@@ -24,6 +24,7 @@ from headrace.runtime.batch import (
     StatusMark,
     WatermarkMark,
 )
+from headrace.runtime.pickling import dumps, first_unpicklable
 
 _HEADER = struct.Struct("<HIHII")
 _LENGTH = struct.Struct("<I")
@@ -56,34 +57,19 @@ class FrameHeader:
 
 def encode_frame(header: FrameHeader, elements: list[Element]) -> bytes:
     """Header and payload."""
-    packed = [_pack(e) for e in elements]
     try:
-        payload = pickle.dumps(packed, 5)
-    except Exception:
-        payload = _by_value(elements, packed)
+        payload = dumps([_pack(e) for e in elements])
+    except Exception as error:
+        raise _unpicklable(elements, error) from error
     h = header
     sequence = h.sequence | _LAST if h.last else h.sequence
     return _HEADER.pack(h.level, h.partition, h.edge, h.sender, sequence) + payload
 
 
-def _by_value(elements: list[Element], packed: list[tuple[Any, ...]]) -> bytes:
-    """Classes that no module has, such as those of a function, travel with their records."""
-    # Late, since Spark's workers import this module only to read headers.
-    import cloudpickle
-
-    try:
-        payload: bytes = cloudpickle.dumps(packed, protocol=5)
-    except Exception as error:
-        raise _unpicklable(elements, error) from error
-    return payload
-
-
 def _unpicklable(elements: list[Element], error: Exception) -> Exception:
-    # Late: see _by_value.
-    import cloudpickle
-
+    # Late, since Spark's workers import this module only to read headers.
     from headrace.common.errors import HeadraceError
-    from headrace.runtime.failure import UserCodeFailure
+    from headrace.runtime.failure import NO_RECORD, UserCodeFailure
 
     refused = HeadraceError(
         f"a record cannot be pickled, so it cannot go to the next task ({type(error).__name__}: "
@@ -91,13 +77,9 @@ def _unpicklable(elements: list[Element], error: Exception) -> Exception:
         "flat_map()"
     )
     where = "sending records to the next task"
-    for batch in (e for e in elements if type(e) is Batch):
-        for value in (*batch.values, *(batch.keys or ())):
-            try:
-                cloudpickle.dumps(value)
-            except Exception:
-                return UserCodeFailure.of(refused, value, where)
-    return UserCodeFailure.of(refused, where=where)
+    batches = [e for e in elements if type(e) is Batch]
+    values = (v for b in batches for v in (*b.values, *(b.keys or ())))
+    return UserCodeFailure.of(refused, first_unpicklable(values, NO_RECORD), where)
 
 
 def read_header(frame: bytes) -> FrameHeader:

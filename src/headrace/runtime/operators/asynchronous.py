@@ -95,7 +95,7 @@ class AsyncOperator(FunctionOperator):
             try:
                 results = _listed(await self.function.async_invoke(value), "async_invoke")
                 again = wants_result is not None and wants_result(results)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - the user's predicate decides
                 failure = error
                 again = wants_error is not None and wants_error(error)
             if not again or not strategy.can_retry(attempt):

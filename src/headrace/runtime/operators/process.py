@@ -162,7 +162,7 @@ class ContextOperator(FunctionOperator):
                         if results is not None:
                             extend(results)
                 return out
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - set aside, or raised there
                 # What comes after the record goes on from the same iterator.
                 self.set_aside(error, batch, _position(batch, values), where)
 
@@ -186,7 +186,7 @@ class ContextOperator(FunctionOperator):
                             append(result)
                             append_stamp(ctx.stamp)
                 return out, out_stamps
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - set aside, or raised there
                 self.set_aside(error, batch, _position(batch, values), where)
 
     def emit_results(self, values: list[Any], stamps: list[int | None] | None) -> None:
@@ -240,7 +240,7 @@ class ContextOperator(FunctionOperator):
                 result = on_timer(timestamp, ctx) if on_timer is not None else None
                 if result is not None:
                     out.extend(result)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - set aside, or raised there
                 self._timer_failed(error, timestamp, domain)
             if len(out) > len(stamps):
                 stamps.extend(repeat(ctx.stamp, len(out) - len(stamps)))

@@ -94,7 +94,7 @@ class FunctionOperator(Operator):
                 if len(results) < len(values):
                     # map() takes a StopIteration of the function for its own end.
                     raise RuntimeError(f"{where} raised StopIteration")
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - set aside, or raised there
                 self.set_aside(error, batch, len(results), where)
                 results.append(FAILED)
         self.cell.key = NO_KEY

@@ -193,7 +193,7 @@ def _main_classes() -> bytes:
         if isinstance(value, type) and value.__module__ == "__main__":
             try:
                 classes[name] = cloudpickle.dumps(value)
-            except Exception:
+            except Exception:  # noqa: BLE001 - the user's class
                 # A class that cannot travel is only a problem if a record is made of it.
                 continue
     return pickle.dumps(classes, 5)

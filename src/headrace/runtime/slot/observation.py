@@ -14,6 +14,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from headrace.common.errors import shorten_repr
 from headrace.graph.ids import SlotId
 from headrace.runtime.batch import Batch, LatencyMark
 from headrace.runtime.epoch import SubtaskKey
@@ -165,9 +166,9 @@ class _Tap:
             seen.append(
                 m.PeekedRecord(
                     self._subtask,
-                    _text(value),
+                    shorten_repr(value, _LONGEST_TEXT),
                     None if stamps is None else stamps[position],
-                    None if keys is None else _text(keys[position]),
+                    None if keys is None else shorten_repr(keys[position], _LONGEST_TEXT),
                 )
             )
         self._left -= len(seen)
@@ -185,11 +186,3 @@ class _Tap:
 
     def end_input(self) -> None:
         pass
-
-
-def _text(value: Any) -> str:
-    try:
-        text = repr(value)
-    except Exception as error:
-        return f"<{type(value).__name__}: repr() raised {type(error).__name__}>"
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."

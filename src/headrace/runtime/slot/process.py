@@ -26,13 +26,12 @@ from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Client, Connection
 from typing import Any, cast
 
-import cloudpickle
-
 from headrace.graph.ids import SlotId, VertexId
 from headrace.runtime.epoch import EpochPlan, SubtaskKey
 from headrace.runtime.exchange.wire import MessageSocket, PeerGoneError
 from headrace.runtime.failure import report_failure
 from headrace.runtime.operator import SubtaskServices
+from headrace.runtime.pickling import dumps
 from headrace.runtime.slot import messages as m
 from headrace.runtime.slot.deployment import JobDeployment, install_main_classes
 from headrace.runtime.slot.live_epochs import LiveEpochs
@@ -74,10 +73,7 @@ class _Control:
         if self._instead is not None:
             self._instead(message)
             return
-        try:
-            data = pickle.dumps(message, 5)
-        except Exception:
-            data = cloudpickle.dumps(message)
+        data = dumps(message)
         # Half a message would be the end of the connection.
         with _uninterrupted(), self._lock:
             self._connection.send_bytes(data)
@@ -107,11 +103,7 @@ class _Services(SubtaskServices):
         self._control.send(m.Printed(self._slot, "\n".join(lines) + "\n", to_stderr))
 
     def collect(self, collect_id: str, values: list[Any]) -> None:
-        try:
-            payload = pickle.dumps(values, 5)
-        except Exception:
-            payload = cloudpickle.dumps(values)
-        self._control.send(m.Collected(self._slot, collect_id, payload, len(values)))
+        self._control.send(m.Collected(self._slot, collect_id, dumps(values), len(values)))
 
     def data_available(self) -> None:
         self._control.send(m.DataAvailable(self._slot))
@@ -257,7 +249,7 @@ class Slot:
         except (EOFError, OSError):
             # The job master is gone, and with it the job.
             _leave(self._launch, 0)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the top of a thread
             # Nothing that the job master says would be heard any more.
             failure = report_failure(error, vertex_name="", subtask=None, parallelism=None)
             with contextlib.suppress(Exception):

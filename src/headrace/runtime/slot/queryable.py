@@ -31,7 +31,7 @@ def answer_query(slot: SlotId, query: QueryState, operators: Iterable[Operator])
         if descriptor is not None:
             try:
                 return _read(slot, query, operator, descriptor)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - the user's classes; who asked is told
                 return StateRead(slot, query.request, error=f"{type(error).__name__}: {error}")
     return StateRead(slot, query.request, names=tuple(names))
 

@@ -124,7 +124,7 @@ class SlotWorker:
             return subtask.run_epoch(plan, frames, send, at_barrier, live)
         except PeerGoneError:
             raise
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the job fails with it
             self._fail(error, subtask)
             return None
         finally:
@@ -136,7 +136,7 @@ class SlotWorker:
         for subtask in self.subtasks.values():
             try:
                 subtask.close()
-            except (Exception, SystemExit) as error:
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - the job fails with it
                 failure = failure or _failure_of(error, subtask)
         accumulators = [s.accumulators for s in self.subtasks.values() if s.accumulators]
         return m.Closed(self._id, accumulators, failure)
@@ -175,7 +175,7 @@ class SlotWorker:
                 self.subtasks[partition.vertex, task.subtask] = subtask
                 self._snapshots.restore(subtask, message.restore)
                 subtask.open()
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the job fails with it
             self.broken = True
             failure = report_failure(
                 error,
@@ -204,7 +204,7 @@ class SlotWorker:
                 return False
             try:
                 call(subtask)
-            except (Exception, SystemExit) as error:
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - the job fails with it
                 self._fail(error, subtask)
         return not self.broken
 

@@ -86,7 +86,7 @@ def _become_slot(launch: SlotLaunch) -> None:
         os.closerange(3, max(log, nothing) + 1)
         sys.modules["__main__"] = types.ModuleType("__main__")
         slot.run(launch)
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - the top of a process
         sys.excepthook(*sys.exc_info())
     finally:
         sys.stderr.flush()

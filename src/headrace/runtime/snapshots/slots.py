@@ -125,7 +125,7 @@ class SlotSnapshots:
     def _finish(self, write: Callable[[], Seal], message: Snapshotted) -> None:
         try:
             self._report(replace(message, seal=write()))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a thread's top: the job master is told
             text = str(error) if isinstance(error, _ChildError) else _text(error)
             self._report(replace(message, error=text))
 
@@ -137,7 +137,7 @@ class SlotSnapshots:
         buffer = BytesIO()
         try:
             seal = write_to(buffer, snapshot, compress=compress)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - raised by what writes
             raised = error
 
             def fail() -> Seal:
@@ -277,7 +277,7 @@ def _work(
                 if os.getppid() != slot:
                     raise _ChildError("the slot is gone")
             crash_point("part-written")
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 - the top of a process: the slot is told
         answer = _text(error)
     sender.send(_DONE, pickle.dumps(answer))
 

@@ -26,6 +26,7 @@ from typing import Any, Final
 
 from headrace.datastream.window import TimeWindow
 from headrace.runtime.key_groups import canonical_bytes
+from headrace.runtime.pickling import dumps
 
 __all__ = [
     "BLOCK_MAGIC",
@@ -33,7 +34,6 @@ __all__ = [
     "SELF_DESCRIBING",
     "address_bytes",
     "address_of",
-    "dumps",
     "gone_bytes",
     "has_address",
     "is_gone",
@@ -52,18 +52,6 @@ NO_TRAILER: Final = b"\x00"
 
 _ADDRESS, _TIMESTAMP, _GONE = 1, 2, 4
 _LENGTH, _LENGTHS, _LONG, _WINDOW = Struct(">I"), Struct(">II"), Struct(">q"), Struct(">qq")
-
-
-def dumps(value: Any) -> bytes:
-    """Pickles a value, with classes of the user's main program by value."""
-    try:
-        return pickle.dumps(value, 5)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        # Classes of the user's main program are known to a slot by value only.
-        import cloudpickle
-
-        data: bytes = cloudpickle.dumps(value, protocol=5)
-        return data
 
 
 # Addresses.

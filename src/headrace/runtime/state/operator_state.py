@@ -35,6 +35,7 @@ from headrace.datastream.state import (
     ReadOnlyBroadcastState,
     StateDescriptor,
 )
+from headrace.runtime.pickling import first_unpicklable
 from headrace.runtime.state.declaration import StateMeta, describe, require_compatible
 from headrace.runtime.state.evolution import upgrade_of
 from headrace.runtime.state.kinds import checked_elements
@@ -102,9 +103,10 @@ class SavedOperatorState:
         try:
             return _dumps(self.content)
         except Exception as error:
+            elements = self.content.items() if isinstance(self.content, dict) else self.content
             raise StateError(
                 f"operator state {self.meta.name!r} holds a value that cannot be pickled, so it "
-                f"cannot be saved: {shorten_repr(_unpicklable(self.content))} "
+                f"cannot be saved: {shorten_repr(first_unpicklable(elements, self.content))} "
                 f"({type(error).__name__}: {error}); keep connections, locks, files and generators "
                 "out of state"
             ) from error
@@ -114,15 +116,6 @@ def _dumps(content: Any) -> bytes:
     # Classes of the user's main program are known to a slot by value only.
     data: bytes = cloudpickle.dumps(content, protocol=5)
     return data
-
-
-def _unpicklable(content: Any) -> Any:
-    for element in content.items() if isinstance(content, dict) else content:
-        try:
-            _dumps(element)
-        except Exception:
-            return element
-    return content
 
 
 @dataclass(slots=True)

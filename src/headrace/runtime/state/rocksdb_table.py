@@ -22,6 +22,7 @@ from zlib import crc32
 from headrace.common.errors import StateError, shorten_repr
 from headrace.graph.ids import KeyGroup
 from headrace.runtime.key_groups import HASH_MASK, HASH_MULTIPLIER, stable_hash
+from headrace.runtime.pickling import dumps
 from headrace.runtime.state.declaration import StateKind, StateMeta
 from headrace.runtime.state.entry_codec import (
     NO_TRAILER,
@@ -89,13 +90,10 @@ class TableCodec:
 
     def value(self, address: Any, stored: Any) -> bytes:
         """The value of an entry."""
-        if self._is_plain and type(address) in SELF_DESCRIBING:
-            try:
-                return pickle.dumps(stored, 5) + NO_TRAILER
-            except Exception:
-                pass  # the long way may have more luck, and says what is wrong
         oldest = None if self.meta.ttl is None else _oldest(self.meta.kind, stored)
         try:
+            if self._is_plain and type(address) in SELF_DESCRIBING:
+                return dumps(stored) + NO_TRAILER
             return value_bytes(address, stored, self.namespaced, oldest)
         except Exception as error:
             raise unpicklable(self.meta, address, stored, error) from error

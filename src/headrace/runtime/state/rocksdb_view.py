@@ -208,7 +208,7 @@ def _pump(view: StoreView, pipe: _Pipe, stop: threading.Event) -> None:
         _send(pipe.writing, _END, 0, b"")
     except BrokenPipeError:
         pass
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - a thread's top: the child is told
         with contextlib.suppress(OSError):
             _send(pipe.writing, _FAILED, 0, f"{type(error).__name__}: {error}".encode())
     finally:

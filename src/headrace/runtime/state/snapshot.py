@@ -17,8 +17,9 @@ from typing import Any, Protocol
 from headrace.common.errors import StateError, shorten_repr
 from headrace.graph.ids import CheckpointId, KeyGroup
 from headrace.runtime.key_groups import key_group_of
+from headrace.runtime.pickling import dumps, first_unpicklable
 from headrace.runtime.state.declaration import FORMAT_VERSION, StateMeta
-from headrace.runtime.state.entry_codec import dumps, is_record_block, read_block
+from headrace.runtime.state.entry_codec import is_record_block, read_block
 
 __all__ = [
     "Blocks",
@@ -269,7 +270,9 @@ def _encode_block(meta: StateMeta, block: Block) -> bytes:
     try:
         return dumps(block)
     except Exception as error:
-        raise unpicklable(meta, *_find_unpicklable(block), error) from error
+        rows = block[0].items()
+        address, stored = first_unpicklable(rows, next(iter(rows), (None, None)))
+        raise unpicklable(meta, address, stored, error) from error
 
 
 def _merged(meta: StateMeta, key_group: KeyGroup, before: bytes, after: bytes) -> bytes:
@@ -298,15 +301,6 @@ def unreadable(meta: StateMeta, what: str, error: Exception) -> StateError:
         f"{type(error).__name__}: {error}; keep the classes of saved values importable under "
         "their names, or fall back to another checkpoint if the file is damaged"
     )
-
-
-def _find_unpicklable(block: Block) -> tuple[Any, Any]:
-    for address, stored in block[0].items():
-        try:
-            dumps((address, stored))
-        except Exception:
-            return address, stored
-    return next(iter(block[0].items()), (None, None))
 
 
 def decode_block(meta: StateMeta, key_group: KeyGroup, data: bytes) -> Block:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.sql.codegen.calc import value_code
+from headrace.sql.codegen.calc import literal_of
 from headrace.sql.plan.expressions import Call, Column, Expression, Literal
 
 
@@ -17,17 +17,8 @@ def is_constant(e: Expression) -> bool:
     return isinstance(e, Literal)
 
 
-def evaluate(e: Expression, zone: str = "UTC") -> object:
-    """The value of a constant expression."""
-    (value,) = value_code(e, zone).load()([()])
-    return value
-
-
 def fold(e: Expression, zone: str = "UTC") -> Expression:
     """A literal in place of a constant expression; errors are left to happen at run time."""
     if isinstance(e, Literal) or not is_constant(e):
         return e
-    try:
-        return Literal(e.type, evaluate(e, zone))
-    except Exception:
-        return e
+    return literal_of(e, zone) or e

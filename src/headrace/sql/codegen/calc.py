@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from headrace.sql.codegen.code import GeneratedCode
 from headrace.sql.codegen.expressions import ExpressionCompiler, row_code
 from headrace.sql.codegen.writer import CodeWriter
-from headrace.sql.plan.expressions import Column, Expression, columns_used
+from headrace.sql.plan.expressions import Column, Expression, Literal, columns_used
 
 
 def calc_code(
@@ -68,6 +68,18 @@ def value_code(expression: Expression, zone: str = "UTC") -> GeneratedCode:
             writer.line(f"out.append({compiler.value(expression)})")
         writer.line("return out")
     return writer.finish()
+
+
+def literal_of(expression: Expression, zone: str = "UTC") -> Literal | None:
+    """The value of an expression without columns.
+
+    None if it cannot be computed: then it stays as it is, and fails where a row needs it.
+    """
+    try:
+        (value,) = value_code(expression, zone).load()([()])
+    except Exception:  # noqa: BLE001 - a function may raise anything, and will again
+        return None
+    return Literal(expression.type, value)
 
 
 def _columns_only(projections: Sequence[Expression]) -> bool:

@@ -132,7 +132,7 @@ class Kept(Generic[T]):
     def _read_again(self, due_ms: int) -> None:
         try:
             self._made = self._make(self._table.rows.read())
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the next time may succeed
             # What is known is of more use than nothing; the next time may succeed.
             _log.warning("table %s cannot be read again: %s", self._table.name, error)
         self._due_ms = self._table.reload.next_after(due_ms, self._clock())

@@ -83,7 +83,7 @@ class RowOperator(Operator):
         for row in rows:
             try:
                 code([row])
-            except Exception:
+            except Exception:  # noqa: BLE001 - to find the row; the failure is known
                 record = row
                 break
         return self.failed(error, record, where=f"expressions of {self.context.name}")

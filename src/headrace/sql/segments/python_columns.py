@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.errors import HeadraceError
+from headrace.common.errors import HeadraceError, shorten_repr
 from headrace.datastream.connectors.spark_query import TaskPlace
 from headrace.graph.specs import OperatorSpec
 from headrace.runtime.batch import Batch, LazyBatch
 from headrace.runtime.chain import OperatorChain
-from headrace.runtime.failure import UserCodeFailure, shorten
+from headrace.runtime.failure import UserCodeFailure
 from headrace.runtime.operator import TaskInfo
 from headrace.sql.formats.base import rows_of_columns
 from headrace.sql.segments.columns import arrow_type
@@ -109,7 +109,7 @@ class OperatorColumns:
                 chain.run(Batch([values]))
             except UserCodeFailure:
                 pairs = zip(self.looked_at, self.positions, strict=True)
-                row = ", ".join(f"{name} = {shorten(values[i])}" for name, i in pairs)
+                row = ", ".join(f"{name} = {shorten_repr(values[i])}" for name, i in pairs)
                 break
         where = f" where {row}" if row else ""
         return HeadraceError(f"{failure.cause}: {self.shown}{where}")

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.datastream.connectors.spark_query import ArrowRows, Part
-from headrace.sql.codegen.calc import value_code
+from headrace.sql.codegen.calc import literal_of
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import (
@@ -118,12 +118,7 @@ class RelationWriter:
     def _folded(self, e: Expression) -> Expression | None:
         if not isinstance(e, Call) or columns_used(e) or not is_deterministic(e):
             return None
-        try:
-            (value,) = value_code(e, self._zone).load()([()])
-        except Exception:
-            # It is evaluated, and fails, where it is needed.
-            return None
-        return Literal(e.type, value)
+        return literal_of(e, self._zone)
 
     def project(self, node: n.Project, below: str) -> Part:
         texts = [self._text_or_none(e) for e in node.expressions]

@@ -183,7 +183,7 @@ class AsyncFunction(BatchFunction):
         for _ in range(limits.attempts - 1):
             try:
                 return await self._eval(*args)
-            except Exception:
+            except Exception:  # noqa: BLE001 - the user's function: tried again
                 await asyncio.sleep(limits.retry_delay_ms / 1000)
         return await self._eval(*args)
 

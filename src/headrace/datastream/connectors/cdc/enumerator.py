@@ -47,7 +47,7 @@ class ChangeEnumerator(SplitEnumerator):
     def _run(self) -> None:
         try:
             self._found = self._database.begin()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - a thread's top: raised when asked
             self._error = error
 
     @property

@@ -102,7 +102,7 @@ class LogFeed:
                 else:
                     self._log.keep_alive()
             self._confirm()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - a thread's top: reading raises it
             self._error = error
             self._announce()
         finally:

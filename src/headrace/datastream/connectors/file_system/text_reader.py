@@ -284,7 +284,7 @@ class RecordLines(SplitRecords):
         lines = [line for line in self._lines.take(max_records) if line]
         try:
             return self._schema.deserialize_many(lines)
-        except Exception:
+        except Exception:  # noqa: BLE001 - one by one it is known which line
             return list(self._one_by_one(lines))
 
     def _one_by_one(self, lines: list[bytes]) -> Iterator[Any]:

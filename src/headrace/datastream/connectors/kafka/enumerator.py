@@ -163,7 +163,7 @@ class _Search:
                     self._outage.check()
             finally:
                 consumer.close()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - a thread's top: raised when asked
             self._error = error
 
     def _look(self, consumer: Any) -> list[KafkaSplit]:

@@ -84,7 +84,7 @@ class MessageFetcher:
                     messages = self._consumer.consume(1, _WAIT_S)
                     with self._lock:
                         self._make_calls()
-            except BaseException as raised:
+            except BaseException as raised:  # noqa: BLE001 - raised where messages are taken
                 error = raised
             with self._left:
                 self._make_calls()
@@ -275,28 +275,29 @@ class KafkaReader(SourceReader):
             self._finish(split)
 
     def _deserialized(self, messages: list[Any]) -> tuple[list[Any], list[int] | None]:
-        if isinstance(self._schema, ManyValuesSchema):
-            try:
-                return self._schema.of_values(list(map(self._message.value, messages))), None
-            except Exception:
-                # Find the message that is wrong.
-                return self._record_by_record(messages)
-        if isinstance(self._schema, ManyRecordsSchema):
-            try:
-                return self._schema.of_records(list(map(consumer_record, messages))), None
-            except Exception:
-                return self._record_by_record(messages)
-        timestamps = [m.timestamp()[1] for m in messages]
-        if not isinstance(self._schema, ValueOnlySchema):
+        schema = self._schema
+        if not isinstance(schema, ManyValuesSchema | ManyRecordsSchema | ValueOnlySchema):
             return self._record_by_record(messages)
-        of_many = self._schema.of_many
         try:
-            values = list(map(self._message.value, messages))
-            if of_many is not None and len(records := of_many(values)) == len(messages):
-                return records, timestamps
-            values = list(map(self._schema.of_value, values))
-        except Exception:
+            return self._at_once(schema, messages)
+        except Exception:  # noqa: BLE001 - one by one it is known which message
             return self._record_by_record(messages)
+
+    def _at_once(
+        self,
+        schema: ManyValuesSchema | ManyRecordsSchema | ValueOnlySchema,
+        messages: list[Any],
+    ) -> tuple[list[Any], list[int] | None]:
+        if isinstance(schema, ManyRecordsSchema):
+            return schema.of_records(list(map(consumer_record, messages))), None
+        values = list(map(self._message.value, messages))
+        if isinstance(schema, ManyValuesSchema):
+            return schema.of_values(values), None
+        timestamps = [m.timestamp()[1] for m in messages]
+        of_many = schema.of_many
+        if of_many is not None and len(records := of_many(values)) == len(messages):
+            return records, timestamps
+        values = list(map(schema.of_value, values))
         if None in values:
             kept = [(v, t) for v, t in zip(values, timestamps, strict=True) if v is not None]
             return [v for v, _ in kept], [t for _, t in kept]

@@ -252,7 +252,7 @@ class _ShardReader(SourceReader):
                     self._changed.wait_for(
                         lambda: self._stopping, max(rest_s, self._interval_s / 10)
                     )
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a thread's top: reading raises it
             self._error = error
             self._context.data_available()
 
