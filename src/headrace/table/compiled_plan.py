@@ -54,7 +54,8 @@ class CompiledPlan:
         self._content = content
 
     @classmethod
-    def _compile(cls, environment: TableEnvironment, text: str) -> CompiledPlan:
+    def of_statement(cls, environment: TableEnvironment, text: str) -> CompiledPlan:
+        """The plan of INSERT statements."""
         session = session_of(environment)
         statement = parse_statement(text)
         inserts = _inserts(statement)
@@ -96,9 +97,10 @@ class CompiledPlan:
         return cls(environment, {"version": __version__, "plans": text})
 
     @classmethod
-    def _load(cls, environment: TableEnvironment, reference: PlanReference) -> CompiledPlan:
+    def of_reference(cls, environment: TableEnvironment, reference: PlanReference) -> CompiledPlan:
+        """A plan that was kept."""
         try:
-            content = json.loads(reference._json())
+            content = json.loads(reference.json())
             parts = {"plans"} if "plans" in content else {"current", "tables", "statement"}
             missing = {"version", *parts} - content.keys()
         except (ValueError, AttributeError) as error:

@@ -32,8 +32,8 @@ class PlanReference:
         """A plan in Smile's binary JSON, which cannot be loaded."""
         return BytesContentPlanReference(smile_bytes)
 
-    def _json(self) -> str:
-        """The plan's text."""
+    def json(self) -> str:
+        """The text of the plan."""
         raise NotImplementedError("a kind of reference says where the text is")
 
     def __eq__(self, other: object) -> bool:
@@ -53,7 +53,8 @@ class FilePlanReference(PlanReference):
         """The file's path."""
         return self._path
 
-    def _json(self) -> str:
+    def json(self) -> str:
+        """The text of the plan."""
         try:
             return Path(self._path).read_text(encoding="utf-8")
         except OSError as error:
@@ -70,7 +71,8 @@ class JsonContentPlanReference(PlanReference):
         """The text."""
         return self._content
 
-    def _json(self) -> str:
+    def json(self) -> str:
+        """The text of the plan."""
         return self._content
 
 
@@ -84,5 +86,6 @@ class BytesContentPlanReference(PlanReference):
         """The bytes."""
         return self._content
 
-    def _json(self) -> str:
+    def json(self) -> str:
+        """The text of the plan."""
         raise HeadraceError("plans in Smile's binary JSON are not supported; use the JSON text")

@@ -27,7 +27,7 @@ __all__ = ["resolved_schema"]
 def resolved_schema(session: Session, plan: n.Node, entry: TableEntry | None) -> ResolvedSchema:
     """The columns of a plan; `entry` is there if the plan is a table of a catalog."""
     if entry is None or entry.is_view:
-        return ResolvedSchema._of_plan(plan.schema)
+        return ResolvedSchema.of_plan(plan.schema)
     binding = session.binding()
     scope = Scope(binding)
     scope.add(None, plan.schema)

@@ -102,11 +102,11 @@ class TableEnvironment(CatalogEnvironment):
 
     def compile_plan_sql(self, stmt: str) -> CompiledPlan:
         """Compile INSERT statements to a plan that can be kept and run later."""
-        return CompiledPlan._compile(self, stmt)
+        return CompiledPlan.of_statement(self, stmt)
 
     def load_plan(self, plan_reference: PlanReference) -> CompiledPlan:
         """A plan that was kept."""
-        return CompiledPlan._load(self, plan_reference)
+        return CompiledPlan.of_reference(self, plan_reference)
 
     def execute_plan(self, plan_reference: PlanReference) -> TableResult:
         """Run a plan that was kept."""

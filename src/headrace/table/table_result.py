@@ -50,7 +50,7 @@ class TableResult:
 
     def get_resolved_schema(self) -> ResolvedSchema:
         """The columns with their types."""
-        return ResolvedSchema._of_plan(self._result.schema)
+        return ResolvedSchema.of_plan(self._result.schema)
 
     def get_result_kind(self) -> int:
         """Whether there are rows to show."""

@@ -12,6 +12,7 @@ from headrace.common.errors import HeadraceError
 from headrace.common.settings.table_options import DML_SYNC
 from headrace.sql import statements as s
 from headrace.sql.parsing import parse_statement
+from headrace.sql.session.statement_executor import StatementExecutor
 from headrace.sql.session.tableau import print_result
 from headrace.table.environment_catalogs import session_of
 
@@ -32,8 +33,8 @@ class ClientSession(Client):
 
     def __init__(self, environment: TableEnvironment, interactive: bool) -> None:
         super().__init__()
-        self.environment = environment
         self.session = session_of(environment)
+        self._executor = StatementExecutor(self.session)
         self._interactive = interactive
 
     def candidates(self, before: str) -> Iterator[tuple[str, int]]:
@@ -45,15 +46,14 @@ class ClientSession(Client):
         statement = parse_statement(text)
         if isinstance(statement, s.SetOption) and statement.key == MODE_KEY:
             check_mode(statement.value or "")
-        executor = self.environment._executor
         if isinstance(statement, s.Insert | s.StatementSetBlock):
             print("[INFO] Submitting SQL update statement to the cluster...")
-            client = executor.run(statement, text).job_client
+            client = self._executor.run(statement, text).job_client
             assert client is not None
             waited = self.session.config.read(DML_SYNC)
             self.submitted(str(client.get_job_id()), waited)
             return
-        result = executor.run(statement, text)
+        result = self._executor.run(statement, text)
         if not result.has_content:
             print("[INFO] Execute statement succeeded.")
         elif result.job_client is None:

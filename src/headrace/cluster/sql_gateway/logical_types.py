@@ -28,7 +28,7 @@ def logical_type(type_: DataType) -> dict[str, Any]:
         return logical_type(type_.sql_type())
     if isinstance(type_, t.RawType):
         return logical_type(t.VarCharType(t.MAX_LENGTH, type_.is_nullable))
-    name = _NAMES.get(type(type_)) or type_._root
+    name = _NAMES.get(type(type_)) or type_.root
     return {"type": name, "nullable": type_.is_nullable, **_details(type_)}
 
 

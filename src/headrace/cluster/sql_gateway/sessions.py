@@ -23,6 +23,7 @@ from headrace.sql.parsing import parse_statement
 from headrace.sql.plan.expressions import Field, Schema
 from headrace.sql.session.result import StatementResult
 from headrace.sql.session.session import SubmittedJob
+from headrace.sql.session.statement_executor import StatementExecutor
 from headrace.sql.types.type_rules import string_type
 from headrace.table import EnvironmentSettings, TableEnvironment
 from headrace.table.environment_catalogs import session_of
@@ -57,8 +58,8 @@ class GatewaySession:
         self.handle = str(uuid.uuid4())
         self.name = name
         settings = EnvironmentSettings.new_instance().with_configuration(configuration)
-        self._environment = TableEnvironment.create(settings.build())
-        self.session = session_of(self._environment)
+        self.session = session_of(TableEnvironment.create(settings.build()))
+        self._executor = StatementExecutor(self.session)
         self._running = threading.Lock()
         self._operations: dict[str, Operation] = {}
         self.accessed_s = time.monotonic()
@@ -134,7 +135,7 @@ class GatewaySession:
             wait = Configuration.from_dict(known).get(DML_SYNC)
             # Waiting is done below, where others may run meanwhile and it can be given up.
             with self._changed(statement, {**settings, DML_SYNC.key: "false"}):
-                result = self._environment._executor.run(statement, text)
+                result = self._executor.run(statement, text)
         client = result.job_client
         if client is None or isinstance(statement, s.Query):
             return self._result_of(result)

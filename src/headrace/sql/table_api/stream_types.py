@@ -50,7 +50,7 @@ def data_type_of(info: TypeInformation) -> DataType:
     if isinstance(info, ExternalTypeInfo):
         return data_type_of(info.type_info)
     if isinstance(info, BasicTypeInfo):
-        found = _BASIC.get(info._basic_type)
+        found = _BASIC.get(info.basic_type)
         if found is not None:
             return found
     if isinstance(info, RowTypeInfo | TupleTypeInfo):
@@ -67,7 +67,7 @@ def data_type_of(info: TypeInformation) -> DataType:
     if isinstance(info, ListTypeInfo | BasicArrayTypeInfo | ObjectArrayTypeInfo):
         return DataTypes.ARRAY(data_type_of(info.element_type))
     if isinstance(info, MapTypeInfo):
-        return DataTypes.MAP(data_type_of(info._key_type_info), data_type_of(info._value_type_info))
+        return DataTypes.MAP(data_type_of(info.key_type), data_type_of(info.value_type))
     if isinstance(info, LocalTimeTypeInfo):
         return _LOCAL_TIMES[info.time_type]
     name = str(info).upper()

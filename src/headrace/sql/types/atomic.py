@@ -16,7 +16,7 @@ class AtomicType(DataType):
 class NullType(AtomicType):
     """The type of NULL where nothing else is known of it."""
 
-    _root = "NULL"
+    root = "NULL"
 
     def __init__(self) -> None:
         super().__init__(True)
@@ -25,7 +25,7 @@ class NullType(AtomicType):
 class BooleanType(AtomicType):
     """TRUE, FALSE and, unless excluded, NULL."""
 
-    _root = "BOOLEAN"
+    root = "BOOLEAN"
 
 
 class NumericType(AtomicType):
@@ -42,25 +42,25 @@ class IntegralType(NumericType):
 class TinyIntType(IntegralType):
     """One byte."""
 
-    _root, bits, digits = "TINYINT", 8, 3
+    root, bits, digits = "TINYINT", 8, 3
 
 
 class SmallIntType(IntegralType):
     """Two bytes."""
 
-    _root, bits, digits = "SMALLINT", 16, 5
+    root, bits, digits = "SMALLINT", 16, 5
 
 
 class IntType(IntegralType):
     """Four bytes."""
 
-    _root, bits, digits = "INT", 32, 10
+    root, bits, digits = "INT", 32, 10
 
 
 class BigIntType(IntegralType):
     """Eight bytes."""
 
-    _root, bits, digits = "BIGINT", 64, 19
+    root, bits, digits = "BIGINT", 64, 19
 
 
 class FractionalType(NumericType):
@@ -70,19 +70,19 @@ class FractionalType(NumericType):
 class FloatType(FractionalType):
     """Four bytes, about seven digits."""
 
-    _root = "FLOAT"
+    root = "FLOAT"
 
 
 class DoubleType(FractionalType):
     """Eight bytes, about fifteen digits."""
 
-    _root = "DOUBLE"
+    root = "DOUBLE"
 
 
 class DecimalType(FractionalType):
     """Exact numbers of `precision` digits, `scale` of them behind the point."""
 
-    _root = "DECIMAL"
+    root = "DECIMAL"
 
     def __init__(self, precision: int = 10, scale: int = 0, nullable: bool = True) -> None:
         super().__init__(nullable)
@@ -105,19 +105,19 @@ class _SizedType(AtomicType):
         return (self.length,)
 
     def _sql(self) -> str:
-        return f"{self._root}({self.length})"
+        return f"{self.root}({self.length})"
 
 
 class CharType(_SizedType):
     """Text of a fixed length."""
 
-    _root = "CHAR"
+    root = "CHAR"
 
 
 class VarCharType(_SizedType):
     """Text up to a length; STRING is the longest."""
 
-    _root = "VARCHAR"
+    root = "VARCHAR"
 
     def _sql(self) -> str:
         return "STRING" if self.length == MAX_LENGTH else super()._sql()
@@ -126,13 +126,13 @@ class VarCharType(_SizedType):
 class BinaryType(_SizedType):
     """Bytes of a fixed length."""
 
-    _root = "BINARY"
+    root = "BINARY"
 
 
 class VarBinaryType(_SizedType):
     """Bytes up to a length; BYTES is the longest."""
 
-    _root = "VARBINARY"
+    root = "VARBINARY"
 
     def _sql(self) -> str:
         return "BYTES" if self.length == MAX_LENGTH else super()._sql()
@@ -141,10 +141,10 @@ class VarBinaryType(_SizedType):
 class BitmapType(AtomicType):
     """A set of whole numbers of 32 bits without sign."""
 
-    _root = "BITMAP"
+    root = "BITMAP"
 
 
 class VariantType(AtomicType):
     """A value of any type, as JSON has them; its internal form is JSON with ordered keys."""
 
-    _root = "VARIANT"
+    root = "VARIANT"

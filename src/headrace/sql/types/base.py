@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 class DataType:
     """Base of all types. A type is nullable unless it says otherwise."""
 
-    _root: ClassVar[str] = ""
+    root: ClassVar[str] = ""
 
     def __init__(self, nullable: bool = True) -> None:
         self._nullable = nullable
@@ -41,7 +41,7 @@ class DataType:
         return self._sql() if self._nullable else f"{self._sql()} NOT NULL"
 
     def _sql(self) -> str:
-        return self._root
+        return self.root
 
     @classmethod
     def type_name(cls) -> str:

@@ -12,7 +12,7 @@ from headrace.sql.types.base import DataType
 class ArrayType(DataType):
     """A list of elements of one type."""
 
-    _root = "ARRAY"
+    root = "ARRAY"
 
     def __init__(self, element_type: DataType, nullable: bool = True) -> None:
         super().__init__(nullable)
@@ -22,7 +22,7 @@ class ArrayType(DataType):
         return (self.element_type,)
 
     def _sql(self) -> str:
-        return f"{self._root}<{self.element_type.sql_text()}>"
+        return f"{self.root}<{self.element_type.sql_text()}>"
 
     def need_conversion(self) -> bool:
         """Whether the elements need it."""
@@ -69,7 +69,7 @@ class ListViewType(DataType):
 class MapType(DataType):
     """Keys and values."""
 
-    _root = "MAP"
+    root = "MAP"
 
     def __init__(self, key_type: DataType, value_type: DataType, nullable: bool = True) -> None:
         super().__init__(nullable)
@@ -130,7 +130,7 @@ class MapViewType(DataType):
 class MultisetType(ArrayType):
     """Elements of one type, each with how often it is there."""
 
-    _root = "MULTISET"
+    root = "MULTISET"
 
     def to_sql_type(self, obj: Any) -> Any:
         """Values and how often they are there."""
@@ -183,7 +183,7 @@ class RowField:
 class RowType(DataType):
     """Named fields, each with a type of its own."""
 
-    _root = "ROW"
+    root = "ROW"
 
     def __init__(self, fields: list[RowField] | None = None, nullable: bool = True) -> None:
         super().__init__(nullable)
@@ -274,7 +274,7 @@ class RowType(DataType):
 class StructuredType(RowType):
     """A row that has the name of a class."""
 
-    _root = "STRUCTURED"
+    root = "STRUCTURED"
 
     def __init__(self, class_name: str, fields: list[RowField], nullable: bool = True) -> None:
         super().__init__(fields, nullable)

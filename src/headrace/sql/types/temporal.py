@@ -24,7 +24,7 @@ def _utc_micros(dt: datetime.datetime) -> int:
 class DateType(AtomicType):
     """A day of the calendar."""
 
-    _root = "DATE"
+    root = "DATE"
     EPOCH_ORDINAL = _EPOCH_ORDINAL
 
     def need_conversion(self) -> bool:
@@ -49,13 +49,13 @@ class _PreciseType(AtomicType):
         return (self.precision,)
 
     def _sql(self) -> str:
-        return f"{self._root}({self.precision})"
+        return f"{self.root}({self.precision})"
 
 
 class TimeType(_PreciseType):
     """A time of day."""
 
-    _root = "TIME"
+    root = "TIME"
     EPOCH_ORDINAL = _LOCAL_EPOCH
 
     def __init__(self, precision: int = 0, nullable: bool = True) -> None:
@@ -81,7 +81,7 @@ class TimeType(_PreciseType):
 class TimestampType(_PreciseType):
     """Date and time of day, in no time zone."""
 
-    _root = "TIMESTAMP"
+    root = "TIMESTAMP"
 
     def __init__(self, precision: int = 6, nullable: bool = True) -> None:
         super().__init__(precision, nullable)
@@ -102,7 +102,7 @@ class TimestampType(_PreciseType):
 class LocalZonedTimestampType(_PreciseType):
     """An instant, shown in the time zone of the session."""
 
-    _root = "TIMESTAMP_LTZ"
+    root = "TIMESTAMP_LTZ"
     EPOCH_ORDINAL = _LOCAL_EPOCH
 
     def __init__(self, precision: int = 6, nullable: bool = True) -> None:
@@ -128,7 +128,7 @@ class LocalZonedTimestampType(_PreciseType):
 class ZonedTimestampType(_PreciseType):
     """Date and time with its own zone; as in Flink, no column of a table can have it."""
 
-    _root = "TIMESTAMP WITH TIME ZONE"
+    root = "TIMESTAMP WITH TIME ZONE"
 
     def __init__(self, precision: int = 6, nullable: bool = True) -> None:
         super().__init__(precision, nullable)
@@ -191,7 +191,7 @@ class Resolution:
 class YearMonthIntervalType(AtomicType):
     """A number of months."""
 
-    _root = "INTERVAL YEAR TO MONTH"
+    root = "INTERVAL YEAR TO MONTH"
 
     class YearMonthResolution:
         """Which units an interval of months shows."""
@@ -236,7 +236,7 @@ class YearMonthIntervalType(AtomicType):
 class DayTimeIntervalType(AtomicType):
     """A length of time, exact to the millisecond."""
 
-    _root = "INTERVAL DAY TO SECOND"
+    root = "INTERVAL DAY TO SECOND"
 
     class DayTimeResolution(Enum):
         """Which units a length of time shows."""

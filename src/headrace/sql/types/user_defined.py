@@ -11,7 +11,7 @@ from headrace.sql.types.base import DataType
 class RawType(DataType):
     """Any Python object."""
 
-    _root = "RAW"
+    root = "RAW"
 
     def _sql(self) -> str:
         return "RAW('[B', '...')"

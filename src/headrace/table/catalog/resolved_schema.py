@@ -37,7 +37,8 @@ class ResolvedSchema:
         return ResolvedSchema([PhysicalColumn(name, type_) for name, type_ in pairs])
 
     @classmethod
-    def _of_plan(cls, schema: PlanSchema) -> ResolvedSchema:
+    def of_plan(cls, schema: PlanSchema) -> ResolvedSchema:
+        """The columns of a query."""
         return cls([PhysicalColumn(f.name, f.type, None, f.time) for f in schema])
 
     def get_column_count(self) -> int:

@@ -77,14 +77,14 @@ class KafkaSink(Sink):
         return None
 
     def probe(self) -> str:
-        reached(self._settings)
+        reached(self.settings)
         return f"Kafka at {self.properties['bootstrap.servers']}"
 
     def create_committer(self, context: WriterContext) -> Committer | None:
         if self.guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
             return None
         assert self.transactional_id_prefix is not None
-        settings = {"transaction.timeout.ms": _TRANSACTION_TIMEOUT_MS, **self._settings}
+        settings = {"transaction.timeout.ms": _TRANSACTION_TIMEOUT_MS, **self.settings}
         transactions = Transactions(settings, self.transactional_id_prefix, context)
         self._shared["transactions"] = transactions
         return KafkaCommitter(transactions)
@@ -93,10 +93,11 @@ class KafkaSink(Sink):
         if self.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
             return TransactionalWriter(self._shared.pop("transactions"), self.schema, context)
         complete = self.guarantee is DeliveryGuarantee.AT_LEAST_ONCE
-        return KafkaWriter(self._settings, self.schema, context, complete)
+        return KafkaWriter(self.settings, self.schema, context, complete)
 
     @property
-    def _settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
+        """Those of the producer."""
         return client_settings(self.properties)
 
 
@@ -125,7 +126,7 @@ class KafkaSinkBuilder:
                 "that no other job has: call set_transactional_id_prefix()"
             )
         sink = KafkaSink(dict(self._properties), self._schema, self._guarantee, self._prefix)
-        check_settings("Producer", sink._settings)
+        check_settings("Producer", sink.settings)
         return sink
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder:

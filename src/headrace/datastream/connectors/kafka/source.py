@@ -93,13 +93,13 @@ class KafkaSource(Source):
         return True
 
     def probe(self) -> str:
-        settings = self._consumer_settings("probe")
+        settings = self.consumer_settings("probe")
         partitions = self.selection.of(reached(settings))
         return f"{len(partitions)} partitions of Kafka at {settings['bootstrap.servers']}"
 
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
         discovery = Discovery(
-            self._consumer_settings("enumerator"),
+            self.consumer_settings("enumerator"),
             self.selection,
             self.start,
             self.stop,
@@ -110,7 +110,7 @@ class KafkaSource(Source):
     def create_reader(self, context: ReaderContext) -> SourceReader:
         commits = self.properties.get("commit.offsets.on.checkpoint", "true") == "true"
         return KafkaReader(
-            self._consumer_settings(str(context.subtask)),
+            self.consumer_settings(str(context.subtask)),
             self.schema,
             context,
             commits and "group.id" in self.properties,
@@ -127,7 +127,8 @@ class KafkaSource(Source):
         )
         return interval if interval > 0 else None
 
-    def _consumer_settings(self, who: str) -> dict[str, Any]:
+    def consumer_settings(self, who: str) -> dict[str, Any]:
+        """Those of a consumer that is called so."""
         prefix = self.properties.get("client.id.prefix", self.properties.get("client.id"))
         ours: dict[str, Any] = {
             "auto.offset.reset": "error",
@@ -183,7 +184,7 @@ class KafkaSourceBuilder:
             self._stop,
             self._bounded,
         )
-        check_settings("Consumer", source._consumer_settings("check"))
+        check_settings("Consumer", source.consumer_settings("check"))
         return source
 
     def _require_group(self) -> None:

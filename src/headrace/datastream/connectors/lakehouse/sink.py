@@ -101,14 +101,15 @@ class LakehouseSink(Sink):
             return Staging(local_path(self.staging_path))
         return Staging(os.path.join(str(self.table.directory), "_headrace"))
 
-    def _schema(self) -> pa.Schema:
+    def schema(self) -> pa.Schema:
+        """The columns of the rows that are written."""
         return arrow_schema(self.row_type)
 
     def _check_columns(self) -> None:
         """Find columns that do not fit while the program is built."""
         import pyarrow as pa
 
-        wanted, there = self._schema(), self.table.columns()
+        wanted, there = self.schema(), self.table.columns()
         for kind, names in (("key", self.keys), ("partition", self.partition_by)):
             for name in names:
                 if name not in wanted.names:
@@ -139,7 +140,7 @@ class LakehouseSink(Sink):
         return f"table {self.table.name}" + ("" if there else ", which will be created")
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
-        schema = self._schema()
+        schema = self.schema()
         if not self.keys:
             return StagingWriter(self.staging, ParquetBulkWriters.for_schema(schema), context)
         import pyarrow as pa
@@ -193,7 +194,7 @@ class _LakehouseBatches(StagedBatches):
         import pyarrow.dataset as ds
 
         sink = self._sink
-        sink.table.create(sink._schema(), sink.partition_by)
+        sink.table.create(sink.schema(), sink.partition_by)
         staged = ds.dataset(str(directory), format="parquet")
         if sink.keys:
             sink.table.change(batch, _last_changes(staged.to_table(), sink.keys))
