@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import TokenType
@@ -26,11 +27,13 @@ __all__ = [
     "parse_type_text",
 ]
 
+T = TypeVar("T")
+
 
 @with_room
 def parse_statements(text: str) -> list[s.Statement]:
     """All statements of a script, separated by semicolons."""
-    found = [_parse_one(chunk, text) for chunk in _chunks(text)]
+    found = [_parsed(chunk, text, _Parser.parse_statement) for chunk in _chunks(text)]
     return _joined_sets(found)
 
 
@@ -45,35 +48,13 @@ def parse_statement(text: str) -> s.Statement:
 @with_room
 def parse_expression(text: str) -> Node:
     """An expression alone."""
-    parser = _parser(text)
-    try:
-        parser.start(_tokens(text), text)
-        node = expression_node(parser._parse_expression())
-        if parser._curr:
-            parser.raise_error("this was not expected here")
-    except ParseError as error:
-        raise _translated(error, text) from None
-    except SqlError as error:
-        located(error, text)
-        raise
-    return node
+    return _parsed(_tokens(text), text, lambda p: expression_node(p._parse_expression()))
 
 
 @with_room
 def parse_type_text(text: str) -> DataType:
     """A type alone, such as `ROW<a INT, b STRING NOT NULL>`."""
-    parser = _parser(text)
-    try:
-        parser.start(_tokens(text), text)
-        type_ = parser.parse_type()
-        if parser._curr:
-            parser.raise_error("this was not expected here")
-    except ParseError as error:
-        raise _translated(error, text) from None
-    except SqlError as error:
-        located(error, text)
-        raise
-    return type_
+    return _parsed(_tokens(text), text, _Parser.parse_type)
 
 
 def _tokens(text: str) -> list[Any]:
@@ -96,7 +77,8 @@ def _chunks(text: str) -> list[list[Any]]:
 
 
 class _Parser(StatementParser):
-    def start(self, tokens: list[Any], text: str) -> None:
+    def whole(self, tokens: list[Any], text: str, rule: Callable[[_Parser], T]) -> T:
+        """What a rule makes of all tokens."""
         self.reset()
         self.sql = text
         self._chunks = [tokens]
@@ -104,26 +86,21 @@ class _Parser(StatementParser):
         self._tokens_size = len(tokens)
         self._index = -1
         self._advance()
+        found = rule(self)
+        if self._curr:
+            self.raise_error("this was not expected here")
+        self.check_errors()
+        return found
 
 
-def _parser(text: str) -> _Parser:
-    return _Parser(dialect=Flink())
-
-
-def _parse_one(tokens: list[Any], text: str) -> s.Statement:
-    parser = _parser(text)
+def _parsed(tokens: list[Any], text: str, rule: Callable[[_Parser], T]) -> T:
     try:
-        parser.start(tokens, text)
-        statement = parser.parse_statement()
-        if parser._curr:
-            parser.raise_error("this was not expected here")
-        parser.check_errors()
+        return _Parser(dialect=Flink()).whole(tokens, text, rule)
     except ParseError as error:
         raise _translated(error, text) from None
     except SqlError as error:
         located(error, text)
         raise
-    return statement
 
 
 def _joined_sets(found: list[s.Statement]) -> list[s.Statement]:

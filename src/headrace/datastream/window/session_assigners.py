@@ -45,6 +45,19 @@ class _SessionWindows(TimeWindowAssigner, MergingWindowAssigner[Any, TimeWindow]
         """Merges windows that overlap or touch."""
         TimeWindow.merge_windows(windows, callback)
 
+    def assign_windows(
+        self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
+    ) -> list[TimeWindow]:
+        """Returns a window from the time of the record to the end of the gap."""
+        if not self._EVENT_TIME:
+            timestamp = context.get_current_processing_time()
+        elif timestamp is None or timestamp <= MIN_LONG_VALUE:
+            raise missing_timestamp(self)
+        return [TimeWindow(timestamp, timestamp + self._gap_after(element))]
+
+    @abstractmethod
+    def _gap_after(self, element: Any) -> int: ...
+
 
 class _FixedGapWindows(_SessionWindows):
     def __init__(self, session_gap: AmountOfTime) -> None:
@@ -53,6 +66,9 @@ class _FixedGapWindows(_SessionWindows):
     @property
     def session_gap(self) -> int:
         """The gap that ends a session, in milliseconds."""
+        return self._session_gap
+
+    def _gap_after(self, element: Any) -> int:
         return self._session_gap
 
     def __repr__(self) -> str:
@@ -76,7 +92,7 @@ class _DynamicGapWindows(_SessionWindows):
                 f"{extractor!r}"
             )
 
-    def _window(self, element: Any, time: int) -> list[TimeWindow]:
+    def _gap_after(self, element: Any) -> int:
         gap = self._extract(element)
         if type(gap) is not int:
             gap = to_millis(gap, "a session gap")
@@ -85,7 +101,7 @@ class _DynamicGapWindows(_SessionWindows):
                 f"the session gap of {shorten_repr(element)} must be at least one millisecond, but "
                 f"the extractor returned {gap}"
             )
-        return [TimeWindow(time, time + gap)]
+        return gap
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -112,14 +128,6 @@ class EventTimeSessionWindows(_FixedGapWindows):
         """Returns an assigner for sessions with a gap that depends on the record."""
         return DynamicEventTimeSessionWindows(extractor)
 
-    def assign_windows(
-        self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
-    ) -> list[TimeWindow]:
-        """Returns a window from the record's timestamp to the end of the gap."""
-        if timestamp is None or timestamp <= MIN_LONG_VALUE:
-            raise missing_timestamp(self)
-        return [TimeWindow(timestamp, timestamp + self._session_gap)]
-
 
 class ProcessingTimeSessionWindows(_FixedGapWindows):
     """Sessions that end after a gap in processing time.
@@ -142,13 +150,6 @@ class ProcessingTimeSessionWindows(_FixedGapWindows):
         """Returns an assigner for sessions with a gap that depends on the record."""
         return DynamicProcessingTimeSessionWindows(extractor)
 
-    def assign_windows(
-        self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
-    ) -> list[TimeWindow]:
-        """Returns a window from the processing time to the end of the gap."""
-        now = context.get_current_processing_time()
-        return [TimeWindow(now, now + self._session_gap)]
-
 
 class DynamicEventTimeSessionWindows(_DynamicGapWindows):
     """Sessions by event time with a gap that depends on the record.
@@ -166,14 +167,6 @@ class DynamicEventTimeSessionWindows(_DynamicGapWindows):
         """Returns an assigner for sessions with that gap."""
         return DynamicEventTimeSessionWindows(extractor)
 
-    def assign_windows(
-        self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
-    ) -> list[TimeWindow]:
-        """Returns a window from the record's timestamp to the end of its gap."""
-        if timestamp is None or timestamp <= MIN_LONG_VALUE:
-            raise missing_timestamp(self)
-        return self._window(element, timestamp)
-
 
 class DynamicProcessingTimeSessionWindows(_DynamicGapWindows):
     """Sessions by processing time with a gap that depends on the record.
@@ -190,9 +183,3 @@ class DynamicProcessingTimeSessionWindows(_DynamicGapWindows):
     ) -> DynamicProcessingTimeSessionWindows:
         """Returns an assigner for sessions with that gap."""
         return DynamicProcessingTimeSessionWindows(extractor)
-
-    def assign_windows(
-        self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
-    ) -> list[TimeWindow]:
-        """Returns a window from the processing time to the end of the record's gap."""
-        return self._window(element, context.get_current_processing_time())
