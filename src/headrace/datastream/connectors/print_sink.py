@@ -10,7 +10,7 @@ from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.connectors.base import Sink, SinkWriter, WriterContext
 from headrace.formats.text import formatter
 
-__all__ = ["CollectSink", "DiscardingSink", "PrintSink"]
+__all__ = ["CollectSink", "DiscardingSink", "PrintSink", "print_prefix"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,13 @@ class PrintSink(Sink):
         return _PrintWriter(self, context)
 
 
+def print_prefix(identifier: str, context: WriterContext) -> str:
+    """What lines of a subtask begin with, as in Flink."""
+    number = str(context.subtask + 1) if context.parallelism > 1 else ""
+    prefix = ":".join(part for part in (identifier, number) if part)
+    return f"{prefix}> " if prefix else ""
+
+
 class _PrintWriter(SinkWriter):
     def __init__(self, sink: PrintSink, context: WriterContext) -> None:
         self._text: Callable[[Any], str] = (
@@ -38,9 +45,7 @@ class _PrintWriter(SinkWriter):
         )
         self._context = context
         self._to_stderr = sink.to_stderr
-        number = str(context.subtask + 1) if context.parallelism > 1 else ""
-        prefix = ":".join(part for part in (sink.identifier, number) if part)
-        self._prefix = f"{prefix}> " if prefix else ""
+        self._prefix = print_prefix(sink.identifier, context)
 
     def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
         prefix, text = self._prefix, self._text

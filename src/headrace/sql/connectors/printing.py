@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.datastream.connectors.base import Sink, SinkWriter, WriterContext
+from headrace.datastream.connectors.print_sink import print_prefix
 from headrace.datastream.data_stream import DataStream
 from headrace.sql.connectors.base import TableContext, TableFactory, TableSink
 from headrace.sql.plan.expressions import Schema
@@ -67,9 +68,7 @@ class _RowPrintWriter(SinkWriter):
         self._changelog = sink.changelog
         self._context = context
         self._to_stderr = sink.to_stderr
-        number = str(context.subtask + 1) if context.parallelism > 1 else ""
-        prefix = ":".join(part for part in (sink.identifier, number) if part)
-        self._prefix = f"{prefix}> " if prefix else ""
+        self._prefix = print_prefix(sink.identifier, context)
 
     def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
         texts, prefix = self._texts, self._prefix

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from headrace.common.errors import FunctionTypeError
 from headrace.runtime.operator import Operator
 from headrace.sql.codegen.code import GeneratedCode
-from headrace.sql.operators.base import OpenedCode
+from headrace.sql.operators.base import OpenedCode, RowOperator
 from headrace.sql.plan.expressions import Schema
 from headrace.sql.types.values import to_internal
 from headrace.sql.udf.batch_table import BatchTableFunction, CallLimits, Rows, parts, together
@@ -128,6 +128,7 @@ class ProjectedSearch(BatchTableFunction):
     code: GeneratedCode
 
     def open(self, operator: Operator) -> None:
+        assert isinstance(operator, RowOperator)
         self._code = OpenedCode(self.code, operator)
         self.function.open(operator)
 
@@ -138,8 +139,6 @@ class ProjectedSearch(BatchTableFunction):
 
     def close(self) -> None:
         self.function.close()
-        if hasattr(self, "_code"):
-            self._code.close()
 
 
 def matrix(vectors: Sequence[Any]) -> np.ndarray[Any, Any]:

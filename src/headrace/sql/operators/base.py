@@ -28,7 +28,7 @@ class RowOperator(Operator):
     def __init__(self) -> None:
         super().__init__()
         self.cell = KeyCell()
-        self._functions: Sequence[Any] = ()
+        self.closing: list[Any] = []
 
     def value_state(self, name: str, ttl_ms: int = 0, namespaced: bool = False) -> Any:
         """A value for each key, kept for a while after it was last written."""
@@ -62,7 +62,7 @@ class RowOperator(Operator):
 
     def open_functions(self, functions: Sequence[Any]) -> None:
         """Open users' aggregate functions; `close` closes them."""
-        self._functions = functions
+        self.closing += functions
         for function in functions:
             try:
                 function.open(self)
@@ -70,8 +70,9 @@ class RowOperator(Operator):
                 raise self.failed(error, where="open") from error
 
     def close(self) -> None:
-        for function in self._functions:
-            function.close()
+        """Close what was opened: `closing` has it."""
+        for opened in self.closing:
+            opened.close()
 
     def emit_rows(self, rows: list[tuple[Any, ...]]) -> None:
         if rows:
@@ -142,16 +143,11 @@ class NetChangeOperator(HoldingOperator):
 class OpenedCode:
     """Generated code with its user-defined functions, opened and closed with the operator."""
 
-    def __init__(self, code: GeneratedCode, operator: Operator) -> None:
-        self._opened: dict[str, Any] = {}
-        for name, function in code.functions:
+    def __init__(self, code: GeneratedCode, operator: RowOperator) -> None:
+        for _, function in code.functions:
             function.open(operator)
-            self._opened[name] = function
-        self.run = code.load(self._opened)
-
-    def close(self) -> None:
-        for function in self._opened.values():
-            function.close()
+            operator.closing.append(function)
+        self.run = code.load(dict(code.functions))
 
 
 def zone_of(name: str | None) -> ZoneInfo | None:

@@ -56,8 +56,3 @@ class BatchedCallsOperator(RowOperator):
         else:
             out = [(*r, *new) for r, new in zip(rows, results, strict=True)]
         self.emit_rows(out)
-
-    def close(self) -> None:
-        super().close()
-        for code in self._codes:
-            code.close()

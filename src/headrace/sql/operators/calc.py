@@ -39,10 +39,6 @@ class CalcOperator(RowOperator):
         if rows:
             self.output.emit(Batch(rows))
 
-    def close(self) -> None:
-        if hasattr(self, "_code"):
-            self._code.close()
-
 
 def passed(calc: ColumnCalc, batch: LazyBatch) -> LazyBatch | None:
     """The rows that pass, still as columns; None if a column is not one of Arrow's."""

@@ -53,6 +53,7 @@ class CorrelateOperator(RowOperator):
             if self._spec.condition is not None:
                 self._condition = OpenedCode(self._spec.condition, self)
             if hasattr(function, "open"):
+                self.closing.append(function)
                 function.open(self)
                 self._function = function
                 self._batch = getattr(function, "batch", None)
@@ -86,11 +87,3 @@ class CorrelateOperator(RowOperator):
         if self._batch is not None:
             return self._batch(arguments)
         return (self._function(*a) for a in arguments)
-
-    def close(self) -> None:
-        if hasattr(self, "_code"):
-            self._code.close()
-        if self._condition is not None:
-            self._condition.close()
-        if hasattr(self._spec.function, "close"):
-            self._spec.function.close()

@@ -92,12 +92,6 @@ class MatchOperator(InTimeOrderOperator):
                 self._schedule(key, partial)
         self.forget_key()
 
-    def close(self) -> None:
-        for values in (*self._conditions, self._measures):
-            if values is not None:
-                values.close()
-        super().close()
-
     # Time.
 
     def _schedule(self, key: Any, partial: Partial) -> None:
@@ -246,25 +240,19 @@ class _Values:
         self._code = OpenedCode(values.code, operator)
         pairs = zip(values.references, values.aggregates, strict=True)
         self._parts: list[Callable[[Taken], Any]] = []
-        self._functions: list[Any] = []
         for reference, aggregate in pairs:
             if aggregate is None:
                 self._parts.append(_navigation(reference))
             else:
                 for function in aggregate.functions:
                     function.open(operator)
-                    self._functions.append(function)
+                    operator.closing.append(function)
                 self._parts.append(_aggregation(reference, aggregate))
 
     def of(self, taken: Taken) -> Sequence[Any]:
         """What the code gives for one match."""
         found: Sequence[Any] = self._code.run([tuple([part(taken) for part in self._parts])])
         return found
-
-    def close(self) -> None:
-        self._code.close()
-        for function in self._functions:
-            function.close()
 
 
 def _rows_of(variable: int | None) -> Callable[[Taken], Rows]:

@@ -10,9 +10,8 @@ from headrace.common.errors import FunctionTypeError
 from headrace.sql import types as t
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n
-from headrace.sql.types.text import sql_text
 from headrace.sql.types.type_rules import literal_type
-from headrace.sql.types.values import to_internal
+from headrace.sql.types.values import literal_text, to_internal
 
 __all__ = [
     "ExpressionBase",
@@ -58,7 +57,7 @@ def literal(value: Any, data_type: t.DataType | None = None) -> tuple[x.Node, st
     if value is None:
         return x.Constant(None, type_.nullable()), "null"
     constant = x.Constant(to_internal(type_)(value), type_.not_null())
-    return constant, _constant_text(constant)
+    return constant, literal_text(constant.value, constant.type)
 
 
 def _type_of(value: Any) -> t.DataType:
@@ -75,17 +74,6 @@ def _type_of(value: Any) -> t.DataType:
     if isinstance(value, list | tuple) and value:
         return t.ArrayType(_type_of(value[0]).nullable(), False)
     raise FunctionTypeError(f"lit() has no type for {value!r}; give it a data type")
-
-
-def _constant_text(constant: x.Constant) -> str:
-    type_, value = constant.type, constant.value
-    if isinstance(type_, t.CharType | t.VarCharType):
-        return "'" + str(value).replace("'", "''") + "'"
-    if isinstance(type_, t.BooleanType):
-        return "true" if value else "false"
-    if isinstance(type_, t.DayTimeIntervalType | t.YearMonthIntervalType):
-        return str(value)
-    return sql_text(type_)(value)
 
 
 def node_of(value: Any) -> x.Node:

@@ -87,11 +87,6 @@ class GrowingJoinOperator(NetChangeOperator):
         if self._spec.condition is not None:
             self._condition = PairCondition(self._spec.condition, self)
 
-    def close(self) -> None:
-        if self._condition is not None:
-            self._condition.close()
-        super().close()
-
     def take(self, input_index: int, keys: Sequence[Any], rows: Sequence[Any]) -> None:
         new = self._new[input_index]
         for key, row in zip(keys, rows, strict=True):

@@ -41,11 +41,6 @@ class IntervalJoinOperator(RowOperator):
         if self._spec.condition is not None:
             self._condition = PairCondition(self._spec.condition, self)
 
-    def close(self) -> None:
-        if self._condition is not None:
-            self._condition.close()
-        super().close()
-
     # Input.
 
     def process_batch_of(self, input_index: int, batch: Batch) -> None:

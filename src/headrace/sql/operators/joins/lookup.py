@@ -21,30 +21,19 @@ class LookupJoinOperator(RowOperator):
     def __init__(self, spec: LookupJoinSpec) -> None:
         super().__init__()
         self._spec = spec
-        self._codes: list[OpenedCode] = []
-        self._opened = False
 
     def open(self) -> None:
         try:
             self._keys = self._code(self._spec.keys)
             self._calc = self._code(self._spec.calc)
             self._condition = self._code(self._spec.condition)
-            self._opened = True
+            self.closing.append(self._spec.table)
             self._spec.table.open(self)
         except Exception as error:
             raise self.failed(error, where="open") from error
 
     def _code(self, code: Any) -> OpenedCode | None:
-        if code is None:
-            return None
-        self._codes.append(OpenedCode(code, self))
-        return self._codes[-1]
-
-    def close(self) -> None:
-        for code in self._codes:
-            code.close()
-        if self._opened:
-            self._spec.table.close()
+        return None if code is None else OpenedCode(code, self)
 
     def process_batch(self, batch: Batch) -> None:
         rows = batch.values

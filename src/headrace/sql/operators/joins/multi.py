@@ -45,12 +45,6 @@ class MultiJoinOperator(NetChangeOperator):
             for code in (None, *self._spec.conditions)
         ]
 
-    def close(self) -> None:
-        for condition in self._conditions:
-            if condition is not None:
-                condition.close()
-        super().close()
-
     # Input.
 
     def take(self, input_index: int, keys: Sequence[Any], rows: Sequence[Any]) -> None:

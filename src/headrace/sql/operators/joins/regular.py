@@ -27,7 +27,6 @@ class PairCondition:
     def __init__(self, code: GeneratedCode, operator: RowOperator) -> None:
         self._code = OpenedCode(code, operator)
         self._operator = operator
-        self.close = self._code.close
 
     def kept(self, pairs: list[Row]) -> list[Row]:
         """The pairs that do, each as one row, in their order."""
@@ -91,11 +90,6 @@ class JoinOperator(NetChangeOperator):
                 JoinRows(self, f"{name}-partners", side.ttl_ms) if lonely else None
                 for (name, side), lonely in zip(named, self._lonely, strict=True)
             ]
-
-    def close(self) -> None:
-        if self._condition is not None:
-            self._condition.close()
-        super().close()
 
     # Input.
 

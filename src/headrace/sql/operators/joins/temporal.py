@@ -31,11 +31,6 @@ class _VersionJoin(RowOperator):
         if self._spec.condition is not None:
             self._condition = PairCondition(self._spec.condition, self)
 
-    def close(self) -> None:
-        if self._condition is not None:
-            self._condition.close()
-        super().close()
-
     def emit_pairs(self, pairs: Sequence[tuple[Row, Row | None]]) -> None:
         """Pairs in their order; rows without a version, if the left side keeps them."""
         changes, outer = self._spec.left.changes, self._spec.left.outer

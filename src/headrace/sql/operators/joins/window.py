@@ -50,11 +50,6 @@ class WindowJoinOperator(RowOperator):
         if self._spec.condition is not None:
             self._condition = PairCondition(self._spec.condition, self)
 
-    def close(self) -> None:
-        if self._condition is not None:
-            self._condition.close()
-        super().close()
-
     def _window(self, end: int) -> tuple[Rows, Rows]:
         found = self._windows.get(end)
         if found is None:

@@ -66,6 +66,7 @@ class ProcessTableOperator(RowOperator):
         self._context = [Context(self)] if signature.takes_context else []
         self._timer_context = [OnTimerContext(self)] if signature.timer_context else []
         self._function.set_collector(self._collect)
+        self.closing.append(self._function)
         try:
             runtime = runtime_context(self)
             self._function.open(FunctionContext(runtime, self.context.task.job_parameters))
@@ -80,10 +81,6 @@ class ProcessTableOperator(RowOperator):
         for place, value in zip(self._spec.places, given, strict=True):
             arguments[place] = value
         return arguments
-
-    def close(self) -> None:
-        self._function.close()
-        self._code.close()
 
     def _waiting(self) -> list[WaitingRows]:
         return [table.waiting for table in self._tables if table.waiting is not None]

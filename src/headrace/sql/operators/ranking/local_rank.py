@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
-from headrace.sql.operators.base import RowOperator, zone_of
+from headrace.sql.operators.base import HoldingOperator, zone_of
 from headrace.sql.operators.order.ordering import keep_first
 from headrace.sql.operators.ranking.rank import by_key
 from headrace.sql.operators.ranking.specs import LocalRankSpec, SegmentRankSpec
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MOST_LOCAL = 200_000
 
 
-class LocalRankOperator(RowOperator):
+class LocalRankOperator(HoldingOperator):
     """Keeps the first rows of each key; emits them when the epoch, or one of the windows, ends."""
 
     def __init__(self, spec: LocalRankSpec) -> None:
@@ -69,12 +69,6 @@ class LocalRankOperator(RowOperator):
         if end is not None and over_at(end // 1000, self._zone) <= timestamp:
             self.flush()
         super().process_watermark(timestamp)
-
-    def end_epoch(self) -> None:
-        self.flush()
-
-    def finish(self) -> None:
-        self.flush()
 
     def flush(self) -> None:
         """Emit everything."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from headrace.runtime.batch import Batch
-from headrace.sql.operators.base import RowOperator
+from headrace.sql.operators.base import HoldingOperator, RowOperator
 from headrace.sql.operators.windows.slices import SliceAssigner, window_columns
 from headrace.sql.operators.windows.specs import LocalWindowAggregateSpec, WindowAggregateSpec
 
@@ -48,7 +48,7 @@ def _itself(key: Any, accumulator: list[Any]) -> list[Any]:
     return accumulator
 
 
-class LocalWindowAggregateOperator(RowOperator):
+class LocalWindowAggregateOperator(HoldingOperator):
     """Aggregates what one sender has; emits `(key, slice, accumulator)` when it must."""
 
     def __init__(self, spec: LocalWindowAggregateSpec) -> None:
@@ -80,20 +80,14 @@ class LocalWindowAggregateOperator(RowOperator):
         except Exception as error:
             raise self.failed(error, where="aggregates") from error
         if sum(map(len, self._panes.values())) > _MOST_LOCAL:
-            self._flush()
+            self.flush()
 
     def process_watermark(self, timestamp: int) -> None:
         if any(self._slices.fires_at(p) <= timestamp for p in self._panes):
-            self._flush()
+            self.flush()
         super().process_watermark(timestamp)
 
-    def end_epoch(self) -> None:
-        self._flush()
-
-    def finish(self) -> None:
-        self._flush()
-
-    def _flush(self) -> None:
+    def flush(self) -> None:
         rows = [(k, pane, a) for pane, held in self._panes.items() for k, a in held.items()]
         self._panes = {}
         self.emit_rows(rows)

@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import Any
 
 from headrace.runtime.batch import Batch
-from headrace.sql.operators.base import RowOperator
+from headrace.sql.operators.base import HoldingOperator
 from headrace.sql.operators.windows.session_aggregate import SessionParts
 from headrace.sql.operators.windows.sessions import Part
 from headrace.sql.operators.windows.specs import LocalSessionAggregateSpec
@@ -14,7 +14,7 @@ from headrace.sql.operators.windows.specs import LocalSessionAggregateSpec
 _MOST_LOCAL = 200_000
 
 
-class LocalSessionAggregateOperator(RowOperator):
+class LocalSessionAggregateOperator(HoldingOperator):
     """Aggregates rows of a key that are in the same session for sure; emits parts of sessions."""
 
     def __init__(self, spec: LocalSessionAggregateSpec) -> None:
@@ -39,7 +39,7 @@ class LocalSessionAggregateOperator(RowOperator):
         try:
             if first + spec.gap - 1 <= self.watermark:
                 # Whether a row is too late depends on those before it.
-                self._flush()
+                self.flush()
                 self.emit_rows(list(self._parts.of_each(keys, rows, times)))
                 return
             self._hold(self._parts.of_rows(keys, rows, times))
@@ -47,7 +47,7 @@ class LocalSessionAggregateOperator(RowOperator):
             raise self.failed(error, where="aggregates") from error
         self._first = first if self._first is None else min(first, self._first)
         if len(self._held) > _MOST_LOCAL:
-            self._flush()
+            self.flush()
 
     def _hold(self, parts: list[Part]) -> None:
         held, gap = self._held, self._spec.gap
@@ -63,16 +63,10 @@ class LocalSessionAggregateOperator(RowOperator):
     def process_watermark(self, timestamp: int) -> None:
         """A session that is over now may go on with what is here."""
         if self._first is not None and self._first - 1 <= timestamp:
-            self._flush()
+            self.flush()
         super().process_watermark(timestamp)
 
-    def end_epoch(self) -> None:
-        self._flush()
-
-    def finish(self) -> None:
-        self._flush()
-
-    def _flush(self) -> None:
+    def flush(self) -> None:
         parts = list(self._held.values())
         self._held = {}
         self._first = None
