@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 from headrace.common.errors import FunctionTypeError
 from headrace.sql.parser import syntax as x
 from headrace.sql.table_api.expression_nodes import RelationBase, called, node_of, plan_of, text_of
-from headrace.table.expression_json import (
+from headrace.table.expression_methods.json import (
     JsonExistsOnError,
     JsonFunctions,
     JsonOnNull,
@@ -17,7 +17,7 @@ from headrace.table.expression_json import (
     JsonType,
     JsonValueOnEmptyOrError,
 )
-from headrace.table.expression_times import TimeIntervalUnit, TimePointUnit
+from headrace.table.expression_methods.times import TimeIntervalUnit, TimePointUnit
 
 __all__ = [
     "Expression",

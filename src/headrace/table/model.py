@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from headrace.sql.binder.models import predicted
+from headrace.sql.binder.from_clause.models import predicted
 from headrace.sql.models.provider import ModelContext
 from headrace.sql.table_api.expression_nodes import plan_of
 from headrace.table.catalog import ResolvedSchema

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from headrace.common.errors import FunctionTypeError
 from headrace.sql.binder.context import BindingContext
-from headrace.sql.binder.process_tables import TableValue
+from headrace.sql.binder.from_clause.process_tables import TableValue
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n
 from headrace.sql.table_api.expression_nodes import RelationBase, node_of, plan_of

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from headrace.common.display.html import html_table
 from headrace.common.errors import SqlError
 from headrace.common.types import Row
-from headrace.sql.binder.call_arguments import unique_names
+from headrace.sql.binder.from_clause.call_arguments import unique_names
 from headrace.sql.binder.relations import distinct, renamed, same_types, union_of
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n

@@ -14,6 +14,7 @@ from headrace.sql import types as t
 from headrace.sql.binder.aggregation import Aggregation, contains_aggregate
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
+from headrace.sql.binder.from_clause.tables import TableBinder
 from headrace.sql.binder.grouped_over import GroupsFirst, group_keys, named_values
 from headrace.sql.binder.hints import QueryHints
 from headrace.sql.binder.over import bind_over, contains_over
@@ -27,7 +28,6 @@ from headrace.sql.binder.relations import (
 )
 from headrace.sql.binder.scope import Scope, of_result
 from headrace.sql.binder.subqueries import SubqueryBinder, conjuncts, contains_subquery
-from headrace.sql.binder.tables import TableBinder
 from headrace.sql.parser import syntax as x
 from headrace.sql.parser.from_ast import expression_node, order_nodes, over_of, span_of
 from headrace.sql.plan import nodes as n

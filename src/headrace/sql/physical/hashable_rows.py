@@ -5,8 +5,8 @@ from __future__ import annotations
 from headrace.sql.physical.nodes import HashableRows, ResolveConflicts
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.checks.keys import has_no_hash
 from headrace.sql.plan.joins import Join, MultiJoin
-from headrace.sql.plan.key_checks import has_no_hash
 
 __all__ = ["hashable_rows"]
 

@@ -6,7 +6,7 @@ from headrace.sql.physical.nodes import ConstraintEnforcer, ResolveConflicts, Up
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
-from headrace.sql.plan.conflicts import may_conflict
+from headrace.sql.plan.checks.conflicts import may_conflict
 from headrace.sql.plan.upsert_keys import upsert_keys
 
 __all__ = ["upsert_materialize"]

@@ -11,7 +11,7 @@ from headrace.sql import statements as s
 from headrace.sql.physical.nodes import SparkSegment
 from headrace.sql.physical.passes import physical_plans
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.advice import merging_advice, plan_advice
+from headrace.sql.plan.checks.advice import merging_advice, plan_advice
 from headrace.sql.plan.text import plan_text
 from headrace.sql.room import with_room
 from headrace.sql.rules import optimize_all

@@ -32,11 +32,11 @@ from headrace.sql.parsing import parse_statement
 from headrace.sql.physical.settings import PlanSettings, SinkSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.changelog import is_append_only
-from headrace.sql.plan.conflicts import conflict_problem
+from headrace.sql.plan.checks.conflicts import conflict_problem
+from headrace.sql.plan.checks.keys import check_keys
+from headrace.sql.plan.checks.streams import check_stream
+from headrace.sql.plan.checks.temporal import check_no_temporal
 from headrace.sql.plan.expressions import Field, Literal, Schema
-from headrace.sql.plan.key_checks import check_keys
-from headrace.sql.plan.stream_checks import check_stream
-from headrace.sql.plan.temporal_checks import check_no_temporal
 from headrace.sql.room import with_room
 from headrace.sql.rules import optimize
 from headrace.sql.session.config import SessionConfig

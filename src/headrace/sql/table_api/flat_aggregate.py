@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from headrace.common.errors import SqlError
 from headrace.sql.binder.context import BindingContext
-from headrace.sql.binder.correlate import Unnest
+from headrace.sql.binder.from_clause.correlate import Unnest
 from headrace.sql.functions.registry import FunctionKind
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n

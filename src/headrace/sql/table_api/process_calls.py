@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.common.errors import SqlError
 from headrace.sql.binder.context import BindingContext
-from headrace.sql.binder.process_tables import DEFAULT, TableValue, bind_process_table
+from headrace.sql.binder.from_clause.process_tables import DEFAULT, TableValue, bind_process_table
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n
 from headrace.sql.table_api.expression_nodes import node_of

@@ -13,7 +13,7 @@ from headrace.datastream.state import (
     ValueStateDescriptor,
 )
 from headrace.sql.operators.base import RowOperator
-from headrace.sql.plan.key_checks import has_no_hash
+from headrace.sql.plan.checks.keys import has_no_hash
 from headrace.sql.types import ArrayType, MapType, RowType
 from headrace.sql.types.values import to_external, to_internal
 from headrace.sql.udf.data_views import ListView, MapView

@@ -6,6 +6,7 @@ from headrace.common.errors import SqlError
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.batch_tables import MLPredictTableFunction, VectorSearchTableFunction
 from headrace.sql.plan.changelog import is_append_only
+from headrace.sql.plan.checks.temporal import check_temporal
 from headrace.sql.plan.expressions import SortKey, TimeAttribute
 from headrace.sql.plan.joins import (
     IntervalJoin,
@@ -14,7 +15,6 @@ from headrace.sql.plan.joins import (
 )
 from headrace.sql.plan.match import Match
 from headrace.sql.plan.process_table import GivenTable, ProcessTable
-from headrace.sql.plan.temporal_checks import check_temporal
 from headrace.sql.plan.time_attributes import time_of
 from headrace.sql.udf.process.hints import ArgumentTrait
 

@@ -9,7 +9,7 @@ from headrace.sql import types as t
 from headrace.sql.parser import syntax as x
 from headrace.sql.table_api.expression_nodes import literal, node_of, text_of
 from headrace.sql.types.data_types import DataTypes
-from headrace.table.expression_times import ContainerFunctions
+from headrace.table.expression_methods.times import ContainerFunctions
 
 __all__ = [
     "JsonExistsOnError",

@@ -8,21 +8,28 @@ from sqlglot import exp
 
 from headrace.common.errors import SqlError
 from headrace.sql import types as t
-from headrace.sql.binder.changelog_functions import bind_from_changelog, bind_to_changelog
 from headrace.sql.binder.context import suggestion
-from headrace.sql.binder.correlate import bind_correlate, bind_leading, bind_leading_call
 from headrace.sql.binder.expressions import ExpressionBinder, column_index
+from headrace.sql.binder.from_clause.changelog_functions import (
+    bind_from_changelog,
+    bind_to_changelog,
+)
+from headrace.sql.binder.from_clause.correlate import (
+    bind_correlate,
+    bind_leading,
+    bind_leading_call,
+)
+from headrace.sql.binder.from_clause.joins import bind_as_of, bind_join, time_travel
+from headrace.sql.binder.from_clause.lateral import bind_lateral, is_lateral_query
+from headrace.sql.binder.from_clause.match import bind_match
+from headrace.sql.binder.from_clause.models import bind_evaluate, bind_predict
+from headrace.sql.binder.from_clause.process_tables import DEFAULT, TableValue, bind_process_table
+from headrace.sql.binder.from_clause.vector_search import bind_vector_search
 from headrace.sql.binder.group_windows import duration_of, window_fields
 from headrace.sql.binder.hints import QueryHints
-from headrace.sql.binder.joins import bind_as_of, bind_join, time_travel
-from headrace.sql.binder.lateral import bind_lateral, is_lateral_query
-from headrace.sql.binder.match import bind_match
-from headrace.sql.binder.models import bind_evaluate, bind_predict
-from headrace.sql.binder.process_tables import DEFAULT, TableValue, bind_process_table
 from headrace.sql.binder.relations import renamed
 from headrace.sql.binder.scope import Scope
 from headrace.sql.binder.subqueries import SubqueryBinder, contains_subquery
-from headrace.sql.binder.vector_search import bind_vector_search
 from headrace.sql.parser import syntax as x
 from headrace.sql.parser.from_ast import expression_node, order_nodes, span_of
 from headrace.sql.parser.hints import hint_options

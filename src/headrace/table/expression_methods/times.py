@@ -11,7 +11,7 @@ from headrace.sql.parser import syntax as x
 from headrace.sql.table_api.expression_nodes import called, unary
 from headrace.sql.types.data_types import DataTypes
 from headrace.sql.types.intervals import interval_constant
-from headrace.table.expression_numbers import BitmapFunctions
+from headrace.table.expression_methods.numbers import BitmapFunctions
 
 __all__ = [
     "ContainerFunctions",

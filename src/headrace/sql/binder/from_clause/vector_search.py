@@ -7,9 +7,13 @@ from typing import Any
 
 from headrace.common.errors import SqlError
 from headrace.sql import types as t
-from headrace.sql.binder.call_arguments import descriptor_names, options_of, unique_names
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
+from headrace.sql.binder.from_clause.call_arguments import (
+    descriptor_names,
+    options_of,
+    unique_names,
+)
 from headrace.sql.binder.scope import Scope
 from headrace.sql.connectors.memory import MemoryTable
 from headrace.sql.lookups.search import SearchOrder

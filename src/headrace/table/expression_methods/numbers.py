@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.sql.table_api.expression_nodes import unary
-from headrace.table.expression_texts import TextFunctions
+from headrace.table.expression_methods.texts import TextFunctions
 
 __all__ = ["NumberFunctions"]
 

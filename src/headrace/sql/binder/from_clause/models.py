@@ -7,15 +7,15 @@ from typing import Any
 
 from headrace.common.errors import SqlError
 from headrace.sql import types as t
-from headrace.sql.binder.call_arguments import (
+from headrace.sql.binder.context import BindingContext
+from headrace.sql.binder.expressions import ExpressionBinder
+from headrace.sql.binder.from_clause.call_arguments import (
     NameAt,
     descriptor_names,
     model_of,
     options_of,
     unique_names,
 )
-from headrace.sql.binder.context import BindingContext
-from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.models.metrics import TASKS, metrics_function
 from headrace.sql.models.prediction import Prediction

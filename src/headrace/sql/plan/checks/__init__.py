@@ -1,0 +1,1 @@
+"""What is refused when a statement is planned, and what EXPLAIN warns of."""

@@ -1,0 +1,1 @@
+"""Methods of expressions, by the values that they are for."""
