@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from headrace.common import options
 from headrace.common.completable_future import CompletableFuture
 from headrace.common.configuration import Configuration
-from headrace.common.conversion import column_converter
 from headrace.common.display.errors import install_hook
 from headrace.common.display.html import html_facts
 from headrace.common.errors import ConfigurationError, FunctionTypeError, GraphError, HeadraceError
@@ -25,14 +24,18 @@ from headrace.common.job_listener import JobListener
 from headrace.common.option_loading import load_configuration
 from headrace.common.settings.checks import check
 from headrace.common.time import to_millis
-from headrace.common.typeinfo import BasicTypeInfo, TypeInformation, Types
+from headrace.common.typeinfo import TypeInformation, Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import unexecuted
 from headrace.datastream.caches import CachesOfJob, computed_from
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
 from headrace.datastream.connectors.base import Source
-from headrace.datastream.connectors.collection import CollectionSource, NumberSequenceSource
+from headrace.datastream.connectors.collection import (
+    CollectionSource,
+    NumberSequenceSource,
+    convert_collection,
+)
 from headrace.datastream.data_stream import CloseableIterator, DataStream
 from headrace.datastream.earlier_methods import EarlierMethods, deprecated
 from headrace.datastream.execution_mode import RuntimeExecutionMode
@@ -719,22 +722,3 @@ class StreamExecutionEnvironment(EarlierMethods):
 def cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def convert_collection(values: list[Any], type_info: TypeInformation) -> list[Any]:
-    """Convert elements to their declared type: a wrong one is an error at the user's line."""
-    if not isinstance(type_info, TypeInformation):
-        raise FunctionTypeError(
-            "from_collection: type_info must be a TypeInformation such as Types.INT(), "
-            f"not {type_info!r}"
-        )
-    if isinstance(type_info, BasicTypeInfo):
-        if None in values:
-            raise FunctionTypeError(
-                f"from_collection: element {values.index(None)} is None, which a collection of "
-                f"{type_info} cannot have; leave the type out or filter the elements"
-            )
-        if type_info == Types.STRING():
-            values = [v if isinstance(v, str) else str(v) for v in values]
-    convert = column_converter(type_info)
-    return values if convert is None else convert(values)

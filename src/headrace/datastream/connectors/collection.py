@@ -10,8 +10,9 @@ from typing import Any
 
 import cloudpickle
 
+from headrace.common.conversion import column_converter
 from headrace.common.errors import FunctionTypeError, GraphError
-from headrace.common.typeinfo import TypeInformation, Types
+from headrace.common.typeinfo import BasicTypeInfo, TypeInformation, Types
 from headrace.datastream.connectors.base import (
     ReadBatch,
     ReaderContext,
@@ -21,7 +22,7 @@ from headrace.datastream.connectors.base import (
     StaticEnumerator,
 )
 
-__all__ = ["CollectionSource", "NumberSequenceSource"]
+__all__ = ["CollectionSource", "NumberSequenceSource", "convert_collection"]
 
 
 @dataclass(frozen=True)
@@ -151,3 +152,22 @@ class _CollectionReader(_RangeReader):
 
     def values(self, start: int, end: int) -> list[Any]:
         return self._collection[start:end]
+
+
+def convert_collection(values: list[Any], type_info: TypeInformation) -> list[Any]:
+    """Convert elements to their declared type: a wrong one is an error at the user's line."""
+    if not isinstance(type_info, TypeInformation):
+        raise FunctionTypeError(
+            "from_collection: type_info must be a TypeInformation such as Types.INT(), "
+            f"not {type_info!r}"
+        )
+    if isinstance(type_info, BasicTypeInfo):
+        if None in values:
+            raise FunctionTypeError(
+                f"from_collection: element {values.index(None)} is None, which a collection of "
+                f"{type_info} cannot have; leave the type out or filter the elements"
+            )
+        if type_info == Types.STRING():
+            values = [v if isinstance(v, str) else str(v) for v in values]
+    convert = column_converter(type_info)
+    return values if convert is None else convert(values)
