@@ -252,7 +252,7 @@ class RemoteStorage(Storage):
             self._files.rm_file(path)
 
     def delete_directory(self, directory: str) -> None:
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(OSError), _as_os_error(directory):
             self._files.invalidate_cache(directory)
             self._files.rm(directory, recursive=True)
 

@@ -127,6 +127,7 @@ class SparkCarrier(ProcessCarrier):
             cleaner.get().doCleanupShuffle(shuffled.dependencies().head().shuffleId(), False)
 
     def cancel(self) -> None:
+        # Where the context is gone, nothing runs any more.
         with contextlib.suppress(Exception):
             self._context.cancelJobGroup(self._group)
 

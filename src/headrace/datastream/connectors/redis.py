@@ -84,5 +84,6 @@ class _RedisWriter(BatchedWriter):
 
     def close(self) -> None:
         if self._client is not None:
+            # It may be broken, and whatever broke it says more.
             with contextlib.suppress(Exception):
                 self._client.close()

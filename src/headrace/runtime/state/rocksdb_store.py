@@ -165,6 +165,7 @@ class RocksDBStore:
             return
         self.is_open = False
         if self._db is not None:
+            # What it cannot write any more goes with its directory.
             with contextlib.suppress(Exception):
                 self._db.close()
             self._db = None

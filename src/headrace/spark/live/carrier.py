@@ -107,6 +107,7 @@ class LiveSparkCarrier(SparkCarrier, LiveCarrier):
         self._frame_by_frame.end(carriage)
 
     def cancel_carriage(self) -> None:
+        # Where the context is gone, nothing runs any more.
         with contextlib.suppress(Exception):
             self._context.cancelJobGroup(self._live_group)
 

@@ -78,5 +78,6 @@ class _QueueWriter(BatchedWriter):
 
     def close(self) -> None:
         if self._connection is not None:
+            # It may be broken, and whatever broke it says more.
             with contextlib.suppress(Exception):
                 self._connection.close()
