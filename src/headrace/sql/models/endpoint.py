@@ -93,7 +93,7 @@ class Endpoint:
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             if used and not self._closed.is_set() and isinstance(error, ConnectionError):
-                # The server has closed a connection that was open for long: that is no failure.
+                # The server has closed a connection that was open for long: that is not a failure.
                 return self._posted(data, timeout_s)
             raise EndpointError(f"{self.url} did not answer: {error or repr(error)}") from error
         self._idle.put(connection)

@@ -176,7 +176,7 @@ def _outer_columns(node: n.Node) -> dict[int, OuterColumn]:
 def outward(
     e: Expression, columns: Callable[[OuterColumn], Expression] | None = None
 ) -> Expression:
-    """An expression as the next query further out sees it: its own columns are no outer ones."""
+    """An expression as the next query further out sees it: its own columns are not outer ones."""
 
     def change(part: Expression) -> Expression | None:
         if not isinstance(part, OuterColumn):

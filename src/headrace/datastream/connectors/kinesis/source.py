@@ -198,7 +198,7 @@ def _start_of(properties: dict[str, str]) -> tuple[str, Any]:
     try:
         return position, datetime.datetime.fromisoformat(text).timestamp()
     except ValueError as error:
-        raise GraphError(f"{_TIMESTAMP!r} is no time: {text!r}") from error
+        raise GraphError(f"{_TIMESTAMP!r} is not a time: {text!r}") from error
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def _opened(operator: RowOperator, entry: StateEntry, ttl_ms: int, zone: ZoneInf
 
 
 class _Rows:
-    """A row for each key; without any value it is no entry at all."""
+    """A row for each key; without any value there is no entry."""
 
     def __init__(
         self, state: Any, type_: RowType, make: Callable[..., Any] | None, zone: ZoneInfo
