@@ -137,3 +137,29 @@ class TestNotNull:
                 "INSERT INTO sink SELECT d * d FROM "
                 f"(VALUES (CAST('1{'0' * 30}' AS DECIMAL(38, 0)))) AS v(d)"
             )
+
+
+class TestCasts:
+    @pytest.mark.parametrize(
+        ("type_", "value"),
+        [
+            ("BIGINT", "1"),
+            ("DECIMAL(3, 1)", "1E0"),
+            ("STRING", "'x'"),
+            ("BIGINT", "INTERVAL '2' DAY"),
+        ],
+    )
+    def test_a_wider_type_takes_a_value(self, type_: str, value: str) -> None:
+        session = LocalSession()
+        session.execute(f"CREATE TABLE t (x {type_}) WITH ('connector' = 'blackhole')")
+        session.insert(f"INSERT INTO t SELECT {value}")
+
+    @pytest.mark.parametrize(
+        ("type_", "value"),
+        [("TINYINT", "300"), ("INT", "1.5"), ("TIMESTAMP(3)", "DATE '2020-01-02'"), ("INT", "'1'")],
+    )
+    def test_a_narrower_one_does_not(self, type_: str, value: str) -> None:
+        session = LocalSession()
+        session.execute(f"CREATE TABLE t (a INT, x {type_}) WITH ('connector' = 'blackhole')")
+        with pytest.raises(SqlError, match="types for sink column 'x' at position 2"):
+            session.insert(f"INSERT INTO t SELECT 1, {value}")

@@ -266,6 +266,32 @@ class WithTimestamp(ProcessFunction):
         yield value.name, value.n, value.latest, ctx.timestamp()
 
 
+def test_expressions_make_time_attributes_of_a_stream(
+    t_env: StreamTableEnvironment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    env = t_env._session.env
+    pairs = env.from_collection(
+        [("a", 1), ("b", 5), ("a", 12)], Types.TUPLE([Types.STRING(), Types.INT()])
+    )
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    stream = pairs.assign_timestamps_and_watermarks(
+        strategy.with_timestamp_assigner(SecondsOfRecord())
+    )
+    table = t_env.from_data_stream(
+        stream, col("k"), col("n"), col("at").rowtime, col("now").proctime.alias("p")
+    )
+    assert table.get_schema().get_field_names() == ["k", "n", "at", "p"]
+    table.print_schema()
+    printed = capsys.readouterr().out
+    assert "`at` TIMESTAMP(3) *ROWTIME*" in printed
+    assert "`p` TIMESTAMP_LTZ(3) NOT NULL *PROCTIME*" in printed
+    window = Tumble.over(lit(10).seconds).on(col("at")).alias("w")
+    sums = table.window(window).group_by(col("w")).select(col("n").sum)
+    assert sorted(rows_of(t_env, sums)) == [[6], [12]]
+    with pytest.raises(SqlError, match="the stream has 2 fields"):
+        t_env.from_data_stream(stream, col("k"), col("at").rowtime, col("n"))
+
+
 def test_only_timestamps_are_metadata_of_a_stream(t_env: StreamTableEnvironment) -> None:
     stream = t_env._session.env.from_collection([1], Types.LONG())
     with pytest.raises(SqlError, match="The only key is 'rowtime'"):
@@ -288,7 +314,8 @@ def test_a_descriptor_makes_a_table(t_env: StreamTableEnvironment) -> None:
         .build()
     )
     t_env.create_temporary_table("numbers", descriptor)
-    assert t_env.list_tables() == ["numbers"]
+    t_env.from_descriptor(descriptor)
+    assert t_env.list_tables() == t_env.list_temporary_tables() == ["numbers"]
     assert rows_of(t_env, t_env.from_path("numbers")) == [[1], [2], [3], [4]]
 
 

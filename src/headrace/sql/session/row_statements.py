@@ -62,7 +62,7 @@ def _check_values(values: dict[int, Expression], context: TableContext) -> None:
     given = Schema(
         tuple(Field(f.name, e.type) for f, e in zip(columns, values.values(), strict=True))
     )
-    check_types(context.name, given, list(values.values()), columns)
+    check_types(context.name, given, list(values.values()), columns, any_numbers=True)
     for field, value in zip(columns, values.values(), strict=True):
         folded = fold(value)
         if not field.type.is_nullable and isinstance(folded, Literal) and folded.value is None:

@@ -6,15 +6,28 @@ from collections.abc import Sequence
 
 from headrace.common.errors import SqlError
 from headrace.sql.plan.expressions import Expression, Schema
+from headrace.sql.types import NumericType
 from headrace.sql.types.implicit_casts import casts_implicitly
 
 __all__ = ["check_types", "mismatch"]
 
 
-def check_types(table: str, query: Schema, values: Sequence[Expression], sink: Schema) -> None:
-    """Refuses values, one for each column of a sink, that Flink does not cast without asking."""
+def check_types(
+    table: str,
+    query: Schema,
+    values: Sequence[Expression],
+    sink: Schema,
+    any_numbers: bool = False,
+) -> None:
+    """Refuses values, one for each column of a sink, that Flink does not cast without asking.
+
+    With `any_numbers` each number may become any other: a database finds out which do not fit.
+    """
     for position, (value, field) in enumerate(zip(values, sink, strict=True), 1):
-        if not casts_implicitly(value.type, field.type, nulls=False):
+        numbers = isinstance(value.type, NumericType) and isinstance(field.type, NumericType)
+        if not casts_implicitly(value.type, field.type, nulls=False) and not (
+            numbers and any_numbers
+        ):
             cause = f"Incompatible types for sink column '{field.name}' at position {position}."
             raise mismatch(table, cause, query, sink)
 

@@ -204,7 +204,8 @@ def _without_alias(expression: ExpressionBase) -> x.Node:
 
 def _named(plan: n.Node, names: Sequence[ExpressionBase]) -> n.Node:
     """Columns in an order and with names that expressions give."""
-    columns, labels = [], []
+    columns, labels, known = [], [], plan.schema.names
+    count = sum(name not in (_ROWTIME, _PROCTIME) for name in known)
     for position, expression in enumerate(names):
         node, time = _without_alias(expression), ""
         if isinstance(node, x.Apply) and node.function in (_ROWTIME, _PROCTIME):
@@ -212,10 +213,9 @@ def _named(plan: n.Node, names: Sequence[ExpressionBase]) -> n.Node:
         if not isinstance(node, x.Name):
             raise SqlError(f"{expression}: name a column with col(), and alias() for a new name")
         name = node.parts[0]
-        known = plan.schema.names
         index = known.index(time or name) if (time or name) in known else position
-        if index >= len(known):
-            raise SqlError(f"the stream has {len(known)} fields, so there is no {name!r}")
+        if index >= count and not time:
+            raise SqlError(f"the stream has {count} fields, so there is no {name!r}")
         columns.append(plan.schema.column(index))
         whole = node_of(expression)
         labels.append(whole.name if isinstance(whole, x.Alias) else name)
