@@ -21,6 +21,7 @@ _WARM_SECONDS = 60
 """Java takes so long to have compiled what runs seldom."""
 _P50_MS, _P99_MS = 8.0, 40.0
 _LEVELS = 3
+_SLOW_MS = (1, 50)
 
 Measured = dict[str, Any]
 
@@ -29,8 +30,11 @@ def _run(
     settings: Settings, carrier: str, rate: float, *more: str, length_s: float = _SECONDS
 ) -> Measured:
     seconds = max(length_s * settings.scale, 4)
-    arguments = [carrier, str(rate), str(seconds), *more]
-    command = [sys.executable, "-m", "benchmarks.jobs.latency", *arguments]
+    return _measured("benchmarks.jobs.latency", carrier, str(rate), str(seconds), *more)
+
+
+def _measured(program: str, *arguments: str) -> Measured:
+    command = [sys.executable, "-m", program, *arguments]
     peers.show(command)
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found: Measured = json.loads(done.stdout.splitlines()[-1])
@@ -103,6 +107,16 @@ def live_checkpoints(settings: Settings) -> Iterator[Result]:
     yield _compared_rates(settings, name, with_them, "without checkpoints", ["live"], 0.95)
 
 
+def live_pressure(settings: Settings) -> Iterator[Result]:
+    """Time between checkpoints, one of which is due each second, where a function is slow."""
+    for ms_per_record in _SLOW_MS:
+        seconds = max(_SECONDS * settings.scale, 10)
+        found = _measured("benchmarks.jobs.pressure", "live", str(seconds), str(ms_per_record))
+        name = f"live, checkpoints, {ms_per_record} ms a record"
+        ours = found["median_s"]
+        yield Result(name, "asked for", "s", ours, 1.0, ours, 1.5, False, samples={"run": found})
+
+
 def _compared_rates(
     settings: Settings, name: str, mine: list[str], peer: str, other: list[str], goal: float
 ) -> Result:
@@ -134,5 +148,6 @@ CASES = {
     "live-levels": live_levels,
     "live-throughput": live_throughput,
     "live-checkpoints": live_checkpoints,
+    "live-pressure": live_pressure,
     "live-cost": live_cost,
 }
