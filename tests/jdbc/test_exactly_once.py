@@ -1,7 +1,8 @@
-"""The exactly-once sink with a real PostgreSQL server: each step of its protocol, and kills."""
+"""The exactly-once sink with real servers: each step of its protocol, and kills."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Iterator
@@ -15,34 +16,52 @@ from headrace.common.errors import JobExecutionError
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
 from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.connectors.base import RetriableCommitError
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from headrace.datastream.connectors.jdbc import JdbcExactlyOnceOptions, JdbcSink
-from headrace.datastream.connectors.jdbc.database import PostgreSql
-from headrace.datastream.connectors.jdbc.exactly_once import (
+from headrace.datastream.connectors.jdbc.exactly_once import TransactionCommitter
+from headrace.datastream.connectors.jdbc.prepared import (
     PreparedTransaction,
-    TransactionCommitter,
+    Transactions,
+    transactions_of,
 )
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing.runner import MiniRunner
 from tests.jdbc.test_tables import Table
 from tests.unit.datastream.connectors.reading import FakeWriterContext
-from tools.database_server import PostgreSqlServer
+from tools.database_server import MariaDbServer, PostgreSqlServer
 
 pytestmark = pytest.mark.timeout(300)
 
 ROW = Types.ROW([Types.INT(), Types.STRING()])
 
 
-@pytest.fixture
-def table(postgresql: PostgreSqlServer) -> Iterator[Table]:
-    made = Table(postgresql, "id INT, name TEXT")
+@pytest.fixture(params=["postgresql", "mariadb"])
+def table(request: pytest.FixtureRequest) -> Iterator[Table]:
+    made = Table(request.getfixturevalue(request.param), "id INT, name TEXT")
     yield made
     assert prepared(made) == []
 
 
+@contextlib.contextmanager
+def connected(table: Table) -> Iterator[tuple[Transactions, Any]]:
+    transactions = transactions_of(table.options)
+    connection = transactions.database.connect(print, autocommit=True)
+    try:
+        yield transactions, connection
+    finally:
+        connection.close()
+
+
 def prepared(table: Table) -> list[str]:
     """Names of the transactions that wait in the server."""
-    return [gid for (gid,) in table.execute("SELECT gid FROM pg_prepared_xacts")]
+    with connected(table) as (transactions, connection):
+        return transactions.waiting(connection)
+
+
+def roll_back(table: Table, name: str) -> None:
+    with connected(table) as (transactions, connection):
+        transactions.roll_back(connection, name)
 
 
 def sink_of(table: Table, prefix: str | None = None) -> JdbcSink:
@@ -97,22 +116,24 @@ def test_nothing_is_seen_before_the_commit_and_a_restore_commits(table: Table) -
 
 def transaction(table: Table, name: str, value: int) -> PreparedTransaction:
     """A transaction that waits, as a writer leaves it."""
-    database = PostgreSql(table.options)
-    connection = database.connect(print)
-    connection.execute(f"INSERT INTO {table.name} VALUES ({value}, 'x')")
-    xid = database.prepare(connection, name)
+    transactions = transactions_of(table.options)
+    connection = transactions.database.connect(print)
+    transactions.begin(connection, name)
+    with connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO {table.name} VALUES ({value}, 'x')")
+    made = transactions.prepare(connection, name)
     connection.close()
-    return PreparedTransaction(name, xid)
+    return made
 
 
 def test_names_of_transactions_cannot_leave_their_quotes(table: Table) -> None:
-    name = "odd'; DROP TABLE x; --\\"
+    name = "odd'; DROP TABLE x; --\\:x"
     waiting = transaction(table, name, 1)
     TransactionCommitter(table.options, FakeWriterContext()).commit([waiting])
     assert ids(table) == [1]
     transaction(table, name, 2)
-    with PostgreSql(table.options).connect(print, autocommit=True) as connection:
-        assert PostgreSql.roll_back_stale(connection, ["odd"], set()) == [name]
+    with connected(table) as (transactions, connection):
+        assert transactions.roll_back_stale(connection, ["odd"], set()) == [name]
     assert ids(table) == [1]
 
 
@@ -126,9 +147,10 @@ def test_a_commit_may_be_repeated(table: Table) -> None:
     assert ids(table) == [1]
 
 
-def test_a_transaction_that_somebody_rolled_back_is_an_error(table: Table) -> None:
+def test_a_transaction_that_somebody_rolled_back_is_an_error(postgresql: PostgreSqlServer) -> None:
+    table = Table(postgresql, "id INT, name TEXT")
     waiting = transaction(table, "lost:1", 1)
-    table.execute("ROLLBACK PREPARED 'lost:1'")
+    roll_back(table, "lost:1")
     committer = TransactionCommitter(table.options, FakeWriterContext())
     with pytest.raises(Exception, match="something else rolled it back"):
         committer.commit([waiting])
@@ -140,15 +162,34 @@ def test_only_stale_transactions_of_the_prefix_are_rolled_back(table: Table) -> 
     transaction(table, "orders-of-another:1", 7)
     stale = runner_of(table, 2, prefix="orders")
     operator = stale.job_graph.vertices[-1].operators[-1].operator_id
-    transaction(table, f"orders:{operator[:16]}:0:1:aa", 8)
+    transaction(table, f"orders:{operator[:16]}:0-aa", 8)
     stale.run()
     assert prepared(table) == ["orders-of-another:1"]
-    table.execute("ROLLBACK PREPARED 'orders-of-another:1'")
+    roll_back(table, "orders-of-another:1")
     assert ids(table) == [0, 0, 1, 1]
 
 
+def test_a_commit_waits_for_the_connection_that_has_prepared(mariadb: MariaDbServer) -> None:
+    table = Table(mariadb, "id INT, name TEXT")
+    transactions = transactions_of(table.options)
+    holder = transactions.database.connect(print)
+    transactions.begin(holder, "held:1")
+    with holder.cursor() as cursor:
+        cursor.execute(f"INSERT INTO {table.name} VALUES (1, 'x')")
+    waiting = transactions.prepare(holder, "held:1")
+    committer = TransactionCommitter(table.options, FakeWriterContext())
+    with pytest.raises(RetriableCommitError, match="still held"):
+        committer.commit([waiting])
+    holder.close()
+    while prepared(table):
+        with contextlib.suppress(RetriableCommitError):
+            committer.commit([waiting])
+    committer.close()
+    assert ids(table) == [1]
+
+
 def test_a_server_that_allows_no_prepared_transactions_is_refused(
-    table: Table, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     other = PostgreSqlServer()
     command = other._command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from headrace.common.errors import ConfigurationError, HeadraceError
@@ -169,62 +169,6 @@ class PostgreSql(Database):
         cursor = connection.cursor("headrace")
         cursor.itersize = fetch_size
         return cursor
-
-    # Prepared transactions.
-
-    @staticmethod
-    def require_prepared_transactions(connection: Any) -> None:
-        """Check that the server is configured for exactly-once sinks."""
-        (limit,) = connection.execute("SHOW max_prepared_transactions").fetchone()
-        if int(limit) == 0:
-            raise HeadraceError(
-                "the PostgreSQL server has max_prepared_transactions = 0, so no transaction can "
-                "wait for a checkpoint: set it in postgresql.conf to at least twice the "
-                "parallelism of the sink and restart the server, or use JdbcSink.sink with an "
-                "upsert statement"
-            )
-
-    @staticmethod
-    def prepare(connection: Any, name: str) -> str:
-        """Make the transaction of a connection wait for its commit; the id that the server has."""
-        (xid,) = connection.execute("SELECT pg_current_xact_id()::text").fetchone()
-        connection.execute(_of_transaction("PREPARE TRANSACTION", name))
-        # The transaction belongs to nobody now; this ends what the driver takes for one.
-        connection.rollback()
-        return str(xid)
-
-    @staticmethod
-    def commit_prepared(connection: Any, name: str, xid: str) -> None:
-        """Commit a transaction that waits; one that is committed already is left alone."""
-        from psycopg import errors
-
-        try:
-            connection.execute(_of_transaction("COMMIT PREPARED", name))
-        except errors.UndefinedObject:
-            (status,) = connection.execute("SELECT pg_xact_status(%s::xid8)", [xid]).fetchone()
-            if status == "aborted":
-                raise HeadraceError(
-                    f"transaction {name!r} is part of the checkpoint, but something else rolled "
-                    "it back: its records are lost; start again from an earlier savepoint"
-                ) from None
-
-    @staticmethod
-    def roll_back_stale(connection: Any, prefixes: Sequence[str], keep: set[str]) -> list[str]:
-        """Roll back transactions that wait and that no checkpoint knows; their names."""
-        rows = connection.execute(
-            "SELECT gid FROM pg_prepared_xacts WHERE database = current_database()"
-        ).fetchall()
-        stale = [gid for (gid,) in rows if gid.startswith(tuple(prefixes)) and gid not in keep]
-        for gid in stale:
-            connection.execute(_of_transaction("ROLLBACK PREPARED", gid))
-        return stale
-
-
-def _of_transaction(command: str, name: str) -> Any:
-    """A command that takes the name of a transaction as text, but not as a parameter."""
-    from psycopg import sql
-
-    return sql.SQL(command + " {}").format(sql.Literal(name))
 
 
 class MySql(Database):

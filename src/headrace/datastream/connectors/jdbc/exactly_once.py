@@ -1,10 +1,9 @@
-"""Writes into transactions that are committed with the checkpoint: PostgreSQL."""
+"""Writes into transactions that are committed with the checkpoint."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import HeadraceError
@@ -14,25 +13,17 @@ from headrace.datastream.connectors.base import (
     SinkWriter,
     WriterContext,
 )
-from headrace.datastream.connectors.jdbc.database import PostgreSql, ServerAwayError
 from headrace.datastream.connectors.jdbc.options import (
     JdbcConnectionOptions,
     JdbcExactlyOnceOptions,
 )
+from headrace.datastream.connectors.jdbc.prepared import PreparedTransaction, transactions_of
 from headrace.datastream.connectors.jdbc.writer import require_valid
 
 if TYPE_CHECKING:
     from headrace.datastream.connectors.jdbc.sink import JdbcSink
 
 __all__ = ["TransactionCommitter", "TransactionWriter"]
-
-
-@dataclass(frozen=True)
-class PreparedTransaction:
-    """A transaction that waits in the server for its commit."""
-
-    name: str
-    xid: str
 
 
 class TransactionWriter(SinkWriter):
@@ -47,10 +38,11 @@ class TransactionWriter(SinkWriter):
     ) -> None:
         self._sink = sink
         self._context = context
-        self._database = PostgreSql(sink.connection_options)
+        self._transactions = transactions_of(sink.connection_options)
+        self._database = self._transactions.database
         self._sql = self._database.driver_sql(sink.sql)
         self._batch: list[Any] = []
-        self._dirty = False
+        self._open: str | None = None
         self._connection: Any = None
         self._prefix = f"{options.transaction_id_prefix or f'headrace-{context.job_id}'}:"
         self._operator = f"{self._prefix}{context.operator_id[:16]}:"
@@ -58,7 +50,7 @@ class TransactionWriter(SinkWriter):
     def open(self) -> None:
         self._connection = self._database.connect(self._tell)
         require_valid(self._sink, self._connection, self._database)
-        self._database.require_prepared_transactions(self._connection)
+        self._transactions.require(self._connection)
         self._connection.rollback()
         if self._context.subtask == 0:
             self._clean_up()
@@ -68,7 +60,7 @@ class TransactionWriter(SinkWriter):
         keep = {transaction.name for transaction in self._context.restored_committables}
         prefixes = {self._operator, *self._context.restored_state}
         with self._database.connect(self._tell, autocommit=True) as connection:
-            stale = self._database.roll_back_stale(connection, sorted(prefixes), keep)
+            stale = self._transactions.roll_back_stale(connection, sorted(prefixes), keep)
         if stale:
             self._tell(f"rolled back {len(stale)} transactions of failed attempts")
 
@@ -85,6 +77,8 @@ class TransactionWriter(SinkWriter):
         if not batch:
             return
         try:
+            if self._open is None:
+                self._begin()
             with self._connection.cursor() as cursor:
                 cursor.executemany(self._sql, batch)
         except Exception as error:
@@ -93,16 +87,23 @@ class TransactionWriter(SinkWriter):
                 f"{' '.join(str(error).split())}; the JDBC sink was created at "
                 f"{self._sink.made_at} with the statement: {self._sink.sql}"
             ) from error
-        self._dirty = True
+
+    def _begin(self) -> None:
+        if self._connection is None:
+            self._connection = self._database.connect(self._tell)
+        name = f"{self._operator}{self._context.subtask}-{secrets.token_hex(8)}"
+        self._transactions.begin(self._connection, name)
+        self._open = name
 
     def prepare_commit(self, checkpoint: int, end_of_input: bool) -> list[PreparedTransaction]:
-        if not self._dirty:
+        name, self._open = self._open, None
+        if name is None:
             return []
-        subtask, unique = self._context.subtask, secrets.token_hex(4)
-        name = f"{self._operator}{subtask}:{checkpoint}:{unique}"
-        xid = self._database.prepare(self._connection, name)
-        self._dirty = False
-        return [PreparedTransaction(name, xid)]
+        prepared = self._transactions.prepare(self._connection, name)
+        if self._transactions.keeps_connection:
+            self._connection.close()
+            self._connection = None
+        return [prepared]
 
     def snapshot(self) -> list[str]:
         """What the names begin with: another job that goes on from here cleans up after us."""
@@ -117,25 +118,20 @@ class TransactionCommitter(Committer):
     """Commits transactions that wait."""
 
     def __init__(self, options: JdbcConnectionOptions, context: WriterContext) -> None:
-        self._database = PostgreSql(options)
+        self._transactions = transactions_of(options)
         self._context = context
         self._connection: Any = None
 
     def commit(self, committables: list[PreparedTransaction]) -> None:
-        import psycopg
-
         try:
-            connection = self._connected()
+            if self._connection is None:
+                database = self._transactions.database
+                self._connection = database.connect(self._tell, autocommit=True)
             for transaction in committables:
-                self._database.commit_prepared(connection, transaction.name, transaction.xid)
-        except (psycopg.OperationalError, ServerAwayError) as error:
+                self._transactions.commit(self._connection, transaction)
+        except self._transactions.passing_errors() as error:
             self.close()
             raise RetriableCommitError(" ".join(str(error).split())) from error
-
-    def _connected(self) -> Any:
-        if self._connection is None or self._connection.closed:
-            self._connection = self._database.connect(self._tell, autocommit=True)
-        return self._connection
 
     def _tell(self, text: str) -> None:
         self._context.print_lines([f"JDBC sink: {text}"], to_stderr=True)

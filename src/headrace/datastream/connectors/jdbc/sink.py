@@ -23,6 +23,8 @@ from headrace.datastream.connectors.jdbc.writer import BatchWriter
 
 __all__ = ["JdbcSink"]
 
+# An id has 64 bytes, and behind the prefix comes what tells the job's sinks apart.
+_LONGEST_XA_PREFIX = 46
 _PACKAGE = str(Path(__file__).parents[3])
 
 
@@ -77,10 +79,11 @@ class JdbcSink(Sink):
         jdbc_exactly_once_options: JdbcExactlyOnceOptions | None = None,
         jdbc_execution_options: JdbcExecutionOptions | None = None,
     ) -> JdbcSink:
-        """A sink that writes exactly once, with prepared transactions of PostgreSQL.
+        """A sink that writes exactly once, with transactions that wait for the checkpoint.
 
-        The server needs `max_prepared_transactions` of at least twice the sink's parallelism.
-        Between two checkpoints rows are locked as in any transaction.
+        PostgreSQL needs `max_prepared_transactions` of at least twice the sink's parallelism, MySQL
+        5.7.7 or MariaDB 10.5.2 is needed for XA. Between two checkpoints rows are locked as in any
+        transaction.
 
         Args:
             sql: A statement with a `?` for each field of a record.
@@ -92,10 +95,12 @@ class JdbcSink(Sink):
         """
         given = jdbc_exactly_once_options or JdbcExactlyOnceOptions.defaults()
         made = _make(sql, type_info, jdbc_connection_options, jdbc_execution_options, given)
-        if jdbc_connection_options.url.product != "postgresql":
+        prefix = given.transaction_id_prefix or ""
+        xa = jdbc_connection_options.url.product != "postgresql"
+        if xa and len(prefix.encode()) > _LONGEST_XA_PREFIX:
             raise GraphError(
-                "exactly_once_sink() works with PostgreSQL; for MySQL and MariaDB use sink() with "
-                "upsert_statement(), which also gives exact results"
+                f"with MySQL a transaction id prefix has {_LONGEST_XA_PREFIX} bytes at most, "
+                f"unlike {prefix!r}"
             )
         return made
 

@@ -20,6 +20,7 @@ from headrace.datastream.connectors.jdbc import (
     JdbcSource,
     upsert_statement,
 )
+from headrace.datastream.connectors.jdbc.prepared import keeps_prepared
 from headrace.datastream.connectors.jdbc.scan import ranges
 from headrace.datastream.connectors.jdbc.statements import (
     count_placeholders,
@@ -160,8 +161,10 @@ INSERT = "INSERT INTO t VALUES (?, ?)"
         (lambda: JdbcSink.sink(INSERT, ROW, "jdbc:..."), "JdbcConnectionOptions"),
         (lambda: JdbcSink.sink(INSERT, ROW, options(), 3), "JdbcExecutionOptions"),
         (
-            lambda: JdbcSink.exactly_once_sink(INSERT, ROW, options("jdbc:mysql://h/d")),
-            "works with PostgreSQL",
+            lambda: JdbcSink.exactly_once_sink(
+                INSERT, ROW, options("jdbc:mysql://h/d"), JdbcExactlyOnceOptions("p" * 47)
+            ),
+            "46 bytes at most",
         ),
         (lambda: JdbcConnectionOptions.JdbcConnectionOptionsBuilder().build(), "with_url"),
         (lambda: JdbcExecutionOptions.builder().with_batch_size(0), "at least 1"),
@@ -209,3 +212,17 @@ def test_an_error_does_not_show_passwords(url: str) -> None:
         JdbcUrl.parse(url)
     assert "hidden" not in str(error.value)
     assert "db" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("version", "keeps"),
+    [
+        ("8.0.36", True),
+        ("5.7.7-log", True),
+        ("5.6.51", False),
+        ("10.11.6-MariaDB-0+deb12u1", True),
+        ("10.4.32-MariaDB", False),
+    ],
+)
+def test_which_servers_keep_prepared_transactions(version: str, keeps: bool) -> None:
+    assert keeps_prepared(version) is keeps
