@@ -71,6 +71,34 @@ def test_statements_are_planned_and_not_run(
     assert any(line.startswith("ok") and "1 files or parts" in line for line in lines)
 
 
+LOOKUP = """
+CREATE TABLE orders (id INT, pt AS PROCTIME()) WITH ('connector' = 'datagen');
+CREATE TABLE names (id INT, name STRING) WITH ({names});
+CREATE TABLE result (id INT, name STRING) WITH ('connector' = 'blackhole');
+INSERT INTO result SELECT o.id, n.name
+FROM orders AS o JOIN names FOR SYSTEM_TIME AS OF o.pt AS n ON o.id = n.id;
+"""
+
+
+@pytest.mark.parametrize("cache", ["NONE", "PARTIAL", "FULL"])
+def test_tables_of_lookup_joins_are_tried(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], cache: str
+) -> None:
+    names = (
+        "'connector' = 'jdbc', 'url' = 'jdbc:postgresql://127.0.0.1:1/x', 'table-name' = 'names', "
+        f"'lookup.cache' = '{cache}'"
+    )
+    if cache == "PARTIAL":
+        names += ", 'lookup.partial-cache.max-rows' = '9'"
+    if cache == "FULL":
+        names += ", 'lookup.full-cache.periodic-reload.interval' = '1 h'"
+    assert doctor(tmp_path / "report.sql", LOOKUP.format(names=names)) == ExitCode.FAILED
+    failed = [line for line in capsys.readouterr().out.splitlines() if line.startswith("FAILED")]
+    assert len(failed) == 1
+    assert "LookupJoin" in failed[0]
+    assert "jdbc:postgresql://127.0.0.1:1/x cannot be reached" in failed[0]
+
+
 def test_a_program_without_a_job_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,16 +15,17 @@ from headrace.cluster.program_options import add_program, program_of, run_progra
 from headrace.cluster.sql_client.splitting import split_statements
 from headrace.common.errors import HeadraceError
 from headrace.graph.job_graph import build_job_graph
-from headrace.graph.specs import SinkSpec, SourceSpec
+from headrace.graph.specs import OperatorSpec, SinkSpec, SourceSpec
 from headrace.graph.stream_graph import StreamGraph
+from headrace.sql.operators.joins.specs import LookupJoinSpec
 
 NAME = "doctor"
 USAGE = "[options] FILE [args ...]"
 SUMMARY = "connect to everything that a program or a file of SQL names, and say what is missing"
 EPILOG = """\
 The program runs up to its first execute(); of a file of SQL, every statement is planned and none
-is run. Sources and sinks are then tried from the processes in which slots would run, without
-changing anything there. The exit code is 1 if something is missing.
+is run. Sources, sinks and tables of lookup joins are then tried from the processes in which slots
+would run, without changing anything there. The exit code is 1 if something is missing.
 
 examples:
   headrace doctor job.py
@@ -104,19 +105,27 @@ def _refused(file: Path, options: argparse.Namespace) -> Results:
 
 
 def trials_of(graph: StreamGraph) -> Iterator[Trial]:
-    """The sources and sinks of a program, each once."""
+    """The sources, sinks and tables of lookup joins of a program, each once."""
     seen: list[Any] = []
     for vertex in build_job_graph(graph).vertices:
         for operator in vertex.operators:
-            spec = operator.spec
-            if isinstance(spec, SourceSpec | SinkSpec):
-                connector = spec.source if isinstance(spec, SourceSpec) else spec.sink
-                if not any(connector is other for other in seen):
-                    seen.append(connector)
-                    name = operator.name.removeprefix(f"{spec.kind}: ").removeprefix(
-                        f"{spec.kind}: "
-                    )
-                    yield Trial(f"{spec.kind}: {name}", connector)
+            connector = _connector_of(operator.spec)
+            if connector is not None and not any(connector is other for other in seen):
+                seen.append(connector)
+                kind = f"{operator.spec.kind}: "
+                name = operator.name.removeprefix(kind).removeprefix(kind)
+                yield Trial(f"{kind}{name}", connector)
+
+
+def _connector_of(spec: OperatorSpec) -> Any:
+    match spec:
+        case SourceSpec():
+            return spec.source
+        case SinkSpec():
+            return spec.sink
+        case LookupJoinSpec():
+            return spec.table
+    return None
 
 
 def _tried_here(trials: list[Trial]) -> Results:

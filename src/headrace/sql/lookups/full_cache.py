@@ -30,6 +30,10 @@ class AllRows(ABC):
     def read(self) -> Iterable[Row]:
         """The rows as they are now, in internal form."""
 
+    def probe(self) -> str:
+        """Look whether they can be reached from here: see `Source.probe`."""
+        return ""
+
 
 @dataclass(frozen=True)
 class MemoryRows(AllRows):
@@ -56,6 +60,9 @@ class SourceRows(AllRows):
     def read(self) -> Iterable[Row]:
         for batch in read_splits(self.source, all_splits(self.source)):
             yield from self.convert(batch.values)
+
+    def probe(self) -> str:
+        return self.source.probe()
 
 
 @dataclass(frozen=True)
@@ -142,6 +149,7 @@ class FullTable(LookupTable):
     """All rows by key, in each subtask."""
 
     def __init__(self, table: WholeTable, columns: Sequence[int]) -> None:
+        self._rows = table.rows
         self._found = Kept(table, partial(by_key, columns=tuple(columns)))
 
     def open(self, operator: Operator) -> None:
@@ -150,6 +158,9 @@ class FullTable(LookupTable):
     def find(self, keys: Sequence[Key]) -> Found:
         found = self._found.current()
         return {key: found[key] for key in keys if key in found}
+
+    def probe(self) -> str:
+        return self._rows.probe()
 
     def close(self) -> None:
         pass

@@ -66,6 +66,9 @@ class CachedTable(LookupTable):
             found |= asked
         return found
 
+    def probe(self) -> str:
+        return self._table.probe()
+
     def _is_old(self, entry: _Entry, now: int) -> bool:
         write, access = self._cache.expire_after_write_ms, self._cache.expire_after_access_ms
         if write is not None and now - entry.written_ms >= write:

@@ -46,6 +46,17 @@ class LookupTableSource:
         """The rows of some keys: tuples, dicts or rows. It may be a coroutine function."""
         raise NotImplementedError
 
+    def probe(self) -> str:
+        """Look whether the rows can be reached from here, for `headrace doctor`.
+
+        Returns:
+            What was reached, in a few words; empty if there is nothing to reach.
+
+        Raises:
+            HeadraceError: What is missing, and what to do.
+        """
+        return ""
+
     def close(self) -> None:
         """Called once in each subtask, also after a failure."""
 
@@ -107,6 +118,9 @@ class PythonKeys(KeySource):
                 f"it returned {rows!r}"
             )
         return [self._take(row) for row in rows]
+
+    def probe(self) -> str:
+        return self._source.probe()
 
     def close(self) -> None:
         self._source.close()

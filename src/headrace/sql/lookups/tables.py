@@ -41,6 +41,10 @@ class LookupTable(ABC):
     def find(self, keys: Sequence[Key]) -> Found:
         """The rows of different keys, none of which has a NULL, in internal form."""
 
+    def probe(self) -> str:
+        """Look whether the table can be reached from here: see `Source.probe`."""
+        return ""
+
     @abstractmethod
     def close(self) -> None:
         """Called once in each subtask, also after a failure."""
@@ -62,6 +66,10 @@ class KeySource(ABC):
     @abstractmethod
     def rows_of(self, keys: Sequence[Key]) -> Any:
         """The rows of keys in any order, or a coroutine that gives them."""
+
+    def probe(self) -> str:
+        """Look whether it can be reached from here: see `Source.probe`."""
+        return ""
 
     @abstractmethod
     def close(self) -> None:
@@ -105,6 +113,9 @@ class AskedTable(LookupTable):
             answers = map(self._source.rows_of, asked)
         return by_key((row for rows in answers for row in rows), self._columns)
 
+    def probe(self) -> str:
+        return self._source.probe()
+
     def close(self) -> None:
         self._source.close()
         if self._runner is not None:
@@ -144,6 +155,9 @@ class RetriedTable(LookupTable):
             self._sleep(self._limits.retry_delay_ms / 1000)
             found |= self._table.find(missing)
         return found
+
+    def probe(self) -> str:
+        return self._table.probe()
 
     def close(self) -> None:
         self._table.close()

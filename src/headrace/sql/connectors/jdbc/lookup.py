@@ -8,6 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from headrace.common.errors import HeadraceError
+from headrace.datastream.connectors.jdbc.database import database_of
 from headrace.datastream.connectors.jdbc.pool import ConnectionPool
 from headrace.datastream.connectors.jdbc.statements import quoted_name, quoted_path
 from headrace.runtime.operator import Operator
@@ -61,6 +62,9 @@ class JdbcKeys(KeySource):
             wanted, one = f"({wanted})", f"({one})"
         table = quoted_path(options, self.table)
         return f"SELECT {names} FROM {table} WHERE {wanted} IN ({', '.join([one] * keys)})"
+
+    def probe(self) -> str:
+        return database_of(self.rows.options).probe(self.sql(keys=1))
 
     def close(self) -> None:
         if self.pool is not None:
