@@ -399,8 +399,7 @@ class Table(RelationBase):
 
     def print_schema(self) -> None:
         """Show the columns."""
-        lines = [f"  `{f.name}` {f.type_text()}" for f in self._plan.schema]
-        print("(\n" + ",\n".join(lines) + "\n)")
+        print(self.get_resolved_schema())
 
     def explain(self, *extra_details: Any) -> str:
         """The plan as text."""

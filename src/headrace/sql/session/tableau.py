@@ -94,13 +94,13 @@ class Tableau:
             max(column_width(x, self._most), len(NULL), display_width(name))
             for name, x in zip(self._names, self._types, strict=True)
         ]
-        self._frame(widths, write)
         count = 0
         for kind, row in rows:
+            if not count:
+                self._frame(widths, write)
             write(self._line(kind, self.cells(row), widths))
             count += 1
         if count == 0:
-            # As in Flink, the frame stays open where nothing came.
             write("Empty set")
             return 0
         write(self._rule(widths))
