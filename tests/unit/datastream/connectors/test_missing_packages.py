@@ -55,6 +55,12 @@ def mysql_changes() -> Any:
     return MySqlSource.builder().table_list("shop.orders").username("reader").build()
 
 
+def mongodb_sink() -> Any:
+    from headrace.datastream.connectors.mongodb import MongoSink
+
+    return MongoSink.builder().build()
+
+
 @pytest.mark.parametrize(
     ("make", "package", "extra"),
     [
@@ -62,6 +68,7 @@ def mysql_changes() -> Any:
         (kafka_sink, "confluent_kafka", "kafka"),
         (avro_schema, "fastavro", "avro"),
         (protobuf_class, "google.protobuf.message", "protobuf"),
+        (mongodb_sink, "pymongo", "mongodb"),
         (mysql_changes, "pymysqlreplication", "mysql-cdc"),
     ],
 )
