@@ -1,6 +1,6 @@
 """Streams as PyFlink's documentation shows them: windows, triggers, state, timers, joins of two."""
 
-from pyflink.common import Duration, Row, RowKind, Time, Types, WatermarkStrategy
+from pyflink.common import Duration, Time, Types, WatermarkStrategy
 from pyflink.common.watermark_strategy import TimestampAssigner
 from pyflink.datastream import (
     AggregateFunction,
@@ -8,17 +8,8 @@ from pyflink.datastream import (
     CoFlatMapFunction,
     CoMapFunction,
     CoProcessFunction,
-    FilterFunction,
-    FlatMapFunction,
     KeyedBroadcastProcessFunction,
-    KeyedCoProcessFunction,
     KeyedProcessFunction,
-    KeySelector,
-    MapFunction,
-    OutputTag,
-    ProcessFunction,
-    ReduceFunction,
-    RuntimeContext,
     StreamExecutionEnvironment,
 )
 from pyflink.datastream.functions import (
@@ -32,28 +23,14 @@ from pyflink.datastream.state import (
     ListStateDescriptor,
     MapStateDescriptor,
     ReducingStateDescriptor,
-    StateTtlConfig,
     ValueStateDescriptor,
 )
 from pyflink.datastream.window import (
-    ContinuousEventTimeTrigger,
     CountSlidingWindowAssigner,
-    CountTrigger,
     CountTumblingWindowAssigner,
-    CountWindow,
     DynamicEventTimeSessionWindows,
     EventTimeSessionWindows,
-    EventTimeTrigger,
-    GlobalWindows,
-    NeverTrigger,
-    ProcessingTimeTrigger,
-    PurgingTrigger,
     SessionWindowTimeGapExtractor,
-    SlidingEventTimeWindows,
-    TimeWindow,
-    Trigger,
-    TriggerResult,
-    TumblingEventTimeWindows,
 )
 
 env = StreamExecutionEnvironment.get_execution_environment()

@@ -1,6 +1,6 @@
 """Streams that are put together, and with which others."""
 
-from pyflink.common import Row, Types
+from pyflink.common import Types
 from pyflink.datastream import StreamExecutionEnvironment
 
 env = StreamExecutionEnvironment.get_execution_environment()

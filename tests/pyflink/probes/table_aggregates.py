@@ -1,22 +1,22 @@
 """Aggregates in Python: views of lists and maps, pandas over windows, and table aggregates."""
 
 from pyflink.common import Row
-from pyflink.table import DataTypes, EnvironmentSettings, ListView, MapView, TableEnvironment
+from pyflink.table import (
+    DataTypes,
+    EnvironmentSettings,
+    ListView,
+    MapView,
+    TableEnvironment,
+)
 from pyflink.table.expressions import (
-    UNBOUNDED_RANGE,
-    UNBOUNDED_ROW,
-    CURRENT_ROW,
-    CURRENT_RANGE,
-    call,
     col,
     lit,
     row_interval,
 )
 from pyflink.table.udf import (
     AggregateFunction,
-    TableAggregateFunction,
-    TableFunction,
     ScalarFunction,
+    TableAggregateFunction,
     udaf,
     udf,
     udtaf,
@@ -450,5 +450,42 @@ show(
     .window(Session.with_gap(lit(5).seconds).on(col("ts")).alias("w"))
     .group_by(col("w"))
     .select(col("w").start, total(col("v"))),
+    False,
+)
+
+
+# --- pandas over windows of the Table API
+table = t_env.from_path("events")
+show(
+    table.over_window(
+        Over.partition_by(col("k")).order_by(col("ts")).preceding(row_interval(2)).alias("w")
+    ).select(col("k"), mean(col("v")).over(col("w"))),
+    False,
+)
+show(
+    table.over_window(
+        Over.partition_by(col("k")).order_by(col("ts")).preceding(lit(10).seconds).alias("w")
+    ).select(col("k"), listed(col("v")).over(col("w")), counted(col("v")).over(col("w"))),
+    False,
+)
+
+# --- pandas in windows of streams
+table = t_env.from_path("events")
+show(
+    table.window(Tumble.over(lit(10).seconds).on(col("ts")).alias("w"))
+    .group_by(col("w"), col("k"))
+    .select(col("k"), col("w").start, col("w").end, mean(col("v"))),
+    False,
+)
+show(
+    table.window(Slide.over(lit(20).seconds).every(lit(10).seconds).on(col("ts")).alias("w"))
+    .group_by(col("w"))
+    .select(col("w").start, col("w").rowtime, counted(col("v"))),
+    False,
+)
+show(
+    t_env.sql_query(
+        "SELECT k, TUMBLE_START(ts, INTERVAL '10' SECOND), listed(v) FROM events GROUP BY k, TUMBLE(ts, INTERVAL '10' SECOND)"
+    ),
     False,
 )

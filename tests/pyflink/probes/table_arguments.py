@@ -1,12 +1,9 @@
 """What Python functions get of columns of each type, and what comes back."""
 
-import datetime
-from decimal import Decimal
-
 import pandas as pd
 from pyflink.table import DataTypes, EnvironmentSettings, TableEnvironment
-from pyflink.table.expressions import call, col, lit
-from pyflink.table.udf import AggregateFunction, TableFunction, udaf, udf, udtf
+from pyflink.table.expressions import col
+from pyflink.table.udf import udf
 
 t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
 t_env.get_config().set_local_timezone("Asia/Tokyo")
