@@ -269,6 +269,7 @@ class WithTimestamp(ProcessFunction):
 def test_expressions_make_time_attributes_of_a_stream(
     t_env: StreamTableEnvironment, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    t_env.get_config().set_local_timezone("Asia/Tokyo")
     env = t_env._session.env
     pairs = env.from_collection(
         [("a", 1), ("b", 5), ("a", 12)], Types.TUPLE([Types.STRING(), Types.INT()])
@@ -286,8 +287,9 @@ def test_expressions_make_time_attributes_of_a_stream(
     assert "`at` TIMESTAMP(3) *ROWTIME*" in printed
     assert "`p` TIMESTAMP_LTZ(3) NOT NULL *PROCTIME*" in printed
     window = Tumble.over(lit(10).seconds).on(col("at")).alias("w")
-    sums = table.window(window).group_by(col("w")).select(col("n").sum)
-    assert sorted(rows_of(t_env, sums)) == [[6], [12]]
+    sums = table.window(window).group_by(col("w")).select(col("n").sum, col("w").start)
+    first, second = (datetime.datetime(1970, 1, 1, 0, 0, s) for s in (0, 10))
+    assert sorted(rows_of(t_env, sums)) == [[6, first], [12, second]]
     with pytest.raises(SqlError, match="the stream has 2 fields"):
         t_env.from_data_stream(stream, col("k"), col("at").rowtime, col("n"))
 

@@ -104,7 +104,8 @@ def stream_plan(
         whole = whole and not isinstance(own, t.RawType)
     schema = BoundSchema(tuple(Field(f.name, f.data_type) for f in row.fields))
     times = () if declared is None else _rowtime_fields(declared)
-    local = tuple(isinstance(f.type, t.TimestampType) for f in times)
+    # As in Flink, `.rowtime` is the clock of UTC, and a declared TIMESTAMP that of the session.
+    local = tuple(isinstance(f.type, t.TimestampType) and f.name != _ROWTIME for f in times)
     grows = mode == ChangelogMode.insert_only()
     source = _StreamSource(stream, schema, session.zone, whole, grows, mode.replaces, local)
     read = BoundSchema((*schema, *times))
