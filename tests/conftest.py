@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import functools
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -70,6 +73,75 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("server")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Half as many again as there are cores, unless all tests are of those that only compute.
+
+    Where processes are started, killed and waited for, a test leaves a core idle for much of its
+    time.
+    """
+    if "not spark" in config.option.markexpr:
+        return None
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = (os.cpu_count() or 1) if affinity is None else len(affinity(0))
+    return (cores * 3 + 1) // 2
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("spark") or item.get_closest_marker("browser"):
+        _have_class_archive_written()
+
+
+# Jobs, and queries that run in the JVM: what later JVMs load.
+_ARCHIVED = """
+from pyspark import SparkContext
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.spark.session import get_or_create_session
+
+session = get_or_create_session({})
+print("started", flush=True)
+env = StreamExecutionEnvironment.get_execution_environment()
+env.from_collection([1, 2]).key_by(lambda x: x).reduce(max).execute_and_collect().close()
+session.range(9).selectExpr("id % 3 AS k").groupBy("k").count().collect()
+session.stop()
+java = SparkContext._gateway.proc
+java.stdin.close()
+java.wait()
+"""
+
+_WRITERS: list[subprocess.Popen[bytes]] = []
+
+
+@functools.cache
+def _have_class_archive_written() -> None:
+    """Start what writes the archive of Spark's classes, if this is the first Spark of this user.
+
+    A JVM writes it as it ends. Those of the processes that run tests end last of all, and the
+    hundred that other tests start would load their classes anew, for four seconds of processor time
+    each. So a process of its own does it, while tests run.
+    """
+    from pyspark.find_spark_home import _find_spark_home
+
+    from headrace.common.files.private_directory import private_directory
+    from headrace.coordination.slots.dependencies import cache_directory
+    from headrace.spark.class_archive import ClassArchive
+    from headrace.spark.session import check_java
+
+    directory = private_directory(cache_directory())
+    archive = ClassArchive(directory, check_java(), _find_spark_home()).path
+    with (directory / "tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if archive.exists():
+            return
+        writer = subprocess.Popen([sys.executable, "-c", _ARCHIVED], stdout=subprocess.PIPE)
+        _WRITERS.append(writer)
+        # When its Spark has started nobody else can claim the archive, and others see that it
+        # is being written.
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        archive.touch()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _spark_ends_with_the_tests() -> Iterator[None]:
     """Stops the Spark session that jobs of this process have shared, if one was started."""
@@ -80,6 +152,8 @@ def _spark_ends_with_the_tests() -> Iterator[None]:
         session = SparkSession.getActiveSession()
         if session is not None:
             session.stop()
+    for writer in _WRITERS:
+        writer.wait()
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -10,6 +11,9 @@ from pathlib import Path
 from tools.processes import alive
 
 LIMIT_S = 240.0
+
+SHORT_LIVED = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""For executors, too, which inherit it: they live too briefly for a good compiler."""
 
 
 class Child:
@@ -20,7 +24,10 @@ class Child:
         self._out = log.open("w")
         command = ["-m", program] if isinstance(program, str) else [str(program)]
         self.process = subprocess.Popen(
-            [sys.executable, *command, *arguments], stdout=self._out, stderr=subprocess.STDOUT
+            [sys.executable, *command, *arguments],
+            stdout=self._out,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **SHORT_LIVED},
         )
 
     def lines(self, word: str) -> list[str]:
