@@ -227,3 +227,44 @@ def test_a_sink_has_subtasks_of_its_own(tmp_path: Path) -> None:
     session = session_with(tmp_path, "csv", ", 'sink.parallelism' = '0'", "n INT")
     with pytest.raises(SqlError, match="is positive, not 0"):
         session.insert("INSERT INTO t VALUES (1)")
+
+
+def overwriting(path: Path, format_: str = "json", partitioned: bool = True) -> LocalSession:
+    session = LocalSession(batch=True, parallelism=2)
+    by = "PARTITIONED BY (`day`)" if partitioned else ""
+    session.execute(
+        f"CREATE TABLE t (id INT, `day` STRING) {by} "
+        f"WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = '{format_}')"
+    )
+    session.insert("INSERT INTO t VALUES (1, 'mon'), (2, 'tue')")
+    return session
+
+
+def test_overwrite_replaces_the_partitions_that_get_rows(tmp_path: Path) -> None:
+    session = overwriting(tmp_path)
+    session.insert("INSERT OVERWRITE t VALUES (3, 'tue'), (4, 'wed')")
+    assert rows(session) == [(1, "mon"), (3, "tue"), (4, "wed")]
+    session.insert("INSERT OVERWRITE t SELECT id, `day` FROM t WHERE FALSE")
+    assert len(rows(session)) == 3
+
+
+@pytest.mark.parametrize("format_", ["csv", "parquet"])
+def test_overwrite_replaces_a_table_that_it_reads(tmp_path: Path, format_: str) -> None:
+    session = overwriting(tmp_path, format_, partitioned=False)
+    session.insert("INSERT OVERWRITE t SELECT id + 10, `day` FROM t")
+    assert rows(session) == [(11, "mon"), (12, "tue")]
+    session.insert("INSERT OVERWRITE t SELECT id, `day` FROM t WHERE FALSE")
+    assert rows(session) == []
+
+
+def test_overwrite_keeps_what_is_there_if_the_job_fails(tmp_path: Path) -> None:
+    session = overwriting(tmp_path, partitioned=False)
+    with pytest.raises(HeadraceError):
+        session.insert("INSERT OVERWRITE t SELECT 1 / (id - id), `day` FROM t")
+    assert rows(session) == [(1, "mon"), (2, "tue")]
+
+
+def test_overwrite_is_for_batch_mode(tmp_path: Path) -> None:
+    session = session_with(tmp_path, "json")
+    with pytest.raises(SqlError, match="Streaming mode not support overwrite"):
+        session.insert(INSERT.replace("INTO", "OVERWRITE"))

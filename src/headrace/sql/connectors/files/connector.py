@@ -34,6 +34,7 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.sql.connectors.base import TableContext, TableFactory, TableSink, TableSource
 from headrace.sql.connectors.files.bulk import BULK
 from headrace.sql.connectors.files.csv import csv_records
+from headrace.sql.connectors.files.overwriting import OverwritingSink
 from headrace.sql.connectors.files.parquet_columns import ParquetColumns
 from headrace.sql.connectors.files.parquet_scan import parquet_scan
 from headrace.sql.connectors.files.partition_commit import (
@@ -106,6 +107,11 @@ class FileSystemFactory(TableFactory):
 
     def create_sink(self, context: TableContext, overwrite: bool = False) -> TableSink:
         """Writes files into the directory `path`, and those of partitions below it."""
+        if overwrite and not context.batch:
+            raise SqlError(
+                f"Streaming mode not support overwrite: INSERT OVERWRITE of {context.name} needs "
+                "batch mode"
+            )
         path, format_ = self._common(context)
         if context.metadata:
             raise SqlError(f"the metadata columns of {context.name} can be read only: VIRTUAL")
@@ -333,16 +339,12 @@ class _FileTableSink(TableSink):
         clear(self.settings.path)
 
     def attach_columns(self, stream: DataStream[Any], schema: Schema) -> Any:
-        if self.settings.overwrite:
-            clear(self.settings.path)
         wanted = "NONE" if self.compression == "UNCOMPRESSED" else self.compression
         writers = ParquetColumns(self.layout.data_type, wanted)
         return self._sink(stream, FileSink.for_bulk_format(self.settings.path, writers))
 
     def attach(self, stream: DataStream[Any], schema: Schema, changelog: bool) -> Any:
         settings = self.settings
-        if settings.overwrite:
-            clear(settings.path)
         rows = stream
         if settings.by_partition:
             rows = by_columns(stream, settings.by_partition)
@@ -370,4 +372,6 @@ class _FileTableSink(TableSink):
         if settings.partitions.policies:
             parts = {f.name: getattr(sink, f.name) for f in fields(sink)}
             sink = PartitionedFileSink(**parts, partitions=settings.partitions)
+        if settings.overwrite:
+            sink = OverwritingSink(sink, bool(self.layout.partitions))
         return rows.sink_to(sink).name("Sink: filesystem")
