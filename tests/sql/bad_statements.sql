@@ -501,9 +501,18 @@ TRUNCATE TABLE orders;
 CALL sys.compact('orders');
 -- at: CALL
 -- says: CALL is not supported yet
-CREATE MATERIALIZED TABLE x AS SELECT 1;
+CREATE TEMPORARY MATERIALIZED TABLE x AS SELECT 1;
 -- at: MATERIALIZED
--- says: CREATE MATERIALIZED is not supported yet
+-- says: CREATE TEMPORARY MATERIALIZED TABLE is not supported.
+CREATE MATERIALIZED TABLE x FRESHNESS = INTERVAL '1' DAY AS SELECT sku FROM orders;
+-- at: sku
+-- says: Column 'sku' not found in any table
+CREATE MATERIALIZED TABLE x FRESHNESS = 3 AS SELECT 1;
+-- at: 3
+-- says: MATERIALIZED TABLE only supports define interval type FRESHNESS
+ALTER MATERIALIZED TABLE orders SUSPEND;
+-- at: orders
+-- says: is not a materialized table, does not support materialized table related operation.
 CREATE MODEL m INPUT (a INT) WITH ('provider' = 'openai');
 -- at: m
 -- says: Output column list can not be empty with non-empty input column list.

@@ -68,6 +68,33 @@ class CreateTable(Statement):
 
 
 @dataclass(frozen=True)
+class CreateMaterializedTable(Statement):
+    """CREATE [OR ALTER] MATERIALIZED TABLE.
+
+    Attributes:
+        table: What CREATE TABLE has as well.
+        query: The query that fills it.
+        query_text: Its text.
+        names: A list of columns without types, which puts those of the query into another order.
+        freshness: The number and the unit of FRESHNESS, as they are written.
+        refresh_mode: CONTINUOUS or FULL, if it is said.
+        or_alter: Whether one that exists is changed.
+    """
+
+    table: CreateTable
+    query: Any
+    query_text: str
+    names: tuple[str, ...] = ()
+    freshness: tuple[str, str] | None = None
+    refresh_mode: str | None = None
+    or_alter: bool = False
+
+    @property
+    def path(self) -> Path:
+        return self.table.path
+
+
+@dataclass(frozen=True)
 class CreateView(Statement):
     """CREATE VIEW."""
 
@@ -127,7 +154,7 @@ class CreateModel(Statement):
 
 @dataclass(frozen=True)
 class Drop(Statement):
-    """DROP TABLE, VIEW, DATABASE, CATALOG, FUNCTION or MODEL."""
+    """DROP TABLE, MATERIALIZED TABLE, VIEW, DATABASE, CATALOG, FUNCTION or MODEL."""
 
     kind: str
     path: Path
@@ -139,7 +166,7 @@ class Drop(Statement):
 
 @dataclass(frozen=True)
 class Alter(Statement):
-    """ALTER TABLE, VIEW, DATABASE, CATALOG, FUNCTION or MODEL: what changes, and to what."""
+    """ALTER TABLE, MATERIALIZED TABLE, VIEW, DATABASE, ...: what changes, and to what."""
 
     kind: str
     path: Path

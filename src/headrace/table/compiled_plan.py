@@ -71,7 +71,7 @@ class CompiledPlan:
                     f"the view {'.'.join(path)} was created by the Table API and has no text; a "
                     "plan can only be compiled from views created with CREATE VIEW"
                 )
-            create = create_statement(path, entry, False)
+            create = create_statement(path, entry.as_table(), False)
             names = list(entry.namespace or session.catalogs.namespace)
             tables.append({"path": list(path), "namespace": names, "create": create})
         catalogs = session.catalogs

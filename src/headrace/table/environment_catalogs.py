@@ -84,11 +84,11 @@ class CatalogEnvironment:
 
     def list_views(self) -> list[str]:
         """Views of the current database."""
-        return self._session.catalogs.list_views()
+        return self._session.catalogs.list_kind("VIEW")
 
     def list_materialized_tables(self) -> list[str]:
-        """None: there are no materialized tables."""
-        return []
+        """Materialized tables of the current database."""
+        return self._session.catalogs.list_kind("MATERIALIZED TABLE")
 
     def list_temporary_tables(self) -> list[str]:
         """Temporary tables and views of the current database."""

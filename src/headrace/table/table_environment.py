@@ -263,12 +263,12 @@ class TableEnvironment(CatalogEnvironment):
 
     def drop_temporary_view(self, view_path: str) -> bool:
         """Forget a temporary view; False if there was none."""
-        return self._session.catalogs.drop_table(path_of(view_path), True, True, view=True)
+        return self._session.catalogs.drop_table(path_of(view_path), True, True, "VIEW")
 
     def drop_view(self, view_path: str, ignore_if_not_exists: bool = True) -> bool:
         """Forget a view; False if there was none."""
         path = path_of(view_path)
-        return self._session.catalogs.drop_table(path, False, ignore_if_not_exists, view=True)
+        return self._session.catalogs.drop_table(path, False, ignore_if_not_exists, "VIEW")
 
     def drop_temporary_table(self, table_path: str) -> bool:
         """Forget a temporary table; False if there was none."""

@@ -15,6 +15,7 @@ from headrace.cluster.rest.reading import body_of
 from headrace.cluster.sql_gateway.operation import Operation, OperationResult
 from headrace.cluster.sql_gateway.result_json import PLAIN_TEXT, ROW_FORMATS, results_json
 from headrace.cluster.sql_gateway.sessions import GatewaySession, Sessions
+from headrace.sql.catalog.manager import quoted, text_literal
 from headrace.version import __version__
 
 __all__ = ["VERSIONS", "endpoints"]
@@ -41,6 +42,15 @@ _COMPLETE = {
     "type": "object",
     "properties": {"statement": _TEXT, "position": {"type": "integer", "minimum": 0}},
     "required": ["statement", "position"],
+}
+_REFRESH = {
+    "type": "object",
+    "properties": {
+        "isPeriodic": {"type": "boolean"},
+        "dynamicOptions": _TEXTS,
+        "staticPartitions": _TEXTS,
+        "executionConfig": _TEXTS,
+    },
 }
 
 
@@ -95,6 +105,18 @@ class _Gateway:
         session, body = self._session(request), await body_of(request)
         settings = _texts_of(body, "executionConfig")
         operation = session.execute(_statement_of(body), settings, _timeout_of(body))
+        return JSONResponse({"operationHandle": operation.handle})
+
+    async def refresh(self, request: Request) -> Response:
+        session, body = self._session(request), await body_of(request)
+        if body.get("isPeriodic") or _texts_of(body, "dynamicOptions"):
+            raise HTTPException(501, _SCHEDULES)
+        partition = _texts_of(body, "staticPartitions")
+        values = ", ".join(f"{quoted([k])} = {text_literal(v)}" for k, v in partition.items())
+        text = f"ALTER MATERIALIZED TABLE {request.path_params['identifier']} REFRESH" + (
+            f" PARTITION ({values})" if values else ""
+        )
+        operation = session.execute(text, _texts_of(body, "executionConfig"))
         return JSONResponse({"operationHandle": operation.handle})
 
     def status(self, request: Request) -> Response:
@@ -177,14 +199,13 @@ def _texts_of(body: dict[str, Any], name: str) -> dict[str, str]:
 
 _SESSION = "/sessions/{session_handle}"
 _OPERATION = _SESSION + "/operations/{operation_handle}"
-_TABLES = "materialized tables are not supported"
+_SCHEDULES = "materialized tables are refreshed by the session that created or resumed them"
 _SCHEDULER = "/workflow/embedded-scheduler"
 _UNSUPPORTED = (
-    ("POST", _SESSION + "/materialized-tables/{identifier}/refresh", _TABLES),
-    ("POST", f"{_SCHEDULER}/create", _TABLES),
-    ("POST", f"{_SCHEDULER}/suspend", _TABLES),
-    ("POST", f"{_SCHEDULER}/resume", _TABLES),
-    ("DELETE", f"{_SCHEDULER}/delete", _TABLES),
+    ("POST", f"{_SCHEDULER}/create", _SCHEDULES),
+    ("POST", f"{_SCHEDULER}/suspend", _SCHEDULES),
+    ("POST", f"{_SCHEDULER}/resume", _SCHEDULES),
+    ("DELETE", f"{_SCHEDULER}/delete", _SCHEDULES),
     (
         "POST",
         _SESSION + "/scripts",
@@ -234,6 +255,13 @@ def endpoints(sessions: Sessions) -> list[Endpoint]:
             "Run a statement in the background",
             "POST",
             body=_STATEMENT,
+        ),
+        Endpoint(
+            _SESSION + "/materialized-tables/{identifier}/refresh",
+            gateway.refresh,
+            "Refresh a materialized table in the background",
+            "POST",
+            body=_REFRESH,
         ),
         Endpoint(_OPERATION + "/status", gateway.status, "State of a statement"),
         Endpoint(_OPERATION + "/cancel", gateway.cancel, "Cancel a statement", "POST"),

@@ -119,7 +119,8 @@ class GatewaySession:
         self._operations.pop(handle, None)
 
     def close(self) -> None:
-        """Give up all operations; jobs of INSERTs go on, as in Flink."""
+        """Give up all operations and schedules; jobs of INSERTs go on, as in Flink."""
+        self.session.scheduler.close()
         for operation in list(self._operations.values()):
             operation.close()
         self._operations.clear()
@@ -257,11 +258,14 @@ class Sessions:
 
     def _expire(self) -> None:
         while not self._closed.wait(self._check_s):
-            now = time.monotonic()
-            for session in list(self._sessions.values()):
-                if now - session.accessed_s > self._idle_s:
-                    with contextlib.suppress(UnknownSessionError):
-                        self.close(session.handle)
+            self.close_idle(time.monotonic())
+
+    def close_idle(self, now_s: float) -> None:
+        """End sessions that nobody has asked for, unless they keep tables up to date."""
+        for session in list(self._sessions.values()):
+            if now_s - session.accessed_s > self._idle_s and not session.session.scheduler:
+                with contextlib.suppress(UnknownSessionError):
+                    self.close(session.handle)
 
     def close_all(self) -> None:
         """End all sessions and all jobs."""

@@ -54,6 +54,19 @@ CATALOG_STORE_KIND = declare(
 CATALOG_STORE_PATH = declare(
     "table.catalog-store.file.path", STRING, None, "Directory of the files of catalogs."
 )
+DEFAULT_FRESHNESS_CONTINUOUS = declare(
+    "materialized-table.default-freshness.continuous", DURATION, "3 min",
+    "Freshness of a materialized table that declares none.",
+)  # fmt: skip
+DEFAULT_FRESHNESS_FULL = declare(
+    "materialized-table.default-freshness.full", DURATION, "1 h",
+    "The same for `REFRESH_MODE = FULL`.",
+)  # fmt: skip
+FRESHNESS_THRESHOLD = declare(
+    "materialized-table.refresh-mode.freshness-threshold", DURATION, "30 min",
+    "A materialized table without `REFRESH_MODE` whose freshness is below that is refreshed "
+    "continuously, any other as a whole.",
+)  # fmt: skip
 DML_SYNC = declare(
     "table.dml-sync", BOOLEAN, False, "Whether an INSERT waits until its job has ended."
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headrace.sql.catalog.materialization import Materialization
 from headrace.sql.statements import ColumnDefinition, WatermarkDefinition
 
 __all__ = [
@@ -18,6 +19,10 @@ __all__ = [
     "TablePath",
     "TableStatistics",
 ]
+
+PARTITION_FIELDS = "partition.fields."
+DATE_FORMATTER = ".date-formatter"
+"""An option of materialized tables, with the name of a partition key in between."""
 
 TablePath = tuple[str, str, str]
 """Catalog, database, object."""
@@ -42,6 +47,7 @@ class TableEntry:
             query without these are found there.
         plan: The plan of a view that the Table API made.
         object: What a program registered as the table: a `LookupTableSource`.
+        materialization: The query of a materialized table, and how it is refreshed.
     """
 
     columns: tuple[ColumnDefinition, ...] = ()
@@ -55,10 +61,25 @@ class TableEntry:
     plan: Any = None
     namespace: tuple[str, str] | None = None
     object: Any = None
+    materialization: Materialization | None = None
 
     @property
     def is_view(self) -> bool:
         return self.view_text is not None or self.plan is not None
+
+    @property
+    def kind(self) -> str:
+        """What statements call it: TABLE, VIEW or MATERIALIZED TABLE."""
+        if self.is_view:
+            return "VIEW"
+        return "TABLE" if self.materialization is None else "MATERIALIZED TABLE"
+
+    def as_table(self) -> TableEntry:
+        """What the connector of a materialized table sees: a table without options about it."""
+        if self.materialization is None:
+            return self
+        kept = {k: v for k, v in self.options.items() if not k.startswith(PARTITION_FIELDS)}
+        return replace(self, materialization=None, options=kept)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from typing import Any
 
@@ -70,6 +71,14 @@ class CatalogManager:
         self.temporary_functions: dict[TablePath, FunctionEntry] = {}
         self.temporary_models: dict[TablePath, ModelEntry] = {}
         self.system_functions: dict[str, FunctionEntry] = {}
+
+    def permanent(self, namespace: tuple[str, str]) -> CatalogManager:
+        """The same catalogs seen from another namespace, without what is temporary."""
+        made = copy.copy(self)
+        made.current_catalog, made.current_database = namespace
+        made.temporary_tables, made.temporary_functions = {}, {}
+        made.temporary_models, made.system_functions = {}, {}
+        return made
 
     # Names.
 
@@ -201,11 +210,11 @@ class CatalogManager:
         path: Iterable[str],
         temporary: bool = False,
         if_exists: bool = False,
-        view: bool = False,
+        kind: str = "TABLE",
     ) -> bool:
-        """False if there was none, which `if_exists` allows."""
+        """False if there was none of the kind, which `if_exists` allows."""
         full = self.full_path(path)
-        kind = "View" if view else "Table"
+        shown = kind.title()
         if temporary:
             entry = self.temporary_tables.get(full)
         else:
@@ -216,11 +225,12 @@ class CatalogManager:
                 )
             catalog = self.find_catalog(full[0])
             entry = None if catalog is None else catalog.find_table(full[1], full[2])
-        if entry is None or entry.is_view != view:
+        if entry is None or entry.kind != kind:
             if if_exists:
                 return False
             hint = suggestion(full[2], self.near(full))
-            raise SqlError(f"{kind} with identifier '{'.'.join(full)}' does not exist{hint or '.'}")
+            name = ".".join(full)
+            raise SqlError(f"{shown} with identifier '{name}' does not exist{hint or '.'}")
         if temporary:
             del self.temporary_tables[full]
         else:
@@ -246,13 +256,13 @@ class CatalogManager:
         names |= {t for c, d, t in self.temporary_tables if (c, d) == (catalog, database)}
         return sorted(name for name in names if not is_anonymous(name))
 
-    def list_views(self, path: tuple[str, ...] = ()) -> list[str]:
-        """Views of a database, temporary ones included."""
+    def list_kind(self, kind: str, path: tuple[str, ...] = ()) -> list[str]:
+        """Views, say, of a database, temporary ones included."""
         prefix = self.database_path(path) if path else ()
         found = []
         for name in self.list_tables(path):
             entry = self.find_table((*prefix, name))
-            if entry is not None and entry.is_view:
+            if entry is not None and entry.kind == kind:
                 found.append(name)
         return found
 

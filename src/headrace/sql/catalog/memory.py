@@ -47,6 +47,8 @@ class _Database:
 class InMemoryCatalog(CatalogStore):
     """Keeps everything in dictionaries."""
 
+    holds_materialized_tables = True
+
     def __init__(self, name: str, default_database: str = "default") -> None:
         super().__init__(name, default_database)
         self._databases: dict[str, _Database] = {default_database: _Database(DatabaseEntry())}
@@ -139,8 +141,8 @@ class InMemoryCatalog(CatalogStore):
         if ignore_if_not_exists and self.find_table(database, name) is None:
             return
         held = self._table(database, name)
-        if held.entry.is_view != entry.is_view:
-            kinds = ["VIEW" if e.is_view else "TABLE" for e in (held.entry, entry)]
+        kinds = [e.kind for e in (held.entry, entry)]
+        if kinds[0] != kinds[1]:
             raise CatalogException(
                 f"Table types don't match. Existing table is '{kinds[0]}' and new table is "
                 f"'{kinds[1]}'."

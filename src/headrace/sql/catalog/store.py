@@ -42,6 +42,9 @@ class CatalogStore(ABC):
         self.name = name
         self.default_database = default_database
 
+    holds_materialized_tables = False
+    """Whether all of an entry is kept, also `materialization`."""
+
     def replaced_by(self, changed: CatalogStore) -> CatalogStore:
         """What the session goes on with after ALTER CATALOG: a catalog of the changed options."""
         return changed
@@ -214,6 +217,11 @@ class CatalogStore(ABC):
     ) -> None:
         """Replace the statistics of columns."""
         self._refuse("statistics")
+
+    def check_materialized_tables(self) -> None:
+        """Refuse a materialized table that would lose its query."""
+        if not self.holds_materialized_tables:
+            self._refuse("CREATE MATERIALIZED TABLE")
 
     def _refuse(self, what: str) -> NoReturn:
         raise CatalogException(f"catalog {self.name} ({type(self).__name__}) has no {what}")

@@ -19,7 +19,9 @@ class AlterParser(CreateParser):
         """DROP and what follows it."""
         temporary = bool(self._match_text_seq("TEMPORARY"))
         system = bool(self._match_text_seq("SYSTEM"))
-        kind = self.word()
+        token, kind = self._curr, self._kind()
+        if temporary and kind == "MATERIALIZED TABLE":
+            self.raise_error("DROP TEMPORARY MATERIALIZED TABLE is not supported.", token)
         if_exists = self.if_exists()
         path = self.path()
         cascade = bool(self._match_texts(("CASCADE",)))
@@ -28,10 +30,14 @@ class AlterParser(CreateParser):
 
     def alter_statement(self) -> s.Statement:
         """ALTER and what follows it."""
-        kind = self.word()
+        kind = self._kind()
         if_exists = self.if_exists()
         path = self.path()
-        if self._match_text_seq("RENAME"):
+        if kind == "MATERIALIZED TABLE":
+            refreshing = self._refreshing(path)
+            if refreshing is not None:
+                return refreshing
+        elif self._match_text_seq("RENAME"):
             if self._match_text_seq("TO"):
                 return s.Alter(kind, path, "rename", self.path(), if_exists)
             old = self.name()
@@ -63,6 +69,26 @@ class AlterParser(CreateParser):
             return s.Alter(kind, path, "drop", self._dropped(), if_exists)
         self.raise_error(f"this change of a {kind.lower()} is not supported")
         raise AssertionError
+
+    def _kind(self) -> str:
+        """TABLE, VIEW and the like; a materialized table has two words."""
+        kind = self.word()
+        if kind == "MATERIALIZED":
+            self.expect("TABLE")
+            return "MATERIALIZED TABLE"
+        return kind
+
+    def _refreshing(self, path: s.Path) -> s.Alter | None:
+        """What is done to a materialized table alone."""
+        if self._match_text_seq("SUSPEND"):
+            return s.Alter("MATERIALIZED TABLE", path, "suspend")
+        if self._match_text_seq("RESUME"):
+            options = self.options() if self._match_text_seq("WITH") else {}
+            return s.Alter("MATERIALIZED TABLE", path, "resume", options)
+        if self._match_text_seq("REFRESH"):
+            wanted = self.partition() if self._match_texts(("PARTITION",)) else {}
+            return s.Alter("MATERIALIZED TABLE", path, "refresh", wanted)
+        return None
 
     def _alter_function(self, path: s.Path, if_exists: bool) -> s.Statement:
         if not self._match(TokenType.ALIAS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from sqlglot.tokenizer_core import TokenType
@@ -19,9 +20,17 @@ class CreateParser(StatementPieces):
     def create_statement(self) -> s.Statement:
         """CREATE and what follows it."""
         replace = bool(self._match_text_seq("OR", "REPLACE"))
+        or_alter = bool(self._match_text_seq("OR", "ALTER"))
         temporary = bool(self._match_text_seq("TEMPORARY"))
         system = bool(self._match_text_seq("SYSTEM"))
         token, kind = self._curr, self.word()
+        if kind == "MATERIALIZED":
+            if temporary or replace:
+                what = "CREATE TEMPORARY" if temporary else "REPLACE"
+                self.raise_error(f"{what} MATERIALIZED TABLE is not supported.", token)
+            return self._create_materialized_table(or_alter)
+        if or_alter:
+            self.raise_error("Expecting MATERIALIZED TABLE after OR ALTER", token)
         if kind == "TABLE":
             return self._create_table(temporary, replace)
         if kind == "VIEW":
@@ -39,13 +48,22 @@ class CreateParser(StatementPieces):
             name, comment = self.name(), self.comment()
             options = self.options() if self._match_text_seq("WITH") else {}
             return s.CreateCatalog(name, options, comment, if_not_exists)
-        hint = nearest(kind, ("TABLE", "VIEW", "FUNCTION", "MODEL", "DATABASE", "CATALOG"))
+        kinds = ("TABLE", "MATERIALIZED", "VIEW", "FUNCTION", "MODEL", "DATABASE", "CATALOG")
+        hint = nearest(kind, kinds)
         self.raise_error(f"CREATE {kind} is not supported yet{hint}", token)
         raise AssertionError
 
     def _create_table(self, temporary: bool, replace: bool) -> s.Statement:
         if_not_exists = self.if_not_exists()
-        path = self.path()
+        table = self._table(self.path())
+        like = self._like() if self._match_text_seq("LIKE") else None
+        query = self.parse_query() if self._match(TokenType.ALIAS) else None
+        return dataclasses.replace(
+            table, like=like, query=query, temporary=temporary, if_not_exists=if_not_exists
+        )
+
+    def _table(self, path: s.Path) -> s.CreateTable:
+        """Columns, keys and options of a table."""
         body: dict[str, Any] = {"columns": []}
         if self._match(TokenType.L_PAREN):
             while True:
@@ -60,8 +78,6 @@ class CreateParser(StatementPieces):
         if self._match_texts(("PARTITIONED BY",)) or self._match_text_seq("PARTITIONED", "BY"):
             partitioned = self.names()
         options = self.options() if self._match_text_seq("WITH") else {}
-        like = self._like() if self._match_text_seq("LIKE") else None
-        query = self.parse_query() if self._match(TokenType.ALIAS) else None
         keys = body.get("primary_key", ())
         keys = keys or tuple(c.name for c in body["columns"] if c.primary_key)
         return s.CreateTable(
@@ -73,11 +89,51 @@ class CreateParser(StatementPieces):
             partitioned,
             options,
             comment,
-            like,
-            query,
-            temporary,
-            if_not_exists,
         )
+
+    def _create_materialized_table(self, or_alter: bool) -> s.Statement:
+        self.expect("TABLE")
+        path = self.path()
+        names: tuple[str, ...] = ()
+        if self._check(TokenType.L_PAREN) and self._is_list_of_names():
+            names = self.names()
+        table = self._table(path)
+        if self._match_text_seq("START_MODE"):
+            self.expect("=")
+            if not self._match_text_seq("FROM_BEGINNING"):
+                self.raise_error(
+                    "Expecting FROM_BEGINNING, which is the only START_MODE that is supported; "
+                    "options of a source, such as 'scan.startup.mode', say where it begins"
+                )
+        freshness = self._freshness() if self._match_text_seq("FRESHNESS") else None
+        mode = None
+        if self._match_text_seq("REFRESH_MODE"):
+            self.expect("=")
+            if not self._match_texts(("CONTINUOUS", "FULL")):
+                self.raise_error("Expecting CONTINUOUS or FULL")
+            mode = self._prev.text.upper()
+        if not self._match(TokenType.ALIAS):
+            self.raise_error("Expecting AS and a query")
+        first = self._curr
+        query = self.parse_query()
+        return s.CreateMaterializedTable(
+            table, query, self.text_since(first), names, freshness, mode, or_alter
+        )
+
+    def _is_list_of_names(self) -> bool:
+        """Whether there are no types in the parentheses that begin here."""
+        after = self._tokens[self._index + 2 : self._index + 3]
+        return bool(after) and after[0].token_type in (TokenType.COMMA, TokenType.R_PAREN)
+
+    def _freshness(self) -> tuple[str, str]:
+        self.expect("=")
+        if not self._match_text_seq("INTERVAL"):
+            self.raise_error(
+                "MATERIALIZED TABLE only supports define interval type FRESHNESS, please refer to "
+                "the materialized table document."
+            )
+        sign = "-" if self._match(TokenType.DASH) else ""
+        return sign + self.string(), self.word()
 
     def _skip_distribution(self) -> None:
         self.expect("BY")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
 
 from headrace.common.errors import SqlError
 from headrace.sql import statements as s
@@ -13,6 +11,7 @@ from headrace.sql.catalog.manager import quoted
 from headrace.sql.session.catalog_statements import alter_catalog, alter_database, change_partitions
 from headrace.sql.session.models import alter_model
 from headrace.sql.session.session import Session
+from headrace.sql.session.table_changes import changed_table
 from headrace.sql.session.table_plan import declared_schema
 from headrace.sql.session.user_functions import alter_function
 
@@ -38,13 +37,19 @@ def alter(session: Session, statement: s.Alter) -> None:
             return
         full = quoted(session.catalogs.full_path(statement.path))
         raise SqlError(f"Table {full} doesn't exist or is a temporary table.")
+    if entry.materialization is not None:
+        full = quoted(session.catalogs.full_path(statement.path))
+        raise SqlError(
+            f"{full} is a materialized table, so ALTER {statement.kind} is not for it; use ALTER "
+            "MATERIALIZED TABLE"
+        )
     if statement.change in ("add partitions", "drop partitions"):
         change_partitions(session, statement)
         return
     if statement.change == "rename":
         _rename(session, statement, entry)
         return
-    changed = _changed(session, entry, statement)
+    changed = changed_table(session, entry, statement)
     if not changed.is_view:
         declared_schema(changed, session.binding())
     session.catalogs.replace_table(statement.path, changed)
@@ -54,108 +59,4 @@ def _rename(session: Session, statement: s.Alter, entry: TableEntry) -> None:
     target = statement.value
     prefix = statement.path[:-1]
     session.catalogs.create_table(target if len(target) > 1 else (*prefix, *target), entry)
-    session.catalogs.drop_table(statement.path, view=entry.is_view)
-
-
-def _changed(session: Session, entry: TableEntry, statement: s.Alter) -> TableEntry:
-    change, value = statement.change, statement.value
-    if change == "set":
-        return replace(entry, options={**entry.options, **value})
-    if change == "reset":
-        return replace(entry, options={k: v for k, v in entry.options.items() if k not in value})
-    if change == "as":
-        query, text = value
-        plan = session.query_plan(query, text)
-        columns = tuple(s.ColumnDefinition(f.name, f.type) for f in plan.schema)
-        here = session.catalogs.namespace
-        return replace(entry, columns=columns, view_text=text, namespace=here)
-    if change == "rename column":
-        return _rename_column(entry, *value)
-    if change == "add":
-        return _added(entry, value)
-    if change == "modify":
-        return _modified(entry, value)
-    return _dropped(entry, *value)
-
-
-def _position(entry: Sequence[s.ColumnDefinition], name: str) -> int:
-    for index, column in enumerate(entry):
-        if column.name == name:
-            return index
-    raise SqlError(f"the column `{name}` doesn't exist in the table")
-
-
-def _rename_column(entry: TableEntry, old: str, new: str) -> TableEntry:
-    columns = list(entry.columns)
-    if any(c.name == new for c in columns):
-        raise SqlError(f"the column `{new}` exists already in the table")
-    index = _position(columns, old)
-    columns[index] = replace(columns[index], name=new)
-
-    def renamed(names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(new if n == old else n for n in names)
-
-    return replace(
-        entry,
-        columns=tuple(columns),
-        primary_key=renamed(entry.primary_key),
-        partition_keys=renamed(entry.partition_keys),
-    )
-
-
-def _placed(
-    columns: list[s.ColumnDefinition], column: s.ColumnDefinition, positions: dict[str, Any]
-) -> None:
-    if column.name not in positions:
-        columns.append(column)
-    elif positions[column.name] is None:
-        columns.insert(0, column)
-    else:
-        columns.insert(_position(columns, positions[column.name]) + 1, column)
-
-
-def _added(entry: TableEntry, body: dict[str, Any]) -> TableEntry:
-    columns = list(entry.columns)
-    for column in body["columns"]:
-        if any(c.name == column.name for c in columns):
-            raise SqlError(f"Try to add a column `{column.name}` which already exists in the table")
-        _placed(columns, column, body["positions"])
-    if body.get("watermark") and entry.watermark:
-        raise SqlError("The base table has already defined the watermark strategy")
-    if body.get("primary_key") and entry.primary_key:
-        raise SqlError("The base table has already defined the primary key constraint")
-    return replace(
-        entry,
-        columns=tuple(columns),
-        watermark=body.get("watermark") or entry.watermark,
-        primary_key=body.get("primary_key") or entry.primary_key,
-    )
-
-
-def _modified(entry: TableEntry, body: dict[str, Any]) -> TableEntry:
-    columns = list(entry.columns)
-    for column in body["columns"]:
-        index = _position(columns, column.name)
-        if column.name in body["positions"]:
-            columns.pop(index)
-            _placed(columns, column, body["positions"])
-        else:
-            columns[index] = column
-    return replace(
-        entry,
-        columns=tuple(columns),
-        watermark=body.get("watermark") or entry.watermark,
-        primary_key=body.get("primary_key") or entry.primary_key,
-    )
-
-
-def _dropped(entry: TableEntry, what: str, names: Any) -> TableEntry:
-    if what == "watermark":
-        return replace(entry, watermark=None)
-    if what in ("primary key", "constraint"):
-        return replace(entry, primary_key=(), primary_key_name=None)
-    for name in names:
-        _position(entry.columns, name)
-        if name in entry.primary_key or name in entry.partition_keys:
-            raise SqlError(f"the column `{name}` is part of a key and cannot be dropped")
-    return replace(entry, columns=tuple(c for c in entry.columns if c.name not in names))
+    session.catalogs.drop_table(statement.path, kind=entry.kind)

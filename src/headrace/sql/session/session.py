@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,6 +42,7 @@ from headrace.sql.rules import optimize
 from headrace.sql.session.config import SessionConfig
 from headrace.sql.session.models import model_context
 from headrace.sql.session.modules import ModuleManager
+from headrace.sql.session.refresh_scheduler import RefreshScheduler
 from headrace.sql.session.result import ChangedRows, StatementResult, changed_rows
 from headrace.sql.session.sink_types import check_types, mismatch
 from headrace.sql.session.table_plan import connector_context, positions, scan_plan, sink_schema
@@ -85,10 +86,23 @@ class Session:
         self.catalogs = catalogs
         self.batch = batch
         self.modules = ModuleManager()
+        self.scheduler = RefreshScheduler()
         self.jobs: list[SubmittedJob] = []
         self.known_jobs: Callable[[], Sequence[SubmittedJob]] = lambda: self.jobs
         """Those that SHOW JOBS lists and STOP JOB ends."""
         self._first = (Configuration(config.get_configuration()), batch)
+
+    def beside(self, namespace: tuple[str, str], settings: Mapping[str, str]) -> Session:
+        """A session with the same catalogs seen from a namespace, and some other settings."""
+        configuration = Configuration(self.config.get_configuration())
+        configuration.add_all(Configuration.from_dict(settings))
+        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        env.cached_files.update(self.env.cached_files)
+        for listener in self.env.get_job_listeners():
+            env.register_job_listener(listener)
+        batch = configuration.get_string(_MODE, "").lower() == "batch"
+        config = SessionConfig(env.get_configuration())
+        return Session(env, config, self.catalogs.permanent(namespace), batch)
 
     # Settings.
 
@@ -393,12 +407,16 @@ class Session:
         return result
 
     def _submitted(self, client: JobClient, name: str) -> JobClient:
+        self.keep_job(SubmittedJob(client, name, time.time_ns() // 1_000_000))
+        return client
+
+    def keep_job(self, job: SubmittedJob) -> None:
+        """Lists a job that was started."""
         if len(self.jobs) >= _KEPT_JOBS:
             # A session of a server may last for months; failed jobs are told about at its end.
-            old = next((job for job in self.jobs if job.ended_well), None)
-            self.jobs = [job for job in self.jobs if job is not old]
-        self.jobs.append(SubmittedJob(client, name, time.time_ns() // 1_000_000))
-        return client
+            old = next((known for known in self.jobs if known.ended_well), None)
+            self.jobs = [known for known in self.jobs if known is not old]
+        self.jobs.append(job)
 
     def _job_name(self, default: str) -> str:
         return self.config.get("pipeline.name", default)

@@ -95,23 +95,24 @@ def _full_modules(session: Session, statement: s.Show) -> StatementResult:
 
 def _create(session: Session, statement: s.Show) -> StatementResult:
     entry = session.catalogs.find_table(statement.path)
-    view = statement.kind == "CREATE VIEW"
+    wanted = statement.kind.removeprefix("CREATE ").removeprefix("OR ALTER ")
     full = session.catalogs.full_path(statement.path)
     if entry is None:
         name = quoted(full)
         raise SqlError(
             f"Could not execute SHOW {statement.kind}. "
-            f"{'View' if view else 'Table'} with identifier {name} does not exist."
+            f"{wanted.capitalize()} with identifier {name} does not exist."
         )
-    if entry.is_view != view:
-        wanted, other = ("view", "table") if view else ("table", "view")
+    if entry.kind != wanted:
         raise TableException(
-            f"SHOW CREATE {wanted.upper()} is only supported for {wanted}s, but {quoted(full)} is "
-            f"a {other}. Please use SHOW CREATE {other.upper()} instead."
+            f"SHOW CREATE {wanted} is only supported for {wanted.lower()}s, but {quoted(full)} is "
+            f"a {entry.kind.lower()}. Please use SHOW CREATE {entry.kind} instead."
         )
     temporary = session.catalogs.is_temporary(statement.path)
     shown = replace(entry, options=without_secrets(entry.options))
-    return StatementResult.of_rows(["result"], [(create_statement(full, shown, temporary),)])
+    begin = statement.kind.removesuffix(f" {wanted}")
+    text = begin + create_statement(full, shown, temporary).removeprefix("CREATE")
+    return StatementResult.of_rows(["result"], [(text,)])
 
 
 def _show_create_model(session: Session, statement: s.Show) -> StatementResult:
@@ -126,7 +127,10 @@ _SHOWS: dict[str, Callable[[Session, s.Show], StatementResult]] = {
     "DATABASES": _names("database name", _databases),
     "CURRENT DATABASE": _names("current database name", lambda x, _: [x.catalogs.current_database]),
     "TABLES": _names("table name", lambda x, y: x.catalogs.list_tables(y.path)),
-    "VIEWS": _names("view name", lambda x, y: x.catalogs.list_views(y.path)),
+    "VIEWS": _names("view name", lambda x, y: x.catalogs.list_kind("VIEW", y.path)),
+    "MATERIALIZED TABLES": _names(
+        "table name", lambda x, y: x.catalogs.list_kind("MATERIALIZED TABLE", y.path)
+    ),
     "FUNCTIONS": _names("function name", _functions),
     "USER FUNCTIONS": _names("function name", _functions),
     "MODULES": _names("module name", lambda x, _: x.modules.used),
@@ -135,6 +139,8 @@ _SHOWS: dict[str, Callable[[Session, s.Show], StatementResult]] = {
     "COLUMNS": _columns,
     "CREATE TABLE": _create,
     "CREATE VIEW": _create,
+    "CREATE MATERIALIZED TABLE": _create,
+    "CREATE OR ALTER MATERIALIZED TABLE": _create,
     "CREATE CATALOG": show_create_catalog,
     "CREATE MODEL": _show_create_model,
     "JOBS": show_jobs,
@@ -279,12 +285,19 @@ def create_statement(path: tuple[str, ...], entry: TableEntry, temporary: bool) 
         key = _listed(entry.primary_key)
         lines.append(f"CONSTRAINT {quoted([label])} PRIMARY KEY ({key}) NOT ENFORCED")
     body = ",\n".join(f"  {x}" for x in lines)
-    text = f"CREATE {kind}TABLE {name} (\n{body}\n)"
+    text = f"CREATE {kind}{entry.kind} {name} (\n{body}\n)"
     if entry.comment:
         text += f"\nCOMMENT {text_literal(entry.comment)}"
     if entry.partition_keys:
         text += f"\nPARTITIONED BY ({_listed(entry.partition_keys)})"
-    return f"{text}\n{with_clause(entry.options)}"
+    text = f"{text}\n{with_clause(entry.options)}"
+    filled = entry.materialization
+    if filled is not None:
+        text += (
+            f"START_MODE = FROM_BEGINNING\nFRESHNESS = {filled.freshness}\n"
+            f"REFRESH_MODE = {filled.mode}\nAS {filled.query}\n"
+        )
+    return text
 
 
 def create_model_statement(path: tuple[str, ...], entry: ModelEntry, temporary: bool) -> str:

@@ -19,6 +19,11 @@ from headrace.sql.session.catalog_statements import create_database
 from headrace.sql.session.explain import explain_statement
 from headrace.sql.session.jobs import stop_job
 from headrace.sql.session.like import merged
+from headrace.sql.session.materialized_tables import (
+    alter_materialized_table,
+    create_materialized_table,
+    drop_materialized_table,
+)
 from headrace.sql.session.models import check_model, create_model, drop_model
 from headrace.sql.session.result import StatementResult
 from headrace.sql.session.row_statements import delete_rows, truncate_table, update_rows
@@ -130,7 +135,7 @@ class StatementExecutor:
             if base is None:
                 name = ".".join(statement.like.table)
                 raise SqlError(f"Source table '{name}' of the LIKE clause not found in the catalog")
-            entry = merged(base, entry, statement.like)
+            entry = merged(base.as_table(), entry, statement.like)
         query = None
         if statement.query is not None:
             query = self.session.query_plan(statement.query, text)
@@ -154,6 +159,11 @@ class StatementExecutor:
             if name not in names:
                 raise SqlError(f"Column '{name}' of a key is not defined in the table")
         declared_schema(entry, self.session.binding())
+
+    def _create_materialized_table(
+        self, statement: s.CreateMaterializedTable, text: str
+    ) -> StatementResult:
+        return create_materialized_table(self.session, statement, text)
 
     def _create_view(self, statement: s.CreateView, text: str) -> StatementResult:
         plan = self.session.query_plan(statement.query, text)
@@ -181,7 +191,9 @@ class StatementExecutor:
     def _drop(self, statement: s.Drop, text: str) -> StatementResult:
         kind, path = statement.kind, statement.path
         if kind in ("TABLE", "VIEW"):
-            self.catalogs.drop_table(path, statement.temporary, statement.if_exists, kind == "VIEW")
+            self.catalogs.drop_table(path, statement.temporary, statement.if_exists, kind)
+        elif kind == "MATERIALIZED TABLE":
+            drop_materialized_table(self.session, path, statement.if_exists)
         elif kind == "DATABASE":
             self.catalogs.drop_database(path, statement.if_exists, statement.cascade)
         elif kind == "CATALOG":
@@ -197,6 +209,8 @@ class StatementExecutor:
         return StatementResult.ok()
 
     def _alter(self, statement: s.Alter, text: str) -> StatementResult:
+        if statement.kind == "MATERIALIZED TABLE":
+            return alter_materialized_table(self.session, statement)
         alter(self.session, statement)
         return StatementResult.ok()
 
@@ -281,6 +295,7 @@ class StatementExecutor:
         s.EndStatementSet: _end_statement_set,
         s.Explain: _explain,
         s.CreateTable: _create_table,
+        s.CreateMaterializedTable: _create_materialized_table,
         s.CreateView: _create_view,
         s.Drop: _drop,
         s.Alter: _alter,

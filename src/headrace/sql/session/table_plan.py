@@ -28,6 +28,7 @@ def connector_context(
     sink: bool = False,
 ) -> TableContext:
     """A table as its connector sees it: stored columns only."""
+    entry = entry.as_table()
     fields: list[Field] = []
     metadata: dict[int, str] = {}
     for column in entry.columns:

@@ -81,13 +81,15 @@ class Catalog:
 
     def list_views(self, database_name: str) -> list[str]:
         """Names of views."""
-        names = self._store.list_tables(database_name)
-        return [n for n in names if self._store.table(database_name, n).is_view]
+        return self._of_kind("VIEW", database_name)
 
     def list_materialized_tables(self, database_name: str) -> list[str]:
-        """None: there are no materialized tables."""
-        self._store.database(database_name)
-        return []
+        """Names of materialized tables."""
+        return self._of_kind("MATERIALIZED TABLE", database_name)
+
+    def _of_kind(self, kind: str, database_name: str) -> list[str]:
+        names = self._store.list_tables(database_name)
+        return [n for n in names if self._store.table(database_name, n).kind == kind]
 
     def get_table(self, table_path: ObjectPath) -> CatalogBaseTable:
         """The table or view of a name."""

@@ -16,6 +16,7 @@ from headrace.cluster.sql_gateway.server import SqlGateway
 from headrace.cluster.sql_gateway.sessions import Sessions
 from headrace.common.configuration import Configuration
 from headrace.common.errors import ConfigurationError
+from headrace.sql.catalog.materialization import Freshness
 
 LIMIT_S = 120.0
 TABLE = "CREATE TABLE clicks (price INT) WITH ('connector' = 'datagen')"
@@ -210,7 +211,13 @@ def test_a_statement_set_may_come_in_pieces(gateway: Gateway) -> None:
             400,
             "position must be a number",
         ),
-        ("POST", "{session}/materialized-tables/t/refresh", {}, 501, "materialized tables"),
+        (
+            "POST",
+            "{session}/materialized-tables/t/refresh",
+            {"isPeriodic": True},
+            501,
+            "materialized tables",
+        ),
         ("POST", "/workflow/embedded-scheduler/create", {}, 501, "materialized tables"),
         ("POST", "{session}/scripts", {}, 501, "scripts do not get"),
         ("GET", "/nothing", None, 404, "Not Found"),
@@ -252,6 +259,20 @@ def test_there_are_only_so_many_sessions_and_idle_ones_are_closed() -> None:
     kept.open()
     refused = kept.http.post("/sessions", json={})
     assert (refused.status_code, "max count: 1" in refused.json()["errors"][0]) == (409, True)
+
+
+def test_a_session_that_refreshes_tables_is_not_idle() -> None:
+    gateway = Gateway(idle_timeout="1 s", check_interval="1 d")
+    session = gateway.open()
+    scheduler = gateway.sessions.get(session.rsplit("/", 1)[1]).session.scheduler
+    table = ("default_catalog", "default_database", "daily")
+    scheduler.start(table, Freshness(1, "DAY"), lambda due: None)
+    later = time.monotonic() + 60
+    gateway.sessions.close_idle(later)
+    assert gateway.http.get(session).status_code == 200
+    scheduler.stop(table)
+    gateway.sessions.close_idle(later)
+    assert gateway.http.get(session).status_code == 404
 
 
 def test_what_takes_too_long_or_is_not_wanted_any_more_is_given_up(gateway: Gateway) -> None:

@@ -1,0 +1,120 @@
+"""Materialized tables on Spark: refreshed by a stream, by the clock, and on demand."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from headrace.common.errors import SqlError
+from headrace.table import EnvironmentSettings, TableEnvironment
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def environment() -> TableEnvironment:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.get_config().set("parallelism.default", "1")
+    return t_env
+
+
+def put(folder: Path, name: str, *records: dict[str, Any]) -> None:
+    """A file that is seen as a whole or not at all."""
+    folder.mkdir(exist_ok=True)
+    hidden = folder / f".{name}"
+    hidden.write_text("".join(json.dumps(r) + "\n" for r in records))
+    os.rename(hidden, folder / name)
+
+
+def written(folder: Path) -> list[tuple[Any, ...]]:
+    files = [f for f in folder.rglob("*") if f.is_file() and not f.name.startswith((".", "_"))]
+    found = [record for f in files for record in pq.ParquetFile(f).read().to_pylist()]
+    return sorted(tuple(record.values()) for record in found)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    for _ in range(1200):
+        # A file may be replaced while it is read.
+        with contextlib.suppress(FileNotFoundError):
+            if condition():
+                return
+        time.sleep(0.1)
+    raise AssertionError("this never came true")
+
+
+def rows(t_env: TableEnvironment, statement: str) -> list[tuple[Any, ...]]:
+    return [tuple(r) for r in t_env.execute_sql(statement).collect()]
+
+
+def test_a_stream_refreshes_a_table_and_goes_on_from_a_savepoint(tmp_path: Path) -> None:
+    t_env, src, out = environment(), tmp_path / "src", tmp_path / "out"
+    put(src, "1", {"k": "a", "v": 1})
+    t_env.execute_sql(
+        "CREATE TABLE src (k STRING, v INT, `at` AS PROCTIME()) WITH ('connector' = 'filesystem', "
+        f"'path' = '{src}', 'format' = 'json', 'source.monitor-interval' = '100 ms')"
+    )
+    t_env.execute_sql(
+        f"CREATE MATERIALIZED TABLE sums WITH ('connector' = 'filesystem', 'path' = '{out}', "
+        "'format' = 'parquet') FRESHNESS = INTERVAL '1' SECOND "
+        "AS SELECT v, SUM(v) OVER (PARTITION BY k ORDER BY `at`) AS total FROM src"
+    )
+    until(lambda: written(out) == [(1, 1)])
+    with pytest.raises(SqlError, match="Savepoint directory is not configured"):
+        t_env.execute_sql("ALTER MATERIALIZED TABLE sums SUSPEND")
+    with pytest.raises(SqlError, match="continuous refresh job has been resumed"):
+        t_env.execute_sql("ALTER MATERIALIZED TABLE sums RESUME")
+    t_env.get_config().set("execution.checkpointing.savepoint-dir", str(tmp_path / "savepoints"))
+    t_env.execute_sql("ALTER MATERIALIZED TABLE sums SUSPEND")
+    with pytest.raises(SqlError, match="continuous refresh job has been suspended"):
+        t_env.execute_sql("ALTER MATERIALIZED TABLE sums SUSPEND")
+
+    put(src, "2", {"k": "a", "v": 2})
+    t_env.execute_sql("ALTER MATERIALIZED TABLE sums RESUME WITH ('sink.parallelism' = '1')")
+    until(lambda: written(out) == [(1, 1), (2, 3)])
+
+    # Another query begins with the first row.
+    t_env.execute_sql(
+        "ALTER MATERIALIZED TABLE sums AS SELECT v, SUM(v) OVER (PARTITION BY k ORDER BY `at`) "
+        "AS total, k FROM src"
+    )
+    until(lambda: written(out) == [(1, 1), (1, 1, "a"), (2, 3), (2, 3, "a")])
+    t_env.execute_sql("DROP MATERIALIZED TABLE sums")
+    assert t_env.list_materialized_tables() == []
+    assert [job[2] for job in rows(t_env, "SHOW JOBS")] == ["FINISHED", "FINISHED", "CANCELED"]
+
+
+def test_the_clock_refreshes_the_partition_of_its_time(tmp_path: Path) -> None:
+    t_env, src, out = environment(), tmp_path / "src", tmp_path / "out"
+    year = str(datetime.datetime.now().year)
+    put(src, "1", {"id": 1, "ds": "1999"}, {"id": 2, "ds": year})
+    t_env.execute_sql(
+        "CREATE TABLE src (id INT, ds STRING) WITH ('connector' = 'filesystem', "
+        f"'path' = '{src}', 'format' = 'json')"
+    )
+    t_env.execute_sql(
+        "CREATE MATERIALIZED TABLE years PARTITIONED BY (ds) WITH ('connector' = 'filesystem', "
+        f"'path' = '{out}', 'format' = 'parquet', 'partition.fields.ds.date-formatter' = 'yyyy') "
+        "FRESHNESS = INTERVAL '1' SECOND REFRESH_MODE = FULL AS SELECT id, ds FROM src"
+    )
+    until(lambda: written(out) == [(2,)])
+    put(src, "2", {"id": 3, "ds": year})
+    until(lambda: written(out) == [(2,), (3,)])
+    t_env.execute_sql("ALTER MATERIALIZED TABLE years SUSPEND")
+    until(lambda: not any(t.name.startswith("refresh-") for t in threading.enumerate()))
+    jobs = rows(t_env, "SHOW JOBS")
+
+    put(src, "3", {"id": 4, "ds": "1999"}, {"id": 5, "ds": year})
+    t_env.execute_sql("ALTER MATERIALIZED TABLE years REFRESH PARTITION (ds = '1999')").wait()
+    assert written(out) == [(1,), (2,), (3,), (4,)]
+    t_env.execute_sql("ALTER MATERIALIZED TABLE years REFRESH").wait()
+    assert written(out) == [(1,), (2,), (3,), (4,), (5,)]
+    assert len(rows(t_env, "SHOW JOBS")) == len(jobs) + 2

@@ -1,0 +1,254 @@
+"""Materialized tables: what statements say of them, and when they are refreshed."""
+
+from __future__ import annotations
+
+import datetime
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headrace.common.errors import SqlError
+from headrace.sql import statements as s
+from headrace.sql.catalog import InMemoryCatalog
+from headrace.sql.catalog.materialization import Freshness
+from headrace.sql.parsing import parse_statement
+from headrace.sql.session.refresh_scheduler import RefreshScheduler
+from headrace.util.exceptions import CatalogException
+from tests.sql.sessions import LocalSession
+
+# No clock comes to the times of these tables while a test runs: midnight begins a day.
+CREATE = "CREATE MATERIALIZED TABLE m PARTITIONED BY (ds) WITH ({options}) {clauses} AS {query}"
+QUERY = "SELECT id, ds FROM src"
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[LocalSession]:
+    made = LocalSession()
+    made.execute(
+        "CREATE TABLE src (id INT, ds STRING) WITH ('connector' = 'filesystem', "
+        f"'path' = '{tmp_path}/src', 'format' = 'json')"
+    )
+    yield made
+    made.session.scheduler.close()
+
+
+def created(
+    session: LocalSession,
+    path: Path,
+    clauses: str = "FRESHNESS = INTERVAL '1' DAY",
+    query: str = QUERY,
+    more: str = "",
+) -> None:
+    options = f"'connector' = 'filesystem', 'path' = '{path}/m', 'format' = 'json'{more}"
+    session.execute(CREATE.format(options=options, clauses=clauses, query=query))
+
+
+def shown(session: LocalSession, statement: str) -> list[tuple[object, ...]]:
+    return [tuple(row) for _, row in session.executor.execute(statement).rows()]
+
+
+def test_a_statement_has_all_clauses() -> None:
+    found = parse_statement(
+        "CREATE OR ALTER MATERIALIZED TABLE c.d.m (b, a) COMMENT 'x' PARTITIONED BY (a) "
+        "WITH ('k' = 'v') START_MODE = FROM_BEGINNING FRESHNESS = INTERVAL '30' SECONDS "
+        "REFRESH_MODE = CONTINUOUS AS SELECT a, b FROM t"
+    )
+    assert isinstance(found, s.CreateMaterializedTable)
+    assert found.path == ("c", "d", "m")
+    assert found.names == ("b", "a")
+    assert found.table.partitioned_by == ("a",)
+    assert found.table.options == {"k": "v"}
+    assert found.table.comment == "x"
+    assert found.freshness == ("30", "SECONDS")
+    assert found.refresh_mode == "CONTINUOUS"
+    assert found.query_text == "SELECT a, b FROM t"
+    assert found.or_alter
+
+
+@pytest.mark.parametrize(
+    ("clauses", "message"),
+    [
+        ("FRESHNESS = INTERVAL '0' SECOND", "only supports positive integer type values"),
+        ("FRESHNESS = INTERVAL -'1' SECOND", "But was: -1"),
+        ("FRESHNESS = INTERVAL '1' MONTH", "only supports SECOND, MINUTE, HOUR, DAY, WEEK"),
+        ("FRESHNESS = INTERVAL '5' HOUR", "only freshness that are factors of 24"),
+        ("FRESHNESS = INTERVAL '60' SECOND REFRESH_MODE = FULL", "must be less than 60"),
+        ("FRESHNESS = INTERVAL '2' DAY", "freshness must be 1 when the time unit is DAY"),
+        ("FRESHNESS = 3", "only supports define interval type FRESHNESS"),
+        ("START_MODE = FROM_NOW", "Expecting FROM_BEGINNING"),
+    ],
+)
+def test_what_freshness_cannot_be(
+    session: LocalSession, tmp_path: Path, clauses: str, message: str
+) -> None:
+    with pytest.raises(SqlError, match=message):
+        created(session, tmp_path, clauses)
+    assert shown(session, "SHOW MATERIALIZED TABLES") == []
+
+
+def test_the_schedule_is_that_of_the_clock() -> None:
+    at = datetime.datetime(2024, 2, 29, 10, 59, 59, 5)
+    assert Freshness(20, "SECOND").next_after(at) == datetime.datetime(2024, 2, 29, 11)
+    assert Freshness(4, "HOUR").next_after(at) == datetime.datetime(2024, 2, 29, 12)
+    assert Freshness(1, "DAY").next_after(at) == datetime.datetime(2024, 3, 1)
+    assert Freshness(1, "HOUR").next_after(at.replace(minute=0, second=0, microsecond=0)) == (
+        datetime.datetime(2024, 2, 29, 11)
+    )
+
+
+def test_a_schedule_goes_on_after_a_failure_and_ends_when_it_is_stopped() -> None:
+    scheduler, twice, times = RefreshScheduler(), threading.Event(), []
+
+    def refresh(due: datetime.datetime) -> None:
+        times.append(due)
+        if len(times) == 2:
+            scheduler.stop(("c", "d", "t"))
+            twice.set()
+        raise SqlError("this fails")
+
+    scheduler.start(("c", "d", "t"), Freshness(1, "SECOND"), refresh)
+    assert ("c", "d", "t") in scheduler
+    assert twice.wait(60)
+    assert ("c", "d", "t") not in scheduler
+    assert times[0] < times[1]
+    assert times[0].microsecond == 0
+
+
+def test_statements_know_the_table(session: LocalSession, tmp_path: Path) -> None:
+    created(session, tmp_path, more=", 'partition.fields.ds.date-formatter' = 'yyyy'")
+    assert shown(session, "SHOW MATERIALIZED TABLES") == [("m",)]
+    assert shown(session, "SHOW TABLES") == [("m",), ("src",)]
+    assert [row[:2] for row in shown(session, "DESCRIBE m")] == [("id", "INT"), ("ds", "STRING")]
+    [(text,)] = shown(session, "SHOW CREATE OR ALTER MATERIALIZED TABLE m")
+    assert text == (
+        "CREATE OR ALTER MATERIALIZED TABLE `default_catalog`.`default_database`.`m` (\n"
+        "  `id` INT,\n  `ds` VARCHAR(2147483647)\n)\nPARTITIONED BY (`ds`)\nWITH (\n"
+        f"  'connector' = 'filesystem',\n  'format' = 'json',\n"
+        "  'partition.fields.ds.date-formatter' = 'yyyy',\n"
+        f"  'path' = '{tmp_path}/m'\n)\nSTART_MODE = FROM_BEGINNING\n"
+        "FRESHNESS = INTERVAL '1' DAY\nREFRESH_MODE = FULL\nAS SELECT id, ds FROM src\n"
+    )
+    session.execute("DROP MATERIALIZED TABLE m")
+    assert shown(session, "SHOW TABLES") == [("src",)]
+    session.execute(str(text))
+    assert shown(session, "SHOW MATERIALIZED TABLES") == [("m",)]
+
+
+def test_other_statements_are_not_for_it(session: LocalSession, tmp_path: Path) -> None:
+    created(session, tmp_path)
+    with pytest.raises(SqlError, match="Please use SHOW CREATE MATERIALIZED TABLE instead"):
+        session.execute("SHOW CREATE TABLE m")
+    with pytest.raises(SqlError, match=r"Table with identifier .* does not exist"):
+        session.execute("DROP TABLE m")
+    with pytest.raises(SqlError, match="use ALTER MATERIALIZED TABLE"):
+        session.execute("ALTER TABLE m SET ('a' = 'b')")
+    with pytest.raises(SqlError, match="is not a materialized table"):
+        session.execute("ALTER MATERIALIZED TABLE src SUSPEND")
+    with pytest.raises(SqlError, match="Only materialized table support create or alter"):
+        session.execute(
+            "CREATE OR ALTER MATERIALIZED TABLE src FRESHNESS = INTERVAL '1' DAY AS SELECT 1 AS a"
+        )
+    with pytest.raises(SqlError, match="doesn't exist"):
+        session.execute("ALTER MATERIALIZED TABLE nothing REFRESH")
+    with pytest.raises(SqlError, match="Materialized Table with identifier"):
+        session.execute("DROP MATERIALIZED TABLE src")
+    session.execute("DROP MATERIALIZED TABLE IF EXISTS nothing")
+
+
+def test_columns_are_declared_or_those_of_the_query(session: LocalSession, tmp_path: Path) -> None:
+    options = f"'connector' = 'filesystem', 'path' = '{tmp_path}/m', 'format' = 'json'"
+    rest = f"WITH ({options}) FRESHNESS = INTERVAL '1' DAY AS SELECT id, ds FROM src"
+    session.execute(f"CREATE MATERIALIZED TABLE a (ds, id) {rest}")
+    assert [row[0] for row in shown(session, "DESCRIBE a")] == ["ds", "id"]
+    session.execute(
+        "CREATE MATERIALIZED TABLE b (twice AS id * 2, id BIGINT, PRIMARY KEY (ds) NOT ENFORCED) "
+        f"{rest}"
+    )
+    assert [row[:4] for row in shown(session, "DESCRIBE b")] == [
+        ("twice", "BIGINT", True, None),
+        ("id", "BIGINT", True, None),
+        ("ds", "STRING", False, "PRI(ds)"),
+    ]
+    for columns, message in [
+        ("(id)", "The number of columns in the column list must match"),
+        ("(id, other)", "Column 'other' not found in the source schema"),
+        ("(other INT)", "physical column 'other' is defined in the DDL, but is not used"),
+        ("(id BOOLEAN)", "do not match"),
+    ]:
+        with pytest.raises(SqlError, match=message):
+            session.execute(f"CREATE MATERIALIZED TABLE c {columns} {rest}")
+    assert shown(session, "SHOW MATERIALIZED TABLES") == [("a",), ("b",)]
+
+
+def test_what_cannot_be_created_is_refused(session: LocalSession, tmp_path: Path) -> None:
+    with pytest.raises(SqlError, match="Partition column 'ds' not defined in the query's schema"):
+        created(session, tmp_path, query="SELECT id FROM src")
+    with pytest.raises(SqlError, match="isn't a partition column"):
+        created(session, tmp_path, more=", 'partition.fields.id.date-formatter' = 'yyyy'")
+    with pytest.raises(SqlError, match="only supports referring to char, varchar and string"):
+        created(
+            session,
+            tmp_path,
+            query="SELECT ds AS id, id AS ds FROM src",
+            more=", 'partition.fields.ds.date-formatter' = 'yyyy'",
+        )
+    session.execute("CREATE TEMPORARY VIEW recent AS SELECT * FROM src")
+    with pytest.raises(SqlError, match="recent"):
+        created(session, tmp_path, query="SELECT id, ds FROM recent")
+    # A full refresh replaces rows, which a printer cannot.
+    with pytest.raises(SqlError, match="INSERT OVERWRITE requires"):
+        session.execute(
+            "CREATE MATERIALIZED TABLE m WITH ('connector' = 'print') "
+            "FRESHNESS = INTERVAL '1' DAY AS SELECT id FROM src"
+        )
+    assert shown(session, "SHOW TABLES") == [("recent",), ("src",)]
+
+
+def test_a_catalog_that_would_lose_the_query_refuses_it(
+    session: LocalSession, tmp_path: Path
+) -> None:
+    class Columns(InMemoryCatalog):
+        holds_materialized_tables = False
+
+    session.session.catalogs.registry.register("columns", Columns("columns"))
+    with pytest.raises(CatalogException, match="has no CREATE MATERIALIZED TABLE"):
+        session.execute(
+            "CREATE MATERIALIZED TABLE `columns`.`default`.m WITH ('connector' = 'blackhole') "
+            "AS SELECT id FROM src"
+        )
+
+
+def test_a_full_refresh_is_suspended_resumed_and_changed(
+    session: LocalSession, tmp_path: Path
+) -> None:
+    created(session, tmp_path)
+    path = ("default_catalog", "default_database", "m")
+    assert path in session.session.scheduler
+    session.execute("ALTER MATERIALIZED TABLE m SUSPEND")
+    assert path not in session.session.scheduler
+    with pytest.raises(SqlError, match="refresh workflow has been suspended"):
+        session.execute("ALTER MATERIALIZED TABLE m SUSPEND")
+    session.execute("ALTER MATERIALIZED TABLE m RESUME")
+    assert path in session.session.scheduler
+    with pytest.raises(SqlError, match="refresh workflow has been resumed"):
+        session.execute("ALTER MATERIALIZED TABLE m RESUME")
+    session.execute("ALTER MATERIALIZED TABLE m AS SELECT id, ds, id + 1 AS more FROM src")
+    assert [row[0] for row in shown(session, "DESCRIBE m")] == ["id", "ds", "more"]
+    for query, message in [
+        ("SELECT id, ds FROM src", "drop column is unsupported"),
+        ("SELECT id, ds AS other, 1 AS more FROM src", "Column mismatch at position 2"),
+    ]:
+        with pytest.raises(SqlError, match=message):
+            session.execute(f"ALTER MATERIALIZED TABLE m AS {query}")
+    session.execute("ALTER MATERIALIZED TABLE m SET ('sink.parallelism' = '1')")
+    with pytest.raises(SqlError, match="RESET does not support changing 'connector'"):
+        session.execute("ALTER MATERIALIZED TABLE m RESET ('connector')")
+    session.execute("ALTER MATERIALIZED TABLE m ADD twice AS id * 2")
+    with pytest.raises(SqlError, match="Dropping of persisted columns is not supported"):
+        session.execute("ALTER MATERIALIZED TABLE m DROP id")
+    with pytest.raises(SqlError, match="physical column `y` could not be found in the query"):
+        session.execute("ALTER MATERIALIZED TABLE m ADD y INT")
+    with pytest.raises(SqlError, match="unknown partition keys:\n\nid"):
+        session.execute("ALTER MATERIALIZED TABLE m REFRESH PARTITION (id = 1)")
