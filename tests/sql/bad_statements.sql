@@ -498,9 +498,24 @@ MERGE INTO orders USING people ON TRUE WHEN MATCHED THEN DELETE;
 TRUNCATE TABLE orders;
 -- at: orders
 -- says: TRUNCATE TABLE statement is not supported in streaming mode.
+CALL sys.compakt('orders');
+-- at: sys
+-- says: Procedure `default_catalog`.`sys`.`compakt` does not exist, did you mean 'compact'?
 CALL sys.compact('orders');
--- at: CALL
--- says: CALL is not supported yet
+-- at: compact
+-- says: compact statement is not supported for the table default_catalog.default_database.orders
+CALL sys.compact(tabel => 'orders');
+-- at: tabel
+-- says: compact has no argument 'tabel', did you mean 'table'?
+CALL sys.compact(1);
+-- at: compact
+-- says: argument 'table' of compact is of type STRING, not INT
+CALL sys.compact(UUID());
+-- at: compact
+-- says: argument 'table' of compact must be a constant
+CALL sys.compact();
+-- at: compact
+-- says: compact needs the argument 'table'
 CREATE TEMPORARY MATERIALIZED TABLE x AS SELECT 1;
 -- at: MATERIALIZED
 -- says: CREATE TEMPORARY MATERIALIZED TABLE is not supported.
@@ -512,7 +527,7 @@ CREATE MATERIALIZED TABLE x FRESHNESS = 3 AS SELECT 1;
 -- says: MATERIALIZED TABLE only supports define interval type FRESHNESS
 ALTER MATERIALIZED TABLE orders SUSPEND;
 -- at: orders
--- says: is not a materialized table, does not support materialized table related operation.
+-- says: Table `default_catalog`.`default_database`.`orders` is not a materialized table, does not support materialized table related operation.
 CREATE MODEL m INPUT (a INT) WITH ('provider' = 'openai');
 -- at: m
 -- says: Output column list can not be empty with non-empty input column list.

@@ -285,3 +285,21 @@ def test_a_table_elsewhere_needs_a_place_for_rows_that_wait() -> None:
         LakehouseSink(DeltaLakeTable("s3://bucket/orders"), row_type=ROW)
     with pytest.raises(GraphError, match=r"'database\.table'"):
         IcebergTable("orders", {})
+
+
+@pytest.mark.parametrize(
+    ("declared", "opened"), [(delta_options, delta), (iceberg_options, iceberg)]
+)
+def test_a_procedure_puts_small_files_together(
+    declared: Callable[[Path], str], opened: Callable[[Path], LakeTable], tmp_path: Path
+) -> None:
+    session = LocalSession(batch=True)
+    session.execute(f"CREATE TABLE orders (id BIGINT, name STRING) WITH ({declared(tmp_path)})")
+    for number in range(3):
+        session.insert(f"INSERT INTO orders VALUES ({number}, 'x')")
+    table = opened(tmp_path)
+    assert len(table.files().files) == 3
+    found = session.executor.execute("CALL sys.compact(`table` => 'orders')").rows()
+    assert [tuple(row) for _, row in found] == [("Success",)]
+    assert len(table.files().files) == 1
+    assert len(session.query("SELECT * FROM orders").rows) == 3

@@ -272,6 +272,14 @@ class TruncateTable(Statement):
 
 
 @dataclass(frozen=True)
+class Call(Statement):
+    """CALL of a procedure: its arguments, by name or by position."""
+
+    path: Path
+    arguments: tuple[tuple[str | None, Node], ...] = ()
+
+
+@dataclass(frozen=True)
 class StatementSetBlock(Statement):
     """EXECUTE STATEMENT SET BEGIN ... END: several INSERTs as one job."""
 

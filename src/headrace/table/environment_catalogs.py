@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from headrace.sql.catalog.manager import path_of
 from headrace.sql.functions.catalogue import builtin_registry
 from headrace.sql.session.models import check_model, create_model, drop_model
 from headrace.sql.session.session import Session
@@ -15,12 +14,6 @@ from headrace.table.model_descriptor import ModelDescriptor
 from headrace.table.module import Module, ModuleEntry
 
 __all__ = ["CatalogEnvironment", "path_of", "session_of"]
-
-
-def path_of(path: str) -> tuple[str, ...]:
-    """The parts of a name; those in back ticks may have dots."""
-    parts = re.findall(r"`([^`]+)`|([^.`]+)", str(path))
-    return tuple(quoted or plain for quoted, plain in parts)
 
 
 def session_of(environment: CatalogEnvironment) -> Session:
@@ -100,7 +93,7 @@ class CatalogEnvironment:
 
     def _temporary(self, views: bool) -> list[str]:
         catalogs = self._session.catalogs
-        known = set(catalogs.list_views())
+        known = set(catalogs.list_kind("VIEW"))
         found = [name for name in catalogs.list_tables() if (name in known) == views]
         return [name for name in found if catalogs.is_temporary((name,))]
 

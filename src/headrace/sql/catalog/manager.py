@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -26,6 +27,7 @@ __all__ = [
     "CatalogManager",
     "anonymous_name",
     "is_anonymous",
+    "path_of",
     "quoted",
 ]
 
@@ -47,6 +49,12 @@ def is_anonymous(name: str) -> bool:
 def quoted(path: Iterable[str]) -> str:
     """A name with its parts in back ticks."""
     return ".".join("`" + p.replace("`", "``") + "`" for p in path)
+
+
+def path_of(path: str) -> tuple[str, ...]:
+    """The parts of a name; those in back ticks may have dots."""
+    parts = re.findall(r"`([^`]+)`|([^.`]+)", str(path))
+    return tuple(quoted or plain for quoted, plain in parts)
 
 
 def text_literal(text: str) -> str:

@@ -15,6 +15,7 @@ from headrace.sql.catalog.entries import (
     TableEntry,
     TableStatistics,
 )
+from headrace.sql.catalog.procedures import BUILT_IN, Procedure
 from headrace.sql.catalog.store import CatalogStore
 from headrace.util.exceptions import (
     CatalogException,
@@ -213,6 +214,14 @@ class InMemoryCatalog(CatalogStore):
 
     def drop_model(self, database: str, name: str) -> None:
         del self._database(database).models[name]
+
+    # Procedures.
+
+    def list_procedures(self, database: str) -> list[str]:
+        return list(BUILT_IN) if database == "sys" else []
+
+    def find_procedure(self, database: str, name: str) -> Procedure | None:
+        return BUILT_IN.get(name) if database == "sys" else None
 
     # Statistics.
 

@@ -15,6 +15,7 @@ from headrace.sql.catalog.entries import (
     TableEntry,
     TableStatistics,
 )
+from headrace.sql.catalog.procedures import Procedure
 from headrace.util.exceptions import (
     CatalogException,
     DatabaseNotExistException,
@@ -191,6 +192,16 @@ class CatalogStore(ABC):
     def drop_model(self, database: str, name: str) -> None:
         """Forget a model, which has to exist."""
         self._refuse("DROP MODEL")
+
+    # Procedures.
+
+    def list_procedures(self, database: str) -> list[str]:
+        """Names of what CALL may call."""
+        return []
+
+    def find_procedure(self, database: str, name: str) -> Procedure | None:
+        """The procedure of a name."""
+        return None
 
     # Statistics; `spec` is a partition, or empty for the whole table.
 

@@ -201,6 +201,9 @@ class TableSink(ABC):
     #: Whether it can let all rows go: see `truncate`.
     truncates = False
 
+    #: Whether it can put its small files together: see `compact`.
+    compacts = False
+
     #: Whether it can delete and update the rows that are there: see `delete_rows`.
     changes_rows = False
 
@@ -227,6 +230,10 @@ class TableSink(ABC):
     def truncate(self) -> None:
         """Lets all rows go, at once."""
         raise NotImplementedError(f"{type(self).__name__} cannot be truncated")
+
+    def compact(self) -> None:
+        """Puts small files together; the rows stay the same."""
+        raise NotImplementedError(f"{type(self).__name__} cannot be compacted")
 
     def delete_rows(self, condition: Expression | None) -> int:
         """Deletes the rows that satisfy a condition over the columns of the context, at once.

@@ -190,6 +190,10 @@ class _LakehouseTableSink(TableSink):
     sink: LakehouseSink
     zone: str
     parallelism: int | None = None
+    compacts = True
+
+    def compact(self) -> None:
+        self.sink.table.compact()
 
     def __post_init__(self) -> None:
         self.accepts_updates = self.upsert = bool(self.sink.keys)

@@ -182,6 +182,20 @@ class StatementParser(AlterParser):
         self.expect("TABLE")
         return s.TruncateTable(self.path())
 
+    def _statement_call(self) -> s.Statement:
+        path = self.path()
+        self._match_l_paren()
+        arguments: list[tuple[str | None, Any]] = []
+        while not self._match(TokenType.R_PAREN):
+            name = None
+            if self._next and self._next.token_type == TokenType.FARROW:
+                name = self.name()
+                self._advance()
+            arguments.append((name, expression_node(self._parse_assignment())))
+            if not self._match(TokenType.COMMA) and not self._check(TokenType.R_PAREN):
+                self.raise_error("Expecting , or ) between arguments")
+        return s.Call(path, tuple(arguments))
+
     def _is_query_ahead(self) -> bool:
         following = self._next
         return bool(following) and following.text.upper() in ("SELECT", "VALUES", "WITH", "(")
@@ -277,6 +291,7 @@ class StatementParser(AlterParser):
         "DELETE": _statement_delete,
         "UPDATE": _statement_update,
         "TRUNCATE": _statement_truncate,
+        "CALL": _statement_call,
         "EXECUTE": _statement_execute,
         "BEGIN": _statement_begin,
         "END": _statement_end,

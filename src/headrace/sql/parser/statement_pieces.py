@@ -14,7 +14,7 @@ from headrace.sql.parser.dialect import FlinkParser
 
 __all__ = ["StatementPieces", "nearest"]
 
-_UNSUPPORTED = frozenset({"CALL", "MERGE"})
+_UNSUPPORTED = frozenset({"MERGE"})
 """First words of statements that are known, but not here."""
 
 _QUERY_KEYS = frozenset({"select", "union", "except", "intersect", "values", "subquery", "table"})

@@ -1,4 +1,4 @@
-"""DELETE, UPDATE and TRUNCATE: what a table does itself with the rows that it has."""
+"""DELETE, UPDATE, TRUNCATE and compaction: what a table does itself with the rows that it has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.sql.session.sink_types import check_types
 from headrace.sql.session.table_plan import connector_context
 from headrace.sql.types import BigIntType, BooleanType
 
-__all__ = ["delete_rows", "truncate_table", "update_rows"]
+__all__ = ["compact_table", "delete_rows", "truncate_table", "update_rows"]
 
 
 def truncate_table(session: Session, statement: s.TruncateTable, text: str) -> StatementResult:
@@ -29,6 +29,14 @@ def truncate_table(session: Session, statement: s.TruncateTable, text: str) -> S
         raise _unsupported("TRUNCATE TABLE", context)
     sink.truncate()
     return StatementResult.ok()
+
+
+def compact_table(session: Session, path: s.Path) -> None:
+    """Small files of a table are put together."""
+    sink, context = _target(session, path, "compact")
+    if not sink.compacts:
+        raise _unsupported("compact", context)
+    sink.compact()
 
 
 def delete_rows(session: Session, statement: s.DeleteRows, text: str) -> StatementResult:

@@ -24,6 +24,7 @@ from headrace.sql.session.catalog_statements import (
 )
 from headrace.sql.session.jobs import show_jobs
 from headrace.sql.session.models import described_columns, shown_model
+from headrace.sql.session.procedures import procedure_names
 from headrace.sql.session.result import StatementResult
 from headrace.sql.session.session import Session
 from headrace.sql.session.table_plan import declared_schema
@@ -146,7 +147,7 @@ _SHOWS: dict[str, Callable[[Session, s.Show], StatementResult]] = {
     "JOBS": show_jobs,
     "PARTITIONS": _names("partition name", partition_names),
     "MODELS": _names("model name", lambda x, y: x.catalogs.list_models(y.path)),
-    "PROCEDURES": _names("procedure name", lambda x, _: []),
+    "PROCEDURES": _names("procedure name", procedure_names),
 }
 
 

@@ -25,6 +25,7 @@ from headrace.sql.session.materialized_tables import (
     drop_materialized_table,
 )
 from headrace.sql.session.models import check_model, create_model, drop_model
+from headrace.sql.session.procedures import call_procedure
 from headrace.sql.session.result import StatementResult
 from headrace.sql.session.row_statements import delete_rows, truncate_table, update_rows
 from headrace.sql.session.session import Session
@@ -84,6 +85,9 @@ class StatementExecutor:
 
     def _truncate(self, statement: s.TruncateTable, text: str) -> StatementResult:
         return truncate_table(self.session, statement, text)
+
+    def _call(self, statement: s.Call, text: str) -> StatementResult:
+        return call_procedure(self.session, statement, text)
 
     def _statement_set(self, statement: s.StatementSetBlock, text: str) -> StatementResult:
         plans = [self.session.insert_plan(i, text) for i in statement.inserts]
@@ -290,6 +294,7 @@ class StatementExecutor:
         s.DeleteRows: _delete,
         s.UpdateRows: _update,
         s.TruncateTable: _truncate,
+        s.Call: _call,
         s.StatementSetBlock: _statement_set,
         s.BeginStatementSet: _begin_statement_set,
         s.EndStatementSet: _end_statement_set,

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from headrace.sql.catalog.procedures import Procedure, ProcedureContext, procedure
 from headrace.table.catalog.catalog import Catalog
 from headrace.table.catalog.columns import Column, ComputedColumn, MetadataColumn, PhysicalColumn
 from headrace.table.catalog.constraints import Constraint, UniqueConstraint, WatermarkSpec
@@ -15,7 +16,6 @@ from headrace.table.catalog.objects import (
     CatalogFunction,
     CatalogModel,
     CatalogPartition,
-    Procedure,
 )
 from headrace.table.catalog.outside import HiveCatalog, JdbcCatalog
 from headrace.table.catalog.paths import CatalogPartitionSpec, ObjectIdentifier, ObjectPath
@@ -43,7 +43,9 @@ __all__ = [
     "ObjectPath",
     "PhysicalColumn",
     "Procedure",
+    "ProcedureContext",
     "ResolvedSchema",
     "UniqueConstraint",
     "WatermarkSpec",
+    "procedure",
 ]

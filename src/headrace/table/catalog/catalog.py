@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from headrace.sql.catalog import CatalogStore, ModelEntry, PartitionSpec
 from headrace.sql.catalog.partitions import TablePartitions
+from headrace.sql.catalog.procedures import Procedure
 from headrace.table.catalog.entries import entry_of
 from headrace.table.catalog.objects import (
     CatalogBaseTable,
@@ -13,7 +14,6 @@ from headrace.table.catalog.objects import (
     CatalogFunction,
     CatalogModel,
     CatalogPartition,
-    Procedure,
 )
 from headrace.table.catalog.paths import CatalogPartitionSpec, ObjectPath
 from headrace.table.catalog.statistics import (
@@ -287,12 +287,17 @@ class Catalog:
         return found
 
     def list_procedures(self, database_name: str) -> list[str]:
-        """Not there: no catalog has procedures."""
-        raise CatalogException(f"catalog {self._store.name} has no procedures")
+        """Names of what CALL may call."""
+        return self._store.list_procedures(database_name)
 
     def get_procedure(self, procedure_path: ObjectPath) -> Procedure:
-        """Not there: no catalog has procedures."""
-        raise CatalogException(f"catalog {self._store.name} has no procedures")
+        """The procedure of a name."""
+        found = self._store.find_procedure(*_parts(procedure_path))
+        if found is None:
+            raise CatalogException(
+                f"Procedure {procedure_path} does not exist in Catalog {self._store.name}."
+            )
+        return found
 
     # Statistics.
 

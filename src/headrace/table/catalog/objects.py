@@ -21,7 +21,6 @@ __all__ = [
     "CatalogFunction",
     "CatalogModel",
     "CatalogPartition",
-    "Procedure",
 ]
 
 
@@ -235,7 +234,3 @@ class CatalogModel:
     def copy(self) -> CatalogModel:
         """The same again."""
         return CatalogModel(self._entry)
-
-
-class Procedure:
-    """A stored procedure. No catalog has one so far; the class is there for type hints."""
