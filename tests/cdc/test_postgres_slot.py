@@ -5,12 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from headrace.common.errors import HeadraceError
-from headrace.datastream.connectors.cdc import PostgresSource, StartupOptions, enumerator
+from headrace.datastream.connectors.cdc import (
+    PostgresSource,
+    StartupOptions,
+    enumerator,
+    postgres,
+)
 from headrace.datastream.connectors.cdc.postgres_log import WalPosition
+from headrace.datastream.connectors.cdc.postgres_slot import first_lsn
 from tests.cdc.capturing import LIMIT_S, Capture, Shop, capturing, ops, read_on, refused
 
 pytestmark = pytest.mark.timeout(180)
@@ -91,6 +98,24 @@ def test_no_slot_is_left_behind_by_a_source_that_is_closed(
     monkeypatch.undo()
     with capturing(shop.builder("t").build()) as capture:
         capture.until(lambda: len(capture.records) == 1)
+
+
+def test_no_slot_is_left_behind_by_a_job_that_is_cancelled_when_it_was_made(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.table("t", "id INT PRIMARY KEY")
+    source = shop.builder("t").build()
+    database = source.database()
+
+    def interrupted(connection: Any, settings: Any) -> int:
+        assert slots(shop) == 1
+        database.cancel()
+        return first_lsn(connection, settings)
+
+    monkeypatch.setattr(postgres, "first_lsn", interrupted)
+    with pytest.raises(HeadraceError, match="cancelled before it began to read"):
+        database.begin()
+    assert slots(shop) == 0
 
 
 def refused_at_once(source: PostgresSource) -> str:

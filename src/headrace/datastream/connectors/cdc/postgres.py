@@ -130,8 +130,17 @@ class PostgresDatabase(CapturedDatabase):
 
     def _slot(self) -> int:
         """Make the slot, unless nobody waits for it any more; where the log is to be read from."""
+        import psycopg
+
         connection, settings = self._connection, self._settings
         made = not self._cancelled and prepare_slot(connection, settings)
+        lsn = 0
+        try:
+            if not self._cancelled:
+                lsn = first_lsn(connection, settings)
+        except psycopg.errors.QueryCanceled:
+            if not self._cancelled:
+                raise
         if self._cancelled:
             # No further request may end this.
             self._connection = None
@@ -139,7 +148,7 @@ class PostgresDatabase(CapturedDatabase):
                 if made:
                     drop_slot(connection, settings)
             raise HeadraceError(f"{settings.url}: the job was cancelled before it began to read")
-        return first_lsn(connection, settings)
+        return lsn
 
     def cancel(self) -> None:
         import psycopg
