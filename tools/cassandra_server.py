@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import shutil
 import socket
-import subprocess
-import tempfile
 from pathlib import Path
 from typing import Any
 
-from tools.database_server import DatabaseServer, DatabaseUnavailableError, cache_directory
+from tools.database_server import DatabaseServer, fetched_jars
 
 __all__ = ["CassandraServer"]
 
 VERSION = "5.0.9"
-_POM = f"""<project><modelVersion>4.0.0</modelVersion>
-<groupId>tests</groupId><artifactId>cassandra</artifactId><version>1</version><dependencies>
-<dependency><groupId>org.apache.cassandra</groupId><artifactId>cassandra-all</artifactId>
-<version>{VERSION}</version></dependency></dependencies></project>"""
 _SETTINGS = """
 cluster_name: headrace
 num_tokens: 1
@@ -66,15 +59,7 @@ class CassandraServer(DatabaseServer):
     places = ()
 
     def _programs(self) -> tuple[Path | None, Path]:
-        if shutil.which("java") is None or shutil.which("mvn") is None:
-            raise DatabaseUnavailableError("Cassandra needs Java, and Maven to fetch it")
-        target = cache_directory() / f"cassandra-{VERSION}"
-        cache_directory().mkdir(parents=True, exist_ok=True)
-        with (cache_directory() / f"{target.name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not target.exists():
-                _fetch(target)
-        return None, target
+        return None, fetched_jars("cassandra", "org.apache.cassandra:cassandra-all", VERSION)
 
     def _initialize(self) -> None:
         # The jars may be in a home directory that only its owner can read.
@@ -119,17 +104,3 @@ class CassandraServer(DatabaseServer):
             "{'class': 'SimpleStrategy', 'replication_factor': 1}"
         )
         cluster.shutdown()
-
-
-def _fetch(target: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=target.parent) as directory:
-        pom, jars = Path(directory, "pom.xml"), Path(directory, "jars")
-        pom.write_text(_POM)
-        goal = ("dependency:copy-dependencies", "-DincludeScope=runtime")
-        command = ["mvn", "--batch-mode", "--quiet", "--file", str(pom), *goal]
-        done = subprocess.run(
-            [*command, f"-DoutputDirectory={jars}"], capture_output=True, text=True, check=False
-        )
-        if done.returncode != 0:
-            raise DatabaseUnavailableError(f"Maven has no Cassandra: {done.stdout[:300]}")
-        jars.rename(target)

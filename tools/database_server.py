@@ -40,6 +40,12 @@ _STOP_S = 60.0
 _GUARD = '"$@" </dev/null >>"$LOG" 2>&1 & echo $!; read -r _; kill -9 $! 2>/dev/null'
 
 
+_POM = """<project><modelVersion>4.0.0</modelVersion>
+<groupId>tests</groupId><artifactId>jars</artifactId><version>1</version><dependencies>
+<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId>
+<version>{version}</version></dependency></dependencies></project>"""
+
+
 class DatabaseUnavailableError(RuntimeError):
     """No server can be had on this machine; the message says what is missing."""
 
@@ -47,6 +53,34 @@ class DatabaseUnavailableError(RuntimeError):
 def cache_directory() -> Path:
     """Where things are kept that tests download."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headrace"
+
+
+def fetched_jars(product: str, artifact: str, version: str) -> Path:
+    """The directory with an artifact's jars; Maven fetches them the first time."""
+    if shutil.which("java") is None or shutil.which("mvn") is None:
+        raise DatabaseUnavailableError(f"{product} needs Java, and Maven to fetch it")
+    target = cache_directory() / f"{product}-{version}"
+    cache_directory().mkdir(parents=True, exist_ok=True)
+    with (cache_directory() / f"{target.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.exists():
+            _fetch_jars(target, artifact, version)
+    return target
+
+
+def _fetch_jars(target: Path, artifact: str, version: str) -> None:
+    group, name = artifact.split(":")
+    with tempfile.TemporaryDirectory(dir=target.parent) as directory:
+        pom, jars = Path(directory, "pom.xml"), Path(directory, "jars")
+        pom.write_text(_POM.format(group=group, name=name, version=version))
+        goal = ("dependency:copy-dependencies", "-DincludeScope=runtime")
+        command = ["mvn", "--batch-mode", "--quiet", "--file", str(pom), *goal]
+        done = subprocess.run(
+            [*command, f"-DoutputDirectory={jars}"], capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise DatabaseUnavailableError(f"Maven has no {artifact}: {done.stdout[:300]}")
+        jars.rename(target)
 
 
 class DatabaseServer(ABC):

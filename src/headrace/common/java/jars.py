@@ -19,6 +19,7 @@ _BROUGHT = (
     (r"kinesis|firehose", "the Kinesis connectors: pip install 'headrace[kinesis]'"),
     (r"elasticsearch|opensearch", "the Elasticsearch and OpenSearch sinks"),
     (r"cassandra", "the Cassandra sink: pip install 'headrace[cassandra]'"),
+    (r"pulsar", "the Pulsar connector: pip install 'headrace[pulsar]'"),
     (r"mongo", "the MongoDB connector: pip install 'headrace[mongodb]'"),
     (r"jdbc|postgresql|mysql|mariadb|sqlite|derby|ojdbc|sqljdbc", "the JDBC connector"),
     (r"parquet|flink-orc|avro|flink-csv|flink-json|hadoop", "files of that format"),

@@ -17,6 +17,7 @@ def test_jars_of_connectors_that_are_there_are_logged(caplog: pytest.LogCaptureF
         "file:///opt/flink-sql-connector-kafka-4.0.1-2.0.jar",
         "file:///opt/lib/flink-connector-jdbc-core-4.0.0-2.0.jar",
         "file:///opt/postgresql-42.7.jar",
+        "file:///opt/flink-connector-pulsar.jar",
     ]
     with caplog.at_level(logging.INFO, "headrace.common.java.jars"):
         env.add_jars(*jars)
@@ -24,8 +25,9 @@ def test_jars_of_connectors_that_are_there_are_logged(caplog: pytest.LogCaptureF
         "flink-sql-connector-kafka-4.0.1-2.0.jar",
         "flink-connector-jdbc-core-4.0.0-2.0.jar",
         "postgresql-42.7.jar",
+        "flink-connector-pulsar.jar",
     ]
-    assert env.get_configuration().get_string("pipeline.jars", "").count(".jar") == 3
+    assert env.get_configuration().get_string("pipeline.jars", "").count(".jar") == 4
 
 
 def test_other_jars_are_refused_by_name() -> None:
@@ -33,7 +35,7 @@ def test_other_jars_are_refused_by_name() -> None:
     with pytest.raises(ConfigurationError, match=r"file:///opt/our-functions\.jar"):
         env.add_jars("file:///opt/our-functions.jar")
     with pytest.raises(ConfigurationError, match="has nothing in its place"):
-        env.add_classpaths("file:///opt/flink-connector-pulsar.jar")
+        env.add_classpaths("file:///opt/flink-connector-hbase.jar")
 
 
 def test_jars_of_the_configuration_are_looked_at_when_a_job_starts() -> None:

@@ -55,6 +55,12 @@ def mysql_changes() -> Any:
     return MySqlSource.builder().table_list("shop.orders").username("reader").build()
 
 
+def pulsar_sink() -> Any:
+    from headrace.datastream.connectors.pulsar import PulsarSink
+
+    return PulsarSink.builder().set_topics("orders").build()
+
+
 def mongodb_sink() -> Any:
     from headrace.datastream.connectors.mongodb import MongoSink
 
@@ -68,6 +74,7 @@ def mongodb_sink() -> Any:
         (kafka_sink, "confluent_kafka", "kafka"),
         (avro_schema, "fastavro", "avro"),
         (protobuf_class, "google.protobuf.message", "protobuf"),
+        (pulsar_sink, "pulsar", "pulsar"),
         (mongodb_sink, "pymongo", "mongodb"),
         (mysql_changes, "pymysqlreplication", "mysql-cdc"),
     ],
