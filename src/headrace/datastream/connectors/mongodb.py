@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 _PROBE_MS = 5_000
+_ANSWER_MS = 60_000
 B = TypeVar("B", bound="_Builder")
 
 
@@ -112,6 +113,9 @@ class _Collection:
     collection: str = ""
 
     def client(self, **more: Any) -> Any:
+        # Without one, a server that does not answer keeps a job waiting forever.
+        if "sockettimeoutms" not in self.uri.lower():
+            more["socketTimeoutMS"] = _ANSWER_MS
         return _pymongo().MongoClient(self.uri, **more)
 
     def of(self, client: Any) -> Any:
