@@ -7,9 +7,11 @@ on from it, and the servers are asked what has arrived.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import time
+import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -177,6 +179,46 @@ def kinesis_target(directory: Path) -> Iterator[Target]:
 
 
 @contextlib.contextmanager
+def elasticsearch_target(directory: Path) -> Iterator[Target]:
+    from headrace.datastream.connectors.elasticsearch import (
+        Elasticsearch7SinkBuilder,
+        ElasticsearchEmitter,
+    )
+    from tools.elasticsearch_server import ElasticsearchServer
+
+    with started(ElasticsearchServer) as server:
+        builder = Elasticsearch7SinkBuilder().set_hosts(server.url)
+        sink = builder.set_emitter(ElasticsearchEmitter.static_index("numbers", "id")).build()
+
+        def found() -> list[int]:
+            refresh = urllib.request.Request(f"{server.url}/numbers/_refresh", method="POST")
+            urllib.request.urlopen(refresh, timeout=60).close()
+            with urllib.request.urlopen(f"{server.url}/numbers/_search?size=10000") as answer:
+                return [hit["_source"]["id"] for hit in json.load(answer)["hits"]["hits"]]
+
+        yield Target(lambda s: s.map(lambda i: {"id": i}).sink_to(sink), found)
+
+
+@contextlib.contextmanager
+def cassandra_target(directory: Path) -> Iterator[Target]:
+    pytest.importorskip("cassandra.cluster")
+    from headrace.datastream.connectors.cassandra import CassandraSink
+    from tools.cassandra_server import CassandraServer
+
+    with started(CassandraServer) as server:
+        cluster, session = server.connect()
+        session.execute("CREATE TABLE shop.numbers (id int PRIMARY KEY)")
+
+        def write(stream: DataStream[int]) -> None:
+            rows = stream.map(lambda i: (i,), Types.TUPLE([Types.INT()]))
+            builder = CassandraSink.add_sink(rows).set_host("127.0.0.1", server.port)
+            builder.set_query("INSERT INTO shop.numbers (id) VALUES (?)").build()
+
+        yield Target(write, lambda: [r.id for r in session.execute("SELECT id FROM shop.numbers")])
+        cluster.shutdown()
+
+
+@contextlib.contextmanager
 def delta_target(directory: Path) -> Iterator[Target]:
     deltalake = pytest.importorskip("deltalake")
     from headrace.datastream.connectors.lakehouse import DeltaLakeTable, LakehouseSink
@@ -225,6 +267,8 @@ TARGETS: list[Callable[[Path], AbstractContextManager[Target]]] = [
     redis_target,
     rabbitmq_target,
     kinesis_target,
+    elasticsearch_target,
+    cassandra_target,
     delta_target,
     mongodb_target,
     pulsar_target,
