@@ -110,7 +110,7 @@ def test_batches_of_another_job_count_only_after_a_restore(tmp_path: Path) -> No
     spark = environment().get_spark_session()
     staging = Staging(str(tmp_path))
     seen: list[tuple[str, int]] = []
-    jobs = {"a" * 32: (1, 2, 3), "b" * 32: (4,)}
+    jobs = {"a" * 32: (1, 2, 3), "b" * 32: (4,), "c" * 32: (1,)}
     for job_id, checkpoints in jobs.items():
         for checkpoint in checkpoints:
             directory = Path(staging.ready, batch_name(checkpoint, job_id))
@@ -121,12 +121,13 @@ def test_batches_of_another_job_count_only_after_a_restore(tmp_path: Path) -> No
     committer = BatchCommitter(staging, lambda df, name: seen.append((name, df.count())), "b" * 32)
     committer.commit(3)
     assert seen == []
-    committer.commit(2, restored=True)
+    committer.commit(2, restored="a" * 32)
     assert seen == [("0000000002-aaaaaaaa", 2)]
     committer.commit(4)
     committer.commit(4)
     assert seen[1:] == [("0000000004-bbbbbbbb", 4)]
-    assert [p.name for p in Path(staging.ready).iterdir()] == ["0000000003-aaaaaaaa"]
+    left = sorted(p.name for p in Path(staging.ready).iterdir())
+    assert left == ["0000000001-cccccccc", "0000000003-aaaaaaaa"]
 
 
 @pytest.fixture

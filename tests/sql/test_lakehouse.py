@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 
 from headrace.common.errors import GraphError, HeadraceError, SqlError
@@ -23,6 +24,7 @@ from headrace.datastream.connectors.lakehouse import (
     LakeTable,
 )
 from headrace.datastream.connectors.lakehouse.table import Batch, Changes
+from headrace.datastream.connectors.staging import batch_name
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import collect, run_in_process
 from tests.s3_server import BUCKET, running_s3_server
@@ -121,6 +123,60 @@ def test_a_stream_of_added_rows_refuses_changes(table: LakeTable) -> None:
     with pytest.raises(HeadraceError, match="changed rows; read it in batch mode"):
         table.files_since(start, skip_changes=False)
     assert table.files_since(start, skip_changes=True).files
+
+
+def test_what_other_programs_add_is_read(tmp_path: Path) -> None:
+    table = delta(tmp_path)
+    append(table, 1, 1)
+    start = table.files().version
+    append(table, 2, 2)
+    log = max((tmp_path / "orders" / "_delta_log").glob("*.json"))
+    text = log.read_text()
+    assert '"operation":"WRITE"' in text
+    log.write_text(text.replace('"operation":"WRITE"', '"operation":"COPY INTO"'))
+    (added,) = table.files_since(start, skip_changes=False).files
+    assert [b.to_pydict() for b in table.read(added, ("id",))] == [{"id": [2]}]
+
+
+def staged(sink: LakehouseSink, job: str, number: int, row: int) -> Path:
+    """A row that waits."""
+    directory = Path(sink.staging.ready, batch_name(number, job))
+    directory.mkdir(parents=True)
+    pq.write_table(some(row), directory / "part.parquet")
+    return directory
+
+
+def test_batches_of_a_job_that_still_runs_are_left_to_it(table: LakeTable) -> None:
+    sink = LakehouseSink(table, row_type=ROW)
+    batch = staged(sink, "a" * 32, 1, 7)
+    committer = sink.create_global_committer("b" * 32)
+    committer.commit(3, restored="b" * 32)
+    assert batch.exists()
+    committer.commit(3, restored="a" * 32)
+    assert not batch.exists()
+    assert rows(table) == [(7, "n7")]
+
+
+def test_two_sinks_of_a_job_write_one_table(table: LakeTable, tmp_path: Path) -> None:
+    for row in (1, 2):
+        sink = LakehouseSink(table, row_type=ROW, staging_path=str(tmp_path / f"staging{row}"))
+        staged(sink, "a" * 32, 1, row)
+        sink.create_global_committer("a" * 32).commit(1)
+    assert rows(table) == [(1, "n1"), (2, "n2")]
+
+
+class _Contended(DeltaLakeTable):
+    def compact(self) -> None:
+        raise OSError("another writer was faster")
+
+
+def test_rows_are_committed_also_if_files_cannot_be_put_together(tmp_path: Path) -> None:
+    table = _Contended(str(tmp_path / "orders"))
+    sink = LakehouseSink(table, row_type=ROW, compact_every=1)
+    batch = staged(sink, "a" * 32, 1, 1)
+    sink.create_global_committer("a" * 32).commit(1)
+    assert not batch.exists()
+    assert rows(table) == [(1, "n1")]
 
 
 def checkpointed() -> StreamExecutionEnvironment:

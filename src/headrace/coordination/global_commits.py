@@ -20,10 +20,10 @@ class GlobalCommits:
                     if committer is not None:
                         self._committers.append(committer)
 
-    def restored(self, checkpoint: int) -> None:
-        """The job goes on from a checkpoint; all subtasks have committed it again."""
+    def restored(self, checkpoint: int, job_id: str) -> None:
+        """The job goes on from a checkpoint of a job; all subtasks have committed it again."""
         for committer in self._committers:
-            committer.commit(checkpoint, restored=True)
+            committer.commit(checkpoint, restored=job_id)
 
     def commit(self, checkpoint: int) -> None:
         """All subtasks have committed a checkpoint."""

@@ -337,7 +337,7 @@ class JobMaster:
                 self._epochs.rescaling.resumed.set_result(None)
                 self._epochs.rescaling = None
             if restore is not None:
-                self._global_commits.restored(restore.checkpoint)
+                self._global_commits.restored(restore.checkpoint, restore.job_id)
             # Restored from its last checkpoint a job has nothing left to do: sinks have committed.
             if restore is None or not restore.final:
                 yield

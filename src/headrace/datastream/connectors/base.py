@@ -456,7 +456,7 @@ class GlobalCommitter(ABC):
     """
 
     @abstractmethod
-    def commit(self, checkpoint: int, restored: bool = False) -> None:
+    def commit(self, checkpoint: int, restored: str | None = None) -> None:
         """Commit what belongs to checkpoints up to this one, which all subtasks have committed.
 
         Called between two epochs, and before a job ends. What is committed already must be left as
@@ -464,7 +464,7 @@ class GlobalCommitter(ABC):
 
         Args:
             checkpoint: Number of the checkpoint.
-            restored: The job goes on from this checkpoint, which another job may have taken.
+            restored: The job that took this checkpoint, if this one goes on from it.
         """
 
 

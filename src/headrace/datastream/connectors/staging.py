@@ -133,20 +133,22 @@ class StagedBatches(GlobalCommitter):
 
     def __init__(self, staging: Staging, job_id: str) -> None:
         self._staging = staging
-        self._own = f"-{job_id[:8]}"
+        self._job_id = job_id
 
     @abstractmethod
     def hand_on(self, batch: str, directory: Path) -> None:
         """Write the rows in the Parquet files of a directory, unless that was done before."""
 
-    def commit(self, checkpoint: int, restored: bool = False) -> None:
+    def commit(self, checkpoint: int, restored: str | None = None) -> None:
         ready = Path(self._staging.ready)
         if not ready.is_dir():
             return
+        # Those of another job count only if this one goes on from its checkpoint: it may still run,
+        # and have made ready only a part of them.
+        jobs = {self._job_id[:8], (restored or self._job_id)[:8]}
         for batch in sorted(os.listdir(ready)):
-            # Those of another job count only if this one goes on from its checkpoint.
-            mine = restored or batch.endswith(self._own)
-            if mine and int(batch.split("-", 1)[0]) <= checkpoint:
+            number, job = batch.split("-", 1)
+            if job in jobs and int(number) <= checkpoint:
                 self._commit(batch, ready / batch)
 
     def _commit(self, batch: str, directory: Path) -> None:

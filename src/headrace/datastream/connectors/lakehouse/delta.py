@@ -30,7 +30,6 @@ __all__ = ["DeltaLakeTable"]
 _GONE = "headrace_gone"
 # Operations of Delta's log that leave the rows as they are.
 _SAME_ROWS = {"OPTIMIZE", "SET TBLPROPERTIES", "ADD CONSTRAINT", "CREATE TABLE", "VACUUM START"}
-_ADDING = {"WRITE", "APPEND", "STREAMING UPDATE"}
 
 
 @dataclass(frozen=True)
@@ -140,9 +139,9 @@ class DeltaLakeTable(LakeTable):
             gone = known - files.keys()
             if operation in _SAME_ROWS:
                 pass
-            elif not gone and operation in _ADDING | {"MERGE"}:
+            elif not gone:
                 found += [f for name, f in files.items() if name not in known]
-            elif gone and not skip_changes:
+            elif not skip_changes:
                 raise changed(
                     self.name,
                     f"{operation} of version {step} changed rows",
@@ -164,14 +163,16 @@ def _files(table: Any) -> list[LakeFile]:
 
 
 def _committed(table: Any, batch: Batch) -> bool:
-    last = table.transaction_version(f"headrace-{batch.job}")
+    last = table.transaction_version(f"headrace-{batch.writer}")
     return last is not None and last >= batch.number
 
 
 def _named(batch: Batch) -> Any:
     from deltalake import CommitProperties, Transaction
 
-    return CommitProperties(app_transactions=[Transaction(f"headrace-{batch.job}", batch.number)])
+    return CommitProperties(
+        app_transactions=[Transaction(f"headrace-{batch.writer}", batch.number)]
+    )
 
 
 def _quoted(name: str) -> str:

@@ -1,6 +1,6 @@
 """Tables of Apache Iceberg, by the library `pyiceberg`.
 
-The name of the last batch of a job is a property of the table, which changes in the same
+The name of the last batch of a sink is a property of the table, which changes in the same
 transaction as its rows: whether a batch was committed is known for certain, however many
 snapshots were expired since.
 """
@@ -128,7 +128,7 @@ class IcebergTable(LakeTable):
         """Write in one transaction, which begins again if another writer was faster."""
         from pyiceberg.exceptions import CommitFailedException
 
-        committed = f"headrace.committed.{batch.job}"
+        committed = f"headrace.committed.{batch.writer}"
         for left in reversed(range(_TRIES)):
             table = self._open()
             if int(table.properties.get(committed, -1)) >= batch.number:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["LakehouseSink"]
+
+_log = logging.getLogger(__name__)
 
 _KIND, _ORDER = "headrace_kind", "headrace_order"
 
@@ -178,17 +182,30 @@ class _LakehouseBatches(StagedBatches):
     def __init__(self, sink: LakehouseSink, job_id: str) -> None:
         super().__init__(sink.staging, job_id)
         self._sink = sink
+        # Two sinks of a job may write one table, each from a place of its own.
+        self._place = zlib.crc32(sink.staging.path.encode())
         self._commits = 0
 
     def hand_on(self, batch: str, directory: Path) -> None:
+        number, job = batch.split("-", 1)
         try:
-            self._write(Batch.named(batch), directory)
+            self._write(Batch(f"{job}-{self._place:08x}", int(number)), directory)
         except Exception as error:
             # Each library has its own errors, and those of its object stores and catalogs.
             raise HeadraceError(
                 f"batch {batch} could not be committed to table {self._sink.table.name}: {error}; "
                 f"its rows are in {directory}, and it will be tried again after a restart"
             ) from error
+        self._commits += 1
+        if self._sink.compact_every is not None and self._commits % self._sink.compact_every == 0:
+            self._compact()
+
+    def _compact(self) -> None:
+        """The rows are committed: what fails here, as another writer was faster, comes later."""
+        try:
+            self._sink.table.compact()
+        except Exception as error:  # noqa: BLE001 - each library has its own errors
+            _log.warning("table %s was not compacted: %s", self._sink.table.name, error)
 
     def _write(self, batch: Batch, directory: Path) -> None:
         import pyarrow.dataset as ds
@@ -200,9 +217,6 @@ class _LakehouseBatches(StagedBatches):
             sink.table.change(batch, _last_changes(staged.to_table(), sink.keys))
         else:
             sink.table.append(batch, staged)
-        self._commits += 1
-        if sink.compact_every is not None and self._commits % sink.compact_every == 0:
-            sink.table.compact()
 
 
 def _last_changes(staged: pa.Table, keys: tuple[str, ...]) -> Changes:

@@ -22,18 +22,12 @@ class Batch:
     """The name under which rows are committed: a second commit of the same name does nothing.
 
     Attributes:
-        job: Of which job.
-        number: Of its checkpoint; those of one job only rise.
+        writer: Of which job, and which of its sinks.
+        number: Of its checkpoint; those of one writer only rise.
     """
 
-    job: str
+    writer: str
     number: int
-
-    @staticmethod
-    def named(name: str) -> Batch:
-        """That of a staged batch."""
-        number, job = name.split("-", 1)
-        return Batch(job, int(number))
 
 
 @dataclass(frozen=True)
