@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,12 +21,14 @@ from headrace.datastream.connectors.kinesis import (
     KinesisStreamsSink,
     PartitionKeyGenerator,
 )
+from headrace.datastream.connectors.kinesis.client import aws_client
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
 from tests.connectors.reading import Reading
 from tests.s3_server import BUCKET, S3Server, running_s3_server
 
 boto3 = pytest.importorskip("boto3", reason="pip install 'headrace[kinesis]'")
+AWSResponse = pytest.importorskip("botocore.awsrequest").AWSResponse
 pytestmark = pytest.mark.timeout(300)
 
 _numbers = itertools.count(1)
@@ -97,6 +101,68 @@ def test_a_reader_goes_on_behind_its_checkpoint(aws: S3Server) -> None:
     second = Reading(consumer(aws, stream), splits)
     assert second.read(1) == ["c"]
     second.close()
+
+
+def test_the_latest_is_what_it_was_when_the_job_began(aws: S3Server) -> None:
+    stream = new_stream(aws)
+    first = Reading(consumer(aws, stream, flink_stream_initpos="LATEST"))
+    splits = first.checkpoint(1)
+    first.close()
+    put(aws, stream, "while the job was down")
+    second = Reading(consumer(aws, stream), splits)
+    assert second.read(1) == ["while the job was down"]
+    second.close()
+
+
+class _Refusing:
+    """Answers some requests with an error, in the place of the server."""
+
+    def __init__(self, code: str) -> None:
+        self.left = 0
+        self._body = json.dumps({"__type": code}).encode()
+
+    def __call__(self, request: Any, **more: Any) -> Any:
+        if not self.left:
+            return None
+        self.left -= 1
+        raw = io.BytesIO(self._body)
+        raw.stream = lambda **_: iter([self._body])  # type: ignore[attr-defined]
+        return AWSResponse(request.url, 400, {}, raw)
+
+
+@pytest.mark.parametrize(
+    ("operation", "code"),
+    [
+        ("GetShardIterator", "ProvisionedThroughputExceededException"),
+        ("GetRecords", "ProvisionedThroughputExceededException"),
+        ("GetRecords", "ExpiredIteratorException"),
+    ],
+)
+def test_a_refused_request_is_made_again(
+    aws: S3Server, monkeypatch: pytest.MonkeyPatch, operation: str, code: str
+) -> None:
+    refusing = _Refusing(code)
+    refusing.left = 1 if operation == "GetShardIterator" else 0
+
+    def client_of(service: str, given: Any) -> Any:
+        made = aws_client(service, given)
+        made.meta.events.register(f"before-send.kinesis.{operation}", refusing)
+        return made
+
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    monkeypatch.setattr("headrace.datastream.connectors.kinesis.source.aws_client", client_of)
+    stream = new_stream(aws)
+    put(aws, stream, "a")
+    reading = Reading(consumer(aws, stream))
+    assert reading.read(1) == ["a"]
+    refusing.left += operation == "GetRecords"
+    deadline = time.monotonic() + 60
+    while refusing.left and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not refusing.left
+    put(aws, stream, "b")
+    assert reading.read(1) == ["b"]
+    reading.close()
 
 
 def test_a_schema_that_knows_what_kinesis_knows(aws: S3Server) -> None:

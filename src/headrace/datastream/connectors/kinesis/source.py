@@ -201,6 +201,18 @@ def _start_of(properties: dict[str, str]) -> tuple[str, Any]:
         raise GraphError(f"{_TIMESTAMP!r} is not a time: {text!r}") from error
 
 
+def _with_time(split: ShardSplit) -> ShardSplit:
+    """A position for checkpoints: what is the latest changes while a job is down."""
+    if split.position != "LATEST":
+        return split
+    return replace(split, position="AT_TIMESTAMP", value=time.time())
+
+
+def _behind(split: ShardSplit, records: list[dict[str, Any]]) -> ShardSplit:
+    last = records[-1]["SequenceNumber"]
+    return replace(split, position="AFTER_SEQUENCE_NUMBER", value=last)
+
+
 @dataclass(frozen=True)
 class _Answer:
     """What one request gave of a shard; `ended` after its last record."""
@@ -217,6 +229,7 @@ class _ShardReader(SourceReader):
         self._source = source
         self._context = context
         self._splits: dict[str, ShardSplit] = {}
+        self._ahead: dict[str, ShardSplit] = {}
         self._iterators: dict[str, str | None] = {}
         self._answers: deque[_Answer] = deque()
         self._changed = threading.Condition()
@@ -233,7 +246,8 @@ class _ShardReader(SourceReader):
     def add_splits(self, splits: Sequence[ShardSplit]) -> None:
         with self._changed:
             for split in splits:
-                self._splits[split.split_id] = split
+                self._splits[split.split_id] = _with_time(split)
+                self._ahead[split.split_id] = split
                 self._iterators[split.split_id] = None
         if self._thread is None and splits:
             self._thread = threading.Thread(target=self._run, daemon=True, name="headrace-kinesis")
@@ -264,10 +278,14 @@ class _ShardReader(SourceReader):
         if self._stopping:
             return False
         answer = self._records(client, name)
+        if answer is None:
+            return False
         self._iterators[name] = answer.get("NextShardIterator")
         ended = self._iterators[name] is None
         if ended:
             del self._iterators[name]
+        if answer["Records"]:
+            self._ahead[name] = _behind(self._ahead[name], answer["Records"])
         if not answer["Records"] and not ended:
             return False
         with self._changed:
@@ -276,13 +294,21 @@ class _ShardReader(SourceReader):
         return True
 
     def _records(self, client: Any, name: str) -> Any:
-        split = self._splits[name]
+        """What Kinesis answers; None if it has to be asked again."""
+        split = self._ahead[name]
         try:
-            iterator = self._iterators[name] or self._iterator(client, split)
-            return client.get_records(ShardIterator=iterator, Limit=self._limit)
+            if self._iterators[name] is None:
+                self._iterators[name] = self._iterator(client, split)
+                if split.position == "LATEST":
+                    self._ahead[name] = self._splits[name]
+            return client.get_records(ShardIterator=self._iterators[name], Limit=self._limit)
         except client.exceptions.ProvisionedThroughputExceededException:
             time.sleep(self._interval_s)
-            return {"Records": [], "NextShardIterator": self._iterators[name] or iterator}
+            return None
+        except client.exceptions.ExpiredIteratorException:
+            # It is good for five minutes, and the job may be slower than that.
+            self._iterators[name] = None
+            return None
         except aws_errors() as error:
             raise what_aws_says(
                 error, f"shard {split.shard} of the Kinesis stream {split.stream!r} cannot be read"
@@ -333,10 +359,7 @@ class _ShardReader(SourceReader):
             del self._splits[answer.split_id]
             self._finished.append(answer.split_id)
         elif answer.records:
-            last = answer.records[-1]["SequenceNumber"]
-            self._splits[answer.split_id] = replace(
-                split, position="AFTER_SEQUENCE_NUMBER", value=last
-            )
+            self._splits[answer.split_id] = _behind(split, answer.records)
         return ReadBatch(answer.split_id, values, times)
 
     def _record(self, message: dict[str, Any], arrived: int, split: ShardSplit) -> Any:
