@@ -20,6 +20,7 @@ CatalogFactory = Callable[[str, dict[str, str]], CatalogStore]
 
 CATALOG_TYPES: dict[str, str] = {
     "generic_in_memory": "headrace.sql.catalog.registry:in_memory",
+    "hive": "headrace.sql.catalog.hive:hive_catalog",
     "jdbc": "headrace.sql.catalog.jdbc:jdbc_catalog",
     "spark": "headrace.sql.catalog.spark:spark_catalog",
 }

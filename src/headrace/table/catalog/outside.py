@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
-from headrace.common.errors import HeadraceError
+from headrace.sql.catalog.hive import hive_catalog
 from headrace.sql.catalog.jdbc import jdbc_catalog
 from headrace.table.catalog.catalog import Catalog
 
 __all__ = ["HiveCatalog", "JdbcCatalog"]
 
 
-def _absent(what: str, instead: str) -> NoReturn:
-    raise HeadraceError(f"{what} is not supported yet; {instead}")
-
-
 class HiveCatalog(Catalog):
-    """A catalog of a Hive metastore: not there yet."""
+    """The tables of a Hive metastore, which Spark reads, for `register_catalog`.
+
+    Args:
+        catalog_name: What the session calls the catalog.
+        default_database: The database that `USE CATALOG` chooses.
+        hive_conf_dir: The directory with `hive-site.xml`.
+        hadoop_conf_dir: The directory with `core-site.xml` and `hdfs-site.xml`.
+        hive_version: Accepted as in Flink: Spark knows the metastores that it can talk to.
+    """
 
     def __init__(
         self,
@@ -26,9 +28,14 @@ class HiveCatalog(Catalog):
         hadoop_conf_dir: str | None = None,
         hive_version: str | None = None,
     ) -> None:
-        _absent(
-            "HiveCatalog", "declare the tables with CREATE TABLE in a generic_in_memory catalog"
-        )
+        given = {
+            "default-database": default_database,
+            "hive-conf-dir": hive_conf_dir,
+            "hadoop-conf-dir": hadoop_conf_dir,
+            "hive-version": hive_version,
+        }
+        options = {key: value for key, value in given.items() if value is not None}
+        super().__init__(hive_catalog(catalog_name, options))
 
 
 class JdbcCatalog(Catalog):
