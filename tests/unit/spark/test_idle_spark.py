@@ -233,3 +233,11 @@ def test_a_keeper_that_was_killed_is_none(tmp_path, monkeypatch, request_):
     keeper.wait()
     assert client.ask("status") is None
     assert client.take(request_, 0) is None
+
+
+def test_a_run_of_another_version_leaves_the_keeper_as_it_is(keeper, request_, monkeypatch):
+    served = keeper()
+    monkeypatch.setattr(SparkRequest, "to_json", lambda self: {"field": "of another version"})
+    assert client.take(request_, 0) is None
+    assert client.ask("status")["pid"] == os.getpid()
+    assert served.is_alive()

@@ -150,7 +150,12 @@ class Keeper:
             self._drop_spare()
             run.answer(self._status())
         else:
-            run.request = SparkRequest.from_json(asked)
+            try:
+                run.request = SparkRequest.from_json(asked)
+            except TypeError:
+                # Runs that have a Spark of ours must not lose it by one of another version.
+                run.answer({"no": "it is of another version"})
+                return
             self._wanted(run, run.request)
 
     def _status(self) -> dict[str, Any]:
