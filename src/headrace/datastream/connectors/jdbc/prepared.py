@@ -210,8 +210,7 @@ class XaTransactions(Transactions):
         rows = _rows(connection, "XA RECOVER")
         names = []
         for _, length, _, data in rows:
-            text = data if isinstance(data, str) else data.decode("utf-8", "replace")
-            names.append(f"{text[:length]}:{text[length:]}")
+            names.append(_name_of(data, length))
         return names
 
     def roll_back(self, connection: Any, name: str) -> None:
@@ -236,6 +235,12 @@ class XaTransactions(Transactions):
             # Who is not listed was ended before.
             return name not in self.waiting(connection)
         return True
+
+
+def _name_of(data: str | bytes, length: int) -> str:
+    """What `XA RECOVER` lists, whose first part has so many bytes."""
+    raw = data.encode() if isinstance(data, str) else data
+    return f"{raw[:length].decode(errors='replace')}:{raw[length:].decode(errors='replace')}"
 
 
 def keeps_prepared(version: str) -> bool:

@@ -20,7 +20,7 @@ from headrace.datastream.connectors.jdbc import (
     JdbcSource,
     upsert_statement,
 )
-from headrace.datastream.connectors.jdbc.prepared import keeps_prepared
+from headrace.datastream.connectors.jdbc.prepared import _name_of, keeps_prepared
 from headrace.datastream.connectors.jdbc.scan import ranges
 from headrace.datastream.connectors.jdbc.statements import (
     count_placeholders,
@@ -226,3 +226,8 @@ def test_an_error_does_not_show_passwords(url: str) -> None:
 )
 def test_which_servers_keep_prepared_transactions(version: str, keeps: bool) -> None:
     assert keeps_prepared(version) is keeps
+
+
+@pytest.mark.parametrize("data", ["bücher:op1-ab", "bücher:op1-ab".encode()])
+def test_names_of_transactions_are_cut_by_bytes(data: str | bytes) -> None:
+    assert _name_of(data, len("bücher:op".encode())) == "bücher:op:1-ab"
