@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import http.server
 import itertools
 import json
+import threading
 import urllib.request
 from collections.abc import Iterator
 from decimal import Decimal
@@ -111,6 +113,44 @@ def test_nobody_there() -> None:
     writer.write([{"n": 1}], None)
     with pytest.raises(HeadraceError, match=r"http://127\.0\.0\.1:1 can be reached"):
         writer.flush(False)
+
+
+class _Closing(http.server.BaseHTTPRequestHandler):
+    """Closes each connection after an answer, and does not say so."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        self.server.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))  # type: ignore[attr-defined]
+        answer = b'{"errors": false, "items": []}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+        self.close_connection = True
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+def test_a_connection_that_was_closed_meanwhile_is_made_again() -> None:
+    with http.server.HTTPServer(("127.0.0.1", 0), _Closing) as closing:
+        closing.bodies = []  # type: ignore[attr-defined]
+        thread = threading.Thread(target=closing.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        host = f"127.0.0.1:{closing.server_port}"
+        emitter = ElasticsearchEmitter.static_index("i")
+        made = Elasticsearch7SinkBuilder().set_hosts(host).set_emitter(emitter).build()
+        writer = made.create_writer(FakeWriterContext())
+        try:
+            for number in range(2):
+                writer.write([{"n": number}], None)
+                writer.flush(False)
+        finally:
+            writer.close()
+            closing.shutdown()
+            thread.join()
+        assert len(closing.bodies) == 2  # type: ignore[attr-defined]
 
 
 def test_what_goes_to_the_bulk_api() -> None:

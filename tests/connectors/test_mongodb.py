@@ -183,7 +183,10 @@ _WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: MongoSink.builder().build(), "set_uri"),
     (lambda: MongoSink.builder().set_uri("http://h"), "mongodb://"),
     (lambda: MongoSource.builder().set_uri("mongodb://h").build(), "set_database"),
-    (lambda: MongoSink.builder().set_batch_size(0), "positive"),
+    (lambda: MongoSink.builder().set_batch_size(0), "int of at least 1"),
+    (lambda: MongoSink.builder().set_max_retries(-1), "int of at least 0"),
+    (lambda: MongoSource.builder().set_fetch_size(0), "int of at least 1"),
+    (lambda: MongoSource.builder().set_limit(-2), "int of at least -1"),
     (lambda: MongoSink.builder().set_serialization_schema(3), "makes a dict"),  # type: ignore[arg-type]
     (
         lambda: MongoSink.builder().set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE),

@@ -61,3 +61,5 @@ def test_bad_arguments_fail_where_they_are_written() -> None:
         RedisSink("localhost", lambda i: ("SET", i, i))
     with pytest.raises(FunctionTypeError, match="command"):
         RedisSink("redis://localhost", "SET")  # type: ignore[arg-type]
+    with pytest.raises(FunctionTypeError, match="max_retries of at least 0"):
+        RedisSink("redis://localhost", lambda i: ("SET", i, i), max_retries=-1)

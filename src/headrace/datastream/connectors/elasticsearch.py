@@ -12,7 +12,7 @@ import datetime
 import http.client
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from typing import Any, TypeVar
@@ -156,7 +156,7 @@ class ElasticsearchSink(Sink):
     limits: BatchLimits = BatchLimits(1_000, 5 * _MB)  # noqa: RUF009 - it cannot change
     retries: Retries = Retries(0)  # noqa: RUF009 - it cannot change
     user: str | None = None
-    password: str | None = None
+    password: str | None = field(default=None, repr=False)
     prefix: str = ""
     timeout_s: float = _TIMEOUT_S
 
@@ -304,7 +304,9 @@ class _BulkWriter(BatchedWriter):
         return list(map(self._sink.emitter.action, values))
 
     def send(self, batch: Sequence[bytes]) -> Sequence[bytes]:
-        for _ in self._sink.hosts:
+        # A server, or what is before it, may have closed a connection that nothing went through.
+        tries = len(self._sink.hosts) + (self._connection is not None)
+        for _ in range(tries):
             try:
                 status, body = self._request(b"".join(batch))
                 break

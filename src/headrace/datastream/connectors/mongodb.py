@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, TypeVar
 
@@ -108,7 +108,7 @@ def _pymongo() -> Any:
 class _Collection:
     """Where documents are."""
 
-    uri: str = ""
+    uri: str = field(default="", repr=False)
     database: str = ""
     collection: str = ""
 
@@ -172,6 +172,12 @@ class _Builder:
             if not getattr(self._collection, name):
                 raise GraphError(f"{who} needs set_{name}()")
         return self._collection
+
+
+def _whole(value: Any, least: int, method: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise GraphError(f"{method} takes an int of at least {least}, not {value!r}")
+    return value
 
 
 # The sink.
@@ -241,9 +247,7 @@ class MongoSinkBuilder(_Builder):
 
     def set_batch_size(self, batch_size: int) -> MongoSinkBuilder:
         """Set how many operations go to the server together."""
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise GraphError(f"set_batch_size takes a positive int, not {batch_size!r}")
-        self._batch_size = batch_size
+        self._batch_size = _whole(batch_size, 1, "set_batch_size")
         return self
 
     def set_batch_interval_ms(self, batch_interval_ms: int) -> MongoSinkBuilder:
@@ -252,7 +256,8 @@ class MongoSinkBuilder(_Builder):
 
     def set_max_retries(self, max_retries: int) -> MongoSinkBuilder:
         """Set how often a batch is sent again for which the server was away."""
-        self._retries = replace(self._retries, times=max_retries)
+        times = _whole(max_retries, 0, "set_max_retries")
+        self._retries = replace(self._retries, times=times)
         return self
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> MongoSinkBuilder:
@@ -367,12 +372,12 @@ class MongoSourceBuilder(_Builder):
 
     def set_fetch_size(self, fetch_size: int) -> MongoSourceBuilder:
         """Set how many documents a request gets."""
-        self._fetch_size = fetch_size
+        self._fetch_size = _whole(fetch_size, 1, "set_fetch_size")
         return self
 
     def set_limit(self, limit: int) -> MongoSourceBuilder:
         """Set how many documents are read; -1 for all."""
-        self._limit = max(limit, 0)
+        self._limit = max(_whole(limit, -1, "set_limit"), 0)
         return self
 
     def build(self) -> MongoSource:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.common.errors import FunctionTypeError
@@ -40,7 +40,7 @@ class RedisSink(Sink):
         >>> stream.sink_to(sink)
     """
 
-    url: str
+    url: str = field(repr=False)
     command: Callable[[Any], tuple[Any, ...]]
     batch_size: int = 1_000
     max_retries: int = 3
@@ -48,10 +48,15 @@ class RedisSink(Sink):
     def __post_init__(self) -> None:
         """Check the arguments where the user wrote them."""
         if not isinstance(self.url, str) or "://" not in self.url:
-            raise FunctionTypeError(f"RedisSink takes a URL such as redis://host, not {self.url!r}")
+            raise FunctionTypeError("RedisSink takes a URL such as redis://host")
         if not callable(self.command):
             raise FunctionTypeError(
                 f"RedisSink takes a function that gives a command, not {self.command!r}"
+            )
+        if self.batch_size < 1 or self.max_retries < 0:
+            raise FunctionTypeError(
+                "RedisSink takes a positive batch_size and a max_retries of at least 0, not "
+                f"{self.batch_size!r} and {self.max_retries!r}"
             )
 
     def create_writer(self, context: WriterContext) -> SinkWriter:

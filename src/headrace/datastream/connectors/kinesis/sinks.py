@@ -69,7 +69,7 @@ class _Settings:
 
     name: str = ""
     schema: SerializationSchema | None = None
-    properties: dict[str, str] = field(default_factory=dict)
+    properties: dict[str, str] = field(default_factory=dict, repr=False)
     fail_on_error: bool = False
     limits: BatchLimits = _STREAM_LIMITS
     max_record_size: int = _MB

@@ -42,7 +42,7 @@ class DeltaLakeTable(LakeTable):
     """
 
     path: str
-    storage_options: dict[str, str] = field(default_factory=dict)
+    storage_options: dict[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         require("deltalake", "delta")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import GraphError
@@ -50,7 +50,7 @@ class IcebergTable(LakeTable):
     """
 
     identifier: str
-    catalog: dict[str, str]
+    catalog: dict[str, str] = field(repr=False)
 
     def __post_init__(self) -> None:
         require("pyiceberg.catalog", "iceberg")

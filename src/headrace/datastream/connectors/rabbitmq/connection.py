@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,8 +25,8 @@ class RMQConnectionConfig:
     port: int | None = None
     virtual_host: str | None = None
     user_name: str | None = None
-    password: str | None = None
-    uri: str | None = None
+    password: str | None = field(default=None, repr=False)
+    uri: str | None = field(default=None, repr=False)
     network_recovery_interval: int | None = None
     automatic_recovery: bool | None = None
     topology_recovery: bool | None = None
