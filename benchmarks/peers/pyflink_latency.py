@@ -56,13 +56,13 @@ class NoteAge(FlatMapFunction):
     def flat_map(self, value):
         due = int(value.split()[1])
         if self.ages is None:
-            self.ages = Ages(self.directory, due + self.warm_ns)
+            self.ages, self.saved = Ages(self.directory, due + self.warm_ns), time.monotonic()
         self.ages.add(due)
-        return []
-
-    def close(self):
-        if self.ages is not None:
+        # PyFlink may end its worker without a call of close().
+        if time.monotonic() - self.saved > 0.5:
             self.ages.save(self.subtask)
+            self.saved = time.monotonic()
+        return []
 
 
 def main():

@@ -127,8 +127,9 @@ CARRIER = declare(
 )  # fmt: skip
 LIVE_LINGER = declare(
     "execution.live.linger", DURATION, "2 ms",
-    "The least time from the start of an epoch of a live job to the start of the next; up to five "
-    "times that where records are few. More takes less of the processors, and adds to the latency.",
+    "The least time from the start of an epoch of a live job to the start of the next; up to "
+    "twelve times that where records are few. More takes less of the processors, and adds to the "
+    "latency.",
 )  # fmt: skip
 LIVE_IDLE_TIMEOUT = declare(
     "execution.live.idle-timeout", DURATION, "1 min",

@@ -13,8 +13,8 @@ _CATCHING_UP = 5.0
 an epoch is fixed, and nobody waits for the newest record yet."""
 _ENOUGH = 32
 """Records that are worth a live epoch."""
-_MOST_LINGER = 5.0
-_MOST_LINGER_S = 0.02
+_MOST_LINGER = 12.0
+_MOST_LINGER_S = 0.025
 """How many times the least time is waited for them, and how long at most, unless that is more."""
 
 

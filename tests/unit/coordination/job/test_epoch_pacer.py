@@ -97,7 +97,7 @@ def linger_ms(per_second: float) -> float:
 
 
 def test_live_epochs_wait_for_each_other_longer_where_records_are_few() -> None:
-    assert linger_ms(1_000) == pytest.approx(10)
+    assert linger_ms(1_000) == pytest.approx(24)
     assert 2 < linger_ms(5_000) < 10
     assert linger_ms(20_000) == pytest.approx(2)
     assert linger_ms(1_000_000) == pytest.approx(2)
@@ -122,7 +122,7 @@ def test_what_is_due_does_not_wait_for_records() -> None:
     linger = Linger(0.002)
     linger.observe(1000.0, 0)
     linger.observe(1001.0, 1)
-    assert linger.pause_s(1001.001, None) == pytest.approx(0.009)
+    assert linger.pause_s(1001.001, None) == pytest.approx(0.023)
     assert linger.pause_s(1001.001, 0.004) == pytest.approx(0.004)
     assert linger.pause_s(1001.001, 0.0) == pytest.approx(0.001), "epochs are not too close"
     assert linger.pause_s(1001.005, 0.0) == 0.0
