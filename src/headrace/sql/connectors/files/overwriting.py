@@ -116,7 +116,7 @@ class _OldFiles(GlobalCommitter):
         self._partitioned = partitioned
         self._old = set(old)
 
-    def commit(self, checkpoint: int, restored: bool = False) -> None:
+    def commit(self, checkpoint: int, restored: str | None = None) -> None:
         gone = self._old
         if gone and self._partitioned:
             new = set(_visible(self._settings)) - self._old
