@@ -179,7 +179,7 @@ def test_generated_requests_find_no_mistake(gateway: RunningGateway) -> None:
     description["paths"] = {
         path: found for path, found in description["paths"].items() if "501" not in str(found)
     }
-    assert check_all(description, f"http://{gateway.address}", known) == 13
+    assert check_all(description, f"http://{gateway.address}", known) == 14
     assert session.rows("SHOW TABLES") == []
 
 
