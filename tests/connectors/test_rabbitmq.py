@@ -118,6 +118,20 @@ def test_messages_come_again_unless_a_checkpoint_is_complete(queue: Queue) -> No
     assert queue.take() == ["d"]
 
 
+def test_checkpoints_go_on_where_no_message_comes(queue: Queue) -> None:
+    queue.put("a")
+    first = reading(queue)
+    assert first.read(1) == ["a"]
+    for number in (1, 2):
+        first.checkpoint(number)
+        first.reader.on_checkpoint_complete(number)
+        wait_until_ready(queue, 0)
+    queue.put("b", "c")
+    assert first.read(2) == ["b", "c"]
+    first.close()
+    wait_until_ready(queue, 2)
+
+
 def test_correlation_ids_make_it_exactly_once(queue: Queue) -> None:
     queue.put("a", "b", ids=True)
     first = reading(queue, ids=True)

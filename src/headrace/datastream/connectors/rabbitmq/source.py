@@ -131,6 +131,7 @@ class _QueueReader(SourceReader):
         self._arrived: deque[tuple[int, str | None, bytes]] = deque()
         self._split_id: str | None = None
         self._delivery = 0
+        self._told = 0
         self._ids: set[str] = set()
         self._seen: frozenset[str] = frozenset()
         self._pending: dict[int, _Pending] = {}
@@ -248,7 +249,9 @@ class _QueueReader(SourceReader):
         # The broker does not confirm that it got this, so these may come once more.
         self._acknowledged = frozenset().union(*(p.ids for p in completed))
         delivery = max(p.delivery for p in completed)
-        if delivery and self._source.acknowledges:
+        # A delivery that it knows no more makes the broker close the channel.
+        if delivery > self._told and self._source.acknowledges:
+            self._told = delivery
             with contextlib.suppress(Exception):  # a lost connection: `poll` says so
                 self._connection.add_callback_threadsafe(
                     lambda: self._channel.basic_ack(delivery, multiple=True)
