@@ -60,10 +60,9 @@ def latency(settings: Settings) -> Iterator[Result]:
 def _others(settings: Settings) -> Iterator[tuple[str, list[Measured]]]:
     yield "epochs", _rounds(settings, partial(_run, settings, "epochs", _RATE))
     seconds = max(_SECONDS * settings.scale, 4)
-    flink = peers.peer_python("pyflink", settings.pyflink_python)
-    yield "Flink SQL 2.3", [peers.flink_sql_latency(flink, _RATE, seconds)]
     bytewax = peers.peer_python("bytewax", settings.bytewax_python)
     yield "Bytewax 0.21", [peers.bytewax_latency(bytewax, _RATE, seconds)]
+    flink = peers.peer_python("pyflink", settings.pyflink_python)
     for mode in ("process", "thread"):
         # It does not take the rate of the others.
         found = peers.pyflink_latency(flink, _SLOW_RATE, seconds, mode)

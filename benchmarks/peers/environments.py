@@ -124,12 +124,6 @@ def pyflink_latency(python: Path, rate: float, seconds: float, mode: str) -> dic
     return _last_line(_run(command, _for_pyflink(python), 300))
 
 
-def flink_sql_latency(python: Path, rate: float, seconds: float) -> dict[str, Any]:
-    """How old rows are when their counts leave the aggregate, in Flink's JVM alone."""
-    command = [str(python), "flink_sql_latency.py", str(rate), str(seconds)]
-    return _last_line(_run(command, _for_pyflink(python), 300))
-
-
 def bytewax_latency(python: Path, rate: float, seconds: float) -> dict[str, Any]:
     """How old records are at the end of the paced keyed count, with two processes."""
     from benchmarks.peers.ages import saved, summary

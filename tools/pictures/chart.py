@@ -33,7 +33,7 @@ AGES = ("live, p50", "live, p99")
 """The benchmarks of the age of a record."""
 OTHERS = (
     *("epochs", "PyFlink 2.3, process mode", "PyFlink 2.3, thread mode"),
-    *("Flink SQL 2.3", "Bytewax 0.21"),
+    "Bytewax 0.21",
 )
 """Whose ages are shown beside ours: at the same rate, which is not so of all in such benchmarks."""
 NAMES = {"bare loop": "a bare PySpark loop", "epochs": "headrace, in epochs"}
