@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from headrace.common import Configuration
 from headrace.common.typeinfo import Types
@@ -27,11 +29,22 @@ EPOCH_MS = 1_000
 class Sum(KeyedProcessFunction):
     """Prints the sum of all values at each of them; fails at one in its first attempts."""
 
-    closed = 0
+    _ids = itertools.count()
+    _closings: ClassVar[Counter[int]] = Counter()
 
     def __init__(self, fail_at: int | None = None, failures: int = 1) -> None:
         self._fail_at = fail_at
         self._failures = failures
+        self._id = next(self._ids)
+
+    @property
+    def closed(self) -> int:
+        """How often copies of this one were closed.
+
+        Not those of another test: a job that was left in its middle closes its own when its memory
+        is freed.
+        """
+        return self._closings[self._id]
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._sum = runtime_context.get_state(ValueStateDescriptor("sum", Types.LONG()))
@@ -44,7 +57,7 @@ class Sum(KeyedProcessFunction):
         yield self._sum.value()
 
     def close(self) -> None:
-        type(self).closed += 1
+        self._closings[self._id] += 1
 
 
 def sums(function: Sum, last: int = 10) -> JobGraph:

@@ -62,11 +62,6 @@ class Attempt:
         )
 
 
-@pytest.fixture(autouse=True)
-def _nothing_closed() -> None:
-    Sum.closed = 0
-
-
 def test_every_subtask_reports_on_an_epoch() -> None:
     job = Attempt(sums(Sum()))
     attempt = job.deploy()
@@ -91,7 +86,8 @@ def test_a_function_that_cannot_be_opened_fails_the_deployment() -> None:
 
 
 def test_the_first_failure_counts() -> None:
-    job = Attempt(sums(Sum(fail_at=1)))
+    function = Sum(fail_at=1)
+    job = Attempt(sums(function))
     attempt = job.deploy()
     with pytest.raises(AttemptFailedError, match="does not like 1"):
         attempt.run_epoch(job.plan())
@@ -99,7 +95,7 @@ def test_the_first_failure_counts() -> None:
     with pytest.raises(AttemptFailedError, match="does not like 1"):
         attempt.check()
     attempt.close()
-    assert Sum.closed == 1
+    assert function.closed == 1
 
 
 def test_what_a_slot_reported_says_more_than_what_the_carrier_raised() -> None:
@@ -148,13 +144,14 @@ def test_commits_are_known_when_all_slots_have_answered() -> None:
 
 
 def test_close_lets_functions_have_the_last_word() -> None:
-    job = Attempt(sums(Sum()))
+    function = Sum()
+    job = Attempt(sums(function))
     attempt = job.deploy()
     attempt.run_epoch(job.plan())
     (closed,) = attempt.close()
     assert isinstance(closed, m.Closed)
     assert closed.failure is None
-    assert Sum.closed == 1
+    assert function.closed == 1
 
 
 def test_waiting_ends_when_somebody_wakes_it() -> None:

@@ -24,7 +24,6 @@ ALL = [1, 3, 6, 10, 15, 21, 28, 36, 45, 55]
 
 @pytest.fixture(autouse=True)
 def _no_files() -> Iterator[None]:
-    Sum.closed = 0
     yield
     for directory in ("job", "savepoints"):
         MemoryStorage().delete_directory(f"in-process://{directory}")
@@ -36,13 +35,14 @@ def states(job: Job) -> list[str]:
 
 def test_a_job_runs_to_its_end() -> None:
     epochs: list[int] = []
-    job = Job(sums(Sum()), lambda summary: epochs.append(summary.epoch))
+    function = Sum()
+    job = Job(sums(function), lambda summary: epochs.append(summary.epoch))
     job.finish()
     assert job.printed == ALL
     assert epochs[:5] == [1, 2, 3, 4, 5]
     assert states(job) == ["CREATED", "RUNNING", "FINISHED"]
     assert job.master.result_future().result().get_job_id() == job.master.job_id
-    assert Sum.closed == 1
+    assert function.closed == 1
 
 
 def test_a_step_is_an_epoch() -> None:
@@ -91,13 +91,14 @@ def test_it_can_run_on_a_thread_of_its_own() -> None:
 
 
 def test_a_failure_without_a_restart_policy_ends_the_job() -> None:
-    job = Job(sums(Sum(fail_at=5)))
+    function = Sum(fail_at=5)
+    job = Job(sums(function))
     job.finish()
     with pytest.raises(JobExecutionError, match="does not like 5") as caught:
         job.master.result_future().result()
     assert isinstance(caught.value.__cause__, ValueError)
     assert states(job) == ["CREATED", "RUNNING", "FAILING", "FAILED"]
-    assert Sum.closed == 1
+    assert function.closed == 1
     (failure,) = job.master.history.failures
     assert failure.task_name is not None
     assert failure.task_name.endswith("(1/1)")
@@ -122,13 +123,14 @@ def test_a_job_goes_on_from_its_newest_checkpoint() -> None:
 
 
 def test_no_restart_is_left() -> None:
-    job = Job(sums(Sum(fail_at=3, failures=9)), restarts=FixedDelay(2, 0.0))
+    function = Sum(fail_at=3, failures=9)
+    job = Job(sums(function), restarts=FixedDelay(2, 0.0))
     job.finish()
     with pytest.raises(JobExecutionError, match="attempt 2 does not like 3"):
         job.master.result_future().result()
     assert job.master.restarts == 2
     assert job.master.history.failure_count == 3
-    assert Sum.closed == 3
+    assert function.closed == 3
 
 
 def test_the_checkpoint_before_is_used_where_the_newest_cannot_be_read() -> None:
@@ -236,23 +238,25 @@ def test_a_checkpoint_can_be_taken_between_two_steps() -> None:
 
 
 def test_a_cancelled_job_closes_its_functions() -> None:
-    job = Job(sums(Sum()))
+    function = Sum()
+    job = Job(sums(function))
     job.run_epochs(1)
     done = job.master.cancel()
     job.finish()
     assert done.done()
     assert states(job) == ["CREATED", "RUNNING", "CANCELLING", "CANCELED"]
-    assert (job.printed, Sum.closed) == (ALL[:2], 1)
+    assert (job.printed, function.closed) == (ALL[:2], 1)
     with pytest.raises(JobCancelledError):
         job.master.result_future().result()
 
 
 def test_a_job_can_be_cancelled_before_it_has_slots() -> None:
-    job = Job(sums(Sum()))
+    function = Sum()
+    job = Job(sums(function))
     job.master.cancel()
     job.finish()
     assert job.master.status() is JobStatus.CANCELED
-    assert Sum.closed == 0
+    assert function.closed == 0
 
 
 def test_a_job_changes_its_parallelism_at_the_next_boundary() -> None:
