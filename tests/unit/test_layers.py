@@ -112,6 +112,7 @@ def sources() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
 
 
+@cache
 def is_module(dotted: str) -> bool:
     path = SRC.joinpath(*dotted.split("."))
     return path.is_dir() or path.with_suffix(".py").is_file()

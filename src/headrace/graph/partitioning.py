@@ -96,8 +96,8 @@ class ColumnKeys(Protocol):
 
     def __call__(self, columns: Any, /) -> list[Any]: ...
 
-    def numbers(self, columns: Any, /) -> Any | None:
-        """The same as an array of numpy, where all of them are whole numbers of 64 bits."""
+    def numbers(self, columns: Any, /) -> list[Any] | None:
+        """Their parts as arrays of numpy, where all of these are whole numbers of 64 bits."""
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,12 @@ from zlib import crc32
 
 from headrace.common.types import Row, field_names_of, values_of
 from headrace.graph.ids import KeyGroup
+from headrace.runtime.whole_keys import columns_of, tuple_hashes
 
 HASH_MULTIPLIER = 0x9E3779B97F4A7C15
 HASH_MASK = 0xFFFFFFFF
+_MANY_KEYS = 1_000
+"""From here on it is quicker to make columns of keys first."""
 
 
 class OpaqueKey:
@@ -202,14 +205,20 @@ class KeyAssigner:
         except KeyError:
             return self._compute(keys)
 
-    def assign_numbers(self, keys: Any) -> Any:
-        """The same for an array of numpy with whole numbers of 64 bits, without Python's."""
+    def assign_numbers(self, columns: Sequence[Any]) -> Any:
+        """The same for arrays of numpy with whole numbers of 64 bits, without Python's.
+
+        Args:
+            columns: One of them for keys that are numbers, several for keys that are tuples.
+        """
         import numpy as np
 
         if self._owner_array is None:
             self._owner_array = np.array(self._owners)
+        if len(columns) > 1:
+            return self._owner_array[tuple_hashes(columns) % self._max_parallelism]
         # Of a product only the lower 64 bits count, and these are the same for negative numbers.
-        hashes = (keys.astype(np.uint64) * np.uint64(HASH_MULTIPLIER)) >> np.uint64(32)
+        hashes = (columns[0].astype(np.uint64) * np.uint64(HASH_MULTIPLIER)) >> np.uint64(32)
         return self._owner_array[hashes % np.uint64(self._max_parallelism)]
 
     def _compute(self, keys: list[Any]) -> Sequence[int]:
@@ -221,6 +230,17 @@ class KeyAssigner:
             return self._column(targets)
         if len(memo) > self._MEMO_LIMIT:
             memo.clear()
-        for key in set(keys).difference(memo):
-            memo[key] = owners[stable_hash(key) % groups]
+        # In their order, in which they are close to each other in memory.
+        new = [key for key in dict.fromkeys(keys) if key not in memo]
+        numbers = self._numbers(new)
+        if numbers is not None:
+            memo.update(zip(new, self.assign_numbers(numbers).tolist(), strict=True))
+        else:
+            memo.update((key, owners[stable_hash(key) % groups]) for key in new)
         return self._column(map(memo.__getitem__, keys))
+
+    def _numbers(self, keys: list[Any]) -> Sequence[Any] | None:
+        """Columns of many keys that are tuples of several whole numbers."""
+        if len(keys) < _MANY_KEYS or set(map(type, keys)) != {tuple}:
+            return None
+        return columns_of(keys)

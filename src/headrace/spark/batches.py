@@ -9,7 +9,8 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from headrace.common.errors import HeadraceError
+from headrace.common.errors import GraphError, HeadraceError
+from headrace.datastream.connectors.base import GlobalCommitter
 from headrace.datastream.connectors.staging import StagedBatches, Staging
 from headrace.spark.feeds import spark_failure
 from headrace.spark.session import get_or_create_session
@@ -21,6 +22,16 @@ class BatchCommitter(StagedBatches):
     def __init__(self, staging: Staging, function: Callable[[Any, str], None], job_id: str) -> None:
         super().__init__(staging, job_id)
         self._function = function
+
+    def check_beside(self, other: GlobalCommitter) -> None:
+        """Batches are the files of a directory: two sinks may share it only for one target."""
+        if not isinstance(other, BatchCommitter) or self._staging != other._staging:
+            return
+        if self._function != other._function:
+            raise GraphError(
+                f"two SparkSinks have the staging_path {self._staging.path}, and rows of one would "
+                "come to the other; give each its own"
+            )
 
     def hand_on(self, batch: str, directory: Path) -> None:
         session = get_or_create_session({})

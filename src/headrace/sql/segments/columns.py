@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.formats.arrow import numbers_of, values_of
 from headrace.runtime.batch import LazyBatch
+from headrace.runtime.whole_keys import MOST_COLUMNS
 from headrace.sql import types as t
 from headrace.sql.segments.expressions import storage
 from headrace.sql.types import DataType
@@ -25,6 +26,7 @@ __all__ = [
     "arrow_type",
     "column_of_numbers",
     "filled_values",
+    "joined",
     "key_values",
 ]
 
@@ -67,13 +69,13 @@ class KeysOfColumns:
     def __call__(self, batch: pa.RecordBatch) -> list[Any]:
         return key_values([values_of(batch.column(i)) for i in self.positions], batch.num_rows)
 
-    def numbers(self, batch: pa.RecordBatch) -> Any | None:
-        """A single column of whole numbers, none of them NULL, as an array of numpy."""
+    def numbers(self, batch: pa.RecordBatch) -> list[Any] | None:
+        """Columns of whole numbers, none of them NULL, as arrays of numpy."""
         import pyarrow.types as at
 
-        column = batch.column(self.positions[0])
-        whole = at.is_integer(column.type) and column.null_count == 0
-        return numbers_of(column) if whole and len(self.positions) == 1 else None
+        columns = [batch.column(i) for i in self.positions]
+        whole = all(at.is_integer(c.type) and c.null_count == 0 for c in columns)
+        return list(map(numbers_of, columns)) if whole and len(columns) <= MOST_COLUMNS else None
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,16 @@ def filled_values(column: pa.Array, empty: Any) -> list[Any]:
     if column.null_count == 0 or empty is None:
         return values_of(column)
     return [empty if v is None else v for v in column.to_pylist()]
+
+
+def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """The rows of several batches in one."""
+    import pyarrow as pa
+
+    if len(batches) == 1:
+        return batches[0]
+    columns = map(pa.concat_arrays, zip(*(b.columns for b in batches), strict=True))
+    return pa.RecordBatch.from_arrays(list(columns), batches[0].schema.names)
 
 
 def column_of_numbers(numbers: Any) -> pa.Array:

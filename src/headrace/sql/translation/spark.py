@@ -41,7 +41,7 @@ def columns(env: StreamExecutionEnvironment, node: SparkColumns) -> DataStream[A
     return _stream(env, node.segment)
 
 
-def by_key(node: SparkColumns, key: tuple[int, ...]) -> KeyedColumns:
+def by_key(node: SparkColumns | SparkRank, key: tuple[int, ...]) -> KeyedColumns:
     """How such batches are exchanged by columns of the rows that they stand for."""
     chosen = node.segment.columns
     keys = KeysOfColumns(tuple(chosen.index(k) for k in key))
@@ -75,7 +75,7 @@ def accumulators(env: StreamExecutionEnvironment, node: SparkAggregate) -> DataS
 def ranked(
     env: StreamExecutionEnvironment, node: SparkRank, rank: LocalRankSpec
 ) -> DataStream[Any]:
-    """The first rows of each key; only few of those that Spark reads become rows at all."""
+    """The first rows of each key, as columns where they go by key; few become rows at all."""
     segment, local = node.segment, node.segment.local
     assert isinstance(local, LocalRanking)
     columns = segment.columns

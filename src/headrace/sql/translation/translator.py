@@ -136,7 +136,7 @@ def _exchange(t: StreamTranslator, node: ph.Exchange, inputs: Inputs) -> Transfo
         partitioner = p.Global()
     elif node.distribution is ph.Distribution.KEYED:
         partitioner = p.Keyed(itemgetter(0))
-    elif isinstance(node.input, ph.SparkColumns):
+    elif isinstance(node.input, ph.SparkColumns | ph.SparkRank) and node.columns:
         partitioner = spark.by_key(node.input, node.columns)
     else:
         partitioner = p.Keyed(itemgetter(*node.columns) if node.columns else no_key)

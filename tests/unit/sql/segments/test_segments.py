@@ -454,10 +454,22 @@ def test_the_latest_of_equal_rows_comes_first_if_wanted() -> None:
         made.process_batch(Batch([pa.record_batch(columns)]))
     assert out.rows == []
     made.end_epoch()
-    assert sorted(out.rows) == [("a", 5, 2), ("b", 3, 4)]
+    (columns,) = out.rows
+    assert sorted(RowsOfColumns(3, (0, 1, 2))(columns)) == [("a", 5, 2), ("b", 3, 4)]
 
 
-def test_only_the_first_rows_of_columns_become_rows() -> None:
+def test_the_first_of_all_rows_are_sent_as_rows() -> None:
+    rank = LocalRankSpec((), ((0, False, True),), 2)
+    made = SegmentRankOperator(SegmentRankSpec(rank, 2, (1,), (), ((0, False, True),), False))
+    out = Collected()
+    made.output = out  # type: ignore[assignment]
+    for values in ([3, 1, 2], [5, 0]):
+        made.process_batch(Batch([pa.record_batch({"v": values})]))
+    made.end_epoch()
+    assert out.rows == [(None, 1), (None, 0)]
+
+
+def test_only_the_first_rows_of_columns_are_sent() -> None:
     rank = LocalRankSpec((3,), ((1, True, False),), 1, window_end=3)
     spec = SegmentRankSpec(rank, 4, (0, 1, 3), (2,), ((1, True, False),), watermark=True)
     made = SegmentRankOperator(spec)
@@ -469,7 +481,9 @@ def test_only_the_first_rows_of_columns_become_rows() -> None:
         made.process_batch(Batch([pa.record_batch(columns)]))
     assert out.rows == []
     made.process_watermark(MAX_TIMESTAMP)
-    assert out.rows == [(2, 7, None, 10_000), (6, 10, None, 20_000)]
+    (columns,) = out.rows
+    rows = RowsOfColumns(4, (0, 1, 3))(columns)
+    assert rows == [(2, 7, None, 10_000), (6, 10, None, 20_000)]
     assert out.marks == [4, MAX_TIMESTAMP]
 
 

@@ -26,27 +26,24 @@ class DeduplicateOperator(NetChangeOperator):
         self._state = self.value_state(_STATE, self._spec.ttl_ms)
 
     def take(self, input_index: int, keys: Sequence[Any], rows: Sequence[Any]) -> None:
-        touched = self._touched
+        touched, before, cell, state = self._touched, self._before, self.cell, self._state
+        column = self._spec.order if self._spec.event_time else None
         out = []
         for key, row in zip(keys, rows, strict=True):
-            if key not in touched:
-                self.cell.key = key
-                held = self._state.value()
-                self._before[key] = touched[key] = held
-            if self._replaces(row, touched[key]):
-                touched[key] = row
-                if self._plain:
-                    out.append(row)
+            if key in touched:
+                held = touched[key]
+            else:
+                cell.key = key
+                held = before[key] = touched[key] = state.value()
+            if held is not None:
+                replaces = self._spec.last if column is None else row[column] >= held[column]
+                if not replaces:
+                    continue
+            touched[key] = row
+            if self._plain:
+                out.append(row)
         self.forget_key()
         self.emit_rows(out)
-
-    def _replaces(self, row: Any, held: Any) -> bool:
-        if held is None:
-            return True
-        if not self._spec.event_time:
-            return self._spec.last
-        column = self._spec.order
-        return bool(row[column] >= held[column])
 
     def flush(self) -> None:
         out: list[tuple[Any, ...]] = []

@@ -23,6 +23,7 @@ from headrace.sql.operators.ranking.specs import RankSpec, WindowRankSpec
 from headrace.sql.operators.windows.slices import over_at
 
 _STATE = "rows"
+_MOST_UNSORTED = 50
 
 
 def by_key(keys: Iterable[Any], rows: Iterable[Any]) -> dict[Any, list[Any]]:
@@ -62,7 +63,9 @@ class RankOperator(NetChangeOperator):
                 held = self._load(key)
             if spec.function == "ROW_NUMBER":
                 held += new
-                keep_first(held, spec.order, spec.end)
+                # Sorted when the epoch ends, unless they become too many before.
+                if len(held) > 2 * spec.end + _MOST_UNSORTED:
+                    keep_first(held, spec.order, spec.end)
                 continue
             for row in new:
                 insort(held, row, key=self._key)
@@ -115,8 +118,11 @@ class RankOperator(NetChangeOperator):
 
     def flush(self) -> None:
         out: list[tuple[Any, ...]] = []
+        sorts = self._spec.function == "ROW_NUMBER" and not self._spec.changelog
         for key, rows in self._touched.items():
             self.cell.key = key
+            if sorts:
+                keep_first(rows, self._spec.order, self._spec.end)
             new = self._visible(rows)
             if self.final_only:
                 out += new
@@ -125,7 +131,11 @@ class RankOperator(NetChangeOperator):
                 self._state.update(rows)
             else:
                 self._state.clear()
-            out += changes(self._before[key], new, self._in_place)
+            before = self._before[key]
+            if before:
+                out += changes(before, new, self._in_place)
+            else:
+                out += [(*row, INSERT) for row in new]
         self.forget_key()
         self._touched = {}
         self._before = {}
