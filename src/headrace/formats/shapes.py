@@ -69,6 +69,7 @@ class Shape:
         scale: Digits of a DECIMAL behind the point.
         names: Names of the fields of a ROW.
         parts: Shapes of what is inside: fields, the element, or key and value.
+        length: That of a CHAR, which has blanks behind a shorter text where a format stores them.
     """
 
     kind: Kind
@@ -79,6 +80,7 @@ class Shape:
     scale: int = 0
     names: tuple[str, ...] = ()
     parts: tuple[Shape, ...] = ()
+    length: int | None = None
 
     @property
     def fields(self) -> Iterator[tuple[str, Shape]]:

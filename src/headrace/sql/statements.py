@@ -19,12 +19,16 @@ class Statement:
 
 @dataclass(frozen=True)
 class ColumnDefinition:
-    """A column: physical (`type` alone), computed (`expression`) or metadata (`metadata`)."""
+    """A column: physical (`type` alone), computed (`expression`) or metadata (`metadata`).
+
+    The text of an expression is not SQL if it was made with the Table API.
+    """
 
     name: str
     type: DataType | None = None
     expression: Node | None = None
     expression_text: str = ""
+    expression_is_sql: bool = True
     metadata: bool = False
     metadata_key: str | None = None
     virtual: bool = False
@@ -39,6 +43,7 @@ class WatermarkDefinition:
     column: Path
     expression: Node
     text: str
+    is_sql: bool = True
 
 
 @dataclass(frozen=True)

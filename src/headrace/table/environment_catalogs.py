@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.sql.catalog.manager import path_of
-from headrace.sql.functions.catalogue import builtin_registry
+from headrace.sql.functions.core_module import CORE_FUNCTIONS
 from headrace.sql.session.models import check_model, create_model, drop_model
 from headrace.sql.session.session import Session
 from headrace.table.catalog import (
@@ -98,8 +98,8 @@ class CatalogEnvironment:
         return [name for name in found if catalogs.is_temporary((name,))]
 
     def list_functions(self) -> list[str]:
-        """Names of all functions."""
-        return sorted({*builtin_registry().names(), *self.list_user_defined_functions()})
+        """Names of all functions, those of the module `core` as Flink lists them."""
+        return sorted({*CORE_FUNCTIONS, *self.list_user_defined_functions()})
 
     def list_user_defined_functions(self) -> list[str]:
         """Names of users' functions."""

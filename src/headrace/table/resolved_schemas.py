@@ -8,7 +8,7 @@ from headrace.sql.catalog import TableEntry
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Field
 from headrace.sql.session.session import Session
-from headrace.sql.session.show import quoted_expression
+from headrace.sql.session.show import computed_text, shown_schema, watermark_text
 from headrace.sql.statements import ColumnDefinition
 from headrace.table.catalog import (
     Column,
@@ -26,17 +26,18 @@ __all__ = ["resolved_schema"]
 
 def resolved_schema(session: Session, plan: n.Node, entry: TableEntry | None) -> ResolvedSchema:
     """The columns of a plan; `entry` is there if the plan is a table of a catalog."""
+    shown = shown_schema(session, plan.schema)
     if entry is None or entry.is_view:
-        return ResolvedSchema.of_plan(plan.schema)
+        return ResolvedSchema.of_plan(shown)
     binding = session.binding()
     scope = Scope(binding)
     scope.add(None, plan.schema)
     binder = ExpressionBinder(binding, scope)
-    columns = [_column(c, f, binder) for c, f in zip(entry.columns, plan.schema, strict=True)]
+    columns = [_column(c, f, binder) for c, f in zip(entry.columns, shown, strict=True)]
     watermarks = []
     if entry.watermark is not None:
         bound = binder.bind(entry.watermark.expression)
-        expression = ResolvedExpression(bound, quoted_expression(entry.watermark.text))
+        expression = ResolvedExpression(bound, watermark_text(entry.watermark))
         watermarks.append(WatermarkSpec(entry.watermark.column[-1], expression))
     key = None
     if entry.primary_key:
@@ -48,8 +49,7 @@ def resolved_schema(session: Session, plan: n.Node, entry: TableEntry | None) ->
 def _column(column: ColumnDefinition, field: Field, binder: ExpressionBinder) -> Column:
     name, comment = column.name, column.comment
     if column.expression is not None:
-        text = quoted_expression(column.expression_text)
-        expression = ResolvedExpression(binder.bind(column.expression), text)
+        expression = ResolvedExpression(binder.bind(column.expression), computed_text(column))
         return ComputedColumn(name, expression, field.type, comment, field.time)
     if column.metadata:
         key, virtual = column.metadata_key, column.virtual

@@ -138,7 +138,12 @@ class Schema:
             """Add a column that is computed of others."""
             node, text, self._texts[column_name] = _expression(expr)
             self._columns.append(
-                ColumnDefinition(column_name, expression=node, expression_text=text)
+                ColumnDefinition(
+                    column_name,
+                    expression=node,
+                    expression_text=text,
+                    expression_is_sql=isinstance(expr, str),
+                )
             )
             return self
 
@@ -164,7 +169,8 @@ class Schema:
         def watermark(self, column_name: str, watermark_expr: Any) -> Schema.Builder:
             """Make event time of a column, with a watermark that follows it."""
             node, text, self._texts[None] = _expression(watermark_expr)
-            self._watermark = WatermarkDefinition((column_name,), node, text)
+            is_sql = isinstance(watermark_expr, str)
+            self._watermark = WatermarkDefinition((column_name,), node, text, is_sql)
             return self
 
         def primary_key(self, *column_names: str) -> Schema.Builder:

@@ -19,6 +19,7 @@ from headrace.datastream.formats.columnar import (
     skipping,
 )
 from headrace.formats.arrow import arrow_schema, row_type_of
+from headrace.formats.shapes import shape_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,19 +128,31 @@ class _OrcWriterFactory(BulkWriterFactory):
     compression: str
 
     def create(self, stream: BinaryIO) -> BulkWriter:
-        return _OrcWriter(arrow_schema(self.row_type), stream, self.compression)
+        lengths = {n: s.length for n, s in shape_of(self.row_type).fields if s.length is not None}
+        return _OrcWriter(arrow_schema(self.row_type), stream, self.compression, lengths)
 
 
 class _OrcWriter(ColumnarWriter):
-    def __init__(self, schema: pa.Schema, stream: BinaryIO, compression: str) -> None:
+    """Columns of CHAR get blanks up to their length, as ORC's own writer gives them."""
+
+    def __init__(
+        self, schema: pa.Schema, stream: BinaryIO, compression: str, lengths: dict[str, int]
+    ) -> None:
         import pyarrow.orc as orc
 
         super().__init__(schema, stream)
+        self._lengths = lengths
         self._stream = _PatientStream(stream)
         self._writer = orc.ORCWriter(self._stream, compression=compression)
         self._written = False
 
     def write_group(self, table: pa.Table) -> None:
+        import pyarrow.compute as pc
+
+        for name, length in self._lengths.items():
+            at = table.schema.get_field_index(name)
+            text = pc.utf8_slice_codeunits(table[name], 0, length)
+            table = table.set_column(at, table.schema.field(at), pc.utf8_rpad(text, length))
         self._writer.write(table)
         self._stream.check()
         self._written = True

@@ -15,7 +15,7 @@ from headrace.sql.binder.objects import bind_object_of, bind_object_update
 from headrace.sql.binder.scope import field_of
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan.expressions import Call, Expression, Literal, TimeAttribute
-from headrace.sql.types.intervals import interval_constant
+from headrace.sql.types.intervals import interval_constant, interval_type
 from headrace.sql.types.type_rules import common_type, is_interval, is_temporal, string_type
 
 if TYPE_CHECKING:
@@ -152,6 +152,23 @@ def _timestampdiff(binder: ExpressionBinder, node: x.Apply) -> Expression:
     return binder.named("TIMESTAMPDIFF", constant, _local(binder, first), _local(binder, last))
 
 
+def _minus_date(binder: ExpressionBinder, node: x.Apply) -> Expression:
+    end, start, units = _arguments(binder, node, 3)
+    first, last = binder.bind(start), binder.bind(end)
+    if not is_temporal(first.type) or not is_temporal(last.type):
+        raise binder.context.error(
+            f"Cannot apply '-' to arguments of type {last.type.sql_text()} and "
+            f"{first.type.sql_text()}",
+            node.span,
+        )
+    type_ = interval_type(_constant_text(binder, units, node))
+    unit = "MONTH" if isinstance(type_, t.YearMonthIntervalType) else "MILLISECOND"
+    constant = Literal(t.CharType(11, False), unit)
+    arguments = (constant, _local(binder, first), _local(binder, last))
+    between = binder.named("TIME_BETWEEN", *arguments)
+    return replace(between, type=type_.with_nullable(between.type.is_nullable))
+
+
 def _timestampadd(binder: ExpressionBinder, node: x.Apply) -> Expression:
     unit, count, value = _arguments(binder, node, 3)
     one = interval_constant("1", _unit_name(unit))
@@ -266,6 +283,7 @@ _SYNTAX: dict[str, Form] = {
     "GET": _get,
     "IN": _in,
     "JSON_ELEMENT": _json_element,
+    "MINUS_DATE": _minus_date,
     "NOT_BETWEEN": _between,
     "NOT_IN": _in,
     "OVERLAPS": _overlaps,

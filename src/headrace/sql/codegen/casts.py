@@ -9,7 +9,13 @@ from headrace.sql.codegen.arithmetic import decimal_argument, wrapped
 from headrace.sql.codegen.writer import CodeWriter
 from headrace.sql.types import DataType
 from headrace.sql.types.text import sql_text
-from headrace.sql.types.type_rules import is_binary, is_character, is_days, is_timestamp
+from headrace.sql.types.type_rules import (
+    interval_unit,
+    is_binary,
+    is_character,
+    is_interval,
+    is_timestamp,
+)
 
 _DAY = 86_400_000_000
 _NOT_OF_TEXT = (
@@ -179,8 +185,8 @@ def _to_number(writer: CodeWriter, code: str, source: DataType, target: t.Numeri
     if isinstance(target, t.DoubleType):
         return code if isinstance(source, t.FloatType) else f"float({code})"
     assert isinstance(target, t.IntegralType)
-    if is_days(source):
-        code = f"int({code} / {_DAY // 1000})"
+    if is_interval(source):
+        code = f"int({code} / {interval_unit(source)})"
     if isinstance(source, t.FloatType | t.DoubleType):
         return f"{writer.reference('casts:double_to_whole')}({code}, {target.bits})"
     if isinstance(source, t.DecimalType):

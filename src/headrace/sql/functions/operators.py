@@ -25,7 +25,7 @@ def _moved(types: Sequence[DataType]) -> DataType | None:
     if not is_interval(second):
         return None
     if is_interval(first):
-        return first if type(first) is type(second) else None
+        return common_type(types)
     nullable = first.is_nullable or second.is_nullable
     if isinstance(first, t.DateType) and isinstance(second, t.DayTimeIntervalType):
         whole_days = second.resolution is t.DayTimeIntervalType.DayTimeResolution.DAY

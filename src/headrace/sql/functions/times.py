@@ -40,6 +40,7 @@ FUNCTIONS = [
     scalar("FLOOR_TIME", "any, string", _floored, "times:floor_time", hidden=True),
     scalar("CEIL_TIME", "any, string", _floored, "times:ceil_time", hidden=True),
     scalar("TIMESTAMPDIFF", "string, any, any", "int", "times:timestamp_diff"),
+    scalar("TIME_BETWEEN", "string, any, any", "bigint", "times:timestamp_diff", hidden=True),
     scalar("CURRENT_WATERMARK", "any", _watermark, strict=False, deterministic=False),
     scalar("SOURCE_WATERMARK", "", "ltz3?", strict=False),
 ]

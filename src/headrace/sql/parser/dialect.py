@@ -28,6 +28,9 @@ from headrace.sql.types.data_types import DataTypes
 
 __all__ = ["Flink", "FlinkParser"]
 
+_UNITS = frozenset({"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"})
+"""Those of intervals."""
+
 _PLAIN_WORDS = frozenset(
     {"/*+", "EXECUTE", "CALL", "SHOW", "COMMENT", "EXPLAIN", "ANALYZE", "COPY", "SESSION"}
 )
@@ -109,6 +112,18 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
     def _parse_table(self, *args: Any, **kwargs: Any) -> Any:
         table = self._parse_explicit_table() or super()._parse_table(*args, **kwargs)
         return self.parse_match(table) if self._match(TokenType.MATCH_RECOGNIZE) else table
+
+    def _parse_paren(self) -> Any:
+        """Also `(a - b) DAY`, the time between two others."""
+        literal = self._prev is not None and self._prev.token_type == TokenType.INTERVAL
+        found = super()._parse_paren()
+        terms = found.this if isinstance(found, exp.Paren) else None
+        if literal or not isinstance(terms, exp.Sub) or self._curr.text.upper() not in _UNITS:
+            return found
+        units = self.word()
+        if self._match_text_seq("TO"):
+            units += f" TO {self.word()}"
+        return self.call("MINUS_DATE", terms.this, terms.expression, exp.Literal.string(units))
 
     def _parse_explicit_table(self) -> Any:
         """`(TABLE t)`, which is all of a table, in FROM."""
@@ -338,7 +353,7 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
         def unit() -> t.Resolution:
             name = self.word()
             make = getattr(DataTypes, name, None)
-            if name not in ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"):
+            if name not in _UNITS:
                 self.raise_error(f"{name} is not a unit of an interval")
             made: t.Resolution = make(*self._numbers())  # type: ignore[misc]
             return made

@@ -14,7 +14,7 @@ from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog import ModelEntry, TableEntry
 from headrace.sql.catalog.manager import quoted, text_literal
 from headrace.sql.functions.catalogue import builtin_registry
-from headrace.sql.plan.expressions import Field
+from headrace.sql.plan.expressions import Field, Schema, TimeAttribute
 from headrace.sql.session.catalog_statements import (
     describe_catalog,
     describe_database,
@@ -109,6 +109,8 @@ def _create(session: Session, statement: s.Show) -> StatementResult:
             f"SHOW CREATE {wanted} is only supported for {wanted.lower()}s, but {quoted(full)} is "
             f"a {entry.kind.lower()}. Please use SHOW CREATE {entry.kind} instead."
         )
+    if wanted == "VIEW" and entry.view_text is None:
+        raise TableException("SHOW CREATE VIEW is not supported for views registered by Table API.")
     temporary = session.catalogs.is_temporary(statement.path)
     shown = replace(entry, options=without_secrets(entry.options))
     begin = statement.kind.removesuffix(f" {wanted}")
@@ -208,18 +210,27 @@ def describe_rows(session: Session, path: tuple[str, ...]) -> list[tuple[Any, ..
     if entry.is_view:
         plan = session.find_table(path, {})
         assert plan is not None
-        return [(f.name, *_type_columns(f), None, None, None, None) for f in plan.schema]
+        fields = shown_schema(session, plan.schema)
+        return [(f.name, *_type_columns(f), None, None, None, None) for f in fields]
     schema = declared_schema(entry, session.binding())
     by_name = {c.name: c for c in entry.columns}
     rows = []
-    for f in schema:
+    for f in shown_schema(session, schema):
         column = by_name[f.name]
         key = f"PRI({', '.join(entry.primary_key)})" if f.name in entry.primary_key else None
         watermark = None
         if entry.watermark is not None and entry.watermark.column[-1] == f.name:
-            watermark = quoted_expression(entry.watermark.text)
+            watermark = watermark_text(entry.watermark)
         rows.append((f.name, *_type_columns(f), key, _extras(column), watermark, column.comment))
     return rows
+
+
+def shown_schema(session: Session, schema: Schema) -> Schema:
+    """Columns as they are shown: in batch mode none has event time."""
+    if not session.batch:
+        return schema
+    event_time = TimeAttribute.ROWTIME
+    return Schema(tuple(replace(f, time=None) if f.time is event_time else f for f in schema))
 
 
 def _type_columns(f: Field) -> tuple[str, bool]:
@@ -229,11 +240,22 @@ def _type_columns(f: Field) -> tuple[str, bool]:
 
 def _extras(column: s.ColumnDefinition) -> str | None:
     if column.expression is not None:
-        return f"AS {quoted_expression(column.expression_text)}"
+        return f"AS {computed_text(column)}"
     if column.metadata:
         key = f" FROM '{column.metadata_key}'" if column.metadata_key else ""
         return f"METADATA{key}{' VIRTUAL' if column.virtual else ''}"
     return None
+
+
+def computed_text(column: s.ColumnDefinition) -> str:
+    """What a column is computed of."""
+    text = column.expression_text
+    return quoted_expression(text) if column.expression_is_sql else text
+
+
+def watermark_text(watermark: s.WatermarkDefinition) -> str:
+    """What a watermark is computed of."""
+    return quoted_expression(watermark.text) if watermark.is_sql else watermark.text
 
 
 _WORD = re.compile(
@@ -280,7 +302,7 @@ def create_statement(path: tuple[str, ...], entry: TableEntry, temporary: bool) 
     lines = [_column_line(c) for c in entry.columns]
     if entry.watermark is not None:
         column = quoted(entry.watermark.column)
-        lines.append(f"WATERMARK FOR {column} AS {quoted_expression(entry.watermark.text)}")
+        lines.append(f"WATERMARK FOR {column} AS {watermark_text(entry.watermark)}")
     if entry.primary_key:
         label = entry.primary_key_name or "PK_" + "_".join(entry.primary_key)
         key = _listed(entry.primary_key)
@@ -318,7 +340,7 @@ def _listed(names: Iterable[str]) -> str:
 
 def _column_line(column: s.ColumnDefinition) -> str:
     if column.type is None:
-        text = f"{quoted([column.name])} AS {quoted_expression(column.expression_text)}"
+        text = f"{quoted([column.name])} AS {computed_text(column)}"
     else:
         text = f"{quoted([column.name])} {sql_type_text(column.type)}"
     extras = _extras(column)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.sql import types as t
 from headrace.sql.types import DataType
-from headrace.sql.types.type_rules import is_binary, is_character, is_days
+from headrace.sql.types.type_rules import is_binary, is_character, is_interval
 
 __all__ = ["casts_implicitly"]
 
@@ -42,8 +42,8 @@ def casts_implicitly(source: DataType, target: DataType, nulls: bool = True) -> 
         return wider or isinstance(target, t.DecimalType)
     if type(source) in _TIMES.get(type(target), ()):
         return True
-    if is_days(source) and isinstance(target, t.IntegralType):
-        return True
+    if is_interval(source):
+        return isinstance(target, type(source) | t.IntegralType)
     if is_character(source) and is_character(target):
         return isinstance(target, t.VarCharType) or isinstance(source, t.CharType)
     if is_binary(source) and is_binary(target):

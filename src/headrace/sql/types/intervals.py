@@ -24,26 +24,33 @@ _ORDER = ("DAY", "HOUR", "MINUTE", "SECOND")
 
 def interval_constant(text: str, units: str, span: Span | None = None) -> Constant:
     """A literal, in milliseconds or months."""
-    units = re.sub(r"\(\d+(\s*,\s*\d+)?\)", "", units.upper())
-    first, _, last = (u.strip() for u in units.partition(" TO "))
-    first, last = first.rstrip("S"), (last or first).rstrip("S")
+    first, last = _first_and_last(units)
     try:
         if first in _MONTHS:
-            return Constant(_months(text, first, last), _type(first, last), span=span)
+            return Constant(_months(text, first, last), interval_type(units), span=span)
         if first in _MILLIS:
-            return Constant(_millis(text, first, last), _type(first, last), span=span)
+            return Constant(_millis(text, first, last), interval_type(units), span=span)
     except (ValueError, InvalidOperation):
         pass
     raise SpannedError(f"INTERVAL '{text}' {units} is not an interval", span)
 
 
-def _type(first: str, last: str) -> t.DataType:
-    """As Flink's planner has it: months or seconds; whole days are known as such for dates."""
-    if first in _MONTHS:
-        return DataTypes.INTERVAL(DataTypes.MONTH()).not_null()  # type: ignore[no-any-return]
-    if first == last and first in ("DAY", "WEEK"):
-        return DataTypes.INTERVAL(DataTypes.DAY()).not_null()  # type: ignore[no-any-return]
-    return DataTypes.INTERVAL(DataTypes.SECOND(3)).not_null()  # type: ignore[no-any-return]
+def interval_type(units: str) -> t.DataType:
+    """The type of `DAY`, `YEAR TO MONTH` and so on; its last unit counts as a whole number."""
+    upper, lower = map(_resolution, _first_and_last(units))
+    return DataTypes.INTERVAL(upper, lower).not_null()  # type: ignore[no-any-return]
+
+
+def _first_and_last(units: str) -> tuple[str, str]:
+    units = re.sub(r"\(\d+(\s*,\s*\d+)?\)", "", units.upper())
+    first, _, last = (u.strip() for u in units.partition(" TO "))
+    return first.rstrip("S"), (last or first).rstrip("S")
+
+
+def _resolution(unit: str) -> t.Resolution:
+    unit = {"WEEK": "DAY", "QUARTER": "MONTH", "MILLISECOND": "SECOND"}.get(unit, unit)
+    made: t.Resolution = DataTypes.SECOND(3) if unit == "SECOND" else getattr(DataTypes, unit)()
+    return made
 
 
 def _months(text: str, first: str, last: str) -> int:

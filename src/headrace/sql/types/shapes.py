@@ -45,6 +45,7 @@ def _(declared: DataType) -> Shape:
         getattr(declared, "scale", 0),
         tuple(declared.names) if isinstance(declared, composite.RowType) else (),
         tuple(map(shape_of, _inside(declared))),
+        declared.length if isinstance(declared, atomic.CharType) else None,
     )
 
 

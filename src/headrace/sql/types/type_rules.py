@@ -18,12 +18,15 @@ _INTEGRALS: tuple[type[t.IntegralType], ...] = (
 )
 
 
-def is_days(type_: DataType) -> bool:
-    """Whether it is a length of time in days, as a whole number has it after a cast."""
-    return (
-        isinstance(type_, t.DayTimeIntervalType)
-        and type_.resolution is t.DayTimeIntervalType.DayTimeResolution.DAY
-    )
+_MILLIS = {"DAY": 86_400_000, "HOUR": 3_600_000, "MINUTE": 60_000, "SECOND": 1_000}
+
+
+def interval_unit(type_: DataType) -> int:
+    """What one is in a whole number made of an interval: milliseconds, or months."""
+    if isinstance(type_, t.DayTimeIntervalType):
+        return _MILLIS[type_.resolution.name.rsplit("_", 1)[-1]]
+    assert isinstance(type_, t.YearMonthIntervalType)
+    return 12 if type_.resolution == t.YearMonthIntervalType.YearMonthResolution.YEAR else 1
 
 
 def is_character(type_: DataType) -> bool:
@@ -181,6 +184,8 @@ def _common_of_different(left: DataType, right: DataType) -> DataType | None:
         return _common_time(left, right)
     if isinstance(left, t.DayTimeIntervalType) and isinstance(right, t.DayTimeIntervalType):
         return t.DayTimeIntervalType()
+    if isinstance(left, t.YearMonthIntervalType) and type(left) is type(right):
+        return t.YearMonthIntervalType()
     if isinstance(left, t.ArrayType) and type(left) is type(right):
         element = _common(left.element_type, right.element_type)
         return None if element is None else type(left)(element)

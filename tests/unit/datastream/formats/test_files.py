@@ -233,6 +233,14 @@ def test_decimals_are_rounded_half_up_and_null_if_too_large(
     assert [None if row[0] is None else str(row[0]) for row in found] == written
 
 
+def test_orc_has_blanks_behind_a_char(tmp_path: Path) -> None:
+    texts = DataTypes.ROW([DataTypes.FIELD("c", DataTypes.CHAR(3))])
+    given = [Row("a"), Row("äöüß"), Row(None)]
+    bulk_file(OrcBulkWriters.for_row_type(texts))(tmp_path / "a", given, 2)
+    found = drain(opened(source(OrcColumnarRowInputFormat(texts), tmp_path)))
+    assert found == [Row(c="a  "), Row(c="äöü"), Row(c=None)]
+
+
 @both_columnar
 def test_all_types_survive(writers: Any, reader: Any, tmp_path: Path) -> None:
     bulk_file(writers.for_row_type(ALL_TYPES))(tmp_path / "a", [FULL, EMPTY], 10)
