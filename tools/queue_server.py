@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import subprocess
+from collections.abc import Iterator
 from typing import Any
 
 from tools.database_server import DatabaseServer
@@ -76,6 +78,16 @@ class RabbitMqServer(DatabaseServer):
         return pika.BlockingConnection(
             pika.ConnectionParameters("127.0.0.1", self.port, blocked_connection_timeout=30)
         )
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """The broker does not answer for a while, and connections stay."""
+        pid = int((self.directory / "pid").read_text())
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
 
     def remove(self) -> None:
         """Also end the daemon that Erlang starts beside it."""

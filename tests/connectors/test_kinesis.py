@@ -230,3 +230,16 @@ def test_what_is_missing_is_said_where_it_is_written() -> None:
         FlinkKinesisConsumer("s", SimpleStringSchema(), wrong)
     with pytest.raises(GraphError, match="set_stream_name"):
         KinesisStreamsSink.builder().build()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("flink.shard.getrecords.maxrecordcount", "10001"),
+        ("flink.shard.getrecords.intervalmillis", "-1"),
+        ("flink.shard.discovery.intervalmillis", "ten"),
+    ],
+)
+def test_numbers_are_checked_where_they_are_written(name: str, value: str) -> None:
+    with pytest.raises(GraphError, match=rf"'{name}' is a whole number from .*, not '{value}'"):
+        FlinkKinesisConsumer("s", SimpleStringSchema(), {"aws.region": "eu-west-1", name: value})

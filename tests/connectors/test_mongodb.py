@@ -15,6 +15,7 @@ from headrace.common.typeinfo import Types
 from headrace.common.types import Row
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.base import DeliveryGuarantee
+from headrace.datastream.connectors.batched_writer import BatchRefusedError
 from headrace.datastream.connectors.mongodb import (
     MongoSerializationSchema,
     MongoSink,
@@ -97,6 +98,20 @@ def test_documents_without_an_id_are_there_at_least_once(collections: Collection
         clear=collections.client.shop[name].drop,
         guarantee=DeliveryGuarantee.AT_LEAST_ONCE,
     )
+
+
+def test_a_try_that_failed_half_way_is_made_again(collections: Collections) -> None:
+    name = collections.new()
+    writer: Any = collections.sink(name).build().create_writer(None)  # type: ignore[arg-type]
+    writer.open()
+    batch = writer.encode([{"n": i} for i in range(4)])
+    writer.send(batch[:2])
+    with pytest.raises(BatchRefusedError):
+        writer.send(batch)
+    writer.reconnect()
+    writer.send(batch)
+    writer.close()
+    assert [found["n"] for found in collections.documents(name)] == [0, 1, 2, 3]
 
 
 def test_a_source_gives_each_document_once(collections: Collections) -> None:

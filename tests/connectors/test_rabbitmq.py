@@ -147,6 +147,26 @@ def test_correlation_ids_make_it_exactly_once(queue: Queue) -> None:
     wait_until_ready(queue, 0)
 
 
+def test_ids_are_kept_until_the_broker_has_confirmed(
+    rabbitmq: RabbitMqServer, queue: Queue
+) -> None:
+    queue.put("a", "b", ids=True)
+    first = reading(queue, ids=True)
+    assert first.read(2) == ["a", "b"]
+    with rabbitmq.paused():
+        for number in (1, 2):
+            first.checkpoint(number)
+            first.reader.on_checkpoint_complete(number)
+        (split,) = first.checkpoint(3)
+        assert split.seen == {"id-a", "id-b"}
+    deadline = time.monotonic() + _LIMIT_S
+    while first.checkpoint(4)[0].seen and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert first.checkpoint(5)[0].seen == frozenset()
+    first.close()
+    wait_until_ready(queue, 0)
+
+
 def test_a_message_without_the_id_that_was_promised(queue: Queue) -> None:
     queue.put("a")
     reader = reading(queue, ids=True)

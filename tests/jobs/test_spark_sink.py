@@ -115,9 +115,7 @@ def test_batches_of_another_job_count_only_after_a_restore(tmp_path: Path) -> No
         for checkpoint in checkpoints:
             directory = Path(staging.ready, batch_name(checkpoint, job_id))
             spark.range(checkpoint).write.parquet(str(directory))
-    done = Path(staging.done(batch_name(1, "a" * 32)))
-    done.parent.mkdir()
-    done.touch()
+    staging.mark_done(batch_name(1, "a" * 32))
     committer = BatchCommitter(staging, lambda df, name: seen.append((name, df.count())), "b" * 32)
     committer.commit(3)
     assert seen == []
@@ -128,6 +126,15 @@ def test_batches_of_another_job_count_only_after_a_restore(tmp_path: Path) -> No
     assert seen[1:] == [("0000000004-bbbbbbbb", 4)]
     left = sorted(p.name for p in Path(staging.ready).iterdir())
     assert left == ["0000000001-cccccccc", "0000000003-aaaaaaaa"]
+
+
+def test_sinks_of_two_targets_do_not_share_a_staging_path(tmp_path: Path) -> None:
+    env = environment()
+    stream = env.from_collection([Row(1)], Types.ROW_NAMED(["id"], [Types.LONG()]))
+    for target in ("a", "a", "b"):
+        stream.sink_to(SparkSink.for_table(target, str(tmp_path)))
+    with pytest.raises(GraphError, match="give each its own"):
+        env.execute("two targets")
 
 
 @pytest.fixture

@@ -12,10 +12,11 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from headrace.common.errors import GraphError, HeadraceError, SqlError
+from headrace.common.errors import GraphError, HeadraceError, JobExecutionError, SqlError
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row, RowKind
 from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.coordination.access.program_jobs import EarlierRun
 from headrace.datastream.connectors.lakehouse import (
     DeltaLakeTable,
     IcebergTable,
@@ -29,6 +30,7 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.testing import collect, run_in_process
 from tests.s3_server import BUCKET, running_s3_server
 from tests.sql.sessions import LocalSession
+from tests.unit.coordination.job.jobs import Job
 
 ROW = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
 
@@ -163,6 +165,57 @@ def test_two_sinks_of_a_job_write_one_table(table: LakeTable, tmp_path: Path) ->
         staged(sink, "a" * 32, 1, row)
         sink.create_global_committer("a" * 32).commit(1)
     assert rows(table) == [(1, "n1"), (2, "n2")]
+
+
+def test_sinks_with_and_without_a_key_do_not_mix_what_they_stage(
+    table: LakeTable, tmp_path: Path
+) -> None:
+    """Nor do those of two tables, in one directory."""
+    other = replaced(table, tmp_path)
+    env = checkpointed()
+    stream = env.from_collection([Row(i, f"n{i}") for i in range(4)], ROW)
+    staging = str(tmp_path / "staging")
+    for target, keys in ((table, ()), (table, ("id",)), (other, ("id",))):
+        stream.sink_to(LakehouseSink(target, keys=keys, staging_path=staging))
+    run_in_process(env)
+    assert set(rows(table)) == {(i, f"n{i}") for i in range(4)}
+    assert rows(other) == [(i, f"n{i}") for i in range(4)]
+
+
+def replaced(table: LakeTable, path: Path) -> LakeTable:
+    """Another table of the same kind."""
+    if isinstance(table, IcebergTable):
+        return IcebergTable("shop.others", table.catalog)
+    return DeltaLakeTable(str(path / "others"))
+
+
+def test_a_job_leaves_one_marker_behind(table: LakeTable) -> None:
+    env = checkpointed()
+    stream = env.from_collection([Row(i, f"n{i}") for i in range(100)], ROW)
+    sink = LakehouseSink(table, row_type=ROW)
+    stream.sink_to(sink)
+    run_in_process(env, epoch_records=10, restore_after=[2, 4])
+    assert len(list(Path(sink.staging.path, "done").iterdir())) == 1
+    assert rows(table) == [(i, f"n{i}") for i in range(100)]
+
+
+def test_a_job_without_checkpoints_that_runs_again_writes_its_rows(table: LakeTable) -> None:
+    for run in (1, 2):
+        env = StreamExecutionEnvironment.get_execution_environment()
+        stream = env.from_collection([Row(run, f"n{run}")], ROW)
+        stream.sink_to(LakehouseSink(table))
+        job = Job(env.get_job_graph("again"), run=EarlierRun("a" * 32, again=run > 1))
+        job.clock.advance(60_000)
+        job.finish()
+    assert rows(table) == [(1, "n1"), (2, "n2")]
+
+
+def test_a_key_without_a_value_is_refused(table: LakeTable) -> None:
+    env = checkpointed()
+    stream = env.from_collection([Row(1, "a"), Row(None, "b")], ROW)
+    stream.sink_to(LakehouseSink(table, keys=("id",)))
+    with pytest.raises(JobExecutionError, match="NULL in 'id', a column of the key"):
+        run_in_process(env)
 
 
 class _Contended(DeltaLakeTable):

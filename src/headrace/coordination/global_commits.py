@@ -18,6 +18,8 @@ class GlobalCommits:
                 if isinstance(operator.spec, SinkSpec):
                     committer = operator.spec.sink.create_global_committer(job_id)
                     if committer is not None:
+                        for other in self._committers:
+                            committer.check_beside(other)
                         self._committers.append(committer)
 
     def restored(self, checkpoint: int, job_id: str) -> None:

@@ -59,6 +59,7 @@ def test_files_keep_the_contract(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_delta_table_keeps_the_contract(tmp_path: Path) -> None:
     table = DeltaLakeTable(str(tmp_path / "t"))
 

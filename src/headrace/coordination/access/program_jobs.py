@@ -66,13 +66,17 @@ _program: _Program | None = None
 
 @dataclass(frozen=True)
 class EarlierRun:
-    """What the next job of this process is called, and what is left of an earlier run of it."""
+    """What the next job of this process is called, and what is left of an earlier run of it.
+
+    `again` if there was one, whatever is left of it.
+    """
 
     job_id: str | None = None
     program: str | None = None
     checkpoints: str | None = None
     parallelism: int | None = None
     ended: JobParts | None = None
+    again: bool = False
 
 
 def next_job(storages: Storages) -> EarlierRun:
@@ -95,6 +99,7 @@ def next_job(storages: Storages) -> EarlierRun:
         None if entry is None else _checkpoints_of(entry, storages),
         None if entry is None else entry.parallelism,
         ended,
+        again=True,
     )
 
 

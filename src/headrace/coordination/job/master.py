@@ -283,6 +283,10 @@ class JobMaster:
 
     def _first_restore(self) -> CompletedCheckpoint | None:
         self.checkpoints.continue_after(self.checkpoints.store.last_number)
+        if self._options.run.again and not self._options.checkpoints.enabled:
+            # Nobody wrote down how far the commits of the earlier run got. Under the same numbers
+            # sinks would take those of this one for done.
+            self.checkpoints.continue_after(CheckpointId(self._clock.now_ms()))
         path = self._options.restore_path
         if path is None:
             return None

@@ -467,6 +467,13 @@ class GlobalCommitter(ABC):
             restored: The job that took this checkpoint, if this one goes on from it.
         """
 
+    def check_beside(self, other: GlobalCommitter) -> None:  # noqa: B027
+        """Called when the job is made, with the committer of each other sink.
+
+        Raises:
+            GraphError: The two would get in each other's way.
+        """
+
 
 class Sink(ABC):
     """Describes where records go. Picklable."""

@@ -104,7 +104,10 @@ class BatchedWriter(SinkWriter):
         return len(encoded)
 
     def reconnect(self) -> None:
-        """Called before a batch whose sending has raised an error is sent again."""
+        """Called before a batch whose sending has raised an error is sent again.
+
+        If it raises one itself, that counts as a failed try, too.
+        """
 
     def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
         self._waiting += self.encode(values)
@@ -118,10 +121,15 @@ class BatchedWriter(SinkWriter):
 
     def _deliver(self, batch: Sequence[Any]) -> None:
         wait_s = self._retries.delay_s
+        broken = False
         for attempt in range(self._retries.times + 1):
             last = attempt == self._retries.times
             try:
+                if broken:
+                    self.reconnect()
+                broken = True
                 batch = self.send(batch)
+                broken = False
             except BatchRefusedError:
                 raise
             except Exception as error:
@@ -131,7 +139,6 @@ class BatchedWriter(SinkWriter):
                         f"the last error was {type(error).__name__}: {error}"
                     ) from error
                 self._sleep(wait_s)
-                self.reconnect()
             else:
                 if not batch:
                     return

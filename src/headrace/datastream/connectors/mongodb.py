@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 _PROBE_MS = 5_000
+_DUPLICATE = 11_000
 _ANSWER_MS = 60_000
 B = TypeVar("B", bound="_Builder")
 
@@ -282,6 +283,7 @@ class _MongoWriter(BatchedWriter):
         super().__init__(BatchLimits(sink.batch_size), sink.retries)
         self._sink = sink
         self._client: Any = None
+        self._sent_before = False
 
     def open(self) -> None:
         self._sink.schema.open()
@@ -293,13 +295,33 @@ class _MongoWriter(BatchedWriter):
         made = map(self._sink.schema.serialize, values)
         return [operation for operation in made if operation is not None]
 
+    def reconnect(self) -> None:
+        self._sent_before = True
+
     def send(self, batch: Sequence[Any]) -> Sequence[Any]:
-        try:
-            self._collection.bulk_write(list(batch))
-        except self._refusal as error:
-            refused = (error.details or {}).get("writeErrors", [])[:1]
-            raise BatchRefusedError(f"MongoDB refused a document: {refused or error}") from error
+        left = list(batch)
+        while left:
+            try:
+                self._collection.bulk_write(left)
+                break
+            except self._refusal as error:
+                refused = (error.details or {}).get("writeErrors", [])[:1]
+                if not refused or not self._is_there(refused[0]):
+                    raise BatchRefusedError(
+                        f"MongoDB refused a document: {refused or error}"
+                    ) from error
+                left = left[refused[0]["index"] + 1 :]
+        self._sent_before = False
         return ()
+
+    def _is_there(self, refused: Mapping[str, Any]) -> bool:
+        """Whether a try that failed half-way has inserted a document, whose `_id` is our own."""
+        return (
+            self._sent_before
+            and isinstance(self._sink.schema, _Documents)
+            and refused.get("code") == _DUPLICATE
+            and refused.get("keyPattern", {"_id": 1}) == {"_id": 1}
+        )
 
     def close(self) -> None:
         if self._client is not None:

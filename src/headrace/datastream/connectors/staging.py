@@ -48,9 +48,27 @@ class Staging:
         """Where the files of committed checkpoints are, a directory for each batch."""
         return os.path.join(self.path, "ready")
 
-    def done(self, batch: str) -> str:
-        """The marker of a batch that was handed on."""
-        return os.path.join(self.path, "done", batch)
+    def done(self, batch: str) -> Path:
+        """The marker of a batch that was handed on; that of the last one counts for all before."""
+        return Path(self.path, "done", batch)
+
+    def is_done(self, batch: str) -> bool:
+        """Whether a batch was handed on."""
+        return any(marker.name >= batch for marker in self._markers(batch))
+
+    def mark_done(self, batch: str) -> None:
+        """Write down that a batch was handed on, and so all earlier ones of its job."""
+        marker = self.done(batch)
+        marker.parent.mkdir(parents=True, exist_ok=True)
+        with marker.open("w") as stream:
+            os.fsync(stream.fileno())
+        for earlier in self._markers(batch):
+            if earlier.name < batch:
+                earlier.unlink()
+
+    def _markers(self, batch: str) -> list[Path]:
+        """Those of its job."""
+        return list(self.done(batch).parent.glob(f"*-{batch.split('-', 1)[1]}"))
 
 
 class _EveryEpoch:
@@ -109,7 +127,10 @@ class StagingWriter(SinkWriter):
 
 
 def batch_name(checkpoint: int, job_id: str) -> str:
-    """The name of a batch; names of one job are in the order of its checkpoints."""
+    """The name of a batch; names of one job are in the order of its checkpoints.
+
+    Numbers that begin at the time of day, with more digits, come after those that begin at one.
+    """
     return f"{checkpoint:010d}-{job_id[:8]}"
 
 
@@ -122,7 +143,7 @@ class StagingCommitter(Committer):
     def commit(self, committables: list[PendingFile]) -> None:
         for file in committables:
             directory = os.path.dirname(file.final_path)
-            if os.path.exists(self._staging.done(os.path.basename(directory))):
+            if self._staging.is_done(os.path.basename(directory)):
                 continue
             os.makedirs(directory, exist_ok=True)
             file.finish()
@@ -152,11 +173,8 @@ class StagedBatches(GlobalCommitter):
                 self._commit(batch, ready / batch)
 
     def _commit(self, batch: str, directory: Path) -> None:
-        marker = Path(self._staging.done(batch))
-        if not marker.exists():
+        if not self._staging.is_done(batch):
             _log.info("handing over batch %s", batch)
             self.hand_on(batch, directory)
-            marker.parent.mkdir(parents=True, exist_ok=True)
-            with marker.open("w") as stream:
-                os.fsync(stream.fileno())
+            self._staging.mark_done(batch)
         shutil.rmtree(directory)

@@ -78,7 +78,8 @@ class SinkOperator(Operator):
             p for p in self.restored_commits() if p.subtask % task.parallelism == task.subtask
         ]
         if self._prepared:
-            self.commit(self._prepared[-1].checkpoint)
+            # Not that of the last one: each earlier subtask may have several, and some have none.
+            self.commit(max(p.checkpoint for p in self._prepared))
 
     def restored_commits(self) -> list[_Prepared]:
         """What the restored checkpoint was to commit, of all subtasks."""

@@ -199,6 +199,21 @@ def test_each_committable_is_committed_by_one_subtask(parallelism: int) -> None:
     assert sorted(values for _, values, _ in target.calls) == [["a"], ["b"], ["c"], ["d"]]
 
 
+def test_all_checkpoints_of_a_restore_are_committed_whoever_wrote_last() -> None:
+    target = Target()
+    saved = []
+    for subtask, values in enumerate(("ab", "c")):
+        made = operator(target, subtask, 2)
+        made.open()
+        for number, value in enumerate(values, 1):
+            # The first one is given up, or a savepoint: the second has it, too.
+            write(made, value)
+            checkpoint(made, number)
+        saved.append(checkpoint(made, 2))
+    restored(target, saved)
+    assert sorted(values for _, values, _ in target.calls) == [["a"], ["b"], ["c"]]
+
+
 def test_an_epoch_without_checkpoints_is_committed_by_its_number() -> None:
     target = Target()
     made = operator(target)

@@ -8,7 +8,7 @@ from typing import Any
 from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
 from headrace.datastream.connectors.client_library import client_library
 
-__all__ = ["aws_client", "aws_errors", "checked_properties", "what_aws_says"]
+__all__ = ["aws_client", "aws_errors", "checked_properties", "what_aws_says", "whole"]
 
 _CREDENTIALS = "aws.credentials.provider"
 _ARGUMENTS = {
@@ -28,6 +28,14 @@ def checked_properties(properties: Any, who: str) -> dict[str, str]:
     if "aws.region" not in given and "aws.endpoint" not in given:
         raise GraphError(f"{who} needs the property 'aws.region', such as 'eu-west-1'")
     return given
+
+
+def whole(properties: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
+    """A property that is a whole number; called while a program is built."""
+    text = properties.get(name, str(default)).strip()
+    if not text.isdecimal() or not least <= int(text) <= most:
+        raise GraphError(f"{name!r} is a whole number from {least} to {most}, not {text!r}")
+    return int(text)
 
 
 def aws_client(service: str, properties: Mapping[str, str]) -> Any:

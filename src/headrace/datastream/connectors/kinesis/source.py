@@ -25,6 +25,7 @@ from headrace.datastream.connectors.kinesis.client import (
     aws_errors,
     checked_properties,
     what_aws_says,
+    whole,
 )
 from headrace.datastream.connectors.kinesis.shards import (
     KinesisShardAssigner,
@@ -128,6 +129,10 @@ class FlinkKinesisConsumer(Source):
         self.schema = deserializer
         self.properties = checked_properties(config_props, "FlinkKinesisConsumer")
         self._start = _start_of(self.properties)
+        self.discovery_ms = whole(self.properties, _DISCOVERY_MS, 10_000, 1, 2**31)
+        self.records = whole(self.properties, _RECORDS, 10_000, 1, 10_000)
+        # An iterator is good for five minutes.
+        self.interval_ms = whole(self.properties, _INTERVAL_MS, 200, 0, 299_999)
         self._assigner = KinesisShardAssigner.default_shard_assigner()
 
     def set_shard_assigner(self, shard_assigner: KinesisShardAssigner) -> FlinkKinesisConsumer:
@@ -169,9 +174,13 @@ class FlinkKinesisConsumer(Source):
         return True
 
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
-        interval = int(self.properties.get(_DISCOVERY_MS, 10_000))
         return ShardEnumerator(
-            self.streams, self.properties, self._start, self._assigner, interval, parallelism
+            self.streams,
+            self.properties,
+            self._start,
+            self._assigner,
+            self.discovery_ms,
+            parallelism,
         )
 
     def create_reader(self, context: ReaderContext) -> SourceReader:
@@ -237,8 +246,7 @@ class _ShardReader(SourceReader):
         self._error: Exception | None = None
         self._finished: list[str] = []
         self._thread: threading.Thread | None = None
-        self._limit = int(source.properties.get(_RECORDS, 10_000))
-        self._interval_s = int(source.properties.get(_INTERVAL_MS, 200)) / 1_000
+        self._interval_s = source.interval_ms / 1_000
 
     def open(self) -> None:
         self._source.schema.open()
@@ -301,7 +309,9 @@ class _ShardReader(SourceReader):
                 self._iterators[name] = self._iterator(client, split)
                 if split.position == "LATEST":
                     self._ahead[name] = self._splits[name]
-            return client.get_records(ShardIterator=self._iterators[name], Limit=self._limit)
+            return client.get_records(
+                ShardIterator=self._iterators[name], Limit=self._source.records
+            )
         except client.exceptions.ProvisionedThroughputExceededException:
             time.sleep(self._interval_s)
             return None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import GraphError, HeadraceError
+from headrace.common.serialization import BulkWriterFactory
 from headrace.common.typeinfo import RowTypeInfo, TypeInformation
 from headrace.common.types import RowKind, row_of
 from headrace.datastream.connectors.base import (
@@ -100,10 +101,10 @@ class LakehouseSink(Sink):
 
     @property
     def staging(self) -> Staging:
-        """Where rows wait."""
-        if self.staging_path is not None:
-            return Staging(local_path(self.staging_path))
-        return Staging(os.path.join(str(self.table.directory), "_headrace"))
+        """Where rows wait, apart from those for another table or with another key."""
+        base = self.staging_path or os.path.join(str(self.table.directory), "_headrace")
+        own = zlib.crc32(repr((self.table.name, self.keys)).encode())
+        return Staging(os.path.join(local_path(base), f"{own:08x}"))
 
     def schema(self) -> pa.Schema:
         """The columns of the rows that are written."""
@@ -150,7 +151,7 @@ class LakehouseSink(Sink):
         import pyarrow as pa
 
         schema = schema.append(pa.field(_KIND, pa.int8())).append(pa.field(_ORDER, pa.int64()))
-        return _ChangesWriter(self.staging, ParquetBulkWriters.for_schema(schema), context)
+        return _ChangesWriter(self, ParquetBulkWriters.for_schema(schema), context)
 
     def create_committer(self, context: WriterContext) -> Committer:
         return StagingCommitter(self.staging)
@@ -160,15 +161,37 @@ class LakehouseSink(Sink):
 
 
 class _ChangesWriter(StagingWriter):
-    """Stages rows with their kind and a number by which the last change of a key is known."""
+    """Stages rows with their kind and a number by which the last change of a key is known.
+
+    All rows of a batch are numbered by one attempt: another one begins with the next checkpoint.
+    """
 
     _order = 0
 
+    def __init__(
+        self, sink: LakehouseSink, writers: BulkWriterFactory, context: WriterContext
+    ) -> None:
+        super().__init__(sink.staging, writers, context)
+        names = sink.schema().names
+        self._keys = [(names.index(key), key) for key in sink.keys]
+        self._refused: tuple[Any, ...] = ()
+
     def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
+        for position, key in self._keys:
+            for row in values:
+                if row[position] is None:
+                    self._refused = (row,)
+                    raise HeadraceError(
+                        f"a row has NULL in {key!r}, a column of the key, and so no row of the "
+                        "table would be found by it; filter such rows out, or give them a value"
+                    )
         first = self._order
         self._order += len(values)
         numbered = enumerate(values, first)
         super().write([row_of([*r, _kind(r), number]) for number, r in numbered], timestamps)
+
+    def record_of_failure(self) -> tuple[Any, ...]:
+        return self._refused
 
 
 def _kind(row: Any) -> int:

@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from headrace.common import options
@@ -135,7 +136,7 @@ class _QueueReader(SourceReader):
         self._ids: set[str] = set()
         self._seen: frozenset[str] = frozenset()
         self._pending: dict[int, _Pending] = {}
-        self._acknowledged: frozenset[str] = frozenset()
+        self._unconfirmed: dict[int, frozenset[str]] = {}
         self._connection: Any = None
         self._channel: Any = None
         self._thread: threading.Thread | None = None
@@ -163,6 +164,8 @@ class _QueueReader(SourceReader):
         acknowledges = self._source.acknowledges
         if config.prefetch_count is not None and acknowledges:
             self._channel.basic_qos(prefetch_count=config.prefetch_count)
+        if acknowledges and self._source.use_correlation_id:
+            self._channel.tx_select()
         self._channel.basic_consume(queue, self._on_message, auto_ack=not acknowledges)
 
     def _consume(self) -> None:
@@ -238,24 +241,29 @@ class _QueueReader(SourceReader):
     def snapshot(self) -> list[QueueSplit]:
         if self._split_id is None:
             return []
-        seen = self._seen | self._acknowledged
-        return [QueueSplit(self._split_id, seen.union(*(p.ids for p in self._pending.values())))]
+        pending = (p.ids for p in self._pending.values())
+        seen = self._seen.union(*pending, *list(self._unconfirmed.values()))
+        return [QueueSplit(self._split_id, seen)]
 
     def on_checkpoint_complete(self, checkpoint: int) -> None:
         done = [c for c in self._pending if c <= checkpoint]
         if not done:
             return
         completed = [self._pending.pop(c) for c in done]
-        # The broker does not confirm that it got this, so these may come once more.
-        self._acknowledged = frozenset().union(*(p.ids for p in completed))
         delivery = max(p.delivery for p in completed)
         # A delivery that it knows no more makes the broker close the channel.
         if delivery > self._told and self._source.acknowledges:
             self._told = delivery
+            self._unconfirmed[delivery] = frozenset().union(*(p.ids for p in completed))
             with contextlib.suppress(Exception):  # a lost connection: `poll` says so
-                self._connection.add_callback_threadsafe(
-                    lambda: self._channel.basic_ack(delivery, multiple=True)
-                )
+                self._connection.add_callback_threadsafe(partial(self._acknowledge, delivery))
+
+    def _acknowledge(self, delivery: int) -> None:
+        """In the thread: until the broker has confirmed it, messages may come once more."""
+        self._channel.basic_ack(delivery, multiple=True)
+        if self._source.use_correlation_id:
+            self._channel.tx_commit()
+        del self._unconfirmed[delivery]
 
     @property
     def exhausted(self) -> bool:
