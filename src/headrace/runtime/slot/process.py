@@ -208,9 +208,10 @@ class Slot:
             )
         )
         self._listener.start()
+        # Before anybody listens: the first word may be that the job has failed elsewhere.
+        signal.signal(signal.SIGINT, self._on_interrupt)
         for target in (self._read_control, self._watch_executor):
             threading.Thread(target=target, daemon=True, name=target.__name__).start()
-        signal.signal(signal.SIGINT, self._on_interrupt)
         try:
             self._serve()
         except KeyboardInterrupt:

@@ -16,6 +16,7 @@ import pytest
 from headrace.common.errors import ConfigurationError
 from headrace.coordination.slots.control import ControlServer
 from headrace.coordination.slots.zygote import SlotZygote, slot_zygote, zygote_for
+from headrace.graph.ids import SlotId
 from headrace.runtime.slot import messages as m
 from headrace.runtime.slot.protocol import SlotLaunch
 
@@ -105,6 +106,19 @@ def test_a_slot_ends_with_its_coordinator_and_the_zygote_goes_on(
     coordinator.server.close()
     wait_until_gone(pid)
     assert zygote.alive
+
+
+def test_a_slot_whose_job_ends_before_it_listens_ends_in_order(
+    zygote: SlotZygote, coordinator: Coordinator
+) -> None:
+    for slot in range(5):
+        launch = coordinator.launch(slot)
+        pid = zygote.fork(launch)
+        coordinator.hello()
+        coordinator.server.send(SlotId(slot), m.Close())
+        assert coordinator.messages.get(timeout=LIMIT_S) == m.Closed(SlotId(slot))
+        wait_until_gone(pid)
+        assert Path(launch.log_path).read_text() == ""
 
 
 def test_a_slot_that_cannot_start_says_why(zygote: SlotZygote, coordinator: Coordinator) -> None:
