@@ -98,14 +98,20 @@ def live_levels(settings: Settings) -> Iterator[Result]:
 
 def live_throughput(settings: Settings) -> Iterator[Result]:
     """Records per second of a backlog, live and in epochs."""
-    yield _compared_rates(settings, "backlog, live", ["live"], "epochs", ["epochs"], 0.9)
+
+    def rate(carrier: str) -> float:
+        return float(_run(settings, carrier, 0)["records_per_s"])
+
+    rates = alternate(partial(rate, "live"), partial(rate, "epochs"), settings.rounds)
+    yield _compared_rates("backlog, live", "epochs", *rates, 0.9)
 
 
 def live_checkpoints(settings: Settings) -> Iterator[Result]:
     """Records per second of a live backlog with a checkpoint every second, and without."""
-    with_them = ["live", "--checkpoint", "1000"]
-    name = "live, a checkpoint every second"
-    yield _compared_rates(settings, name, with_them, "without checkpoints", ["live"], 0.95)
+    seconds = max(_SECONDS * settings.scale / 2, 4)
+    found = _measured("benchmarks.jobs.checkpoint_cost", str(seconds), str(settings.rounds))
+    rates = found["checkpointed"], found["bare"]
+    yield _compared_rates("live, a checkpoint every second", "without checkpoints", *rates, 0.95)
 
 
 def live_pressure(settings: Settings) -> Iterator[Result]:
@@ -119,12 +125,8 @@ def live_pressure(settings: Settings) -> Iterator[Result]:
 
 
 def _compared_rates(
-    settings: Settings, name: str, mine: list[str], peer: str, other: list[str], goal: float
+    name: str, peer: str, ours: list[float], theirs: list[float], goal: float
 ) -> Result:
-    def rate(carrier: str, *more: str) -> float:
-        return float(_run(settings, carrier, 0, *more)["records_per_s"])
-
-    ours, theirs = alternate(partial(rate, *mine), partial(rate, *other), settings.rounds)
     ratio = middle_ratio(ours, theirs)
     samples = {name: ours, peer: theirs}
     figures = statistics.median(ours), statistics.median(theirs)

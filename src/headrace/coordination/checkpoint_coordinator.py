@@ -199,12 +199,20 @@ class CheckpointCoordinator:
         return None if due is None else now_ms + due - self._clock()
 
     def begin(
-        self, now_ms: int, enumerators: dict[VertexId, Any]
+        self, now_ms: int, enumerators: Callable[[], dict[VertexId, Any]]
     ) -> tuple[CheckpointRequest, SavepointOrder | None] | None:
-        """Start a checkpoint if one is due; the request goes into the epoch's plan."""
+        """Start a checkpoint if one is due; the request goes into the epoch's plan.
+
+        Args:
+            now_ms: The time of day.
+            enumerators: Gives the state of all enumerators, if it is wanted.
+        """
         with self._lock:
             if not self._schedule.is_due(len(self._pending), bool(self._orders)):
                 return None
+        # Nobody else starts one, so it stays due.
+        given_out = enumerators()
+        with self._lock:
             order = self._orders.pop(0) if self._orders else None
             checkpoint = self._next_checkpoint()
             if order is not None and order.directory is not None:
@@ -212,7 +220,7 @@ class CheckpointCoordinator:
             else:
                 directory = self.store.directory_of(checkpoint)
                 self._schedule.started()
-            pending = _Pending(checkpoint, directory, now_ms, self._expiry(), enumerators, order)
+            pending = _Pending(checkpoint, directory, now_ms, self._expiry(), given_out, order)
             if not pending.savepoint:
                 pending.base = self._base()
         return (self._request(pending), order) if self._started(pending) else None
@@ -449,10 +457,13 @@ class CheckpointCoordinator:
     def expire(self) -> CheckpointError | None:
         """Give up checkpoints that take too long; returns an error if too many have failed."""
         timeout_ms = self._settings.timeout_ms
+        with self._lock:
+            if not self._late():
+                # The next epoch need not wait for one that is just being completed.
+                return None
         with self._completing:
             with self._lock:
-                now = self._clock()
-                late = [p for p in self._pending.values() if now >= p.expires_at]
+                late = self._late()
                 for pending in late:
                     del self._pending[pending.checkpoint]
             verdicts = [
@@ -464,6 +475,10 @@ class CheckpointCoordinator:
                 for pending in late
             ]
         return next((verdict for verdict in verdicts if verdict is not None), None)
+
+    def _late(self) -> list[_Pending]:
+        now = self._clock()
+        return [p for p in self._pending.values() if now >= p.expires_at]
 
     def abort_pending(self, reason: CheckpointFailureReason, keep_orders: bool = False) -> None:
         """Give up all checkpoints in progress, because their attempt has ended."""

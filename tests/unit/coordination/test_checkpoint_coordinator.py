@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from headrace.coordination.checkpoint_coordinator import (
     CheckpointSettings,
     SavepointOrder,
 )
-from headrace.coordination.checkpoint_store import CheckpointStore
+from headrace.coordination.checkpoint_store import CheckpointStore, CompletedCheckpoint
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.graph.ids import SlotId
 from headrace.graph.job_graph import JobGraph, build_job_graph
@@ -62,7 +63,7 @@ class Checkpoints:
 
     def begin(self, now_ms: int) -> CheckpointRequest | None:
         self.now_ms = now_ms
-        begun = self.coordinator.begin(now_ms, {})
+        begun = self.coordinator.begin(now_ms, dict)
         return None if begun is None else begun[0]
 
     def started(self, now_ms: int) -> CheckpointRequest:
@@ -110,11 +111,38 @@ def test_a_clock_that_is_set_changes_neither_interval_nor_timeout(make: Any) -> 
     checkpoints = make(interval_ms=100, timeout_ms=500)
     hour = 3_600_000
     assert checkpoints.coordinator.next_due(-hour) == 100 - hour
-    assert checkpoints.coordinator.begin(hour, {}) is None
+    assert checkpoints.coordinator.begin(hour, dict) is None
     checkpoints.now_ms = 100
-    assert checkpoints.coordinator.begin(100 - hour, {}) is not None
+    assert checkpoints.coordinator.begin(100 - hour, dict) is not None
     assert checkpoints.coordinator.next_due(-hour) == 500 - hour
     assert checkpoints.expire(599) is None
+
+
+def test_an_epoch_that_starts_does_not_wait_for_one_that_is_being_completed(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints = make(interval_ms=100)
+    found: list[CheckpointError | None] = []
+
+    def expire_meanwhile(checkpoint: CompletedCheckpoint) -> None:
+        other = threading.Thread(target=lambda: found.append(checkpoints.expire(100)), daemon=True)
+        other.start()
+        other.join(10)
+
+    monkeypatch.setattr(CompletedCheckpoint, "write_metadata", expire_meanwhile)
+    checkpoints.complete(100)
+    assert found == [None]
+
+
+def test_enumerators_are_asked_when_a_checkpoint_starts(make: Any) -> None:
+    checkpoints = make(interval_ms=100)
+
+    def refuse() -> Any:
+        raise AssertionError("nothing is due")
+
+    checkpoints.now_ms = 99
+    assert checkpoints.coordinator.begin(99, refuse) is None
+    assert checkpoints.begin(100) is not None
 
 
 def test_the_minimum_pause_counts_from_the_end_of_the_last_one(make: Any) -> None:

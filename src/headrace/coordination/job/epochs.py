@@ -116,7 +116,7 @@ class Epochs:
     ) -> tuple[EpochPlan, SavepointOrder | None]:
         self._expire()
         splits = planner.discover()
-        begun = self._checkpoints.begin(self._clock.now_ms(), planner.enumerators())
+        begun = self._checkpoints.begin(self._clock.now_ms(), planner.enumerators)
         request, order = begun if begun is not None else (None, None)
         if request is not None:
             self._collected.planned(request.checkpoint, self.epoch)
@@ -173,7 +173,7 @@ class Epochs:
         checkpoints = self._checkpoints
         order = SavepointOrder(None)
         checkpoints.order(order)
-        begun = checkpoints.begin(self._clock.now_ms(), planner.enumerators())
+        begun = checkpoints.begin(self._clock.now_ms(), planner.enumerators)
         assert begun is not None
         self._take(attempt, begun[0])
         attempt.wait_for(order.done, None)

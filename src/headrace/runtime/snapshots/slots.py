@@ -1,10 +1,11 @@
 """Snapshots in a slot: taken at the barrier, written during the next epoch.
 
-A few changes since the last checkpoint are turned into bytes at once, and a thread writes those.
-For anything else the slot forks: the child, whose memory stays as it was at the barrier, makes the
-bytes. It writes local files itself; what goes elsewhere it hands back through a pipe, because
-connections and their threads do not survive a fork. What it prints takes the same way. It ends with
-its slot: nobody waits any more for what it would write.
+A few entries are turned into bytes at once, and a thread writes those: a fork costs more, since the
+slot then has to copy each page that it writes to. For anything else the slot forks: the child,
+whose memory stays as it was at the barrier, makes the bytes. It writes local files itself; what
+goes elsewhere it hands back through a pipe, because connections and their threads do not survive a
+fork. What it prints takes the same way. It ends with its slot: nobody waits any more for what it
+would write.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from headrace.runtime.snapshots.writer import Seal, write_to
 from headrace.runtime.storage import Storage, Storages, is_local, join
 from headrace.runtime.subtask import Subtask
 
-_LONG_S = 0.05
+_LONG_S = 0.02
 _FRAME = Struct(">cI")
 _DATA, _MESSAGE, _DONE = b"d", b"m", b"e"
 _LOOK_S = 0.2
@@ -108,16 +109,14 @@ class SlotSnapshots:
         )
         if self._copies is not None and not request.savepoint:
             self._copies.began(request.checkpoint, snapshot.base, path)
+        given = (storage, path, snapshot, request.compress)
         if self._at_once:
-            self._finish(self._write_encoded(storage, path, snapshot, request.compress), message)
+            self._finish(self._write_encoded(*given, BytesIO()), message)
             return
-        if snapshot.few and key not in self._slow:
-            started = time.thread_time()
-            write = self._write_encoded(storage, path, snapshot, request.compress)
-            if time.thread_time() - started > _LONG_S:
-                self._slow.add(key)
-        else:
-            write = self._write_forked(storage, path, snapshot, request.compress)
+        quickly = snapshot.few and key not in self._slow
+        write = self._write_quickly(key, *given) if quickly else None
+        if write is None:
+            write = self._write_forked(*given)
         crash_point("snapshot-taken")
         name = f"snapshot-{request.checkpoint}"
         threading.Thread(target=self._finish, args=(write, message), daemon=True, name=name).start()
@@ -129,14 +128,37 @@ class SlotSnapshots:
             text = str(error) if isinstance(error, _ChildError) else _text(error)
             self._report(replace(message, error=text))
 
+    def _write_quickly(
+        self,
+        key: SubtaskKey,
+        storage: Storage,
+        path: str,
+        snapshot: SubtaskSnapshot,
+        compress: bool,
+    ) -> Callable[[], Seal] | None:
+        """Make the bytes now; what writes them, or None if that takes too long."""
+        buffer = _Hasty(can_give_up=snapshot.base is None)
+        try:
+            return self._write_encoded(storage, path, snapshot, compress, buffer)
+        except _TooLongError:
+            return None
+        finally:
+            if buffer.is_late:
+                self._slow.add(key)
+
     @staticmethod
     def _write_encoded(
-        storage: Storage, path: str, snapshot: SubtaskSnapshot, compress: bool
+        storage: Storage,
+        path: str,
+        snapshot: SubtaskSnapshot,
+        compress: bool,
+        buffer: BytesIO,
     ) -> Callable[[], Seal]:
         """Make the bytes now; what writes them."""
-        buffer = BytesIO()
         try:
             seal = write_to(buffer, snapshot, compress=compress)
+        except _TooLongError:
+            raise
         except Exception as error:  # noqa: BLE001 - raised by what writes
             raised = error
 
@@ -220,6 +242,33 @@ class SlotSnapshots:
         if self._copies is not None and snapshot.checkpoint is not None:
             self._copies.began(snapshot.checkpoint, snapshot.base, ref.path)
         return snapshot
+
+
+class _TooLongError(Exception):
+    """Making the bytes would keep the subtask waiting."""
+
+
+class _Hasty(BytesIO):
+    """Memory to write to, for a short time.
+
+    Args:
+        can_give_up: Whether to raise when the time is over. Changes may be read from a database,
+            which can be done once; a whole state that is small is in memory.
+    """
+
+    def __init__(self, can_give_up: bool) -> None:
+        super().__init__()
+        self._can_give_up = can_give_up
+        self._end = time.thread_time() + _LONG_S
+
+    @property
+    def is_late(self) -> bool:
+        return time.thread_time() > self._end
+
+    def write(self, data: Any, /) -> int:
+        if self._can_give_up and self.is_late:
+            raise _TooLongError
+        return super().write(data)
 
 
 class _ChildError(Exception):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from headrace.runtime.subtask import Subtask
 
 _TIMERS = ("event_timers", "processing_timers")
-_FEW_ENTRIES = 10_000
+FEW_ENTRIES = 10_000
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class SubtaskSnapshot:
         operator_state: Operator state.
         checkpoint: The number of the checkpoint, or the one that it would have had.
         timers: Timers of keyed operators.
-        few: Whether it is changes, and so few that the subtask may wait until they are serialized.
+        few: Whether it has so few entries that the subtask may wait until they are serialized.
     """
 
     subtask: int
@@ -119,9 +119,7 @@ def take_snapshot(
     if base is not None:
         # Whoever names it as a base knows that it is complete; the word may still be on its way.
         subtask.checkpoint_can_be_base(base)
-    few = (
-        base is not None and subtask.has_at_most(_FEW_ENTRIES, base) and _is_little(operator_state)
-    )
+    few = subtask.has_at_most(FEW_ENTRIES, base) and _is_little(operator_state)
     followed = None if savepoint else checkpoint
     keyed: dict[str, StateSnapshot] = {}
     timers: dict[str, StateSnapshot] = {}
@@ -151,7 +149,7 @@ def _is_little(operator_state: dict[str, OperatorStateSnapshot]) -> bool:
     parts = (
         p for s in operator_state.values() for p in (*s.lists.values(), *s.broadcasts.values())
     )
-    return sum(part.size for part in parts) <= _FEW_ENTRIES
+    return sum(part.size for part in parts) <= FEW_ENTRIES
 
 
 def restore_subtask(subtask: Subtask, snapshots: Sequence[SubtaskSnapshot]) -> None:

@@ -168,10 +168,9 @@ class StateSnapshot:
         return self
 
     def stream(self) -> Iterator[tuple[str, KeyGroup, bytes]]:
-        """State name, key group and bytes of all blocks, made as they are asked for, once."""
-        views, self.views = self.views, []
+        """State name, key group and bytes of all blocks, made as they are asked for."""
         yield from ((name, group, block) for (name, group), block in self.blocks.items())
-        for view in views:
+        for view in self.views:
             yield from view.blocks(self.max_parallelism, whole=False)
 
     def places(self) -> Collection[tuple[str, KeyGroup]]:
