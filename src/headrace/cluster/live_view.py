@@ -154,7 +154,7 @@ class LiveView(JobListener):
     def _accumulators(self) -> str:
         """What the program itself counts."""
         found = {} if self._client is None else self._client.get_accumulators().result()
-        return "   ".join(f"{name}: {value}" for name, value in sorted(found.items()))
+        return "   ".join(f"{name}: {_readable(value)}" for name, value in sorted(found.items()))
 
     def _style(self, style: str) -> str:
         return style if colours_wanted() else ""
@@ -180,11 +180,15 @@ class LiveView(JobListener):
         rows: dict[str, object] = {
             "records": f"{figures.records:,} in {figures.running_s:.1f} s, "
             f"{figures.mean_records_per_s:,.0f} a second",
-            "epochs": f"{figures.epochs}, median {figures.median_epoch_ms:.0f} ms",
+            "epochs": f"{figures.epochs:,}, median {figures.median_epoch_ms:.0f} ms",
             **(more or {}),
         }
         width = max(map(len, rows))
-        return "\n".join(f"{name:{width}}  {value}" for name, value in rows.items())
+        return "\n".join(f"{name:{width}}  {_readable(value)}" for name, value in rows.items())
+
+
+def _readable(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _epochs(figures: LiveFigures) -> str:

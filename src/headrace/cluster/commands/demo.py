@@ -43,6 +43,9 @@ def run(options: argparse.Namespace) -> int:
     program = find_examples()["sensor_alarms"]
     arguments = ["--accident", "--seconds", options.seconds, "--rate", options.rate]
     arguments += ["--plain"] if options.plain else []
+    if options.master is None:
+        # A Spark of our own has what live jobs need; this one has an end, so it has to ask.
+        options.settings = ["execution.carrier=live", *options.settings]
     if options.dashboard:
         code = run_application.run(_submitted(options, [str(program), *arguments]))
     else:
