@@ -10,8 +10,8 @@ export SPARK_LOCAL_IP ?= 127.0.0.1
 # A job starts many Python processes; without cached bytecode each would compile all of headrace.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Tests run in a few more processes than there are cores; WORKERS=0 runs them in one, for a debugger.
-# Those of a file stay together, for what they share; the folders that take long come first.
+# Tests run in more processes than there are cores; WORKERS=0 runs them in one, for a debugger.
+# Those of a file stay together, for what they share; tests/conftest.py says which files come first.
 WORKERS ?= auto
 PYTEST  := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 

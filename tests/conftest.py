@@ -63,28 +63,78 @@ settings.register_profile("all", deadline=None, max_examples=1000)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+# Tests that mostly wait for processes, and the folders of those that take longest.
+WAITING = ("spark", "server", "browser")
+LONGEST = ("kafka", "cdc", "jdbc", "faults", "jobs", "connectors", "pyflink")
+
+# Folders whose files run in one worker, one after the other, because each worker has servers of
+# its own.
+TOGETHER = {"kafka": "kafka", "cdc": "databases", "jdbc": "databases"}
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import nothing of folders that `make test-quick` leaves out."""
+    markers = MARKERS_BY_FOLDER.get(_folder(collection_path), ())
+    return any(f"not {marker}" in config.option.markexpr for marker in markers) or None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.is_relative_to(TESTS):
-            folder = item.path.relative_to(TESTS).parts[0]
-            for marker in MARKERS_BY_FOLDER.get(folder, ()):
-                item.add_marker(marker)
+        for marker in MARKERS_BY_FOLDER.get(_folder(item.path), ()):
+            item.add_marker(marker)
         if not set(SERVERS).isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("server")
+    if hasattr(config, "workerinput"):
+        items[:] = _mixed(items)
+
+
+def _folder(path: Path) -> str:
+    parts = path.relative_to(TESTS).parts if path.is_relative_to(TESTS) else ()
+    return parts[0] if parts else ""
+
+
+def _mixed(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Files whose tests wait, evenly between those whose tests compute, and the longest first.
+
+    So the cores have work all the time, and no worker is left alone with a long file at the end.
+    """
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    waiting, computing = [], []
+    for path, tests in files.items():
+        waits = any(test.get_closest_marker(name) for test in tests for name in WAITING)
+        (waiting if waits else computing).append(path)
+    order = {folder: number for number, folder in enumerate(LONGEST)}
+    waiting.sort(key=lambda path: order.get(_folder(path), len(order)))
+    places = {p: n / len(g) for g in (waiting, computing) for n, p in enumerate(g)}
+    return [item for path in sorted(files, key=places.__getitem__) for item in files[path]]
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """Half as many again as there are cores, unless all tests are of those that only compute.
-
-    Where processes are started, killed and waited for, a test leaves a core idle for much of its
-    time.
-    """
-    if "not spark" in config.option.markexpr:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    if config.getoption("dist") != "loadfile":
         return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class LoadServerScheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return TOGETHER.get(_folder(config.rootpath / file), file)
+
+    return LoadServerScheduling(config, log)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Twice as many as there are cores, or one more if all tests are of those that only compute.
+
+    Where processes are started, killed and waited for, a test leaves a core idle for two thirds of
+    its time, and some of the others wait for a second, too.
+    """
     affinity = getattr(os, "sched_getaffinity", None)
     cores = (os.cpu_count() or 1) if affinity is None else len(affinity(0))
-    return (cores * 3 + 1) // 2
+    return cores + 1 if "not spark" in config.option.markexpr else cores * 2
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -120,16 +170,10 @@ def _have_class_archive_written() -> None:
     hundred that other tests start would load their classes anew, for four seconds of processor time
     each. So a process of its own does it, while tests run.
     """
-    from pyspark.find_spark_home import _find_spark_home
+    from tests.spark_classes import archive_path
 
-    from headrace.common.files.private_directory import private_directory
-    from headrace.coordination.slots.dependencies import cache_directory
-    from headrace.spark.class_archive import ClassArchive
-    from headrace.spark.session import check_java
-
-    directory = private_directory(cache_directory())
-    archive = ClassArchive(directory, check_java(), _find_spark_home()).path
-    with (directory / "tests.lock").open("w") as lock:
+    archive = archive_path()
+    with archive.with_name("tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if archive.exists():
             return

@@ -6,10 +6,14 @@ from typing import Any
 
 from hypothesis import settings
 
-__all__ = ["examples", "scaled"]
+__all__ = ["QUICK", "examples", "scaled"]
 
 _USUAL = 50
 """What other properties have in `make test`."""
+
+
+QUICK = settings.default.max_examples < _USUAL
+"""Whether this is `make test-quick`."""
 
 
 def scaled(usual: int) -> int:

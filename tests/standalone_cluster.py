@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyspark
 
-from tests.faults.processes import SHORT_LIVED, descendants_of
+from tests.faults.processes import descendants_of, short_lived
 
 HOSTS = ("127.0.0.1", "127.0.0.2")
 LIMIT_S = 480.0
@@ -62,7 +62,7 @@ class StandaloneCluster:
             "SPARK_HOME": str(home),
             "SPARK_LOCAL_IP": host,
             "SPARK_DAEMON_MEMORY": "256m",
-            **SHORT_LIVED,
+            **short_lived(),
             "SPARK_LOCAL_DIRS": str(self._directory / "local"),
         }
         command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{java_class}"]

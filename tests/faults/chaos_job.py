@@ -38,6 +38,7 @@ from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
 from headrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from tests.faults.counting_on_spark import announce
+from tests.faults.laden import laden
 
 KEYS = 100
 PARTITIONS = 4
@@ -125,6 +126,7 @@ def build(pipeline: Pipeline) -> StreamExecutionEnvironment:
         .process(Counting())
         .uid("counting")
     )
+    counted = laden(counted)
     schema = KafkaRecordSerializationSchema.builder().set_topic(pipeline.target_topic)
     schema.set_value_serialization_schema(SimpleStringSchema())
     to_kafka = (

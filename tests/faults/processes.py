@@ -8,12 +8,21 @@ import sys
 import time
 from pathlib import Path
 
+from tests.spark_classes import archive_path
 from tools.processes import alive
 
 LIMIT_S = 240.0
 
-SHORT_LIVED = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-"""For executors, too, which inherit it: they live too briefly for a good compiler."""
+_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# JVMs of other programs say that the archive is not for them, but not in what they print.
+_WITH_CLASSES = "-Xlog:disable -Xlog:all=warning:stderr -XX:SharedArchiveFile"
+
+
+def short_lived() -> dict[str, str]:
+    """For executors, too, which inherit it: they live too briefly for a good compiler."""
+    archive = archive_path()
+    classes = f" {_WITH_CLASSES}={archive}" if archive.exists() else ""
+    return {"JAVA_TOOL_OPTIONS": _SHORT_LIVED + classes}
 
 
 class Child:
@@ -27,7 +36,7 @@ class Child:
             [sys.executable, *command, *arguments],
             stdout=self._out,
             stderr=subprocess.STDOUT,
-            env={**os.environ, **SHORT_LIVED},
+            env={**os.environ, **short_lived()},
         )
 
     def lines(self, word: str) -> list[str]:

@@ -16,7 +16,8 @@ from typing import Any
 from headrace.graph.ids import CheckpointId, SlotId
 from headrace.runtime.epoch import CheckpointRequest
 from headrace.runtime.snapshots.slots import SlotSnapshots
-from tests.property.subtask_fleet import Fleet
+from tests.faults.laden import laden
+from tests.property.subtask_fleet import Fleet, obeying
 
 
 class Slow:
@@ -33,7 +34,7 @@ class Slow:
 
 
 def main(directory: Path) -> None:
-    fleet = Fleet("hashmap", 1)
+    fleet = Fleet("hashmap", 1, lambda keyed: laden(obeying(keyed)))
     fleet.open()
     fleet.process((1, "put", Slow(directory)))
     snapshots = SlotSnapshots(SlotId(0), lambda part: None)

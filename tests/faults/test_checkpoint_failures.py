@@ -12,10 +12,11 @@ import pytest
 
 from tests.faults.counting_job import CountingJob
 from tests.faults.fragile import Fragile
+from tests.faults.laden import laden
 from tests.faults.processes import alive
 
-PAGES_OF_A_CHECKPOINT = 10
-"""More than one takes: four small parts and the metadata."""
+PAGES_OF_A_CHECKPOINT = 18
+"""More than one takes: two small parts, two that are laden, and the metadata."""
 PAGE = 4096
 
 Start = Callable[..., CountingJob]
@@ -27,7 +28,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
     def run(**settings: str) -> CountingJob:
         given = {f"execution.checkpointing.{k.replace('_', '-')}": v for k, v in settings.items()}
-        job = CountingJob(tmp_path, given, lambda rows: rows.map(Fragile(tmp_path)))
+        job = CountingJob(tmp_path, given, lambda rows: laden(rows).map(Fragile(tmp_path)))
         started.append(job)
         return job
 

@@ -35,6 +35,7 @@ from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.graph.job_graph import build_job_graph
 from headrace.spark.executor import _master_options
+from tests.faults.live_process_carrier import LiveProcessCarrier
 from tests.faults.process_carrier import ProcessCarrier
 from tests.s3_server import S3Server, running_s3_server
 from tools.database_server import DatabaseServer, DatabaseUnavailableError
@@ -70,14 +71,18 @@ def killing(directory: Path) -> Callable[[int], int]:
 
 
 @contextlib.contextmanager
-def running(build: Callable[[StreamExecutionEnvironment], Any], directory: Path) -> Iterator[Any]:
+def running(
+    build: Callable[[StreamExecutionEnvironment], Any],
+    directory: Path,
+    carrier: ProcessCarrier | None = None,
+) -> Iterator[Any]:
     """The master of a job that is killed once."""
+    carrier = carrier or ProcessCarrier()
     settings = {**SETTINGS, "execution.checkpointing.dir": str(directory / "checkpoints")}
     configuration = Configuration.from_dict(settings)
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(2)
     build(env)
-    carrier = ProcessCarrier()
     master = JobMaster(
         build_job_graph(env.get_stream_graph("killed", clear=True)),
         carrier,
@@ -380,7 +385,8 @@ def test_a_source_gives_each_record_once(
             sink.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
             numbers.map(str, Types.STRING()).sink_to(sink.build())
 
-        with running(build, tmp_path):
+        # As it is by default where a source has no end.
+        with running(build, tmp_path, LiveProcessCarrier()):
             for first, last in ((0, FATAL // 2), (FATAL // 2, RECORDS)):
                 origin.put([str(i) for i in range(first, last)])
                 wait_for(lambda last=last: len(committed()) >= last, "records are missing")

@@ -15,7 +15,9 @@ import pytest
 from headrace.common.crash_points import POINTS, VARIABLE
 from tests.faults.counting import assert_exactly_once
 from tests.faults.counting_job import CountingJob
-from tests.faults.live_process_carrier import EITHER_CARRIER
+from tests.faults.laden import laden
+from tests.faults.live_process_carrier import LiveProcessCarrier
+from tests.faults.process_carrier import ProcessCarrier
 from tests.faults.processes import LIMIT_S, Child, assert_gone
 from tests.faults.row_files import committed_rows
 
@@ -42,10 +44,16 @@ def test_a_point_costs_nothing_and_kills_nobody_unless_armed(points: Path) -> No
     assert subprocess.run(run, check=False).returncode == 0, "once"
 
 
-@EITHER_CARRIER
-def test_slots_killed_at_every_point(points: Path, tmp_path: Path, carrier: Any) -> None:
+@pytest.mark.parametrize(
+    ("carrier", "change"),
+    [(ProcessCarrier, laden), (LiveProcessCarrier, lambda stream: stream)],
+    ids=["epochs, forking", "live"],
+)
+def test_slots_killed_at_every_point(
+    points: Path, tmp_path: Path, carrier: Any, change: Any
+) -> None:
     settings = {"execution.checkpointing.incremental": "true"}
-    with CountingJob(tmp_path / "job", settings, carrier=carrier) as job:
+    with CountingJob(tmp_path / "job", settings, change, carrier=carrier) as job:
         for point in OF_SLOT:
             job.wait_for_rows(1)
             restarts = job.master.restarts

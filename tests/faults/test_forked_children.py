@@ -12,6 +12,7 @@ import pytest
 from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
 from headrace.datastream.state import ValueStateDescriptor
 from tests.faults.counting_job import CountingJob
+from tests.faults.laden import laden
 from tests.faults.processes import LIMIT_S, Child, assert_gone
 
 LINE = 30_000
@@ -64,7 +65,7 @@ def test_what_children_print_arrives_in_whole_lines(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with CountingJob(
-        tmp_path, change=lambda s: s.key_by(lambda v: v[0]).process(Keep()).uid("keep")
+        tmp_path, change=lambda s: laden(s.key_by(lambda v: v[0]).process(Keep()).uid("keep"))
     ) as job:
         completed = job.master.checkpoints.totals
         job.wait_for(lambda: completed["COMPLETED"] >= 10, "ten checkpoints")

@@ -65,21 +65,3 @@ def kill(pid: int) -> None:
     """Kill a process; Spark's idle workers may have ended by themselves a moment ago."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-
-
-@pytest.mark.slow
-def test_killed_executors_of_a_live_job_are_replaced(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Those of a job that is not live are killed on a standalone cluster."""
-    monkeypatch.setenv("HEADRACE_EXECUTION_CARRIER", "live")
-    runs = start("local-cluster[2,2,1024]")
-    driver, slots = runs.attempt(1)
-    runs.wait_for_rows()
-    # All slots may be on the one that came first.
-    for executor in descendants_of(driver, b"CoarseGrainedExecutorBackend"):
-        kill(executor)
-    runs.attempt(2)
-    assert_gone(slots)
-    runs.wait_for_rows()
-    assert runs.finish() >= 1

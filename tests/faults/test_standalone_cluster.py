@@ -73,7 +73,7 @@ def runs(cluster: StandaloneCluster, tmp_path: Path) -> Iterator[CountingRuns]:
 def test_executors_and_the_driver_are_killed(
     cluster: StandaloneCluster, runs: CountingRuns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One executor, then the other and a slot at once, then the driver.
+    """Both executors at once, then one and a slot, then the driver.
 
     The job is live, and after that it is not; all records go over the network. Nothing is left of
     what was killed.
@@ -87,15 +87,18 @@ def test_executors_and_the_driver_are_killed(
     runs.wait_for_rows()
     executors = cluster.executors()
     assert len(executors) == 2
-    os.kill(executors[0], signal.SIGKILL)
-    _, later = runs.attempt(2)
-    assert not set(slots) & set(later)
-    assert_gone([*slots, executors[0]])
+    for executor in executors:
+        os.kill(executor, signal.SIGKILL)
+    runs.attempt(2)
+    assert_gone([*slots, *executors])
     runs.wait_for_rows()
 
-    os.kill(executors[1], signal.SIGKILL)
+    _, later = runs.last_attempt()
+    assert not set(slots) & set(later)
+    one, *_ = cluster.executors()
+    os.kill(one, signal.SIGKILL)
     os.kill(later[0], signal.SIGKILL)
-    assert_gone([*later, executors[1]])
+    assert_gone([*later, one])
     runs.wait_for_rows()
 
     driver, slots = runs.last_attempt()

@@ -16,6 +16,8 @@ import pytest
 
 from headrace.cluster.client.rest_client import RestClient
 from headrace.common.errors import HeadraceError, UnknownJobError
+from tests.examples import scaled
+from tests.faults.processes import short_lived
 from tests.jobs.flink_command import FlinkUnavailableError, flink_command
 from tests.jobs.rest_fuzzing import check_all
 
@@ -364,6 +366,7 @@ def test_flinks_own_command_works(cluster: RunningCluster, jobs: list[str], tmp_
     def run(*arguments: str) -> str:
         done = subprocess.run(
             [flink, arguments[0], "-m", cluster.address, *arguments[1:]],
+            env={**os.environ, **short_lived()},
             capture_output=True,
             text=True,
             check=False,
@@ -421,7 +424,8 @@ def test_bad_uploads_are_refused(cluster: RunningCluster) -> None:
         cluster.client.submit("0" * 32 + "_gone.py", {})
 
 
-MANY = 20
+# Far more than there are cores and slots; more of them in `make test-all`.
+MANY = min(20, scaled(8))
 SMALL = """
 import sys
 from headrace.common import WatermarkStrategy
@@ -437,7 +441,7 @@ MEMORY_OF_JOB = 400 << 20
 
 
 @pytest.mark.timeout(1800)
-def test_twenty_jobs_run_at_once(cluster: RunningCluster) -> None:
+def test_many_jobs_run_at_once(cluster: RunningCluster) -> None:
     program = cluster.client.upload("small.py", SMALL.encode())
     how = {"parallelism": 1, "settings": {"execution.epoch.target": "10 s"}}
     many = [

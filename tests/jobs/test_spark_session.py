@@ -56,7 +56,7 @@ def _classes_from_the_archive(cache: Path) -> int:
     environment = {
         **os.environ,
         "HEADRACE_CACHE_DIR": str(cache),
-        "SPARK_SUBMIT_OPTS": f"-Xlog:class+load:file={log}",
+        "SPARK_SUBMIT_OPTS": f"{os.environ['SPARK_SUBMIT_OPTS']} -Xlog:class+load:file={log}",
     }
     done = subprocess.run(
         [sys.executable, "-c", COUNT], env=environment, capture_output=True, text=True

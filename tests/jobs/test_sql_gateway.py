@@ -16,6 +16,7 @@ import pytest
 
 from headrace.cluster.client.rest_client import RestClient
 from headrace.common.errors import HeadraceError, UnknownJobError
+from tests.faults.processes import short_lived
 from tests.jobs.flink_command import FlinkUnavailableError, sql_client_command
 from tests.jobs.rest_fuzzing import check_all
 
@@ -249,6 +250,6 @@ def test_flinks_own_client_runs_a_script(gateway: RunningGateway, tmp_path: Path
         text=True,
         check=False,
         timeout=LIMIT_S,
-        env={**environment, "FLINK_LOG_DIR": str(tmp_path)},
+        env={**environment, **short_lived(), "FLINK_LOG_DIR": str(tmp_path)},
     )
     check_script(done.stdout)

@@ -1,4 +1,4 @@
-"""Where epochs are cut, how wide the job is, when it fails: none of it shows in the results."""
+"""How epochs are cut and carried, how wide a job is, when it fails: the results do not show it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from headrace.testing import run_in_process
 from tests.examples import examples
+from tests.property.live_slots import carried
 from tests.property.programs import (
     CountAndTrace,
     Event,
@@ -36,6 +37,7 @@ def histories(test: Any) -> Any:
         width=PARALLELISM,
         seed=SEEDS,
         failures=FAILURES,
+        live=st.booleans(),
     )
     return examples(30)(given_all(test))
 
@@ -48,13 +50,15 @@ def test_counting_by_key(
     width: int,
     seed: int | None,
     failures: set[int],
+    live: bool,
 ) -> None:
     env = environment(parallelism)
     stream = env.from_collection(events).key_by(key_of).process(CountAndTrace())
     out = stream.set_parallelism(width)
-    result = run_in_process(
-        env, {"out": out}, epoch_records=cuts, shuffle_seed=seed, restore_after=failures
-    )
+    with carried(live):
+        result = run_in_process(
+            env, {"out": out}, epoch_records=cuts, shuffle_seed=seed, restore_after=failures
+        )
     # One source subtask: records of a key come in their order, so the numbers are the records' own.
     assert sorted(result["out"]) == sorted(counted(events))
 
@@ -67,14 +71,16 @@ def test_records_of_a_key_keep_their_order(
     width: int,
     seed: int | None,
     failures: set[int],
+    live: bool,
 ) -> None:
     env = environment(parallelism)
     numbered = [(key, number) for number, (key, _) in enumerate(events)]
     stream = env.from_collection(numbered).key_by(key_of).map(lambda e: e).set_parallelism(width)
     stream = stream.key_by(key_of).map(lambda e: e).key_by(key_of).process(CountAndTrace())
-    result = run_in_process(
-        env, {"out": stream}, epoch_records=cuts, shuffle_seed=seed, restore_after=failures
-    )
+    with carried(live):
+        result = run_in_process(
+            env, {"out": stream}, epoch_records=cuts, shuffle_seed=seed, restore_after=failures
+        )
     by_key = defaultdict(list)
     for (key, number), count in result["out"]:
         by_key[key].append(number)
@@ -91,13 +97,15 @@ def test_reducing_by_key_ends_with_the_same_totals(
     width: int,
     seed: int | None,
     failures: set[int],
+    live: bool,
 ) -> None:
     env = environment(parallelism)
     spread = env.from_collection(events).rebalance().map(lambda e: e)
     stream = spread.key_by(key_of).reduce(lambda a, b: (a[0], a[1] + b[1])).set_parallelism(width)
-    result = run_in_process(
-        env, {"out": stream}, epoch_records=cuts, shuffle_seed=seed, restore_after=failures
-    )
+    with carried(live):
+        result = run_in_process(
+            env, {"out": stream}, epoch_records=cuts, shuffle_seed=seed, restore_after=failures
+        )
     assert len(result["out"]) == len(events)
     expected: dict[int, int] = defaultdict(int)
     for key, amount in events:
@@ -113,13 +121,15 @@ def test_timers_fire_once_for_every_bucket_and_never_early(
     width: int,
     seed: int | None,
     failures: set[int],
+    live: bool,
 ) -> None:
     env = environment(parallelism)
     timed = env.from_collection(events).assign_timestamps_and_watermarks(strategy())
     stream = timed.key_by(key_of).process(SumUntilTimer()).set_parallelism(width)
-    result = run_in_process(
-        env, {"out": stream}, epoch_records=cuts, shuffle_seed=seed, restore_after=failures
-    )
+    with carried(live):
+        result = run_in_process(
+            env, {"out": stream}, epoch_records=cuts, shuffle_seed=seed, restore_after=failures
+        )
     assert sorted((k, end, times) for k, end, times, _ in result["out"]) == bucketed(events)
     assert all(watermark >= end for _, end, _, watermark in result["out"])
     by_key = defaultdict(list)
@@ -129,9 +139,16 @@ def test_timers_fire_once_for_every_bucket_and_never_early(
 
 
 @examples(20)
-@given(count=st.integers(1, 60), cuts=CUTS, parallelism=PARALLELISM, seed=SEEDS, failures=FAILURES)
+@given(
+    count=st.integers(1, 60),
+    cuts=CUTS,
+    parallelism=PARALLELISM,
+    seed=SEEDS,
+    failures=FAILURES,
+    live=st.booleans(),
+)
 def test_parallel_sources_and_every_partitioner_lose_nothing(
-    count: int, cuts: list[int], parallelism: int, seed: int | None, failures: set[int]
+    count: int, cuts: list[int], parallelism: int, seed: int | None, failures: set[int], live: bool
 ) -> None:
     env = environment(parallelism)
     numbers = env.from_sequence(1, count)
@@ -145,9 +162,10 @@ def test_parallel_sources_and_every_partitioner_lose_nothing(
         "forward": numbers.forward().map(lambda x: x),
         "union": numbers.union(numbers.rebalance()).rescale().map(lambda x: x).set_parallelism(4),
     }
-    result = run_in_process(
-        env, streams, epoch_records=cuts, shuffle_seed=seed, restore_after=failures
-    )
+    with carried(live):
+        result = run_in_process(
+            env, streams, epoch_records=cuts, shuffle_seed=seed, restore_after=failures
+        )
     copies = {"broadcast": 3, "union": 2}
     for name in streams:
         expected = sorted(list(range(1, count + 1)) * copies.get(name, 1))

@@ -24,6 +24,7 @@ from headrace.sql.session.result import changed_rows
 from headrace.sql.table_api.stream_tables import stream_plan
 from headrace.testing import run_in_process
 from tests.examples import examples
+from tests.property.live_slots import carried
 from tests.sql.sessions import LocalSession, with_tables
 
 KINDS = ("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")
@@ -108,6 +109,7 @@ def with_sides(parallelism: int, **tables: list[Row]) -> LocalSession:
     restored=st.booleans(),
     large=st.booleans(),
     ttl=st.sampled_from(["0 ms", "30 d"]),
+    live=st.booleans(),
 )
 def test_what_is_left_of_a_join_is_the_join_of_what_is_left(
     kind: str,
@@ -120,13 +122,14 @@ def test_what_is_left_of_a_join_is_the_join_of_what_is_left(
     restored: bool,
     large: bool,
     ttl: str,
+    live: bool,
 ) -> None:
     (lefts, left_rows), (rights, right_rows) = history(left), history(right)
     session = with_sides(parallelism, l=lefts, r=rights)
     if every_change:
         session.session.config.set("table.exec.mini-batch.enabled", "false")
     query = f"SELECT l.k, l.v, r.k AS rk, r.v AS rv FROM l {kind} r ON {condition}"
-    with large_keys(session, large, ttl):
+    with large_keys(session, large, ttl), carried(live):
         found = left_of(session, query, epoch_records, restored)
     assert found == expected(kind, condition, left_rows, right_rows)
 

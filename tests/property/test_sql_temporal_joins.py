@@ -19,6 +19,7 @@ from headrace.sql.table_api.stream_tables import stream_plan
 from headrace.table import ChangelogMode, Schema
 from headrace.testing import run_in_process
 from tests.examples import examples
+from tests.property.live_slots import carried
 from tests.sql.sessions import LocalSession
 
 NAMES = ["k", "v", "ms"]
@@ -125,6 +126,7 @@ def register(
     epoch_records=st.integers(1, 5),
     parallelism=st.integers(1, 3),
     restored=st.booleans(),
+    live=st.booleans(),
 )
 def test_each_row_meets_the_version_of_its_time(
     mode: str,
@@ -136,6 +138,7 @@ def test_each_row_meets_the_version_of_its_time(
     epoch_records: int,
     parallelism: int,
     restored: bool,
+    live: bool,
 ) -> None:
     session = LocalSession(parallelism=parallelism)
     all_kinds = frozenset(RowKind)
@@ -154,15 +157,16 @@ def test_each_row_meets_the_version_of_its_time(
     plan = session.plan(query)
     session.session.check(plan)
     translator = session.session.translator()
-    records = run_in_process(
-        session.env,
-        {"rows": translator.stream(plan)},
-        epoch_records=epoch_records,
-        restore_after=[1, 3] if restored else [],
-        rescale_after={2: parallelism % 3 + 1} if restored else {},
-    )["rows"]
+    with carried(live):
+        result = run_in_process(
+            session.env,
+            {"rows": translator.stream(plan)},
+            epoch_records=epoch_records,
+            restore_after=[1, 3] if restored else [],
+            rescale_after={2: parallelism % 3 + 1} if restored else {},
+        )
     assert translator.takes_changes(plan) is changing
     found: Counter[Any] = Counter()
-    for change, row in changed_rows(records, changing):
+    for change, row in changed_rows(result["rows"], changing):
         found[tuple(row)] += -1 if change & 1 else 1
     assert +found == expected(kind, condition, lefts, rights)

@@ -28,6 +28,7 @@ from headrace.testing import keyed_harness, run_in_process
 from tests.examples import examples
 from tests.property import window_histories as histories
 from tests.property import window_model as model
+from tests.property.live_slots import carried
 from tests.property.window_histories import (
     LATE,
     Show,
@@ -275,10 +276,11 @@ def _sums(seen: list[Any]) -> list[Any]:
     st.sets(st.integers(1, 6), max_size=2),
     parallelisms,
     st.sampled_from([0, 6]),
+    st.booleans(),
 )
 @examples(20)
 def test_results_depend_neither_on_epochs_nor_on_failures_nor_on_parallelism(
-    records: Any, kind: str, epochs: Any, failures: Any, parallelism: int, lateness: int
+    records: Any, kind: str, epochs: Any, failures: Any, parallelism: int, lateness: int, live: bool
 ) -> None:
     assigner, oracle = {
         "tumbling": (TumblingEventTimeWindows.of(10), model.Model(model.tumbling(10), lateness)),
@@ -303,13 +305,14 @@ def test_results_depend_neither_on_epochs_nor_on_failures_nor_on_parallelism(
     else:
         fired = windows.process(Show(in_order=kind != "session"))
         oracle_order = list
-    result = run_in_process(
-        env,
-        {"fired": fired, "late": fired.get_side_output(LATE)},
-        epoch_records=epochs,
-        restore_after=failures,
-        shuffle_seed=1,
-    )
+    with carried(live):
+        result = run_in_process(
+            env,
+            {"fired": fired, "late": fired.get_side_output(LATE)},
+            epoch_records=epochs,
+            restore_after=failures,
+            shuffle_seed=1,
+        )
     history: list[histories.Step] = []
     for record in records or [("a", 0, 0)]:
         history.append(("records", [record]))

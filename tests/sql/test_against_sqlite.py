@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import scaled
 from tests.sql.sessions import LocalSession
 
 pytestmark = pytest.mark.timeout(600)
@@ -125,7 +126,7 @@ def test_final_rows(query: str, tmp_path_factory: pytest.TempPathFactory) -> Non
         every_change=st.booleans(),
     )
     @settings(
-        max_examples=4,
+        max_examples=scaled(4),
         derandomize=True,
         database=None,
         phases=[Phase.generate],

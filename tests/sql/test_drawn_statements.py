@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import scaled
 from tests.sql.sessions import LocalSession
 from tests.sql.statement_grammar import Pair, statements
 from tests.sql.test_against_spark import (
@@ -32,7 +33,7 @@ from tests.sql.test_against_spark import (
 __all__ = ["spark"]
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
-EXAMPLES = int(os.environ.get(DRAWN, "12"))
+EXAMPLES = int(os.environ.get(DRAWN) or scaled(6))
 
 
 def test_all_ways_agree(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> None:

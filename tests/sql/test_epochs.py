@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.sql.plan.text import plan_text
+from tests.examples import scaled
 from tests.sql.sessions import with_tables
 
 ITEMS = "SELECT item, COUNT(*) AS n FROM orders GROUP BY item"
@@ -76,11 +77,19 @@ QUERIES = [
 ]
 
 
+CUTS: list[tuple[int, int, tuple[int, ...]]] = [
+    (2, 1, (2, 5)),
+    (3, 2, ()),
+    (1, 1, ()),
+    (1, 3, (1, 2)),
+]
+
+
 @pytest.mark.parametrize("query", QUERIES)
 def test_any_cut_into_epochs_and_any_parallelism(query: str) -> None:
     expected = sorted(with_tables().query(query).materialized(), key=str)
     assert expected
-    for parallelism, records, restores in ((1, 1, ()), (3, 2, ()), (2, 1, (2, 5)), (1, 3, (1, 2))):
+    for parallelism, records, restores in CUTS[: scaled(len(CUTS))]:
         session = with_tables(parallelism=parallelism)
         result = session.query(query, epoch_records=records, restore_after=restores)
         found = sorted(result.materialized(), key=str)

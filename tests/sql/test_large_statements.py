@@ -11,7 +11,12 @@ import pytest
 
 from headrace.common.errors import SqlError
 from headrace.sql.parsing import parse_expression, parse_statement
+from tests.examples import scaled
 from tests.sql.sessions import LocalSession
+
+# Smaller in `make test-quick`.
+LENGTH = min(1000, scaled(1000))
+DEPTH = min(300, scaled(300))
 
 T = "FROM (VALUES (1, 'x', CAST(NULL AS INT))) t(a, s, n)"
 
@@ -111,19 +116,19 @@ DEEP: dict[str, tuple[Callable[[int], str], Callable[[int], Any]]] = {
 @pytest.mark.parametrize("shape", LONG)
 def test_long_statements_run(shape: str) -> None:
     text, expected = LONG[shape]
-    assert LocalSession().query(text(1000)).rows[0][1][0] == expected(1000)
+    assert LocalSession().query(text(LENGTH)).rows[0][1][0] == expected(LENGTH)
 
 
 @pytest.mark.parametrize("shape", DEEP)
 def test_deep_expressions_run(shape: str) -> None:
     text, expected = DEEP[shape]
-    ((_, (value,)),) = LocalSession().query(f"SELECT {text(300)} {T}").rows
+    ((_, (value,)),) = LocalSession().query(f"SELECT {text(DEPTH)} {T}").rows
     if expected is None:
-        for _ in range(300):
+        for _ in range(DEPTH):
             (value,) = value
         assert value == 1
     else:
-        assert value == expected(300)
+        assert value == expected(DEPTH)
 
 
 def test_deep_subqueries_run() -> None:

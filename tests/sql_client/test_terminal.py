@@ -12,6 +12,8 @@ import pytest
 
 from tests.sql_client.terminal import WAIT_S, Terminal
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def history(tmp_path: Path) -> Path:

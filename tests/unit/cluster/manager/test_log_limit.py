@@ -12,17 +12,18 @@ import pytest
 
 from headrace.cluster.manager import told_process
 from headrace.cluster.manager.log_files import JoinedLogs, LocalLog
+from headrace.common.files import rolling_log
 from headrace.common.files.rolling_log import LogLimit, keep_file_small, old_parts, remove_log
 
 WRITER = """
-import os
+import os, time
 from headrace.cluster.manager.told_process import what_was_told
 
 for number in range(what_was_told()):
     print(f"line {number:06}", flush=True)
     if number % 100 == 99:  # the next lines are for the next file
         while os.fstat(1).st_size >= 1000:
-            pass
+            time.sleep(0.01)
 """
 LIMIT_S = 60.0
 
@@ -34,6 +35,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_the_output_of_a_process_is_kept_in_files_of_limited_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -57,7 +59,10 @@ def test_the_output_of_a_process_is_kept_in_files_of_limited_size(
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith("job.log")] == []
 
 
-def test_a_file_of_another_process_is_truncated(tmp_path: Path) -> None:
+def test_a_file_of_another_process_is_truncated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rolling_log, "_LOOK_S", 0.05)
     path = tmp_path / "spark.log"
     with path.open("ab") as output:
         command = [sys.executable, "-c", "import sys\nfor line in sys.stdin: print(line, end='')"]
