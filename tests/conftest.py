@@ -170,9 +170,9 @@ def _have_class_archive_written() -> None:
     hundred that other tests start would load their classes anew, for four seconds of processor time
     each. So a process of its own does it, while tests run.
     """
-    from tests.spark_classes import archive_path
+    from tests.spark_classes import class_archive
 
-    archive = archive_path()
+    archive = class_archive().path
     with archive.with_name("tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if archive.exists():

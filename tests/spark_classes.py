@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pyspark.find_spark_home import _find_spark_home
 
 from headrace.common.files.private_directory import private_directory
@@ -12,7 +10,7 @@ from headrace.spark.class_archive import ClassArchive
 from headrace.spark.session import check_java
 
 
-def archive_path() -> Path:
-    """Where it is, or will be: `conftest.py` sees to it that there is one."""
+def class_archive() -> ClassArchive:
+    """What is there, or will be: `conftest.py` sees to it that there is one."""
     directory = private_directory(cache_directory())
-    return ClassArchive(directory, check_java(), _find_spark_home()).path
+    return ClassArchive(directory, check_java(), _find_spark_home())

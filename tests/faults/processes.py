@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.spark_classes import archive_path
+from tests.spark_classes import class_archive
 from tools.processes import alive
 
 LIMIT_S = 240.0
@@ -20,8 +20,9 @@ _WITH_CLASSES = "-Xlog:disable -Xlog:all=warning:stderr -XX:SharedArchiveFile"
 
 def short_lived() -> dict[str, str]:
     """For executors, too, which inherit it: they live too briefly for a good compiler."""
-    archive = archive_path()
-    classes = f" {_WITH_CLASSES}={archive}" if archive.exists() else ""
+    archive = class_archive()
+    # A JVM that is to write it does not start if it is also told to use it.
+    classes = f" {_WITH_CLASSES}={archive.path}" if archive.is_whole() else ""
     return {"JAVA_TOOL_OPTIONS": _SHORT_LIVED + classes}
 
 

@@ -66,7 +66,7 @@ class ClassArchive:
 
     def options(self) -> tuple[str, ...]:
         """For a JVM that is about to start: use the archive, write it at the end, or neither."""
-        if self._is_whole():
+        if self.is_whole():
             # What was used last is kept.
             os.utime(self.path)
             return (
@@ -79,7 +79,7 @@ class ClassArchive:
         self._size.unlink(missing_ok=True)
         return (f"-XX:ArchiveClassesAtExit={self.path}",)
 
-    def _is_whole(self) -> bool:
+    def is_whole(self) -> bool:
         """Whether it was written to its end, and nothing was cut off since.
 
         The JVM fills in the header last. It notices all other damage by itself, but half a file
