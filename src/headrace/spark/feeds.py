@@ -31,6 +31,31 @@ _RAISED = re.compile(r"^ {0,2}[A-Za-z_][\w.]*(?:: .*)?$", re.MULTILINE)
 """The line of a Python trace that names the exception; Spark moves some traces to the right."""
 
 
+_LOST_TASK = re.compile(r"^Job aborted due to stage failure: .*?: Lost task [^:]*\): ")
+"""Which of Spark's tasks it was says nothing to a user."""
+
+
+_SHORTAGES = (
+    (
+        "No space left on device",
+        "a disk is full where Spark keeps what it sorts and exchanges; free some of it, or set "
+        "'spark.local.dir' to a directory on a larger one",
+    ),
+    (
+        "OutOfMemoryError",
+        "Spark's JVM ran out of memory; set 'spark.driver.memory' on a local master, or "
+        "'spark.executor.memory' on a cluster, to more",
+    ),
+    (
+        "ExecutorLostFailure",
+        "Spark lost the executors of a task as often as it tries one: they were killed, often "
+        "because they took more memory than their machine gives them, or the machine is gone; see "
+        "their logs, and set 'spark.executor.memory' or 'spark.executor.memoryOverhead' to more",
+    ),
+)
+"""What machines lack, and what to do about it."""
+
+
 _REASON = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?) SQLSTATE: ", re.DOTALL)
 """What a query itself gives as the reason why it fails."""
 
@@ -173,5 +198,6 @@ def spark_failure(error: Exception) -> str:
         return reason[1]
     _, found, trace = text.partition("Traceback (most recent call last):")
     raised = _RAISED.search(trace) if found else None
-    said = raised[0].strip() if raised else text.partition("\n")[0]
-    return said.removeprefix(f"{HeadraceError.__module__}.HeadraceError: ")[:500]
+    said = raised[0].strip() if raised else _LOST_TASK.sub("", text.partition("\n")[0])
+    said = said.removeprefix(f"{HeadraceError.__module__}.HeadraceError: ")[:500]
+    return next((f"{why} ({said})" for mark, why in _SHORTAGES if mark in said), said)

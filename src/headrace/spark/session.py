@@ -46,7 +46,6 @@ _ALWAYS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.python.unix.domain.socket.enabled": "true",
-    "spark.task.maxFailures": "1",
     "spark.executorEnv.PYTHONHASHSEED": "0",
 }
 _ON_A_CLUSTER = {

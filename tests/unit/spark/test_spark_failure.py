@@ -24,6 +24,8 @@ PYTHONPATH was:
   /x/pyspark.zip
 org.apache.spark.SparkException: EOFException occurred"""
 
+LOST = "Job aborted due to stage failure: Task 1 in stage 0.0 failed 4 times, most recent failure: "
+
 
 @pytest.mark.parametrize(
     ("text", "told"),
@@ -36,3 +38,31 @@ org.apache.spark.SparkException: EOFException occurred"""
 )
 def test_the_line_that_names_the_error_is_told(text: str, told: str) -> None:
     assert spark_failure(RuntimeError(text)) == told
+
+
+@pytest.mark.parametrize(
+    ("task", "said", "remedy"),
+    [
+        (
+            "Lost task 1.0 in stage 0.0 (TID 1) (localhost executor driver): ",
+            "java.io.IOException: No space left on device",
+            "'spark.local.dir'",
+        ),
+        (
+            "Lost task 1.3 in stage 0.0 (TID 9) (127.0.0.1 executor 10): ",
+            "ExecutorLostFailure (executor 10 exited caused by one of the running tasks) "
+            "Reason: Command exited with code 137",
+            "'spark.executor.memory'",
+        ),
+        (
+            "Lost task 1.0 in stage 0.0 (TID 1) (localhost executor driver): ",
+            "java.lang.OutOfMemoryError: Java heap space",
+            "'spark.driver.memory'",
+        ),
+    ],
+)
+def test_what_a_machine_lacks_is_told_with_what_to_do(task: str, said: str, remedy: str) -> None:
+    told = spark_failure(RuntimeError(f"{LOST}{task}{said}\n\tat x.Y"))
+    assert told.endswith(f" ({said})")
+    assert remedy in told
+    assert "Lost task" not in told
