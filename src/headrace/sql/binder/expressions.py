@@ -246,6 +246,8 @@ class ExpressionBinder:
         if isinstance(e, Literal) and e.value is None:
             return Literal(wanted.nullable(), None)
         text = isinstance(e.type, t.CharType | t.VarCharType)
+        # The type of a cast says what it does: it cuts or fills up the text.
+        text = text and not (isinstance(e, Call) and e.function.name in ("CAST", "TRY_CAST"))
         if text and isinstance(wanted, t.VarCharType) and wanted.length >= e.type.length:  # type: ignore[attr-defined]
             # The same text: only the type changes.
             return replace(e, type=wanted.with_nullable(e.type.is_nullable), time=None)

@@ -341,8 +341,12 @@ class QueryBinder:
         binder = ExpressionBinder(self.context, Scope(self.context))
         rows = []
         for row in tree.expressions:
-            cells = row.expressions if isinstance(row, exp.Tuple) else [row]
-            rows.append([binder.bind(expression_node(c)) for c in cells])
+            trees = row.expressions if isinstance(row, exp.Tuple) else [row]
+            cells = [expression_node(c) for c in trees]
+            if len(cells) == 1 and isinstance(cells[0], x.Apply) and cells[0].function == "ROW":
+                # ROW(1, 2) alone is another way to write the row itself.
+                cells = list(cells[0].args)
+            rows.append([binder.bind(c) for c in cells])
         if len({len(r) for r in rows}) != 1:
             raise self.context.error(
                 "rows of VALUES have different numbers of columns", span_of(tree)

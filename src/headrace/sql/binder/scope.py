@@ -33,7 +33,19 @@ class Scope:
     merged: dict[str, int] = field(default_factory=dict)
     """Position, by name, of the columns that USING and NATURAL merge from both sides."""
 
-    def add(self, name: str | None, schema: Schema, path: tuple[str, ...] = ()) -> None:
+    def add(
+        self,
+        name: str | None,
+        schema: Schema,
+        path: tuple[str, ...] = (),
+        span: Span | None = None,
+    ) -> None:
+        """Add a relation behind the others; two of the same name could not be told apart."""
+        if name is not None and name in self._names():
+            raise self.context.error(
+                f"Duplicate relation name '{name}' in FROM clause: give one of them another alias",
+                span,
+            )
         self.relations.append(Relation(name, schema, len(self.schema), path))
 
     def add_hidden(self, schema: Schema) -> None:

@@ -47,7 +47,7 @@ FUNCTIONS = [
     scalar("LEAST", "any+", _extreme),
     scalar("CAST", "any", "arg0", hidden=True),
     scalar("TRY_CAST", "any", "arg0", hidden=True),
-    scalar("TYPEOF", "any", "string!", strict=False),
+    scalar("TYPEOF", "any, bool?", "string?", strict=False),
     scalar("CURRENT_DATABASE", "", "string!", strict=False),
     scalar("REINTERPRET", "any", "arg0", "{0}", hidden=True),
 ]

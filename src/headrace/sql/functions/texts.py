@@ -8,7 +8,7 @@ from headrace.sql import types as t
 from headrace.sql.functions.registry import scalar
 from headrace.sql.functions.signatures import ReturnRule
 from headrace.sql.types import DataType
-from headrace.sql.types.type_rules import string_type
+from headrace.sql.types.type_rules import common_type, string_type
 
 
 def _length(type_: DataType) -> int:
@@ -40,6 +40,21 @@ def _digest(length: int) -> ReturnRule:
     return lambda types: t.CharType(length, False)
 
 
+def _digest_of_any(types: Sequence[DataType]) -> DataType | None:
+    return t.VarCharType(128, False)
+
+
+def _as_first(types: Sequence[DataType]) -> DataType | None:
+    """Text that is NULL if the first argument is."""
+    return string_type(types[0].is_nullable)
+
+
+def _one_of(types: Sequence[DataType]) -> DataType | None:
+    """One of the arguments behind the first, or NULL."""
+    common = common_type(types[1:])
+    return None if common is None else common.nullable()  # type: ignore[no-any-return]
+
+
 def _str_map(types: Sequence[DataType]) -> DataType | None:
     return t.MapType(string_type(), string_type())
 
@@ -51,7 +66,7 @@ FUNCTIONS = [
     scalar("LOWER", "text", "arg0", "{0}.lower()"),
     scalar("CONCAT", "string+", "string", "texts:concat"),
     scalar("CONCAT_OPERATOR", "text, text", _joined, "{0} + {1}", hidden=True),
-    scalar("CONCAT_WS", "string, string*", "string?", "texts:concat_ws", strict=False),
+    scalar("CONCAT_WS", "string, string*", _as_first, "texts:concat_ws", strict=False),
     scalar("SUBSTRING", "text, int, int?", _part, "texts:substring"),
     scalar("SUBSTR", "text, int, int?", _part, "texts:substring"),
     scalar("TRIM", "text", _trimmed, "{0}.strip(' ')"),
@@ -60,8 +75,8 @@ FUNCTIONS = [
     scalar("TRIM_TRAILING", "text, string", _trimmed, "{0}.rstrip({1})", hidden=True),
     scalar("LTRIM", "text, string?", _trimmed, "texts:left_trim"),
     scalar("RTRIM", "text, string?", _trimmed, "texts:right_trim"),
-    scalar("BTRIM", "text, string?", _trimmed, "texts:both_trim"),
-    scalar("POSITION", "string, string", "int", "{1}.find({0}) + 1"),
+    scalar("BTRIM", "string, string?", "string", "texts:both_trim"),
+    scalar("POSITION", "string, string, int?", "int", "texts:locate"),
     scalar("LOCATE", "string, string, int?", "int", "texts:locate"),
     scalar("INSTR", "string, string, int?, int?", "int", "texts:instr"),
     scalar("REPLACE", "string, string, string", "string", "{0}.replace({1}, {2})"),
@@ -75,8 +90,8 @@ FUNCTIONS = [
     scalar("INITCAP", "text", "arg0", "texts:initcap"),
     scalar("ASCII", "string", "int", "texts:ascii_code"),
     scalar("CHR", "bigint", "string?", "texts:chr_of"),
-    scalar("STARTSWITH", "string, string", "boolean", "{0}.startswith({1})"),
-    scalar("ENDSWITH", "string, string", "boolean", "{0}.endswith({1})"),
+    scalar("STARTSWITH", "string, string|binary, binary", "boolean", "{0}.startswith({1})"),
+    scalar("ENDSWITH", "string, string|binary, binary", "boolean", "{0}.endswith({1})"),
     scalar("SPLIT_INDEX", "string, string, int", "string?", "texts:split_index"),
     scalar("SPLIT_INDEX", "string, int, int", "string?", "texts:split_index_code"),
     scalar("SPLIT", "string, string", "strings", "texts:split"),
@@ -96,7 +111,7 @@ FUNCTIONS = [
     scalar("SHA256", "string", _digest(64), "texts:sha256"),
     scalar("SHA384", "string", _digest(96), "texts:sha384"),
     scalar("SHA512", "string", _digest(128), "texts:sha512"),
-    scalar("SHA2", "string, int", "string?", "texts:sha2"),
+    scalar("SHA2", "string, int", _digest_of_any, "texts:sha2"),
     scalar("TO_BASE64", "string", "string", "texts:to_base64"),
     scalar("FROM_BASE64", "string", "string", "texts:from_base64"),
     scalar("PARSE_URL", "string, string, string?", "string?", "texts:parse_url"),
@@ -105,9 +120,9 @@ FUNCTIONS = [
     scalar("IS_ALPHA", "string", "boolean", "{0}.isalpha()"),
     scalar("IS_DECIMAL", "string", "boolean!", "texts:is_decimal", strict=False),
     scalar("IS_DIGIT", "string", "boolean", "{0}.isdigit()"),
-    scalar("ELT", "int, string+", "string?", "texts:elt", strict=False),
+    scalar("ELT", "int, text+|int, binary+", _one_of, "texts:elt", strict=False),
     scalar("PRINTF", "string, any*", "string?", "texts:printf", strict=False),
     scalar("TRANSLATE", "string, string, string", "string", "texts:translate"),
     scalar("ENCODE", "string, string", "bytes", "texts:encode"),
-    scalar("DECODE", "bytes, string", "string?", "texts:decode"),
+    scalar("DECODE", "bytes, string", "string", "texts:decode"),
 ]

@@ -44,6 +44,7 @@ class FlinkTokenizer(tokens.Tokenizer):
     QUOTES: ClassVar[list[Any]] = ["'"]
     STRING_ESCAPES: ClassVar[list[str]] = ["'"]
     HEX_STRINGS: ClassVar[list[Any]] = [("x'", "'"), ("X'", "'")]
+    UNICODE_STRINGS: ClassVar[list[Any]] = [("u&'", "'"), ("U&'", "'")]
     COMMANDS: ClassVar[set[Any]] = set()
     KEYWORDS: ClassVar[dict[str, Any]] = {
         **{k: v for k, v in tokens.Tokenizer.KEYWORDS.items() if k not in _PLAIN_WORDS},
@@ -245,7 +246,10 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
         part = self._parse_bitwise()
         if not self._match(TokenType.IN):
             self.raise_error("Expecting IN in POSITION")
-        return self.call("POSITION", part, self._parse_bitwise())
+        args = [part, self._parse_bitwise()]
+        if self._match(TokenType.FROM):
+            args.append(self._parse_bitwise())
+        return self.call("POSITION", *args)
 
     def parse_from_for(self, name: str, word: str) -> Any:
         args = [self._parse_assignment()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
@@ -39,7 +40,6 @@ _BINARY: dict[type, str] = {
     exp.NullSafeNEQ: "IS_DISTINCT_FROM",
     exp.Like: "LIKE",
     exp.SimilarTo: "SIMILAR",
-    exp.RegexpLike: "REGEXP",
 }
 
 _WITHOUT_PARENTHESES = frozenset(
@@ -405,12 +405,25 @@ def _tuple(node: Any) -> x.Node:
 
 
 def _hex(node: Any) -> x.Node:
-    value = bytes.fromhex(str(node.this)) if not str(node.this).isdigit() else _hex_digits(node)
+    try:
+        value = bytes.fromhex(str(node.this))
+    except ValueError:
+        raise SpannedError(
+            "Binary literal string must contain an even number of hexits", span_of(node)
+        ) from None
     return x.Constant(value, literal_type(value), span=span_of(node))
 
 
-def _hex_digits(node: Any) -> bytes:
-    return bytes.fromhex(str(node.this))
+def _unicode(node: Any) -> x.Node:
+    """`U&'\\00e9'`: codes of characters behind an escape, which is doubled to mean itself."""
+    escape = node.args.get("escape")
+    sign = re.escape(escape.name if escape else "\\")
+    value = re.sub(
+        rf"{sign}(?:([0-9A-Fa-f]{{4}})|\+([0-9A-Fa-f]{{6}})|({sign}))",
+        lambda m: m[3] or chr(int(m[1] or m[2], 16)),
+        str(node.this),
+    )
+    return x.Constant(value, literal_type(value), span=span_of(node))
 
 
 def _unsupported(node: Any) -> x.Node:
@@ -420,6 +433,7 @@ def _unsupported(node: Any) -> x.Node:
 _CONVERTERS: dict[type, Callable[[Any], x.Node]] = {
     **dict.fromkeys(_BINARY, _binary),
     exp.Literal: _literal,
+    exp.UnicodeString: _unicode,
     exp.Null: lambda n: x.Constant(None, t.NullType(), span=span_of(n)),
     exp.Boolean: lambda n: x.Constant(bool(n.this), t.BooleanType(False), span=span_of(n)),
     exp.Column: _column,

@@ -18,6 +18,7 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.plan.conditions import all_of
 from headrace.sql.plan.expressions import Column, Expression, Field, Schema, columns_used
 from headrace.sql.plan.joins import Join, JoinKind
+from headrace.sql.types import DataType
 from headrace.sql.types.type_rules import common_type, is_timestamp
 
 __all__ = ["bind_as_of", "bind_join", "time_travel"]
@@ -52,7 +53,7 @@ def bind_join(
         raise context.error(f"{str(join.side).upper()} JOIN needs a condition: ON or USING", span)
     pairs = [_pair(context, scope, other, name, len(plan.schema), span) for name in names]
     for relation in other.relations:
-        scope.add(relation.name, relation.schema, relation.path)
+        scope.add(relation.name, relation.schema, relation.path, span)
     binder = ExpressionBinder(context, scope)
     condition: Expression | None = None
     if on is not None:
@@ -61,6 +62,8 @@ def bind_join(
         if getattr(condition, "value", None) is True:
             condition = None
     elif pairs:
+        for a, b in pairs:
+            _common_type(context, [a.type, b.type], span)
         condition = all_of([binder.named("EQUALS", a, b, span=span) for a, b in pairs])
     joined = Join.of(plan, right, kind, condition)
     if as_of is not None:
@@ -86,14 +89,21 @@ def _check_comparable(context: BindingContext, binder: ExpressionBinder, on: x.N
         for part in on.args:
             _check_comparable(context, binder, part)
     elif on.function == "EQUALS" and all(type(a) is x.Name for a in on.args):
-        types = [binder.bind(a).type for a in on.args]
-        if common_type(types) is None:
-            a, b = (x.sql_text() for x in types)
-            raise context.error(
-                f"implicit type conversion between {a} and {b} is not supported on join's "
-                "condition now: CAST one of the two",
-                on.span,
-            )
+        _common_type(context, [binder.bind(a).type for a in on.args], on.span)
+
+
+def _common_type(
+    context: BindingContext, types: Sequence[DataType], span: x.Span | None
+) -> DataType:
+    found = common_type(types)
+    if found is None:
+        a, b = (x.sql_text() for x in types)
+        raise context.error(
+            f"implicit type conversion between {a} and {b} is not supported on join's condition "
+            "now: CAST one of the two",
+            span,
+        )
+    return found
 
 
 def bind_as_of(context: BindingContext, scope: Scope, version: Any) -> int:
@@ -177,7 +187,9 @@ def _merged(
         if kind is JoinKind.FULL:
             values.append(binder.named("COALESCE", left, right))
         else:
-            values.append(right if kind is JoinKind.RIGHT else left)
+            value = right if kind is JoinKind.RIGHT else left
+            wanted = _common_type(binder.context, [left.type, right.type], None)
+            values.append(binder.coerce(value, wanted.with_nullable(value.type.is_nullable)))
     scope.add_hidden(Schema(tuple(Field(c, v.type) for c, v in zip(names, values, strict=True))))
     scope.merged |= {name: width + i for i, name in enumerate(names)}
     return n.Project.of(joined, (*columns, *values), [*joined.schema.names, *names])

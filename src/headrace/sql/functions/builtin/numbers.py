@@ -174,9 +174,9 @@ def hex_text(value: int | str) -> str:
 
 
 def unhex(text: str) -> bytes | None:
-    """Bytes of hexadecimal digits; a digit alone is one byte."""
+    """Bytes of hexadecimal digits; of an odd number of them the first is read as 0."""
     try:
-        return bytes.fromhex("0" * (len(text) % 2) + text)
+        return bytes.fromhex("00" + text[1:] if len(text) % 2 else text)
     except ValueError:
         return None
 

@@ -10,6 +10,10 @@ import urllib.parse
 from functools import lru_cache
 from typing import Any
 
+from headrace.common.errors import HeadraceError
+from headrace.common.java.patterns import java_pattern
+from headrace.common.java.text import double_text
+
 
 def concat(*parts: str) -> str:
     return "".join(parts)
@@ -20,9 +24,9 @@ def concat_ws(separator: str | None, *parts: str | None) -> str | None:
     return None if separator is None else separator.join(p for p in parts if p is not None)
 
 
-def substring(text: str, start: int, length: int | None = None) -> str:
+def substring(text: str, start: int, length: int | None = None) -> str | None:
     if length is not None and length < 0:
-        return ""
+        return None
     if start > 0:
         first = start - 1
     elif start < 0:
@@ -47,7 +51,8 @@ def both_trim(text: str, characters: str = " ") -> str:
 
 
 def locate(part: str, text: str, start: int = 1) -> int:
-    return 0 if start < 1 else text.find(part, start - 1) + 1
+    """An empty part is always at the start."""
+    return text.find(part, max(start - 1, 0)) + 1 if part else 1
 
 
 def instr(text: str, part: str, start: int = 1, occurrence: int = 1) -> int:
@@ -75,7 +80,9 @@ def overlay(text: str, other: str, start: int, length: int | None = None) -> str
     if start <= 0 or start > len(text):
         return text
     count = len(other) if length is None else length
-    return text[: start - 1] + other + text[start - 1 + max(count, 0) :]
+    # As in Flink, nothing of the rest is left if nothing is to be replaced.
+    rest = text[start - 1 + count :] if count > 0 else ""
+    return text[: start - 1] + other + rest
 
 
 def left_pad(text: str, length: int, padding: str) -> str | None:
@@ -144,9 +151,7 @@ def str_to_map(text: str, entries: str = ",", pair: str = "=") -> dict[str, str 
     return result
 
 
-@lru_cache(4096)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+_compiled = java_pattern
 
 
 @lru_cache(4096)
@@ -185,9 +190,9 @@ def regexp(text: str, pattern: str) -> bool:
 
 
 def regexp_replace(text: str, pattern: str, replacement: str) -> str | None:
-    """`$1` in the replacement stands for the first group."""
+    """As in Flink, the replacement is taken as it is: `$1` is no group in it."""
     try:
-        return _compiled(pattern).sub(re.sub(r"\$(\d+)", r"\\g<\1>", replacement), text)
+        return _compiled(pattern).sub(lambda _: replacement, text)
     except re.error:
         return None
 
@@ -247,19 +252,23 @@ def sha512(text: str) -> str:
     return _digest("sha512", text)
 
 
-def sha2(text: str, bits: int) -> str | None:
-    return _digest(f"sha{bits}", text) if bits in (224, 256, 384, 512) else None
+def sha2(text: str, bits: int) -> str:
+    if bits not in (224, 256, 384, 512):
+        raise HeadraceError(f"SHA2 has 224, 256, 384 or 512 bits, not {bits}")
+    return _digest(f"sha{bits}", text)
 
 
 def to_base64(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def from_base64(text: str) -> str | None:
+def from_base64(text: str) -> str:
+    """The signs `=` at the end may be left out."""
+    missing = "" if text.endswith("=") else "=" * (-len(text) % 4)
     try:
-        return base64.b64decode(text, validate=True).decode(errors="replace")
-    except (binascii.Error, ValueError):
-        return None
+        return base64.b64decode(text + missing, validate=True).decode(errors="replace")
+    except (binascii.Error, ValueError) as error:
+        raise HeadraceError(f"{text[:50]!r} is not base64: {error}") from error
 
 
 def parse_url(url: str, part: str, key: str | None = None) -> str | None:
@@ -285,11 +294,14 @@ def parse_url(url: str, part: str, key: str | None = None) -> str | None:
 
 
 def url_encode(text: str) -> str | None:
-    return urllib.parse.quote_plus(text, safe="*-._")
+    return urllib.parse.quote_plus(text, safe="*-._").replace("~", "%7E")
+
+
+_NOT_ENCODED = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 def url_decode(text: str) -> str | None:
-    return urllib.parse.unquote_plus(text)
+    return None if _NOT_ENCODED.search(text) else urllib.parse.unquote_plus(text)
 
 
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
@@ -330,11 +342,54 @@ def split_index_code(text: str, code: int, index: int) -> str | None:
     return split_index(text, chr(code), index) if code >= 0 else None
 
 
+_CONVERSION = re.compile(
+    r"%(?:(?P<place>\d+)\$)?(?P<flags>[-#+ 0,(]*)(?P<width>\d+)?(?:\.(?P<precision>\d+))?"
+    r"(?P<kind>[bBsSdoxXeEfgGcC%n])"
+)
+
+
 def printf(pattern: str | None, *values: object) -> str | None:
-    """As Java's `String.format`, which has Python's conversions."""
+    """As Java's `String.format`: None where the pattern and the values do not go together."""
     if pattern is None:
         return None
+    used = iter(values)
+
+    def piece(found: re.Match[str]) -> str:
+        kind, flags, width = found["kind"], found["flags"], int(found["width"] or 0)
+        if kind == "n":
+            return "\n"
+        if kind == "%":
+            text = "%"
+        else:
+            value = values[int(found["place"]) - 1] if found["place"] else next(used)
+            text = _converted(kind, flags, width, found["precision"], value)
+        return text.ljust(width) if "-" in flags else text.rjust(width)
+
     try:
-        return pattern.replace("%n", "\n") % values
-    except (TypeError, ValueError):
+        if "%" in _CONVERSION.sub("", pattern):
+            return None
+        return _CONVERSION.sub(piece, pattern)
+    except (TypeError, ValueError, IndexError, StopIteration):
         return None
+
+
+def _converted(kind: str, flags: str, width: int, precision: str | None, value: object) -> str:
+    if kind in "bBsScC" or value is None:
+        if kind in "bB":
+            text = str(value is not None and value is not False).lower()
+        elif isinstance(value, float):
+            text = double_text(value)
+        else:
+            text = {None: "null", True: "true", False: "false"}.get(value) or str(value)  # type: ignore[call-overload]
+        text = text if precision is None else text[: int(precision)]
+        return text.upper() if kind.isupper() else text
+    wanted = (int,) if kind in "doxX" else (float,)
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        raise TypeError(f"%{kind} does not take {value!r}")
+    if kind in "oxX" and isinstance(value, int) and value < 0:
+        value += 1 << (32 if value >= -(1 << 31) else 64)
+    sign = "".join(c for c in flags if c in "+ ")[:1]
+    zeros = f"0{width}" if "0" in flags else ""
+    digits = "" if kind in "doxX" else f".{precision or 6}"
+    text = format(value, f"{sign}{zeros}{',' if ',' in flags else ''}{digits}{kind}")
+    return f"({text[1:]})" if "(" in flags and text.startswith("-") else text
