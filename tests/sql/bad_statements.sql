@@ -266,7 +266,7 @@ SELECT PERCENTILE(price, price) FROM orders;
 -- says: argument 2 of PERCENTILE must be a constant
 SELECT GROUPING(id) FROM orders GROUP BY CUBE (item);
 -- at: id
--- says: Argument to GROUPING is not being grouped
+-- says: Argument to GROUPING operator must be a grouped expression
 SELECT id FROM orders UNION ALL SELECT id, item FROM orders;
 -- at: id FROM orders UNION ALL SELECT id, item FROM orders
 -- says: Column count mismatch in UNION

@@ -236,6 +236,15 @@ class Aggregation:
         """Remembers an aggregate; a placeholder stands for its result."""
         name = function.name
         if name in _GROUPING:
+            if name != "GROUP_ID" and not self.group:
+                raise self.context.error(
+                    f"{name} operator may only occur in an aggregate query with GROUP BY", node.span
+                )
+            for a in node.args:
+                if self.inner.bind(a) not in self.group:
+                    raise self.context.error(
+                        f"Argument to {name} operator must be a grouped expression", a.span
+                    )
             return _Placeholder(t.BigIntType(False), -1, name, tuple(node.args))
         if name in NUMBERING:
             raise self.context.error(f"{name} needs an OVER clause", node.span)
@@ -424,19 +433,12 @@ class _GroupedBinder(ExpressionBinder):
             return e
         return e.with_children([self.resolved(c, columns) for c in e.children])
 
-    def _group_index(self, name: str, node: x.Node) -> int:
-        a = self._aggregation
-        bound = a.inner.bind(node)
-        if bound not in a.group:
-            raise self.context.error(f"Argument to {name} is not being grouped", node.span)
-        return a.group[bound]
-
     def _grouping(self, e: _Placeholder, columns: tuple[Expression, ...]) -> Expression:
         """Which columns of a grouping set are not in it, and how often it was there before."""
         a = self._aggregation
         if a.sets is None:
             return Literal(t.BigIntType(False), 0)
-        wanted = [self._group_index(e.special, node) for node in e.arguments]
+        wanted = [a.group[a.inner.bind(node)] for node in e.arguments]
         number = columns[len(a.group)]
         if e.special == "GROUP_ID":
             sets = Literal(t.BigIntType(False), 1 << len(a.group))

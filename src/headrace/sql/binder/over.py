@@ -15,6 +15,9 @@ from headrace.sql.parser import syntax as x
 from headrace.sql.parser.excerpts import Excerpt
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import AggregateCall, Expression, Field, Literal, Schema, SortKey
+from headrace.sql.types.implicit_casts import casts_implicitly
+
+_RANKS = frozenset({"RANK", "DENSE_RANK", "ROW_NUMBER"})
 
 _WHOLE_INPUT = frozenset({"LEAD", "NTILE", "PERCENT_RANK", "CUME_DIST"})
 """Functions that look at rows behind the current one."""
@@ -25,6 +28,25 @@ def contains_over(node: x.Node) -> bool:
     if isinstance(node, x.Apply) and node.over is not None:
         return True
     return any(contains_over(p) for p in parts_of(node))
+
+
+_PLACES = (
+    "UNBOUNDED PRECEDING",
+    "PRECEDING",
+    "CURRENT ROW",
+    "FOLLOWING",
+    "UNBOUNDED FOLLOWING",
+)
+_FIRST, _LAST = 0, 4
+
+
+def _place(bound: x.Bound) -> int:
+    """Which of the places in a partition an end of a frame is."""
+    if bound.current:
+        return 2
+    if bound.distance is None:
+        return _FIRST if bound.preceding else _LAST
+    return 1 if bound.preceding else 3
 
 
 @dataclass(frozen=True)
@@ -73,6 +95,12 @@ class _OverBinder(ExpressionBinder):
             function, [self._inner.bind(a) for a in node.args], node.span
         )
         if function.name in ("LAG", "LEAD") and len(args) > 2:
+            if not self.context.batch and not casts_implicitly(args[2].type, args[0].type, False):
+                raise self.context.error(
+                    f"Please explicitly cast default value {args[2].type.sql_text()} to "
+                    f"{args[0].type.sql_text()}",
+                    node.span,
+                )
             args[2] = self._inner.coerce(args[2], args[0].type)
         over = self._window(node.over)
         if function.name in ("RANK", "DENSE_RANK") and not self.context.batch and over.order:
@@ -93,6 +121,10 @@ class _OverBinder(ExpressionBinder):
             constants,
         )
         if function.name in NUMBERING:
+            if function.name in _RANKS and node.over.rows is not None:
+                raise self.context.error(
+                    "ROW/RANGE not allowed with RANK, DENSE_RANK or ROW_NUMBER functions", node.span
+                )
             # They look at the order of rows, whatever the frame is.
             over = replace(over, rows=True, start=None, end=None)
         return _OverColumn(result, self._add(over, call, node.span))
@@ -103,7 +135,24 @@ class _OverBinder(ExpressionBinder):
         found = self._windows.get(over.name)
         if found is None:
             raise self.context.error(f"Window '{over.name}' not found", over.span)
-        return found
+        found = self._window(found)
+        if over.partition:
+            raise self.context.error(
+                "PARTITION BY not allowed with existing window reference", over.span
+            )
+        if over.order and found.order:
+            raise self.context.error(
+                "ORDER BY not allowed in both base and referenced windows", over.span
+            )
+        frame = over if over.rows is not None else found
+        return replace(
+            found,
+            order=over.order or found.order,
+            rows=frame.rows,
+            start=frame.start,
+            end=frame.end,
+            span=over.span,
+        )
 
     def _position(self, e: Expression) -> int:
         if e not in self._columns:
@@ -165,6 +214,7 @@ class _OverBinder(ExpressionBinder):
                 "fields.",
                 over.span,
             )
+        self._check_frame(over)
         start = None if over.start is None else self._distance(over, over.start)
         end = 0 if over.end is None else self._distance(over, over.end)
         if not order and over.end is None:
@@ -176,6 +226,18 @@ class _OverBinder(ExpressionBinder):
                 over.span,
             )
         return partition, order, bool(over.rows), start, None if end is None else -end
+
+    def _check_frame(self, over: x.Over) -> None:
+        """A frame does not end before it starts."""
+        if over.start is None:
+            return
+        start, end = (_place(b) for b in (over.start, over.end or x.Bound(None, current=True)))
+        if start > end or start == _LAST or end == _FIRST:
+            raise self.context.error(
+                f"Upper frame boundary cannot be {_PLACES[end]} when lower boundary is "
+                f"{_PLACES[start]}",
+                over.span,
+            )
 
     def _distance(self, over: x.Over, bound: x.Bound) -> int | None:
         """Rows or milliseconds before the current row, less than 0 behind it; None: all."""
@@ -191,6 +253,9 @@ class _OverBinder(ExpressionBinder):
                 "number of rows, or an interval",
                 over.span,
             )
+        if value.value < 0:
+            kind = "ROWS" if over.rows else "RANGE"
+            raise self.context.error(f"{kind} value must not be negative", over.span)
         return int(value.value) if bound.preceding else -int(value.value)
 
     def resolved(self, e: Expression, columns: tuple[Expression, ...]) -> Expression:

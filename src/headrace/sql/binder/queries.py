@@ -330,8 +330,10 @@ class QueryBinder:
         if inner is None:
             raise self.context.error("FETCH FIRST needs a number of rows", span_of(tree))
         node = expression_node(inner)
-        if not isinstance(node, x.Constant) or not isinstance(node.value, int):
-            raise self.context.error(f"{clause.upper()} takes a number", node.span)
+        if clause == "limit" and isinstance(node, x.Name) and node.parts[0].upper() == "ALL":
+            return None
+        if not isinstance(node, x.Constant) or not isinstance(node.value, int) or node.value < 0:
+            raise self.context.error(f"{clause.upper()} takes a number of rows", node.span)
         return node.value
 
     # VALUES and set operations.

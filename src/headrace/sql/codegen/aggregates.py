@@ -168,7 +168,7 @@ def _distinct(p: Place, inner: Recipe, changelog: bool) -> Recipe:
     if not changelog:
         add = [f"if x not in {seen}:", f"    {seen}[x] = 1", *("    " + x for x in inner.add)]
         merge = [f"for x in {other}:", *("    " + x for x in add)]
-        return Recipe(["{}", *inner.initial], add, None, merge, inner.value, False)
+        return Recipe(["{}", *inner.initial], add, None, merge, inner.value, inner.nulls)
     add = [
         f"n = {seen}.get(x, 0) + 1",
         f"if n: {seen}[x] = n",
@@ -193,7 +193,7 @@ def _distinct(p: Place, inner: Recipe, changelog: bool) -> Recipe:
         "    elif o + m <= 0 < o:",
         *("        " + x for x in inner.remove or ["pass"]),
     ]
-    return Recipe(["{}", *inner.initial], add, remove, merge, inner.value, False)
+    return Recipe(["{}", *inner.initial], add, remove, merge, inner.value, inner.nulls)
 
 
 def _write_add(

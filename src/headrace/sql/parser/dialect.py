@@ -242,6 +242,12 @@ class FlinkParser(JsonSyntax, MatchSyntax, parser.Parser):
                 return True
         return False
 
+    def _parse_limit(self, *args: Any, **kwargs: Any) -> Any:
+        limit = super()._parse_limit(*args, **kwargs)
+        if isinstance(limit, exp.Limit) and limit.args.get("offset") is not None:
+            self.raise_error("LIMIT start, count is not allowed: write LIMIT count OFFSET start")
+        return limit
+
     def parse_position(self) -> Any:
         part = self._parse_bitwise()
         if not self._match(TokenType.IN):

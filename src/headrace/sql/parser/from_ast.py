@@ -215,7 +215,8 @@ def over_of(node: Any) -> x.Over:
         rows = str(spec.args["kind"]).upper() == "ROWS"
         start = _bound(spec.args.get("start"), spec.args.get("start_side"))
         end = _bound(spec.args.get("end"), spec.args.get("end_side"))
-    return x.Over(partition, order, rows, start, end, span=span_of(node))
+    name = None if alias is None else alias.name
+    return x.Over(partition, order, rows, start, end, name, span=span_of(node))
 
 
 def _bound(value: Any, side: Any) -> x.Bound | None:

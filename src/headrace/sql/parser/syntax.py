@@ -144,7 +144,7 @@ class Bound(Node):
 
 @dataclass(frozen=True)
 class Over(Node):
-    """A window of rows: OVER (...), or the name of one that WINDOW declares."""
+    """A window of rows: OVER (...), perhaps with the name of one that it goes on from."""
 
     partition: tuple[Node, ...] = ()
     order: tuple[Order, ...] = ()

@@ -65,8 +65,9 @@ def check_supported_syntax(tree: Any, text: str) -> None:
                 span = _words_span(words, node, text)
                 raise SpannedError(f"{words} is not supported", span or span_of(node))
     for node in tree.find_all(exp.LimitOptions):
-        if node.args.get("with_ties"):
-            raise SpannedError("WITH TIES is not supported", _words_span("WITH TIES", tree, text))
+        for name, words in (("with_ties", "WITH TIES"), ("percent", "PERCENT")):
+            if node.args.get(name):
+                raise SpannedError(f"{words} is not supported", _words_span(words, tree, text))
     for node in tree.find_all(exp.Rollup, exp.Cube):
         if not node.expressions:
             words = f"WITH {type(node).__name__.upper()}"

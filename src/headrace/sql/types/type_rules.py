@@ -213,6 +213,8 @@ def _common_time(left: DataType, right: DataType) -> DataType | None:
     if isinstance(left, t.TimeType) or isinstance(right, t.TimeType):
         both = isinstance(left, t.TimeType) and isinstance(right, t.TimeType)
         return t.TimeType(max(left.precision, right.precision)) if both else None  # type: ignore[attr-defined]
+    if isinstance(left, t.DateType) or isinstance(right, t.DateType):
+        return None
     precision = max(getattr(left, "precision", 0), getattr(right, "precision", 0))
     zoned = [isinstance(x, t.LocalZonedTimestampType) for x in (left, right)]
     return t.LocalZonedTimestampType(precision) if any(zoned) else t.TimestampType(precision)

@@ -291,7 +291,7 @@ class TableBinder:
                 raise self.context.error(
                     "CUMULATE: the largest size must be a multiple of the step", span_of(call)
                 )
-            if name == "HOP" and size % slide:
+            if name == "HOP" and size % slide and not self.context.batch:
                 raise self.context.error(
                     "HOP: size must be an integral multiple of slide", span_of(call)
                 )
