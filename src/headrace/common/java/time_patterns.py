@@ -28,6 +28,7 @@ _NUMBERS: dict[str, Callable[[datetime], int]] = {
     "K": lambda t: t.hour % 12,
     "m": lambda t: t.minute,
     "s": lambda t: t.second,
+    "Q": lambda t: (t.month + 2) // 3,
 }
 
 
@@ -90,7 +91,7 @@ def _name(names: str, place: Callable[[datetime], int], short: bool) -> Callable
 
 _DAY = 86_400_000_000
 _STEPS = {
-    **dict.fromkeys("yuMLdEewD", _DAY),
+    **dict.fromkeys("yuMLdEewDQ", _DAY),
     **dict.fromkeys("aHhkK", 3_600_000_000),
     "m": 60_000_000,
     "s": 1_000_000,
@@ -131,9 +132,13 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 
 @lru_cache(256)
-def time_parser(pattern: str) -> Callable[[str], datetime | None]:
-    """What makes a time of a text by a pattern; None if the text does not have that form."""
-    match = _expression(pattern).fullmatch
+def time_parser(pattern: str, more: bool = False) -> Callable[[str], datetime | None]:
+    """What makes a time of a text by a pattern; None if the text does not have that form.
+
+    With `more`, anything may come behind it.
+    """
+    expression = _expression(pattern)
+    match = expression.match if more else expression.fullmatch
 
     def parse(text: str) -> datetime | None:
         found = match(text.strip())

@@ -19,11 +19,17 @@ from headrace.sql.functions.registry import Function, FunctionKind
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan.expressions import Call, Column, Expression, Literal, TimeAttribute
 from headrace.sql.types import DataType
+from headrace.sql.types.implicit_casts import casts_implicitly
 from headrace.sql.types.type_rules import (
     common_type,
     comparable,
     is_approximate,
 )
+
+_OF_ELEMENTS = frozenset(
+    {"ARRAY_APPEND", "ARRAY_CONTAINS", "ARRAY_POSITION", "ARRAY_PREPEND", "ARRAY_REMOVE"}
+)
+"""Functions of an array and of a value that is, or may become, one of its elements."""
 
 _COMPARISONS = frozenset(
     {
@@ -130,11 +136,13 @@ class ExpressionBinder:
         name = function.name
         if name in _COMPARISONS and len(args) == 2:
             args = self.comparable_arguments(name, args, span)
+        if name == "ITEM":
+            self._check_index(*args, span=span)
         if name in ("AND", "OR") and len(args) > 1:
             args = [self._boolean(a, span) for a in args]
         function, types, result = self._overload(function, args, span)
         args = [self.coerce(a, x_) for a, x_ in zip(args, types, strict=True)]
-        args = self._common_arguments(name, args, result)
+        args = self._common_arguments(name, args, result, span)
         if name in ("AND", "OR", "NOT"):
             result = t.BooleanType(any(a.type.is_nullable for a in args))
         time = TimeAttribute.PROCTIME if name == "PROCTIME" else None
@@ -208,7 +216,7 @@ class ExpressionBinder:
         return self.cast(e, wanted)
 
     def _common_arguments(
-        self, name: str, args: list[Expression], result: DataType
+        self, name: str, args: list[Expression], result: DataType, span: x.Span | None
     ) -> list[Expression]:
         """Branches of conditional functions and elements of arrays have one type."""
         if name in ("COALESCE", "IFNULL", "GREATEST", "LEAST"):
@@ -220,7 +228,24 @@ class ExpressionBinder:
         if name == "MAP" and isinstance(result, t.MapType):
             wanted = (result.key_type, result.value_type)
             return [self.coerce(a, wanted[i % 2]) for i, a in enumerate(args)]
+        if name in _OF_ELEMENTS and isinstance(args[0].type, t.ArrayType):
+            element = args[0].type.element_type
+            if not casts_implicitly(args[1].type, element, nulls=False):
+                given = args[1].type.sql_text()
+                raise self.context.error(
+                    f"Invalid input arguments: {name} takes no {given} with an array of "
+                    f"{element.sql_text()}",
+                    span,
+                )
+            return [args[0], self.coerce(args[1], element)]
         return args
+
+    def _check_index(self, container: Expression, key: Expression, span: x.Span | None) -> None:
+        value = getattr(key, "value", None)
+        if isinstance(container.type, t.ArrayType) and isinstance(value, int) and value < 1:
+            raise self.context.error(
+                f"Array element access needs an index starting at 1 but was {value}.", span
+            )
 
     def aggregate_arguments(
         self, function: Any, args: Sequence[Expression], span: x.Span | None

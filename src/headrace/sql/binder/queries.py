@@ -372,4 +372,8 @@ class QueryBinder:
         if isinstance(tree, exp.Union):
             union = union_of([left, right])
             return union if everything else distinct(union)
-        return n.SetOperation(left.schema, left, right, kind, everything)
+        fields = [
+            Field(f.name, f.type.with_nullable(f.type.is_nullable or g.type.is_nullable), f.time)
+            for f, g in zip(left.schema, right.schema, strict=True)
+        ]
+        return n.SetOperation(Schema(tuple(fields)), left, right, kind, everything)

@@ -118,16 +118,28 @@ def _local(binder: ExpressionBinder, e: Expression) -> Expression:
     return binder.cast(e, t.TimestampType(getattr(e.type, "precision", 0)))
 
 
+_OF_TIMES = ("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "NANOSECOND", "EPOCH")
+
+
 def _extract(binder: ExpressionBinder, node: x.Apply) -> Expression:
     unit, value = _arguments(binder, node, 2)
     bound = binder.bind(value)
     word = _constant_text(binder, unit, node).upper()
     name = _UNITS.get(word, word)
+    constant = Literal(t.CharType(len(name), False), name)
+    if is_interval(bound.type):
+        months = isinstance(bound.type, t.YearMonthIntervalType)
+        if (name in ("YEAR", "QUARTER", "MONTH")) != months:
+            raise binder.context.error(
+                f"{name} is not a part of {bound.type.sql_text()}", node.span
+            )
+        return binder.named("EXTRACT_INTERVAL", constant, bound)
     if not is_temporal(bound.type):
         raise binder.context.error(
             f"Cannot apply 'EXTRACT' to arguments of type {bound.type.sql_text()}", node.span
         )
-    constant = Literal(t.CharType(len(name), False), name)
+    if isinstance(bound.type, t.TimeType) and name not in _OF_TIMES:
+        raise binder.context.error(f"unit {name} can not be applied to time variable", node.span)
     return binder.named("EXTRACT", constant, _local(binder, bound))
 
 

@@ -269,7 +269,8 @@ class SubqueryBinder:
         """The plan of a subquery, which knows the names of the outer query; a table has its own."""
         if isinstance(node.query, n.Node):
             return node.query
-        return self.queries.inside(self.scope).bind(node.query)
+        plan = self.queries.inside(self.scope).bind(node.query)
+        return _any_rows(plan) if node.kind == "exists" else plan
 
     def _pairs(self, node: x.Subquery, plan: n.Node) -> list[tuple[Expression, Expression]]:
         """Values of the outer row, as the subquery sees them, and what they are compared with."""
@@ -327,6 +328,17 @@ class SubqueryBinder:
 _TRUE = Literal(t.BooleanType(False), True)
 _FALSE = Literal(t.BooleanType(False), False)
 _UNKNOWN = Literal(t.BooleanType(), None)
+
+
+def _any_rows(plan: n.Node) -> n.Node:
+    """A plan with rows where another has some: their order, and how many they are, is no matter."""
+    if isinstance(plan, n.Project):
+        return replace(plan, input=_any_rows(plan.input))
+    if isinstance(plan, n.Sort):
+        return plan.input
+    if isinstance(plan, n.Limit) and not plan.offset:
+        return plan.input if plan.fetch != 0 else n.Filter.of(plan.input, _FALSE)
+    return plan
 
 
 def _known(condition: Expression | None) -> Expression:

@@ -89,7 +89,8 @@ def cast_code(
         return _sized(writer, code, target, "to_binary", isinstance(target, t.BinaryType))
     if isinstance(target, t.DateType | t.TimeType | t.TimestampType | t.LocalZonedTimestampType):
         return _to_time(writer, code, source, target)
-    return _container(writer, code, source, target, lenient)
+    whole = _container(writer, code, source, target)
+    return f"{writer.reference('casts:attempt')}(lambda: {whole})" if lenient else whole
 
 
 def _sized(writer: CodeWriter, code: str, target: DataType, name: str, fixed: bool) -> str:
@@ -163,7 +164,7 @@ def _parsed(writer: CodeWriter, code: str, target: DataType) -> str:
         return f"{writer.reference('times:parse_date')}({code})"
     if isinstance(target, t.TimeType):
         return f"{writer.reference('times:parse_time')}({code})"
-    parse = f"{writer.reference('times:parse_timestamp')}({code})"
+    parse = f"{writer.reference('times:text_to_timestamp')}({code})"
     if isinstance(target, t.LocalZonedTimestampType) and not _is_utc(writer):
         name = writer.temporary()
         to_instant = writer.reference("times:to_instant")
@@ -225,13 +226,11 @@ def _truncated(code: str, precision: int, source: DataType) -> str:
     return f"({code}) // {unit} * {unit}"
 
 
-def _container(
-    writer: CodeWriter, code: str, source: DataType, target: DataType, lenient: bool
-) -> str:
+def _container(writer: CodeWriter, code: str, source: DataType, target: DataType) -> str:
     """Arrays, maps and rows: a cast of their parts."""
 
     def part(name: str, inner: DataType, wanted: DataType) -> str:
-        text = cast_code(writer, name, inner, wanted, lenient)
+        text = cast_code(writer, name, inner, wanted)
         return text if text == name else f"(None if {name} is None else {text})"
 
     if isinstance(source, t.ArrayType) and isinstance(target, t.ArrayType):

@@ -169,14 +169,25 @@ def _called(node: Any) -> x.Apply:
         distinct, arguments = True, arguments[0].expressions
     if len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         arguments = []
+    condition = None
+    if len(arguments) == 1 and isinstance(arguments[0], exp.IgnoreNulls | exp.RespectNulls):
+        if name.upper() != "ARRAY_AGG":
+            raise SpannedError(
+                f"Cannot specify IGNORE NULLS or RESPECT NULLS following '{name}'", span_of(node)
+            )
+        if isinstance(arguments[0], exp.IgnoreNulls):
+            condition = x.Apply("IS_NOT_NULL", (expression_node(arguments[0].this),))
+        arguments = [arguments[0].this]
     args = tuple(expression_node(a) for a in arguments)
-    return x.Apply(name, args, distinct, by_name=True, span=span_of(node))
+    return x.Apply(name, args, distinct, condition, by_name=True, span=span_of(node))
 
 
 def _filter(node: Any) -> x.Node:
     inner = expression_node(node.this)
     assert isinstance(inner, x.Apply)
     condition = expression_node(node.expression.this)
+    if inner.condition is not None:
+        condition = x.Apply("AND", (inner.condition, condition))
     return replace(inner, condition=condition)
 
 
@@ -246,6 +257,8 @@ def _case(node: Any) -> x.Node:
 def _in(node: Any) -> x.Node:
     value = expression_node(node.this)
     query = node.args.get("query")
+    if query is None and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Values):
+        query = node.expressions[0]
     if query is not None:
         inner = query.this if isinstance(query, exp.Subquery) else query
         return x.Subquery("in", inner, value, span=span_of(node))

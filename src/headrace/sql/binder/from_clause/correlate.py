@@ -113,6 +113,8 @@ def _function_of(
 def _unnest(
     context: BindingContext, scope: Scope, relation: Any
 ) -> tuple[Any, list[Expression], list[Field]]:
+    if len(relation.expressions) != 1:
+        raise context.error("UNNEST takes one array, map or multiset", span_of(relation))
     (argument,) = relation.expressions
     bound = ExpressionBinder(context, scope).bind(expression_node(argument))
     ordinality = bool(relation.args.get("offset"))

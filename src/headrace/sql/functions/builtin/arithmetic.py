@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+
 from typing import Any
 
 from headrace.common.errors import HeadraceError
@@ -109,4 +110,6 @@ def modulo_decimal(left: Decimal, right: Decimal, precision: int, scale: int) ->
 
 def decimal_of(value: Any) -> Decimal:
     """A whole or floating point number as a decimal."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise HeadraceError(f"{value} is not a decimal number")
     return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)

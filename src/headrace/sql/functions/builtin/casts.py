@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -10,6 +11,9 @@ from headrace.common.errors import HeadraceError
 from headrace.sql.functions.builtin.arithmetic import fit_decimal
 
 _WHOLE = re.compile(r"[+-]?\d+(\.\d*)?")
+_DOUBLE = re.compile(
+    r"([+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?))[fFdD]?", re.ASCII
+)
 _LIMITS = {8: (-0x80, 0x7F), 16: (-0x8000, 0x7FFF)}
 _LIMITS[32] = (-(1 << 31), (1 << 31) - 1)
 _LIMITS[64] = (-(1 << 63), (1 << 63) - 1)
@@ -22,6 +26,14 @@ def failed(value: Any, target: str) -> Any:
     )
 
 
+def attempt(cast: Callable[[], Any]) -> Any:
+    """What a cast gives; None if a part of the value cannot be cast."""
+    try:
+        return cast()
+    except HeadraceError:
+        return None
+
+
 def text_to_whole(text: str, bits: int) -> int | None:
     stripped = text.strip()
     if not _WHOLE.fullmatch(stripped):
@@ -32,13 +44,8 @@ def text_to_whole(text: str, bits: int) -> int | None:
 
 
 def text_to_double(text: str) -> float | None:
-    stripped = text.strip()
-    if "_" in stripped:
-        return None
-    try:
-        return float(stripped)
-    except ValueError:
-        return None
+    found = _DOUBLE.fullmatch(text.strip())
+    return None if found is None else float(found[1])
 
 
 def text_to_decimal(text: str, precision: int, scale: int) -> Decimal | None:
@@ -54,7 +61,7 @@ _BOOLEANS |= {"false": False, "f": False, "no": False, "n": False, "0": False}
 
 
 def text_to_boolean(text: str) -> bool | None:
-    return _BOOLEANS.get(text.strip().lower())
+    return _BOOLEANS.get(text.lower())
 
 
 def double_to_whole(value: float, bits: int) -> int:

@@ -71,7 +71,7 @@ def json_exists(text: str, path: str, on_error: str = "FALSE") -> bool | None:
         if on_error == "ERROR":
             raise HeadraceError(str(error)) from error
         return {"TRUE": True, "FALSE": False}.get(on_error)
-    return found is not MISSING and found != []
+    return found is not MISSING and found is not None and found != []
 
 
 def json_value(
@@ -160,6 +160,9 @@ def json_object(on_null: str, *parts: Any) -> str:
 
 def object_text(pairs: Iterable[tuple[str, str | None]], on_null: str) -> str:
     """A JSON object of keys, in order, and the JSON of their values; None stands for NULL."""
+    pairs = list(pairs)
+    if any(k is None for k, _ in pairs):
+        raise HeadraceError("a key of a JSON object must not be NULL")
     kept = {k: v for k, v in pairs if v is not None or on_null == "NULL"}
     parts = [f"{_dumps(k)}:{'null' if v is None else v}" for k, v in sorted(kept.items())]
     return "{" + ",".join(parts) + "}"

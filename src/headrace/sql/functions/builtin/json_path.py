@@ -15,9 +15,12 @@ __all__ = ["MISSING", "Path", "parse_path"]
 MISSING = object()
 """What a path finds where there is nothing."""
 
-_ANY = object()
+_ANY, _SIZE = object(), object()
 _STEP = re.compile(
-    r"(?P<deep>\.\.)?(?:\.?(?P<name>[^\W\d][\w-]*)|\.?(?P<star>\*)|\.?\[\s*(?P<index>-?\d+)\s*\]"
+    r"(?P<deep>\.\.)?(?:\.?(?P<name>[^\W\d][\w-]*+)(?!\()|\.?(?P<star>\*)"
+    r"|\.?\[\s*(?P<index>-?\d+)\s*\]"
+    r"|\.(?P<size>length\(\))|\.?\[\s*(?P<several>-?\d+(?:\s*,\s*-?\d+)+)\s*\]"
+    r"|\.?\[\s*(?P<slice>-?\d*\s*:\s*-?\d*)\s*\]"
     r"|\.?\[\s*(?P<all>\*)\s*\]|\.?\[\s*(?:'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\")\s*\])"
 )
 
@@ -34,7 +37,10 @@ class Path:
 
     @property
     def definite(self) -> bool:
-        return not any(deep or step is _ANY for deep, step in self.steps)
+        many = (
+            deep or isinstance(step, tuple | slice) or step is _ANY for deep, step in self.steps
+        )
+        return not any(many)
 
     def find(self, value: Any) -> Any:
         """What is there; MISSING if nothing is."""
@@ -54,6 +60,15 @@ def _children(value: Any, step: Any) -> Iterator[Any]:
             yield from value.values()
         elif isinstance(value, list):
             yield from value
+    elif step is _SIZE:
+        if isinstance(value, dict | list):
+            yield len(value)
+    elif isinstance(step, tuple):
+        for one in step:
+            yield from _children(value, one)
+    elif isinstance(step, slice):
+        if isinstance(value, list):
+            yield from value[step]
     elif isinstance(step, int):
         if isinstance(value, list) and -len(value) <= step < len(value):
             yield value[step]
@@ -70,10 +85,10 @@ def _descendants(value: Any) -> Iterator[Any]:
 @lru_cache(1024)
 def parse_path(text: str) -> Path:
     """Reads a path; `strict` is the default, as in Flink."""
-    found = re.fullmatch(r"\s*(?:(lax|strict)\s+)?(\$.*?)\s*", text, re.IGNORECASE | re.DOTALL)
-    if found is None:
+    found = re.fullmatch(r"\s*(?:(lax|strict)\s+)?(.*?)\s*", text, re.IGNORECASE | re.DOTALL)
+    if found is None or not found[2]:
         raise HeadraceError(f"a JSON path begins with $, but this is {text!r}")
-    body = found[2]
+    body = found[2] if found[2].startswith("$") else f"$.{found[2]}"
     steps: list[tuple[bool, Any]] = []
     position = 1
     while position < len(body):
@@ -88,6 +103,12 @@ def parse_path(text: str) -> Path:
 def _step_of(step: re.Match[str]) -> Any:
     if step["star"] or step["all"]:
         return _ANY
+    if step["size"]:
+        return _SIZE
+    if step["several"]:
+        return tuple(int(i) for i in step["several"].split(","))
+    if step["slice"]:
+        return slice(*(int(i) if i.strip() else None for i in step["slice"].split(":")))
     if step["index"] is not None:
         return int(step["index"])
     return next(s for s in (step["name"], step["single"], step["double"]) if s is not None)

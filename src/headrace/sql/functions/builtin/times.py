@@ -34,13 +34,13 @@ def micros_of(value: datetime.datetime) -> int:
     return (value - _EPOCH) // _MICRO
 
 
-def to_local(zone: ZoneInfo, instant: int) -> int:
+def to_local(zone: datetime.tzinfo, instant: int) -> int:
     """What clocks in a zone show at an instant."""
     aware = moment(instant).replace(tzinfo=datetime.UTC).astimezone(zone)
     return micros_of(aware.replace(tzinfo=None))
 
 
-def to_instant(zone: ZoneInfo, local: int) -> int:
+def to_instant(zone: datetime.tzinfo, local: int) -> int:
     """The instant at which clocks in a zone show a time."""
     aware = moment(local).replace(tzinfo=zone).astimezone(datetime.UTC)
     return micros_of(aware.replace(tzinfo=None))
@@ -110,8 +110,19 @@ def parse_timestamp(text: str) -> int | None:
     return micros_of(at) + int(((found[7] or "") + "000000")[:6])
 
 
+def text_to_timestamp(text: str) -> int | None:
+    """What CAST reads: between date and time is a space."""
+    return None if "T" in text else parse_timestamp(text)
+
+
+_WITHOUT_DAY = re.compile(r"\s*\d{1,4}(-\d{1,2})?\s*")
+
+
 def parse_date(text: str) -> int | None:
-    """`2020-01-31`; None if the text is not a date."""
+    """`2020-01-31`, `2020-01` or `2020`; None if the text is not a date."""
+    found = _WITHOUT_DAY.fullmatch(text)
+    if found is not None:
+        text = text.strip() + ("-1" if found[1] else "-1-1")
     micros = parse_timestamp(text)
     return None if micros is None else micros // DAY
 
@@ -129,8 +140,8 @@ def parse_time(text: str) -> int | None:
 
 
 def unix_timestamp(zone: ZoneInfo, text: str, pattern: str = DEFAULT_FORMAT) -> int:
-    found = parse_moment(text, pattern)
-    return -(1 << 63) if found is None else to_instant(zone, found) // 1_000_000
+    found = time_parser(pattern, more=True)(text)
+    return -(1 << 63) if found is None else to_instant(zone, micros_of(found)) // 1_000_000
 
 
 def from_unixtime(zone: ZoneInfo, seconds: int, pattern: str = DEFAULT_FORMAT) -> str:
@@ -138,7 +149,7 @@ def from_unixtime(zone: ZoneInfo, seconds: int, pattern: str = DEFAULT_FORMAT) -
 
 
 def to_timestamp(text: str, pattern: str | None = None) -> int | None:
-    found = parse_timestamp(text) if pattern is None else parse_moment(text, pattern)
+    found = text_to_timestamp(text) if pattern is None else parse_moment(text, pattern)
     return None if found is None else found // 1000 * 1000
 
 
@@ -157,6 +168,11 @@ def text_to_ltz(zone: ZoneInfo, text: str, pattern: str | None = None) -> int | 
     return found
 
 
+def text_in_zone_to_ltz(text: str, pattern: str, zone: str) -> int | None:
+    found = to_timestamp(text, pattern)
+    return None if found is None else to_instant(_zone(zone), found)
+
+
 def to_date(text: str, pattern: str | None = None) -> int | None:
     if pattern is None:
         return parse_date(text)
@@ -166,7 +182,8 @@ def to_date(text: str, pattern: str | None = None) -> int | None:
 
 def date_format(value: int | str, pattern: str) -> str | None:
     if isinstance(value, str):
-        found = parse_timestamp(value)
+        # A date alone is not enough.
+        found = text_to_timestamp(value) if ":" in value else None
         return None if found is None else format_moment(found, pattern)
     return format_moment(value, pattern)
 
@@ -175,9 +192,28 @@ def date_format_ltz(zone: ZoneInfo, value: int, pattern: str) -> str:
     return format_moment(to_local(zone, value), pattern)
 
 
-def _zone(name: str) -> ZoneInfo:
+_OFFSET = re.compile(r"GMT([+-])(\d{1,2}):?([0-5]\d)?")
+_SHORT_ZONES = {
+    "PST": "America/Los_Angeles",
+    "CST": "America/Chicago",
+    "IST": "Asia/Kolkata",
+    "JST": "Asia/Tokyo",
+    "ECT": "Europe/Paris",
+    "CTT": "Asia/Shanghai",
+    "AET": "Australia/Sydney",
+    "BST": "Asia/Dhaka",
+}
+
+
+@lru_cache(256)
+def _zone(name: str) -> datetime.tzinfo:
+    """A zone by one of the names that Java has for it."""
+    offset = _OFFSET.fullmatch(name)
+    if offset is not None:
+        span = datetime.timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
+        return datetime.timezone(-span if offset[1] == "-" else span)
     try:
-        return ZoneInfo(name)
+        return ZoneInfo(_SHORT_ZONES.get(name, name))
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise HeadraceError(
             f"{name[:50]!r} is not a time zone; write one such as 'Europe/Berlin' or 'UTC'"
@@ -233,13 +269,31 @@ def day_of(year: int, month: int, day: int) -> int:
     return datetime.date(year, month, day).toordinal() - _EPOCH_DAY.toordinal()
 
 
+def extract_interval(unit: str, value: int) -> int:
+    """A part of an interval of months or of milliseconds, by the unit."""
+    sign, size = (-1, -value) if value < 0 else (1, value)
+    if unit in ("YEAR", "MONTH", "QUARTER"):
+        months = size % 12
+        return sign * {"YEAR": size // 12, "MONTH": months, "QUARTER": months // 3 + 1}[unit]
+    if unit == "DAY":
+        return sign * (size * 1000 // DAY)
+    if unit in ("HOUR", "MINUTE", "SECOND", "MILLISECOND"):
+        return sign * extract(unit, size * 1000 % DAY)
+    raise HeadraceError(f"{unit} is not a part of an interval")
+
+
 _FIXED = {
+    "MICROSECOND": 1,
     "MILLISECOND": 1000,
     "SECOND": 1_000_000,
     "MINUTE": 60_000_000,
     "HOUR": 3_600_000_000,
     "DAY": DAY,
 }
+
+
+_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12, "DECADE": 120, "CENTURY": 1200}
+_MONTHS["MILLENNIUM"] = 12_000
 
 
 def floor_time(micros: int, unit: str) -> int:
@@ -259,6 +313,9 @@ def floor_time(micros: int, unit: str) -> int:
         return day_of(at.year, 1, 1) * DAY
     if unit == "DECADE":
         return day_of(at.year // 10 * 10, 1, 1) * DAY
+    if unit in ("CENTURY", "MILLENNIUM"):
+        years = 100 if unit == "CENTURY" else 1000
+        return day_of((at.year - 1) // years * years + 1, 1, 1) * DAY
     raise HeadraceError(f"a timestamp cannot be rounded to {unit}")
 
 
@@ -271,8 +328,7 @@ def ceil_time(micros: int, unit: str) -> int:
         return floored + _FIXED[unit]
     if unit == "WEEK":
         return floored + 7 * DAY
-    months = {"MONTH": 1, "QUARTER": 3, "YEAR": 12, "DECADE": 120}[unit]
-    return add_months(floored, months)
+    return add_months(floored, _MONTHS[unit])
 
 
 def add_months(micros: int, months: int) -> int:
@@ -296,7 +352,7 @@ def timestamp_diff(unit: str, start: int, end: int) -> int:
         size = 7 * DAY if unit == "WEEK" else _FIXED[unit]
         difference = end - start
         return difference // size if difference >= 0 else -(-difference // size)
-    months = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}.get(unit)
+    months = _MONTHS.get(unit)
     if months is None:
         raise HeadraceError(f"the difference of timestamps cannot be counted in {unit}")
     first, second = moment(start), moment(end)
