@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -58,6 +58,9 @@ def _in(binder: ExpressionBinder, node: x.Apply) -> Expression:
     name = str(node.function).upper()
     if len(node.args) < 2:
         raise binder.context.error(f"{name} takes a value and a list of values", node.span)
+    rows = [a.args for a in node.args if isinstance(a, x.Apply) and a.function == "ROW"]
+    if len(rows) == len(node.args) and len({len(r) for r in rows}) == 1:
+        return _in_rows(binder, rows, node)
     value, *items = (binder.bind(a) for a in node.args)
     if common_type([i.type for i in items]) is None:
         given = ", ".join(i.type.sql_text() for i in items)
@@ -77,6 +80,20 @@ def _in(binder: ExpressionBinder, node: x.Apply) -> Expression:
     equal = [binder.named("EQUALS", value, i, span=node.span) for i in items]
     result = equal[0] if len(equal) == 1 else binder.named("OR", *equal)
     return binder.named("NOT", result) if name == "NOT_IN" else result
+
+
+def _in_rows(
+    binder: ExpressionBinder, rows: Sequence[Sequence[x.Node]], node: x.Apply
+) -> Expression:
+    """One of several rows: those with NULL may be equal, or not."""
+    value, *items = ([binder.bind(cell) for cell in row] for row in rows)
+    equal = []
+    for item in items:
+        pairs = zip(value, item, strict=True)
+        cells = [binder.named("EQUALS", a, b, span=node.span) for a, b in pairs]
+        equal.append(cells[0] if len(cells) == 1 else binder.named("AND", *cells))
+    result = equal[0] if len(equal) == 1 else binder.named("OR", *equal)
+    return binder.named("NOT", result) if str(node.function).upper() == "NOT_IN" else result
 
 
 def _between(binder: ExpressionBinder, node: x.Apply) -> Expression:

@@ -115,6 +115,9 @@ def number_constant(text: str, span: x.Span | None = None) -> x.Constant:
     whole, _, fraction = text.partition(".")
     if not fraction:
         value = int(whole)
+        # The smallest number is written as one that is out of range, behind a minus.
+        if value > 1 << 63:
+            raise SpannedError(f"Numeric literal '{text}' out of range", span)
         return x.Constant(value, literal_type(value), span=span)
     # All digits count that are written: 0.5 is a DECIMAL(2, 1).
     type_ = t.DecimalType(len(whole) + len(fraction), len(fraction), False)

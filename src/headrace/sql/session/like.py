@@ -58,6 +58,11 @@ def merged(base: TableEntry, new: TableEntry, clause: LikeClause) -> TableEntry:
     keys = base.primary_key if included("CONSTRAINTS") else ()
     partitions = base.partition_keys if included("PARTITIONS") else ()
     watermark = base.watermark if included("WATERMARKS") else None
+    if watermark and new.watermark and how["WATERMARKS"] == "INCLUDING":
+        raise SqlError(
+            f"There already exists a watermark spec for column '{'.'.join(watermark.column)}' in the base "
+            "table. You might want to specify EXCLUDING WATERMARKS or OVERWRITING WATERMARKS."
+        )
     return replace(
         new,
         columns=(*columns, *new.columns),

@@ -178,6 +178,11 @@ class StatementExecutor:
                 f"\tDef fields: [{', '.join(names)}].\n"
                 f"\tInput fields: [{', '.join(plan.schema.names)}]."
             )
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise SqlError(
+                f"A column with the same name `{twice}` has been defined: give one of them an alias"
+            )
         columns = tuple(
             s.ColumnDefinition(name, f.type) for name, f in zip(names, plan.schema, strict=True)
         )

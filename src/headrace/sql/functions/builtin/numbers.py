@@ -10,7 +10,7 @@ from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from typing import Any
 
-from headrace.sql.functions.builtin.arithmetic import WIDE
+from headrace.sql.functions.builtin.arithmetic import WIDE, divide_float
 from headrace.sql.functions.builtin.arithmetic import absolute as exact_absolute
 
 _NAN = float("nan")
@@ -66,7 +66,9 @@ def log2(value: float) -> float:
 
 def log(first: float, value: float | None = None) -> float:
     """The natural logarithm, or that of `value` to the base `first`."""
-    return _log(first) if value is None else _log(value) / _log(first)
+    if value is None:
+        return _log(first)
+    return divide_float(_log(value), _log(first))
 
 
 square_root = _guarded(math.sqrt)
@@ -124,7 +126,8 @@ def _to_digits(value: Any, digits: int, how: str) -> Any:
 
 
 def _scaled(value: Decimal, digits: int, how: str) -> Decimal:
-    return value.quantize(Decimal(1).scaleb(-digits), how, WIDE)
+    found = value.quantize(Decimal(1).scaleb(-digits), how, WIDE)
+    return found if found else found.copy_abs()
 
 
 def rounded(value: Any, digits: int = 0) -> Any:

@@ -163,7 +163,7 @@ class GroupAggregateOperator(NetChangeOperator):
             cell.key = key
             old = before.get(key)
             head = (key,) if single else key
-            if accumulator[0] <= 0 and self._spec.retracts and self._spec.keys:
+            if accumulator[0] <= 0 and self._spec.retracts:
                 if old is not None:
                     state.clear()
                     out.append((*head, *old, DELETE))

@@ -44,7 +44,7 @@ class RankOperator(NetChangeOperator):
         super().__init__(spec.emission)
         self._spec = spec
         self._key = sort_key(spec.order)
-        self._in_place = spec.numbered or spec.start > 1 or spec.end == 1
+        self._in_place = spec.numbered or spec.start > 1 or (spec.end == 1 and not spec.changelog)
         self._state: Any
         self._touched: dict[Any, list[Any]] = {}
         self._before: dict[Any, list[Any]] = {}
