@@ -89,6 +89,8 @@ def cast_code(
         return _sized(writer, code, target, "to_binary", isinstance(target, t.BinaryType))
     if isinstance(target, t.DateType | t.TimeType | t.TimestampType | t.LocalZonedTimestampType):
         return _to_time(writer, code, source, target)
+    if is_interval_of(source, target):
+        return f"{code} * {interval_unit(target)}"
     whole = _container(writer, code, source, target)
     return f"{writer.reference('casts:attempt')}(lambda: {whole})" if lenient else whole
 
