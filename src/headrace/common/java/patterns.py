@@ -24,6 +24,7 @@ _POSIX = {
 }
 """What a class contains, as it stands within brackets."""
 
+_PUNCTUATION = r"!-#%-*,-/:;?@\[-\]_{}" + "\xa1\xa7\xab\xb6\xb7\xbb\xbf\u2010-\u2027\u2030-\u205e"
 _LETTERS = {"L", "IsL", "IsAlphabetic", "IsLetter", "javaLetter", "IsLatin"}
 _ESCAPES = {"h": r"[ \t\xa0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000]", "z": r"\Z"}
 _ESCAPES |= {"R": r"(?:\r\n|[\n\x0b\f\r\x85\u2028\u2029])", "Z": r"(?=\n?\Z)", "e": r"\x1b"}
@@ -31,9 +32,9 @@ _ESCAPES |= {"R": r"(?:\r\n|[\n\x0b\f\r\x85\u2028\u2029])", "Z": r"(?=\n?\Z)", "
 
 @lru_cache(4096)
 def java_pattern(text: str) -> re.Pattern[str]:
-    """A pattern of `java.util.regex`; `re.error` if Python has nothing like it.
+    r"""A pattern of `java.util.regex`; `re.error` if Python has nothing like it.
 
-    As in Java, `\\d`, `\\w`, `\\s` and `\\b` know ASCII alone.
+    As in Java, `\d`, `\w`, `\s` and `\b` know ASCII alone.
     """
     return re.compile(_Reader(text).read(), re.ASCII)
 
@@ -82,7 +83,7 @@ class _Reader:
         return _ESCAPES.get(letter, "\\" + letter)
 
     def _property(self, negated: bool) -> str:
-        """`\\p{Alpha}` or `\\pL`: one character of a class."""
+        r"""`\p{Alpha}` or `\pL`: one character of a class."""
         found = re.compile(r"\\[pP](?:\{(\w+)\}|(\w))").match(self._text, self._at)
         if found is None:
             raise re.error("a class such as \\p{Alpha} is expected", self._text, self._at)
@@ -133,7 +134,7 @@ def _class_of(name: str, negated: bool) -> str:
     if name in ("IsWhite_Space", "IsWhiteSpace", "Z", "Zs", "IsZ"):
         return rf"(?u:\{'S' if negated else 's'})"
     if name in ("P", "IsPunctuation", "IsP"):
-        return f"[{inverse}!-#%-*,-/:;?@\\[-\\]_{{}}\xa1\xa7\xab\xb6\xb7\xbb\xbf\u2010-\u2027\u2030-\u205e]"
+        return f"[{inverse}{_PUNCTUATION}]"
     if name in ("Lu", "IsUppercase", "IsLu", "Ll", "IsLowercase", "IsLl"):
         upper = "u" in name.lower().removeprefix("is")[:2]
         return f"[{inverse}{_letters(upper)}]"

@@ -432,7 +432,7 @@ def _hex(node: Any) -> x.Node:
 
 
 def _unicode(node: Any) -> x.Node:
-    """`U&'\\00e9'`: codes of characters behind an escape, which is doubled to mean itself."""
+    r"""`U&'\00e9'`: codes of characters behind an escape, which is doubled to mean itself."""
     escape = node.args.get("escape")
     sign = re.escape(escape.name if escape else "\\")
     value = re.sub(

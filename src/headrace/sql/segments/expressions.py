@@ -488,9 +488,11 @@ def _substring(e: Call) -> str:
 
 def _millis_to_time(e: Call) -> str:
     number, *precision = e.args
+    if not isinstance(number.type, t.IntegralType):
+        raise UnsupportedBySparkError("TO_TIMESTAMP_LTZ")
     factors: dict[int | None, str] = {0: "1000000L", 3: "1000L"}
     factor = factors.get(_constant(precision, 3))
-    if factor is None or not isinstance(number.type, t.IntegralType):
+    if factor is None:
         raise UnsupportedBySparkError("TO_TIMESTAMP_LTZ")
     return f"({coerced(number, t.BigIntType())} * {factor})"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import struct
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
-
 from typing import Any
 
 from headrace.common.errors import HeadraceError

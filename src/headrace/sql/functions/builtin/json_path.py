@@ -1,4 +1,4 @@
-"""Paths into JSON values: `lax $.a.b[0]`, `$['a b']`, `$.a[*].b`, `$.*` and `$..a`."""
+"""Paths into JSON values: `lax $.a.b[0]`, `$['a b']`, `$.a[*].b`, `$.a[1:]`, `$.*` and `$..a`."""
 
 from __future__ import annotations
 
