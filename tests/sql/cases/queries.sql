@@ -99,3 +99,22 @@ SELECT * FROM (SELECT item, SUM(price) AS s, ROW_NUMBER() OVER (ORDER BY SUM(pri
 SELECT -price AS price FROM orders ORDER BY price + 0 LIMIT 2;
 SELECT id, -price AS y FROM orders ORDER BY y * 2, id LIMIT 2;
 SELECT item, SUM(price) AS w FROM orders GROUP BY item ORDER BY w + 1 LIMIT 1;
+-- Rows without parentheses, whole names of tables, and names that are not there.
+VALUES 1, 2;
+VALUES ROW(1, 'x'), ROW(2.5, 'yz');
+SELECT default_catalog.default_database.orders.id FROM orders WHERE id = 1;
+SELECT default_database.orders.id FROM orders WHERE id = 1;
+WITH a AS (SELECT 1 AS x), b AS (SELECT x + 1 AS y FROM a) SELECT a.x, b.y FROM a, b;
+WITH a AS (WITH b AS (SELECT 1 AS x) SELECT * FROM b) SELECT * FROM a;
+SELECT *, id FROM orders WHERE id = 1;
+SELECT a FROM orders AS o (a, b, c, d, e, f) WHERE a = 1;
+SELECT id FROM orders WHERE et > '2020-01-01 00:00:20';
+VALUES (1, 'a'), (2);
+WITH a (x, y) AS (SELECT 1) SELECT * FROM a;
+WITH b AS (SELECT * FROM a), a AS (SELECT 1 AS x) SELECT * FROM b;
+SELECT id FROM orders AS o (a, b, c, d, e, f) WHERE a = 1;
+SELECT a FROM orders AS o (a, b) WHERE a = 1;
+SELECT ID FROM orders;
+SELECT id FROM orders WHERE item;
+SELECT id FROM orders WHERE et = DATE '2020-01-01';
+WITH RECURSIVE r AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM r WHERE x < 3) SELECT * FROM r;

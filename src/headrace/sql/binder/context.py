@@ -41,6 +41,7 @@ class BindingContext:
         zone: The session's time zone.
         batch: Whether the statement runs in batch mode.
         database: The current database.
+        catalog: The current catalog.
         distinct_buckets: Into how many parts DISTINCT aggregates are split; 0: not at all.
         duplicate_changes: Whether sources of changes may send some of them more than once.
         outer: The names of the query around a subquery.
@@ -56,6 +57,7 @@ class BindingContext:
     zone: str = "UTC"
     batch: bool = False
     database: str = ""
+    catalog: str = ""
     distinct_buckets: int = 0
     duplicate_changes: bool = False
     registry: Registry = field(default_factory=builtin_registry)

@@ -41,10 +41,20 @@ class StatementPieces(FlinkParser):
         word = start.text.upper() if start else ""
         if word in _UNSUPPORTED:
             self.raise_error(f"{word} is not supported yet", start)
-        query = self._parse_statement()
+        query: Any = self._parse_values() or self._parse_statement()
         if query is None or query.key not in _QUERY_KEYS:
             self.raise_error(f"Expecting a statement{nearest(word, self.first_words)}", start)
         return query
+
+    def _parse_values(self) -> Any:
+        """`VALUES 1, 2` or `VALUES ROW(1, 2)`: rows without parentheses around them."""
+        ahead = self._next
+        if not self._curr or self._curr.token_type is not TokenType.VALUES:
+            return None
+        if ahead and ahead.token_type is TokenType.L_PAREN:
+            return None
+        values: Any = self._parse_derived_table_values()
+        return self._parse_query_modifiers(self._parse_set_operations(values))
 
     def expect(self, *words: str) -> None:
         if not self._match_text_seq(*words):

@@ -189,6 +189,7 @@ class Session:
             zone=self.zone,
             batch=self.batch,
             database=self.catalogs.current_database or "",
+            catalog=self.catalogs.current_catalog or "",
             distinct_buckets=self._distinct_buckets(),
             duplicate_changes=self.config.read(o.CDC_EVENTS_DUPLICATE),
         )

@@ -20,6 +20,8 @@ def changed_table(session: Session, entry: TableEntry, statement: s.Alter) -> Ta
     if change == "set":
         return replace(entry, options={**entry.options, **value})
     if change == "reset":
+        if "connector" in value:
+            raise SqlError("ALTER TABLE RESET does not support changing 'connector'")
         return replace(entry, options={k: v for k, v in entry.options.items() if k not in value})
     if change == "as":
         query, text = value

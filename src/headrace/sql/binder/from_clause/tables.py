@@ -124,7 +124,8 @@ class TableBinder:
         if isinstance(tree, exp.Table) and isinstance(tree.this, exp.Identifier):
             plan = self._table(tree)
             if name is None:
-                path = tuple(p.name for p in tree.parts)
+                parts = tuple(p.name for p in tree.parts)
+                path = (self.context.catalog, self.context.database)[: 3 - len(parts)] + parts
                 name = path[-1]
         elif isinstance(tree, exp.Subquery) or is_lateral_query(tree):
             query = tree.this if isinstance(tree, exp.Subquery) else tree.this.this
