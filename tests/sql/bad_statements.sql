@@ -648,3 +648,18 @@ SELECT a.id FROM orders AS a JOIN people AS b ON a.id > 1 AND a.item = b.age;
 SELECT id FROM orders ORDER BY id FETCH FIRST ROW ONLY;
 -- at: id FROM orders ORDER BY id
 -- says: FETCH FIRST needs a number of rows
+CREATE VIEW doubled (a, a) AS SELECT id, item FROM orders;
+-- at: a
+-- says: A column with the same name `a` has been defined
+ALTER TABLE orders RESET ('connector');
+-- at: connector
+-- says: ALTER TABLE RESET does not support changing 'connector'
+CREATE TABLE later (WATERMARK FOR et AS et) LIKE orders;
+-- at: et
+-- says: There already exists a watermark spec for column 'et' in the base table
+SELECT * FROM UNNEST(ARRAY[1], ARRAY[2]);
+-- at: 1], ARRAY[2
+-- says: UNNEST takes one array, map or multiset
+SELECT id FROM orders FETCH FIRST 5 PERCENT ROWS ONLY;
+-- at: PERCENT
+-- says: PERCENT is not supported
