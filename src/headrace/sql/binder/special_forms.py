@@ -16,7 +16,13 @@ from headrace.sql.binder.scope import field_of
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan.expressions import Call, Expression, Literal, TimeAttribute
 from headrace.sql.types.intervals import interval_constant, interval_type
-from headrace.sql.types.type_rules import common_type, is_interval, is_temporal, string_type
+from headrace.sql.types.type_rules import (
+    common_type,
+    is_character,
+    is_interval,
+    is_temporal,
+    string_type,
+)
 
 if TYPE_CHECKING:
     from headrace.sql.binder.expressions import ExpressionBinder
@@ -201,8 +207,11 @@ def _minus_date(binder: ExpressionBinder, node: x.Apply) -> Expression:
 def _timestampadd(binder: ExpressionBinder, node: x.Apply) -> Expression:
     unit, count, value = _arguments(binder, node, 3)
     one = interval_constant("1", _unit_name(unit))
-    interval = x.Apply("TIMES", (count, one))
-    return binder.bind(x.Apply("PLUS", (value, interval), span=node.span))
+    interval = binder.bind(x.Apply("TIMES", (count, one)))
+    time = binder.bind(value)
+    if isinstance(time.type, t.DateType) and _unit_name(unit) in ("HOUR", "MINUTE", "SECOND"):
+        time = binder.cast(time, t.TimestampType(6))
+    return binder.named("PLUS", time, interval, span=node.span)
 
 
 def _unit_name(node: x.Node) -> str:
@@ -287,6 +296,21 @@ def _plus(binder: ExpressionBinder, node: x.Apply) -> Expression:
     return binder.named("PLUS", left, right, span=node.span)
 
 
+def _equals(binder: ExpressionBinder, node: x.Apply) -> Expression:
+    """As in Flink, a text is no number: an order of the two is asked for, but no equality."""
+    args = [binder.bind(a) for a in node.args]
+    types = [a.type for a in args]
+    text = any(is_character(type_) for type_ in types)
+    if node.span is not None and text and any(isinstance(x_, t.NumericType) for x_ in types):
+        a, b = (type_.sql_text() for type_ in types)
+        raise binder.context.error(
+            f"implicit type conversion between {a} and {b} is not supported now: CAST one of the "
+            "two",
+            node.span,
+        )
+    return binder.named(str(node.function), *args, span=node.span)
+
+
 _CALLED: dict[str, Form] = {
     "CURRENT_DATABASE": _current_database,
     "CURRENT_WATERMARK": _current_watermark,
@@ -308,6 +332,8 @@ _SYNTAX: dict[str, Form] = {
     "$PLUS": _plus,
     "BETWEEN": _between,
     "CEIL_TIME": _floor_time,
+    "EQUALS": _equals,
+    "NOT_EQUALS": _equals,
     "FLOOR_TIME": _floor_time,
     "GET": _get,
     "IN": _in,

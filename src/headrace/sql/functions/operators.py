@@ -27,9 +27,6 @@ def _moved(types: Sequence[DataType]) -> DataType | None:
     if is_interval(first):
         return common_type(types)
     nullable = first.is_nullable or second.is_nullable
-    if isinstance(first, t.DateType) and isinstance(second, t.DayTimeIntervalType):
-        whole_days = second.resolution is t.DayTimeIntervalType.DayTimeResolution.DAY
-        return first.with_nullable(nullable) if whole_days else t.TimestampType(3, nullable)
     return first.with_nullable(nullable) if is_temporal(first) else None
 
 

@@ -16,7 +16,9 @@ def make_map(*parts: Any) -> dict[Any, Any]:
 
 def item_of_array(array: Array, index: int) -> Any:
     """From 1; NULL beyond the end."""
-    return array[index - 1] if 1 <= index <= len(array) else None
+    if index < 1:
+        raise HeadraceError(f"Array element access needs an index starting at 1 but was {index}.")
+    return array[index - 1] if index <= len(array) else None
 
 
 def element(array: Array) -> Any:

@@ -379,8 +379,10 @@ def _converted(kind: str, flags: str, width: int, precision: str | None, value: 
             text = str(value is not None and value is not False).lower()
         elif isinstance(value, float):
             text = double_text(value)
+        elif value is None or isinstance(value, bool):
+            text = "null" if value is None else str(value).lower()
         else:
-            text = {None: "null", True: "true", False: "false"}.get(value) or str(value)  # type: ignore[call-overload]
+            text = str(value)
         text = text if precision is None else text[: int(precision)]
         return text.upper() if kind.isupper() else text
     wanted = (int,) if kind in "doxX" else (float,)
