@@ -27,6 +27,7 @@ BEYOND_FLINK: list[tuple[str, tuple[str, ...], str]] = [
     ("RANK() OVER (ORDER BY rt)", BATCH, "Flink's ranks do not know TIMESTAMP_LTZ"),
     ("BITMAP_BUILD_AGG(", BATCH, "the job fails in Flink"),
     ("COUNT(DISTINCT BITMAP_BUILD(", BATCH, "Flink would have to sort bitmaps; a hash will do"),
+    ("ORDER BY id OFFSET 6", BATCH, "Flink sorts with a limit only"),
     (
         "TABLE(TUMBLE(TABLE ticker, DESCRIPTOR(pt),",
         BATCH,

@@ -101,7 +101,8 @@ def _ranked(over: n.OverAggregate, start: int, end: int) -> n.Node:
     (first, *further) = over.order
     time = time_of(over.input, first.index)
     number = Field(call.name, call.type)
-    window = _window_of(over)
+    # Of a window the first rows are known by their number alone, not by ranks that rows share.
+    window = _window_of(over) if call.function.name == "ROW_NUMBER" else None
     is_first = start == end == 1 and call.function.name == "ROW_NUMBER"
     if is_first and time is not None and not further and window is None:
         event_time = time is TimeAttribute.ROWTIME
