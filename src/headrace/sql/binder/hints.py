@@ -121,7 +121,7 @@ class QueryHints:
 
 
 def _names(relation: Relation) -> tuple[str, ...]:
-    return (relation.name or "", *relation.path)
+    return (relation.name or "", *relation.path[-1:])
 
 
 class _LookupOptions:

@@ -85,7 +85,9 @@ class Scope:
         for relation in self.relations:
             if relation.name == table[-1] and len(table) == 1:
                 return relation
-            if relation.path and relation.path[-len(table) :] == table:
+            # A table with an alias is known by that alone.
+            known = relation.path[-1:] == (relation.name,)
+            if known and relation.path[-len(table) :] == table:
                 return relation
         return None
 

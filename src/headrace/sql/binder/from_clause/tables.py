@@ -123,10 +123,9 @@ class TableBinder:
         path: tuple[str, ...] = ()
         if isinstance(tree, exp.Table) and isinstance(tree.this, exp.Identifier):
             plan = self._table(tree)
-            if name is None:
-                parts = tuple(p.name for p in tree.parts)
-                path = (self.context.catalog, self.context.database)[: 3 - len(parts)] + parts
-                name = path[-1]
+            parts = tuple(p.name for p in tree.parts)
+            path = (self.context.catalog, self.context.database)[: 3 - len(parts)] + parts
+            name = name or path[-1]
         elif isinstance(tree, exp.Subquery) or is_lateral_query(tree):
             query = tree.this if isinstance(tree, exp.Subquery) else tree.this.this
             plan = self.queries.bind(query)
