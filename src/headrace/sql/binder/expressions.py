@@ -137,7 +137,7 @@ class ExpressionBinder:
         if name in _COMPARISONS and len(args) == 2:
             args = self.comparable_arguments(name, args, span)
         if name == "ITEM":
-            self._check_index(*args, span=span)
+            self._check_index(args[0], args[1], span)
         if name in ("AND", "OR") and len(args) > 1:
             args = [self._boolean(a, span) for a in args]
         function, types, result = self._overload(function, args, span)

@@ -52,7 +52,7 @@ def _as_first(types: Sequence[DataType]) -> DataType | None:
 def _one_of(types: Sequence[DataType]) -> DataType | None:
     """One of the arguments behind the first, or NULL."""
     common = common_type(types[1:])
-    return None if common is None else common.nullable()  # type: ignore[no-any-return]
+    return None if common is None else common.nullable()
 
 
 def _str_map(types: Sequence[DataType]) -> DataType | None:

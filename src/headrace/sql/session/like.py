@@ -59,9 +59,9 @@ def merged(base: TableEntry, new: TableEntry, clause: LikeClause) -> TableEntry:
     partitions = base.partition_keys if included("PARTITIONS") else ()
     watermark = base.watermark if included("WATERMARKS") else None
     if watermark and new.watermark and how["WATERMARKS"] == "INCLUDING":
-        column = ".".join(watermark.column)
+        name = ".".join(watermark.column)
         raise SqlError(
-            f"There already exists a watermark spec for column '{column}' in the base table. "
+            f"There already exists a watermark spec for column '{name}' in the base table. "
             "You might want to specify EXCLUDING WATERMARKS or OVERWRITING WATERMARKS."
         )
     return replace(
