@@ -17,8 +17,9 @@ def advice(query: str, batch: bool = False, **options: str) -> list[str]:
     for key, value in options.items():
         session.session.config.set(key.replace("_", "."), value)
     text = explain_statement(session.session, parse_statement(query), query, ["PLAN_ADVICE"])
-    _, plan = text.split("== Optimized Execution Plan With Advice ==\n")
-    return plan.strip().split("\n\n")[-1].splitlines()
+    _, rest = text.split("== Optimized Physical Plan With Advice ==\n")
+    plan, _ = rest.split("\n\n== Optimized Execution Plan ==\n")
+    return plan.split("\n\n")[-1].splitlines()
 
 
 def test_a_join_keeps_its_rows_for_ever_unless_it_is_told_not_to() -> None:

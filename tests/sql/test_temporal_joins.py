@@ -148,7 +148,7 @@ def test_in_processing_time_it_gives_the_last_row(tmp_path: Path) -> None:
     # Whether an order or a rate comes first is open.
     assert sorted(found) == [1, 2, 3, 4]
     assert set(found.values()) <= {None, 7, 8}
-    assert joined.explain().count("TemporalJoin(") == 2
+    assert joined.explain().count("TemporalJoin(") == 3
 
 
 def test_a_temporal_table_function_needs_a_time_and_a_key(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from headrace.sql.parser import syntax as x
 from headrace.sql.parser.excerpts import Excerpt
 from headrace.sql.plan.expressions import Expression, Field, Literal, TimeAttribute
 from headrace.sql.plan.nodes import Window
+from headrace.sql.types.type_rules import is_timestamp
 
 _KINDS = ("TUMBLE", "HOP", "SESSION")
 
@@ -41,6 +42,14 @@ def window_fields(time: Expression) -> tuple[Field, ...]:
     )
 
 
+def is_time(context: BindingContext, value: Expression | Field) -> bool:
+    """Whether rows can be put in order by it as they come.
+
+    In batch mode nothing waits for a watermark, and any timestamp will do.
+    """
+    return value.time is not None or (context.batch and is_timestamp(value.type))
+
+
 def group_window_of(
     context: BindingContext, binder: ExpressionBinder, node: x.Node
 ) -> GroupWindow | None:
@@ -51,14 +60,14 @@ def group_window_of(
     if kind not in _KINDS or len(node.args) < 2:
         return None
     time = binder.bind(node.args[0])
-    if time.time is None:
+    if not is_time(context, time):
         raise context.error(
             f"Window can only be defined on a time attribute column, but {time} is "
             f"{time.type.sql_text()}",
             node.span,
         )
     lengths = [duration_of(context, binder, a) for a in node.args[1:]]
-    event_time = time.time is TimeAttribute.ROWTIME
+    event_time = time.time is not TimeAttribute.PROCTIME
     zoned = isinstance(time.type, t.LocalZonedTimestampType)
     size, slide, offset = lengths[0], 0, 0
     if kind == "HOP":

@@ -38,32 +38,45 @@ def explain_statement(
 
 @with_room
 def explain_plans(session: Session, plans: Sequence[n.Node], details: Sequence[str] = ()) -> str:
-    """Bound plans, and what runs: plans after all rules, logical and physical ones."""
-    changelog = "CHANGELOG_MODE" in details
+    """Bound plans, and what runs: plans after all rules, logical and physical ones.
+
+    As in Flink, details are in the section of the physical plan, and the plan follows without them.
+    """
     settings = session.settings()
     optimized = optimize_all(plans, reuse=settings.reuse_subplans)
     for plan in optimized:
         session.check(plan)
-    parts = ["== Abstract Syntax Tree ==", plan_text(*plans)]
-    advised = "PLAN_ADVICE" in details
-    parts += ["", f"== Optimized Execution Plan{' With Advice' if advised else ''} =="]
     physical = physical_plans(optimized, settings)
-    estimates = "ESTIMATED_COST" in details
-    parts.append(plan_text(*physical, modes=changelog, batch=session.batch, estimates=estimates))
-    parts += _spark_plans(physical, session.env.get_parallelism())
+    advised = "PLAN_ADVICE" in details
+    detailed = plan_text(
+        *physical,
+        modes="CHANGELOG_MODE" in details,
+        batch=session.batch,
+        estimates="ESTIMATED_COST" in details,
+    )
+    parts = ["== Abstract Syntax Tree ==", plan_text(*plans)]
+    parts += ["", f"== Optimized Physical Plan{' With Advice' if advised else ''} ==", detailed]
     if advised:
-        found = []
-        if not session.batch:
-            warnings = plan_advice(optimized, settings.state_ttl_ms, settings.keep_lookups)
-            found = [f"[WARNING] {text}" for text in warnings]
-            if settings.every_change:
-                found += [f"[ADVICE] {text}" for text in merging_advice(optimized)]
-        numbered = [f"advice[{i}]: {text}" for i, text in enumerate(found, 1)]
-        parts += ["", *(numbered or ["No available advice..."])]
+        parts += ["", *_advice(session, optimized)]
+    parts += ["", "== Optimized Execution Plan ==", plan_text(*physical, batch=session.batch)]
+    parts += _spark_plans(physical, session.env.get_parallelism())
     if "JSON_EXECUTION_PLAN" in details:
         job = session.env.plan_of(lambda: session.translator().translate(*plans))
         parts += ["", "== Physical Execution Plan ==", job]
     return "\n".join(parts) + "\n"
+
+
+def _advice(session: Session, plans: Sequence[n.Node]) -> list[str]:
+    """Numbered lines on what may go wrong with optimized plans."""
+    found: list[str] = []
+    if not session.batch:
+        settings = session.settings()
+        warnings = plan_advice(plans, settings.state_ttl_ms, settings.keep_lookups)
+        found = [f"[WARNING] {text}" for text in warnings]
+        if settings.every_change:
+            found += [f"[ADVICE] {text}" for text in merging_advice(plans)]
+    numbered = [f"advice[{i}]: {text}" for i, text in enumerate(found, 1)]
+    return numbered or ["No available advice..."]
 
 
 def _spark_plans(plans: Sequence[n.Node], parallelism: int) -> list[str]:

@@ -132,7 +132,12 @@ class TableBinding:
         return self._aggregated(aggregation, [_column_node(f) for f in fields])
 
     def _window(self, window: GroupWindow) -> BoundGroupWindow:
-        call = x.Apply(window.kind, (window.time, *window.lengths))
+        time = window.time
+        if self.context.batch and isinstance(self.binder.bind(time).type, t.BigIntType):
+            # Milliseconds since 1970, on no particular clock.
+            since = x.Apply("TIMES", (time, x.Constant(1, t.DayTimeIntervalType())))
+            time = x.Apply("PLUS", (x.Constant(0, t.TimestampType(3)), since))
+        call = x.Apply(window.kind, (time, *window.lengths))
         found = group_window_of(self.context, self.binder, call)
         assert found is not None
         return BoundGroupWindow(found.window, found.time, window.name)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from typing import Any, Generic, TypeVar
 
-__all__ = ["DataView", "ListView", "MapView"]
+from headrace.common.errors import StateError
+
+__all__ = ["DataView", "ListView", "MapIterator", "MapView"]
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -52,6 +54,28 @@ class ListView(DataView, Generic[T]):
     __hash__ = None  # type: ignore[assignment]
 
 
+class MapIterator(Iterator[T], Generic[K, T]):
+    """Goes over a map; meanwhile, only its `remove` may take entries away."""
+
+    def __init__(self, entries: MutableMapping[K, Any], give: Callable[[K], T]) -> None:
+        self._entries = entries
+        self._give = give
+        # Removing must not disturb the rest of the way.
+        self._keys = iter(list(entries))
+        self._last: list[K] = []
+
+    def __next__(self) -> T:
+        key = next(self._keys)
+        self._last = [key]
+        return self._give(key)
+
+    def remove(self) -> None:
+        """Forget the entry that came last."""
+        if not self._last:
+            raise StateError("call next() on the iterator before each remove()")
+        del self._entries[self._last.pop()]
+
+
 class MapView(DataView, Generic[K, V]):
     """A map."""
 
@@ -78,17 +102,17 @@ class MapView(DataView, Generic[K, V]):
         """Whether there is a key."""
         return key in self._dict
 
-    def items(self) -> Iterable[tuple[K, V]]:
-        """Keys and values."""
-        return self._dict.items()
+    def items(self) -> Iterator[tuple[K, V]]:
+        """Keys and values; the iterator can remove what it gave, see `MapIterator`."""
+        return MapIterator(self._dict, lambda key: (key, self._dict[key]))
 
-    def keys(self) -> Iterable[K]:
-        """All keys."""
-        return self._dict.keys()
+    def keys(self) -> Iterator[K]:
+        """All keys; the iterator can remove what it gave, see `MapIterator`."""
+        return MapIterator(self._dict, lambda key: key)
 
-    def values(self) -> Iterable[V]:
-        """All values."""
-        return self._dict.values()
+    def values(self) -> Iterator[V]:
+        """All values; the iterator can remove what it gave, see `MapIterator`."""
+        return MapIterator(self._dict, lambda key: self._dict[key])
 
     def is_empty(self) -> bool:
         """Whether there is nothing."""
@@ -98,14 +122,14 @@ class MapView(DataView, Generic[K, V]):
         """Forget everything."""
         self._dict = {}
 
-    def __getitem__(self, key: K) -> V:
-        return self._dict[key]
+    def __getitem__(self, key: K) -> V | None:
+        return self.get(key)
 
     def __setitem__(self, key: K, value: V) -> None:
         self._dict[key] = value
 
     def __delitem__(self, key: K) -> None:
-        del self._dict[key]
+        self.remove(key)
 
     def __contains__(self, key: Any) -> bool:
         return key in self._dict

@@ -9,7 +9,7 @@ from headrace.sql import types as t
 from headrace.sql.binder.aggregation import aggregate_of, split_constants
 from headrace.sql.binder.context import BindingContext, suggestion
 from headrace.sql.binder.expressions import ExpressionBinder, column_index
-from headrace.sql.binder.group_windows import duration_of
+from headrace.sql.binder.group_windows import duration_of, is_time
 from headrace.sql.binder.scope import Scope
 from headrace.sql.parser import syntax as x
 from headrace.sql.parser.from_ast import expression_node, order_nodes, span_of
@@ -26,7 +26,6 @@ from headrace.sql.plan.expressions import (
 )
 from headrace.sql.plan.match import Match, MatchExpressions
 from headrace.sql.plan.patterns import PatternVariable, Reference
-from headrace.sql.types.type_rules import is_timestamp
 
 _NAVIGATION = ("FIRST", "LAST")
 _PHYSICAL = ("PREV", "NEXT")
@@ -125,8 +124,7 @@ class _MatchBinder:
             keys.append(SortKey(index, item.descending, item.nulls_first))
             if len(keys) > 1:
                 continue
-            field = self.plan.schema[index]
-            if field.time is None and not (self.context.batch and is_timestamp(field.type)):
+            if not is_time(self.context, self.plan.schema[index]):
                 raise self.context.error(
                     "You must specify either rowtime or proctime for order by as the first one.",
                     item.span,

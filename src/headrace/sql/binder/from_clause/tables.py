@@ -25,7 +25,7 @@ from headrace.sql.binder.from_clause.match import bind_match
 from headrace.sql.binder.from_clause.models import bind_evaluate, bind_predict
 from headrace.sql.binder.from_clause.process_tables import DEFAULT, TableValue, bind_process_table
 from headrace.sql.binder.from_clause.vector_search import bind_vector_search
-from headrace.sql.binder.group_windows import duration_of, window_fields
+from headrace.sql.binder.group_windows import duration_of, is_time, window_fields
 from headrace.sql.binder.hints import QueryHints
 from headrace.sql.binder.relations import renamed
 from headrace.sql.binder.scope import Scope
@@ -271,7 +271,7 @@ class TableBinder:
             slide,
             length("OFFSET"),
             partition,
-            time.time is TimeAttribute.ROWTIME,
+            time.time is not TimeAttribute.PROCTIME,
             isinstance(time.type, t.LocalZonedTimestampType),
         )
         # Inside a window its end is the time that counts.
@@ -303,7 +303,7 @@ class TableBinder:
             raise self.context.error(f"{name} takes DESCRIPTOR(time column)", span_of(descriptor))
         node = expression_node(descriptor.expressions[0])
         time = binder.bind(node)
-        if time.time is None:
+        if not is_time(self.context, time):
             raise self.context.error(
                 "The window function requires the timecol is a time attribute type, but is "
                 f"{time.type.sql_text()}",
