@@ -425,6 +425,11 @@ ARROW_BATCH_SIZE = declare(
     "python.fn-execution.arrow.batch.size", POSITIVE, 1000,
     "Maximum number of rows in a batch for a vectorized SQL function.",
 )  # fmt: skip
+BUNDLE_SIZE = declare(
+    "python.fn-execution.bundle.size", POSITIVE, 100_000,
+    "Number of rows after which groups with aggregate functions in Python emit their changes, if "
+    "`table.exec.mini-batch.enabled` is `false`; they always do at the end of an epoch.",
+)  # fmt: skip
 PYTHON_PRELOAD = declare(
     "python.preload", LIST, [],
     "Modules that every slot imports before anything of the program, for their side effects.",

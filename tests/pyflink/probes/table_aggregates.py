@@ -241,6 +241,13 @@ show(t_env.from_path("events").select(udaf(Views())(col("k"), col("v"))))
 # --- views of maps whose iterators remove
 show(t_env.from_path("events").select(udaf(Recent())(col("k"), col("v"))))
 
+# --- changes of bundles
+for size in ("1", "2", "4", "100"):
+    t_env.get_config().set("python.fn-execution.bundle.size", size)
+    print(size)
+    for row in rows(t_env.from_path("events").select(udaf(Recent())(col("k"), col("v")))):
+        print(row.get_row_kind(), row)
+
 # --- table aggregates
 top2 = udtaf(Top2())
 show(

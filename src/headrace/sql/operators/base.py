@@ -110,11 +110,15 @@ class HoldingOperator(RowOperator):
 
 
 class NetChangeOperator(HoldingOperator):
-    """Collects what an epoch touches, and emits the net change of it, or of every single row."""
+    """Collects what an epoch touches, and emits the net change of it, or of every bundle of rows.
 
-    def __init__(self, emission: Emission) -> None:
+    A bundle is a single row, unless there is more to say about it.
+    """
+
+    def __init__(self, emission: Emission, bundle: int = 1) -> None:
         super().__init__()
         self._every_change = emission is Emission.EVERY_CHANGE
+        self._bundle = self._missing = bundle
         self.final_only = emission is Emission.FINAL
 
     def take(self, input_index: int, keys: Sequence[Any], rows: Sequence[Any]) -> None:
@@ -131,12 +135,19 @@ class NetChangeOperator(HoldingOperator):
         if not self._every_change:
             self.take(input_index, keys, rows)
             return
-        for key, row in zip(keys, rows, strict=True):
-            self.take(input_index, (key,), (row,))
-            self.flush()
+        start = 0
+        while start < len(rows):
+            some = slice(start, start + self._missing)
+            self.take(input_index, keys[some], rows[some])
+            self._missing -= len(rows[some])
+            start = some.stop
+            if not self._missing:
+                self._missing = self._bundle
+                self.flush()
 
     def end_epoch(self) -> None:
         if not self.final_only:
+            self._missing = self._bundle
             self.flush()
 
 

@@ -53,6 +53,8 @@ class PlanSettings:
         two_phase: Whether rows are aggregated before the exchange where they can be.
         idle_timeout_ms: After how long without rows a source does not hold watermarks back.
         arrow_batch_size: How many rows a batched function gets at most.
+        bundle_size: How many rows go through users' aggregate functions before changes come out,
+            where every change counts.
         concurrent_calls: How many calls of an asynchronous function run at once.
         call_timeout_ms: How long such a call may take.
         call_attempts: How often it is tried.
@@ -77,6 +79,7 @@ class PlanSettings:
     two_phase: bool = True
     idle_timeout_ms: int = 0
     arrow_batch_size: int = 1000
+    bundle_size: int = 100_000
     concurrent_calls: int = 10
     call_timeout_ms: int = 180_000
     call_attempts: int = 3

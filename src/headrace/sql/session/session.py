@@ -11,7 +11,7 @@ from headrace.common.configuration import Configuration
 from headrace.common.errors import SqlError
 from headrace.common.job_client import JobClient
 from headrace.common.job_status import JobStatus
-from headrace.common.options import ARROW_BATCH_SIZE
+from headrace.common.options import ARROW_BATCH_SIZE, BUNDLE_SIZE
 from headrace.common.settings import table_options as o
 from headrace.datastream.connectors.print_sink import CollectSink
 from headrace.datastream.operator_settings import transformation_of
@@ -145,6 +145,7 @@ class Session:
             two_phase=read(o.AGG_PHASE_STRATEGY) != "ONE_PHASE",
             idle_timeout_ms=millis(o.SOURCE_IDLE_TIMEOUT),
             arrow_batch_size=read(ARROW_BATCH_SIZE),
+            bundle_size=read(BUNDLE_SIZE),
             concurrent_calls=read(o.ASYNC_CALLS),
             call_timeout_ms=millis(o.ASYNC_TIMEOUT),
             call_attempts=read(o.ASYNC_ATTEMPTS) if retried else 1,

@@ -10,7 +10,6 @@ from headrace.common.errors import SqlError
 from headrace.graph.specs import OperatorSpec
 from headrace.sql.codegen.aggregates import AggregateCode, aggregate_code, check_supported
 from headrace.sql.codegen.column_places import column_places
-from headrace.sql.operators.emission import Emission
 from headrace.sql.operators.groups.specs import (
     ColumnsAggregateSpec,
     GroupAggregateSpec,
@@ -40,13 +39,6 @@ def _code(below: n.Node, calls: Sequence[AggregateCall], settings: PlanSettings)
     return aggregate_code(calls, takes_changes(below, settings), settings.zone)
 
 
-def _emission(calls: Sequence[AggregateCall], settings: PlanSettings) -> Emission:
-    """Users' functions give net changes: in PyFlink, too, many rows go through them at once."""
-    in_python = any(hasattr(call.function, "bound") for call in calls)
-    every_change = settings.emission is Emission.EVERY_CHANGE
-    return Emission.NET_CHANGE if in_python and every_change else settings.emission
-
-
 def _aggregate(node: n.Aggregate, settings: PlanSettings) -> Operator:
     ttl = settings.state_ttl_ms if node.state_ttl_ms is None else node.state_ttl_ms
     spec = GroupAggregateSpec(
@@ -54,11 +46,13 @@ def _aggregate(node: n.Aggregate, settings: PlanSettings) -> Operator:
         len(node.group),
         isinstance(node, ph.GlobalAggregate),
         takes_changes(node.input, settings),
-        _emission(node.calls, settings),
+        settings.emission,
         ttl,
         # Without groups there is a result even of no rows at all. In batch mode it comes at the
         # end; in a stream, as in Flink, none comes before the first row.
         settings.batch and not node.group,
+        # As in PyFlink, many rows go through users' functions at once.
+        settings.bundle_size if any(hasattr(c.function, "bound") for c in node.calls) else 1,
     )
     return Operator("GroupAggregate", spec)
 

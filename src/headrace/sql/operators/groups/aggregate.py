@@ -100,7 +100,7 @@ class GroupAggregateOperator(NetChangeOperator):
     """Adds and takes back rows, or merges accumulators, and emits a changelog."""
 
     def __init__(self, spec: GroupAggregateSpec) -> None:
-        super().__init__(spec.emission)
+        super().__init__(spec.emission, spec.bundle)
         self._spec = spec
         self._add = spec.code.add.load()
         self._create = spec.code.create.load()

@@ -56,6 +56,7 @@ class GroupAggregateSpec(OperatorSpec):
         emission: When results come out.
         ttl_ms: How long the state of a key is kept; 0 is for ever.
         always: Whether there is a result without input (no keys, batch mode).
+        bundle: How many rows count as one change, where every change comes out.
     """
 
     code: AggregateCode
@@ -65,6 +66,7 @@ class GroupAggregateSpec(OperatorSpec):
     emission: Emission = Emission.NET_CHANGE
     ttl_ms: int = 0
     always: bool = False
+    bundle: int = 1
 
     kind: ClassVar[str] = "GroupAggregate"
     operator: ClassVar[str] = f"{_PACKAGE}.aggregate:GroupAggregateOperator"
