@@ -97,6 +97,10 @@ QUERIES = [
     "SELECT window_start, window_end, k, COUNT(*), SUM(v) FROM "
     "TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND)) "
     "WHERE v > 0 GROUP BY window_start, window_end, window_time, k",
+    # No time attribute, and sometimes NULL.
+    "SELECT TUMBLE_START(later, INTERVAL '10' SECOND), k, SUM(v) FROM (SELECT k, v, CASE WHEN "
+    "v > 0 THEN ts + INTERVAL '3' SECOND END AS later FROM t) GROUP BY k, "
+    "TUMBLE(later, INTERVAL '10' SECOND)",
     "SELECT window_start, window_time, COUNT(*), MAX(price) FROM TABLE(HOP(TABLE t, "
     "DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '10' SECOND)) "
     "GROUP BY window_start, window_end, window_time",

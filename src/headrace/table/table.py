@@ -27,6 +27,7 @@ from headrace.sql.table_api.flat_aggregate import (
 from headrace.sql.table_api.joins import join_tables
 from headrace.sql.table_api.lateral import lateral_join
 from headrace.sql.table_api.pandas_tables import to_pandas
+from headrace.sql.table_api.process_calls import NamedTable, changelog_call
 from headrace.sql.table_api.row_functions import row_call
 from headrace.sql.table_api.table_binding import TableBinding
 from headrace.sql.table_api.temporal_functions import versioned_table
@@ -43,7 +44,6 @@ from headrace.table.window import GroupWindow, OverWindow
 
 if TYPE_CHECKING:
     from headrace.sql.catalog import TableEntry
-    from headrace.sql.table_api.process_calls import NamedTable
     from headrace.table.catalog import ResolvedSchema
     from headrace.table.expression import Expression
     from headrace.table.table_environment import TableEnvironment
@@ -60,10 +60,6 @@ __all__ = [
 
 _SHOWN = 10
 """Rows that a notebook shows of a table."""
-
-
-def _unsupported(what: str) -> SqlError:
-    return SqlError(f"{what} is not supported yet")
 
 
 class Table(RelationBase):
@@ -381,13 +377,26 @@ class Table(RelationBase):
         result.close()
         return html_table(columns, rows, f"the first {_SHOWN} rows" if len(rows) == _SHOWN else "")
 
-    def to_changelog(self, *arguments: Any) -> Table:
-        """Changes as rows; not supported yet."""
-        raise _unsupported("to_changelog()")
+    def to_changelog(self, *arguments: Expression[Any]) -> Table:
+        """Each change as a row that begins with the name of its kind, as `TO_CHANGELOG` gives it.
 
-    def from_changelog(self, *arguments: Any) -> Table:
-        """Rows as changes; not supported yet."""
-        raise _unsupported("from_changelog()")
+        Args:
+            arguments: `descriptor("column").as_argument("op")` names that column, and
+                `map_("INSERT", "I", ...).as_argument("op_mapping")` has other codes.
+        """
+        return self._changelog("TO_CHANGELOG", arguments)
+
+    def from_changelog(self, *arguments: Expression[Any]) -> Table:
+        """Each row as a change of the kind that a column names, as `FROM_CHANGELOG` gives it.
+
+        Args:
+            arguments: As those of `to_changelog`, with a map of codes to kinds.
+        """
+        return self._changelog("FROM_CHANGELOG", arguments)
+
+    def _changelog(self, function: str, arguments: Sequence[Any]) -> Table:
+        context = session_of(self._environment).binding()
+        return self._with(changelog_call(context, function, self._plan, arguments))
 
     def get_resolved_schema(self) -> ResolvedSchema:
         """The columns; of a table of a catalog as they were declared, with all types known."""

@@ -146,7 +146,8 @@ class UserDefinedFunctionWrapper(FunctionBinding):
             raise ConfigurationError(
                 f"Inconsistent deterministic: {deterministic} and {func.is_deterministic()}"
             )
-        self._wrapped = func
+        # The name under which PyFlink's documentation has users take it, to test it by itself.
+        self._func = func
         label = name or getattr(func, "__name__", None) or type(func).__name__
         if name is None and isinstance(func, functools.partial):
             label = "partial"

@@ -135,34 +135,6 @@ class Views(AggregateFunction):
         return DataTypes.STRING()
 
 
-class Recent(AggregateFunction):
-    """The two last keys: others leave through the iterator that finds them."""
-
-    def create_accumulator(self):
-        return Row(MapView(), 0)
-
-    def accumulate(self, accumulator, key, value):
-        view = accumulator[0]
-        accumulator[1] += 1
-        view[key] = accumulator[1]
-        entries = iter(view.items())
-        while len(list(view.keys())) > 2:
-            _, number = next(entries)
-            if number < accumulator[1] - 1:
-                entries.remove()
-
-    def get_value(self, accumulator):
-        view = accumulator[0]
-        return f"{sorted(view.items())} {view['none']} {next(view.keys()) in view}"
-
-    def get_accumulator_type(self):
-        keys = DataTypes.MAP_VIEW(DataTypes.STRING(), DataTypes.INT())
-        return DataTypes.ROW([DataTypes.FIELD("m", keys), DataTypes.FIELD("n", DataTypes.INT())])
-
-    def get_result_type(self):
-        return DataTypes.STRING()
-
-
 class Top2(TableAggregateFunction):
     def create_accumulator(self):
         return [None, None]
@@ -237,16 +209,6 @@ show(t_env.sql_query("SELECT v / 3, names(k) FROM events GROUP BY v / 3"))
 
 # --- views of maps
 show(t_env.from_path("events").select(udaf(Views())(col("k"), col("v"))))
-
-# --- views of maps whose iterators remove
-show(t_env.from_path("events").select(udaf(Recent())(col("k"), col("v"))))
-
-# --- changes of bundles
-for size in ("1", "2", "4", "100"):
-    t_env.get_config().set("python.fn-execution.bundle.size", size)
-    print(size)
-    for row in rows(t_env.from_path("events").select(udaf(Recent())(col("k"), col("v")))):
-        print(row.get_row_kind(), row)
 
 # --- table aggregates
 top2 = udtaf(Top2())

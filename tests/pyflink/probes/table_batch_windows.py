@@ -83,8 +83,13 @@ for name in ("TUMBLE", "CUMULATE"):
     )
 
 # --- windows of instants
-instants = t_env.sql_query("SELECT name, price, CAST(`at` AS TIMESTAMP_LTZ(3)) AS `at` FROM orders")
-summed(Tumble.over(lit(5).seconds).on(col("at")), instants)
+show(
+    t_env.sql_query("""
+        SELECT name, TUMBLE_START(`at`, INTERVAL '1' DAY), TUMBLE_END(`at`, INTERVAL '1' DAY), SUM(price)
+        FROM (SELECT name, price, CAST(`at` AS TIMESTAMP_LTZ(3)) AS `at` FROM orders)
+        GROUP BY name, TUMBLE(`at`, INTERVAL '1' DAY)
+    """)
+)
 
 # --- times that are missing
 summed(Tumble.over(lit(5).seconds).on(col("at")), t_env.from_path("gaps"))

@@ -14,7 +14,12 @@ from headrace.sql import types as t
 from headrace.sql.binder.constants import fold
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
-from headrace.sql.binder.group_windows import GroupWindow, group_window_of, window_property
+from headrace.sql.binder.group_windows import (
+    GroupWindow,
+    group_window_of,
+    window_property,
+    with_times,
+)
 from headrace.sql.binder.scope import Scope, of_result
 from headrace.sql.functions.aggregates import CONSTANT_ARGUMENTS
 from headrace.sql.functions.registry import FunctionKind
@@ -301,6 +306,8 @@ class Aggregation:
             e.name if isinstance(e, Column) and e.name else f"$f{i}" for i, e in enumerate(columns)
         ]
         plan: n.Node = n.Project.of(self.plan, columns, names)
+        if time is not None:
+            plan = with_times(self.context, plan, time)
         keys = tuple(range(len(self.group)))
         if self.sets is not None:
             plan = self._expanded(plan, keys)

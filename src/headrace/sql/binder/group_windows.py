@@ -9,8 +9,8 @@ from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.parser import syntax as x
 from headrace.sql.parser.excerpts import Excerpt
-from headrace.sql.plan.expressions import Expression, Field, Literal, TimeAttribute
-from headrace.sql.plan.nodes import Window
+from headrace.sql.plan.expressions import Call, Expression, Field, Literal, TimeAttribute
+from headrace.sql.plan.nodes import Filter, Node, Window
 from headrace.sql.types.type_rules import is_timestamp
 
 _KINDS = ("TUMBLE", "HOP", "SESSION")
@@ -48,6 +48,15 @@ def is_time(context: BindingContext, value: Expression | Field) -> bool:
     In batch mode nothing waits for a watermark, and any timestamp will do.
     """
     return value.time is not None or (context.batch and is_timestamp(value.type))
+
+
+def with_times(context: BindingContext, plan: Node, column: int) -> Node:
+    """The rows whose time is known; in batch mode, as in Flink, others are in no window."""
+    time = plan.schema.columns()[column]
+    if not context.batch or not time.type.is_nullable:
+        return plan
+    known = Call(t.BooleanType(False), context.registry.find("IS_NOT_NULL"), (time,))
+    return Filter.of(plan, known)
 
 
 def group_window_of(

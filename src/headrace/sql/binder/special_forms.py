@@ -241,6 +241,17 @@ def _date_format(binder: ExpressionBinder, node: x.Apply) -> Expression:
     return binder.named("DATE_FORMAT", *args, span=node.span)
 
 
+def _to_timestamp_ltz(binder: ExpressionBinder, node: x.Apply) -> Expression:
+    """It has as many digits as its precision says, or its pattern."""
+    args = [binder.bind(a) for a in node.args]
+    found = binder.named("TO_TIMESTAMP_LTZ", *args, span=node.span)
+    given = args[1].value if len(args) > 1 and isinstance(args[1], Literal) else None
+    digits = given.count("S") if isinstance(given, str) else given or 0
+    if not 3 < digits <= 9:
+        return found
+    return replace(found, type=t.LocalZonedTimestampType(digits, found.type.is_nullable))
+
+
 def _part(binder: ExpressionBinder, node: x.Apply) -> Expression:
     unit = str(node.function).upper()
     _arguments(binder, node, 1)
@@ -322,6 +333,7 @@ _CALLED: dict[str, Form] = {
     "ROUND": _round,
     "TIMESTAMPADD": _timestampadd,
     "TIMESTAMPDIFF": _timestampdiff,
+    "TO_TIMESTAMP_LTZ": _to_timestamp_ltz,
     "TRUNCATE": _round,
     **dict.fromkeys(("YEAR", "QUARTER", "MONTH", "WEEK", "HOUR", "MINUTE", "SECOND"), _part),
     **dict.fromkeys(("DAYOFYEAR", "DAYOFMONTH", "DAYOFWEEK"), _part),

@@ -2,60 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from sqlglot import exp
+from collections.abc import Mapping
 
 from headrace.common.types import RowKind
 from headrace.sql import types as t
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.parser import syntax as x
-from headrace.sql.parser.from_ast import expression_node, span_of
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Field, Schema
 from headrace.sql.types.data_types import DataTypes
 
-__all__ = ["bind_from_changelog", "bind_to_changelog"]
+__all__ = ["CHANGELOG_FUNCTIONS", "bind_from_changelog", "bind_to_changelog"]
 
 _KINDS = [kind.name for kind in RowKind]
 
 
 def bind_to_changelog(
-    context: BindingContext, plan: n.Node, given: dict[str, Any], call: Any
+    context: BindingContext, plan: n.Node, given: Mapping[str, x.Node], span: x.Span | None = None
 ) -> n.Node:
     """Each change becomes a row whose first column is the code of its kind."""
     if context.batch:
-        raise context.error("TO_CHANGELOG is for changes, which only streams have", span_of(call))
+        raise context.error("TO_CHANGELOG is for changes, which only streams have", span)
     op = _op_column(context, given)
     codes: dict[str, str] = dict(zip(_KINDS, _KINDS, strict=True))
     if "OP_MAPPING" in given:
         codes = {}
-        for names, code, span in _mapping(context, given["OP_MAPPING"]):
+        for names, code, place in _mapping(context, given["OP_MAPPING"]):
             for kind in _names(names):
-                _check_kind(context, kind, span)
+                _check_kind(context, kind, place)
                 if kind in codes:
                     raise context.error(
                         "Invalid target mapping for argument 'op_mapping'. Duplicate change "
                         f"operation: '{kind}'.",
-                        span,
+                        place,
                     )
                 codes[kind] = code
     if op in plan.schema.names:
         raise context.error(
             f"Field names must be unique. Found duplicates: [{op}]. Name the column of codes with "
             "op => DESCRIPTOR(...)",
-            span_of(call),
+            span,
         )
     fields = (Field(op, DataTypes.STRING()), *(Field(f.name, f.type) for f in plan.schema))
     by_number = tuple(codes.get(kind) for kind in _KINDS)
-    return n.ToChangelog(Schema(fields), plan, by_number, origin=context.excerpt(span_of(call)))
+    return n.ToChangelog(Schema(fields), plan, by_number, origin=context.excerpt(span))
 
 
 def bind_from_changelog(
-    context: BindingContext, plan: n.Node, given: dict[str, Any], call: Any
+    context: BindingContext, plan: n.Node, given: Mapping[str, x.Node], span: x.Span | None = None
 ) -> n.Node:
     """Each row becomes a change of the kind that its code stands for."""
-    span = span_of(call)
     if context.batch:
         raise context.error("FROM_CHANGELOG makes changes, which only streams have", span)
     op = _op_column(context, given)
@@ -75,7 +71,7 @@ def bind_from_changelog(
     return n.FromChangelog(Schema(fields), plan, index, tuple(kinds), origin=origin)
 
 
-def _given_kinds(context: BindingContext, mapping: Any) -> list[tuple[str, int]]:
+def _given_kinds(context: BindingContext, mapping: x.Node) -> list[tuple[str, int]]:
     kinds: dict[str, list[str]] = {}
     for codes, kind, span in _mapping(context, mapping):
         _check_kind(context, kind, span)
@@ -91,7 +87,7 @@ def _given_kinds(context: BindingContext, mapping: Any) -> list[tuple[str, int]]
         raise context.error(
             "The 'op_mapping' must include UPDATE_BEFORE for retract mode. Upsert mode (without "
             "UPDATE_BEFORE) is not supported in this version.",
-            span_of(mapping),
+            mapping.span,
         )
     return [(code, _KINDS.index(kind)) for kind, codes in kinds.items() for code in codes]
 
@@ -109,32 +105,25 @@ def _check_kind(context: BindingContext, kind: str, span: x.Span | None) -> None
         )
 
 
-def _op_column(context: BindingContext, given: dict[str, Any]) -> str:
+def _op_column(context: BindingContext, given: Mapping[str, x.Node]) -> str:
     """The name of the column with codes."""
     descriptor = given.get("OP")
     if descriptor is None:
         return "op"
-    is_descriptor = isinstance(descriptor, exp.Anonymous) and descriptor.name.upper() == (
-        "DESCRIPTOR"
-    )
-    columns = [expression_node(e) for e in descriptor.expressions] if is_descriptor else []
-    if len(columns) != 1 or not isinstance(columns[0], x.Name):
+    if not isinstance(descriptor, x.Descriptor) or len(descriptor.names) != 1:
         raise context.error(
             "The descriptor for argument 'op' must contain exactly one column name.",
-            span_of(descriptor),
+            descriptor.span,
         )
-    return columns[0].parts[-1]
+    return descriptor.names[0]
 
 
-def _mapping(context: BindingContext, tree: Any) -> list[tuple[str, str, x.Span | None]]:
+def _mapping(context: BindingContext, node: x.Node) -> list[tuple[str, str, x.Span | None]]:
     """The keys and values of a map, with the places of the keys or values."""
-    node = expression_node(tree)
     parts = node.args if isinstance(node, x.Apply) and node.function == "MAP" else ()
     texts = [p.value for p in parts if isinstance(p, x.Constant) and isinstance(p.value, str)]
     if not parts or len(texts) != len(parts):
-        raise context.error(
-            "The 'op_mapping' argument must be a constant MAP literal.", span_of(tree)
-        )
+        raise context.error("The 'op_mapping' argument must be a constant MAP literal.", node.span)
     spans = [p.span for p in parts]
     # Of equal keys of a map, the last one counts.
     by_key = {
@@ -142,3 +131,10 @@ def _mapping(context: BindingContext, tree: Any) -> list[tuple[str, str, x.Span 
         for key, value, span in zip(texts[::2], texts[1::2], spans[::2], strict=True)
     }
     return list(by_key.values())
+
+
+CHANGELOG_FUNCTIONS = {
+    "TO_CHANGELOG": bind_to_changelog,
+    "FROM_CHANGELOG": bind_from_changelog,
+}
+"""By name; arguments are `OP`, a descriptor, and `OP_MAPPING`, a map."""

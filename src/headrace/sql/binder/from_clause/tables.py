@@ -10,10 +10,7 @@ from headrace.common.errors import SqlError
 from headrace.sql import types as t
 from headrace.sql.binder.context import suggestion
 from headrace.sql.binder.expressions import ExpressionBinder, column_index
-from headrace.sql.binder.from_clause.changelog_functions import (
-    bind_from_changelog,
-    bind_to_changelog,
-)
+from headrace.sql.binder.from_clause.changelog_functions import CHANGELOG_FUNCTIONS
 from headrace.sql.binder.from_clause.correlate import (
     bind_correlate,
     bind_leading,
@@ -25,7 +22,7 @@ from headrace.sql.binder.from_clause.match import bind_match
 from headrace.sql.binder.from_clause.models import bind_evaluate, bind_predict
 from headrace.sql.binder.from_clause.process_tables import DEFAULT, TableValue, bind_process_table
 from headrace.sql.binder.from_clause.vector_search import bind_vector_search
-from headrace.sql.binder.group_windows import duration_of, is_time, window_fields
+from headrace.sql.binder.group_windows import duration_of, is_time, window_fields, with_times
 from headrace.sql.binder.hints import QueryHints
 from headrace.sql.binder.relations import renamed
 from headrace.sql.binder.scope import Scope
@@ -54,12 +51,8 @@ _ARGUMENTS = {
     "VECTOR_SEARCH": ("SEARCH_TABLE", "COLUMN_TO_SEARCH", "COLUMN_TO_QUERY", "TOP_K", "CONFIG"),
 }
 _OPTIONAL = frozenset({"OFFSET", "OP", "OP_MAPPING", "CONFIG"})
-_BY_ROW = {
-    "TO_CHANGELOG": bind_to_changelog,
-    "FROM_CHANGELOG": bind_from_changelog,
-    "ML_PREDICT": bind_predict,
-    "ML_EVALUATE": bind_evaluate,
-}
+_MODEL_FUNCTIONS = {"ML_PREDICT": bind_predict, "ML_EVALUATE": bind_evaluate}
+_BY_ROW = frozenset({*CHANGELOG_FUNCTIONS, *_MODEL_FUNCTIONS})
 """Functions that look at each row of a table by itself."""
 
 
@@ -184,7 +177,10 @@ class TableBinder:
                     "by itself",
                     span_of(call),
                 )
-            return _BY_ROW[name](self.context, plan, given, call)
+            if name in _MODEL_FUNCTIONS:
+                return _MODEL_FUNCTIONS[name](self.context, plan, given, call)
+            nodes = {k: self._process_argument(v) for k, v in given.items() if k != "INPUT"}
+            return CHANGELOG_FUNCTIONS[name](self.context, plan, nodes, span_of(call))
         return self._window(name, given, data, plan, call)
 
     def _process(self, function: ProcessTableBinding, call: Any) -> n.Node:
@@ -279,6 +275,7 @@ class TableBinder:
             Field(f.name, f.type, f.time if i != index else None) for i, f in enumerate(plan.schema)
         )
         schema = Schema((*inner, *window_fields(time)))
+        plan = with_times(self.context, plan, index)
         return n.WindowTable(schema, plan, window, origin=self.context.excerpt(span_of(call)))
 
     def _check_lengths(self, name: str, size: int, slide: int, call: Any) -> None:

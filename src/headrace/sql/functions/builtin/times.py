@@ -154,22 +154,16 @@ def to_timestamp(text: str, pattern: str | None = None) -> int | None:
 
 
 def to_timestamp_ltz(value: float, precision: int = 3) -> int | None:
-    if precision not in (0, 3):
+    if not 0 <= precision <= 9:
         raise HeadraceError(
-            f"TO_TIMESTAMP_LTZ takes the precision 0 (seconds) or 3 (milliseconds), not {precision}"
+            f"TO_TIMESTAMP_LTZ takes the precision 0 (seconds) to 9 (nanoseconds), not {precision}"
         )
     # As in Flink, a fraction does not count.
-    return int(value) * (1_000_000 if precision == 0 else 1000)
+    return int(value) * 1_000_000 // 10**precision
 
 
-def text_to_ltz(zone: ZoneInfo, text: str, pattern: str | None = None) -> int | None:
-    found = to_timestamp(text, pattern)
-    # As in Flink, text without a zone is read as UTC.
-    return found
-
-
-def text_in_zone_to_ltz(text: str, pattern: str, zone: str) -> int | None:
-    found = to_timestamp(text, pattern)
+def text_to_ltz(text: str, pattern: str | None = None, zone: str = "UTC") -> int | None:
+    found = to_timestamp(text) if pattern is None else parse_moment(text, pattern)
     return None if found is None else to_instant(_zone(zone), found)
 
 
