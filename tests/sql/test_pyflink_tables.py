@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from headrace.common.errors import HeadraceError, SqlError
+from headrace.common.errors import HeadraceError, SqlError, StateError
 from headrace.common.typeinfo import Types
+from headrace.common.types import Row, RowKind
 from headrace.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from headrace.datastream import ProcessFunction
 from headrace.datastream.execution_mode import RuntimeExecutionMode
@@ -18,6 +19,7 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.table import (
     DataTypes,
     ExplainDetail,
+    MapView,
     PlanReference,
     Schema,
     SqlDialect,
@@ -25,6 +27,7 @@ from headrace.table import (
     TableDescriptor,
 )
 from headrace.table.expressions import col
+from headrace.table.udf import AggregateFunction, udaf
 from headrace.testing import run_in_process
 from tests.sql.sessions import rows_of
 
@@ -155,3 +158,56 @@ def test_values_are_not_in_a_table_that_lacks_them(t_env: StreamTableEnvironment
     assert rest._plan.schema.names == ["n", "s"]
     with pytest.raises(SqlError, match="OVER"):
         numbers.select(col("n").over(col("w")))
+
+
+class Total(AggregateFunction):
+    """The sum of all numbers, kept by number: twos leave through the iterator that finds them."""
+
+    def create_accumulator(self) -> Row:
+        return Row(MapView())
+
+    def accumulate(self, accumulator: Row, number: int) -> None:
+        seen = accumulator[0]
+        seen[number] = (seen[number] or 0) + number
+        found = seen.keys()
+        for key in found:
+            if key == 2:
+                found.remove()
+
+    def get_value(self, accumulator: Row) -> int:
+        return sum(accumulator[0].values())
+
+    def get_accumulator_type(self) -> Any:
+        view = DataTypes.MAP_VIEW(DataTypes.BIGINT(), DataTypes.BIGINT())
+        return DataTypes.ROW([DataTypes.FIELD("seen", view)])
+
+    def get_result_type(self) -> Any:
+        return DataTypes.BIGINT()
+
+
+@pytest.mark.parametrize(("size", "totals"), [("1", [1, 4, 8]), ("2", [1, 8]), ("1000", [8])])
+def test_a_function_emits_the_changes_of_a_bundle(
+    t_env: StreamTableEnvironment, size: str, totals: list[int]
+) -> None:
+    t_env.get_config().set("table.exec.mini-batch.enabled", "false")
+    t_env.get_config().set("python.fn-execution.bundle.size", size)
+    numbers = t_env.from_elements([(1,), (2,), (3,), (4,)], ["n"])
+    stream = t_env.to_changelog_stream(numbers.select(udaf(Total())(col("n"))))
+    rows = run_in_process(t_env._session.env, {"rows": stream})["rows"]
+    new = [row[0] for row in rows if row.get_row_kind() is not RowKind.UPDATE_BEFORE]
+    assert new == totals
+
+
+def test_an_iterator_of_a_map_removes_only_what_it_gave() -> None:
+    view: MapView[str, int] = MapView()
+    view.put_all({"a": 1, "b": 2})
+    items = view.items()
+    with pytest.raises(StateError, match="next"):
+        items.remove()
+    assert next(items) == ("a", 1)
+    items.remove()
+    with pytest.raises(StateError, match="next"):
+        items.remove()
+    assert list(items) == [("b", 2)]
+    assert view["a"] is None
+    assert list(view.values()) == [2]

@@ -102,15 +102,15 @@ class MapView(DataView, Generic[K, V]):
         """Whether there is a key."""
         return key in self._dict
 
-    def items(self) -> Iterator[tuple[K, V]]:
+    def items(self) -> MapIterator[K, tuple[K, V]]:
         """Keys and values; the iterator can remove what it gave, see `MapIterator`."""
         return MapIterator(self._dict, lambda key: (key, self._dict[key]))
 
-    def keys(self) -> Iterator[K]:
+    def keys(self) -> MapIterator[K, K]:
         """All keys; the iterator can remove what it gave, see `MapIterator`."""
         return MapIterator(self._dict, lambda key: key)
 
-    def values(self) -> Iterator[V]:
+    def values(self) -> MapIterator[K, V]:
         """All values; the iterator can remove what it gave, see `MapIterator`."""
         return MapIterator(self._dict, lambda key: self._dict[key])
 
