@@ -7,89 +7,118 @@ from pyflink.table.expressions import col, lit
 from pyflink.table.window import Slide, Tumble
 
 t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
-t_env.get_config().set_local_timezone("Asia/Tokyo")
 t_env.get_config().set("parallelism.default", "1")
-ROW = DataTypes.ROW(
-    [
-        DataTypes.FIELD("name", DataTypes.STRING()),
-        DataTypes.FIELD("price", DataTypes.INT()),
-        DataTypes.FIELD("at", DataTypes.TIMESTAMP(3)),
-        DataTypes.FIELD("ms", DataTypes.BIGINT()),
-        DataTypes.FIELD("on_day", DataTypes.DATE()),
-    ]
+
+
+def event(second, number, day, hour):
+    at = datetime.datetime(2020, 1, 1, 0, 0, second)
+    return at, number, "x", datetime.date(2020, 1, day), second * 1000, datetime.time(hour, 0, 0)
+
+
+events = t_env.from_elements(
+    [event(1, 1, 1, 1), event(2, 2, 1, 1), event(7, 5, 3, 2)],
+    DataTypes.ROW(
+        [
+            DataTypes.FIELD("ts", DataTypes.TIMESTAMP(3)),
+            DataTypes.FIELD("v", DataTypes.INT()),
+            DataTypes.FIELD("k", DataTypes.STRING()),
+            DataTypes.FIELD("d", DataTypes.DATE()),
+            DataTypes.FIELD("n", DataTypes.BIGINT()),
+            DataTypes.FIELD("i", DataTypes.TIME()),
+        ]
+    ),
 )
+t_env.create_temporary_view("v", events)
+w = col("w")
+five = lit(5).seconds
+total = col("v").sum
 
 
-def order(name, price, second):
-    at = datetime.datetime(2024, 5, 6, 7, 8, second)
-    return name, price, at, second * 1000, at.date()
-
-
-orders = t_env.from_elements(
-    [order("ink", 3, 1), order("pen", 1, 4), order("ink", 4, 9), order("ink", 5, 12)], ROW
-)
-t_env.create_temporary_view("orders", orders)
-t_env.create_temporary_view(
-    "gaps", t_env.from_elements([order("ink", 3, 1), ("ink", 4, None, None, None)], ROW)
-)
-
-
-def show(table):
+def rows(table):
     with table.execute().collect() as results:
-        for row in sorted(results, key=str):
-            print(row)
+        for row in results:
+            print(row.get_row_kind(), row)
 
 
-def summed(window, table=orders):
-    w = col("w")
-    grouped = table.window(window.alias("w")).group_by(w, col("name"))
-    show(grouped.select(col("name"), w.start, w.end, w.rowtime, col("price").sum))
+def windowed(window, *fields):
+    rows(events.window(window.alias("w")).group_by(w, col("k")).select(col("k"), *fields))
+
+
+def refused(call):
+    try:
+        call()
+    except Exception:
+        print("refused")
 
 
 # --- tumbling windows of timestamps
-summed(Tumble.over(lit(5).seconds).on(col("at")))
+windowed(Tumble.over(five).on(col("ts")), w.start, w.end, total)
+
+# --- the time of windows of timestamps
+windowed(Tumble.over(five).on(col("ts")), w.rowtime, total)
 
 # --- sliding windows of timestamps
-summed(Slide.over(lit(10).seconds).every(lit(5).seconds).on(col("at")))
+windowed(Slide.over(lit(10).seconds).every(five).on(col("ts")), w.start, w.end, total)
+
+# --- windows of dates
+refused(lambda: windowed(Tumble.over(lit(1).day).on(col("d")), w.start, w.end, total))
+
+# --- windows of times
+refused(lambda: windowed(Tumble.over(lit(1).hour).on(col("i")), w.start, w.end, total))
+
+# --- windows of small numbers
+refused(lambda: windowed(Tumble.over(five).on(col("v")), w.start, w.end, total))
 
 # --- tumbling windows of milliseconds
-summed(Tumble.over(lit(5).seconds).on(col("ms")))
+windowed(Tumble.over(five).on(col("n")), w.start, w.end, total)
+
+# --- the time of windows of milliseconds
+windowed(Tumble.over(five).on(col("n")), w.rowtime, total)
 
 # --- sliding windows of milliseconds
-summed(Slide.over(lit(10).seconds).every(lit(5).seconds).on(col("ms")))
+windowed(Slide.over(lit(10).seconds).every(five).on(col("n")), w.start, w.end, total)
 
-# --- windows of anything else
-for name in ("on_day", "price", "name"):
-    raises(lambda: summed(Tumble.over(lit(1).days).on(col(name))), Exception)
+# --- windows without groups
+rows(events.window(Tumble.over(five).on(col("n")).alias("w")).group_by(w).select(w.start, total))
 
-# --- group windows of SQL
-show(
-    t_env.sql_query("""
-        SELECT name, TUMBLE_START(`at`, INTERVAL '5' SECOND), TUMBLE_END(`at`, INTERVAL '5' SECOND),
-          TUMBLE_ROWTIME(`at`, INTERVAL '5' SECOND), SUM(price)
-        FROM orders GROUP BY name, TUMBLE(`at`, INTERVAL '5' SECOND)
-    """)
+# --- tumbling windows of SQL
+rows(
+    t_env.sql_query(
+        "SELECT TUMBLE_START(ts, INTERVAL '5' SECOND), SUM(v) FROM v "
+        "GROUP BY TUMBLE(ts, INTERVAL '5' SECOND)"
+    )
+)
+
+# --- the time of windows of SQL
+rows(
+    t_env.sql_query(
+        "SELECT TUMBLE_ROWTIME(ts, INTERVAL '5' SECOND), SUM(v) FROM v "
+        "GROUP BY TUMBLE(ts, INTERVAL '5' SECOND)"
+    )
+)
+
+# --- sliding windows of SQL
+rows(
+    t_env.sql_query(
+        "SELECT HOP_START(ts, INTERVAL '5' SECOND, INTERVAL '10' SECOND), SUM(v) FROM v "
+        "GROUP BY HOP(ts, INTERVAL '5' SECOND, INTERVAL '10' SECOND)"
+    )
+)
+
+# --- windows of dates in SQL
+refused(
+    lambda: rows(
+        t_env.sql_query(
+            "SELECT TUMBLE_START(d, INTERVAL '1' DAY), SUM(v) FROM v "
+            "GROUP BY TUMBLE(d, INTERVAL '1' DAY)"
+        )
+    )
 )
 
 # --- window table functions
-for name in ("TUMBLE", "CUMULATE"):
-    step = "INTERVAL '2' SECOND, " if name == "CUMULATE" else ""
-    show(
-        t_env.sql_query(f"""
-            SELECT window_start, window_end, window_time, SUM(price)
-            FROM TABLE({name}(TABLE orders, DESCRIPTOR(`at`), {step}INTERVAL '6' SECOND))
-            GROUP BY window_start, window_end, window_time
-        """)
+rows(
+    t_env.sql_query(
+        "SELECT window_start, SUM(v) FROM TABLE(TUMBLE(TABLE v, DESCRIPTOR(ts), "
+        "INTERVAL '5' SECOND)) GROUP BY window_start, window_end"
     )
-
-# --- windows of instants
-show(
-    t_env.sql_query("""
-        SELECT name, TUMBLE_START(`at`, INTERVAL '1' DAY), TUMBLE_END(`at`, INTERVAL '1' DAY), SUM(price)
-        FROM (SELECT name, price, CAST(`at` AS TIMESTAMP_LTZ(3)) AS `at` FROM orders)
-        GROUP BY name, TUMBLE(`at`, INTERVAL '1' DAY)
-    """)
 )
-
-# --- times that are missing
-summed(Tumble.over(lit(5).seconds).on(col("at")), t_env.from_path("gaps"))

@@ -81,14 +81,6 @@ print(
     "ESTIMATED_COST" in str(ExplainDetail.ESTIMATED_COST),
     "physicalPlan" not in orders.explain(ExplainDetail.JSON_EXECUTION_PLAN),
 )
-summed = orders.group_by(col("name")).select(col("revenue").sum)
-for line in summed.explain(ExplainDetail.PLAN_ADVICE, ExplainDetail.CHANGELOG_MODE).splitlines():
-    if line.startswith("=="):
-        print(line)
-advised = orders.select(col("name")).explain(ExplainDetail.PLAN_ADVICE)
-print(advised.index("No available advice...") < advised.index("== Optimized Execution Plan =="))
-changes = orders.explain(ExplainDetail.CHANGELOG_MODE)
-print(changes.index("changelogMode=[I") < changes.index("== Optimized Execution Plan =="))
 
 # --- views and functions
 b_env.create_temporary_view("shown", b_orders)

@@ -162,9 +162,10 @@ def to_timestamp_ltz(value: float, precision: int = 3) -> int | None:
     return int(value) * 1_000_000 // 10**precision
 
 
-def text_to_ltz(text: str, pattern: str | None = None, zone: str = "UTC") -> int | None:
+def text_to_ltz(text: str, pattern: str | None = None, zone: str | None = None) -> int | None:
     found = to_timestamp(text) if pattern is None else parse_moment(text, pattern)
-    return None if found is None else to_instant(_zone(zone), found)
+    # As in Flink, text without a zone is read as UTC.
+    return found if found is None or zone is None else to_instant(_zone(zone), found)
 
 
 def to_date(text: str, pattern: str | None = None) -> int | None:
