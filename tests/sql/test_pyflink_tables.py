@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from headrace.common.errors import HeadraceError, SqlError, StateError
+from headrace.common.time import Instant
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row, RowKind
 from headrace.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
@@ -26,10 +27,12 @@ from headrace.table import (
     StreamTableEnvironment,
     TableDescriptor,
 )
-from headrace.table.expressions import col
-from headrace.table.udf import AggregateFunction, udaf
+from headrace.table.expressions import col, descriptor, map_, to_timestamp_ltz
+from headrace.table.udf import AggregateFunction, udaf, udf
 from headrace.testing import run_in_process
 from tests.sql.sessions import rows_of
+
+DAY = 86_400_000_000
 
 
 @pytest.fixture
@@ -211,3 +214,64 @@ def test_an_iterator_of_a_map_removes_only_what_it_gave() -> None:
     assert list(items) == [("b", 2)]
     assert view["a"] is None
     assert list(view.values()) == [2]
+
+
+def test_changes_become_rows_and_rows_changes(t_env: StreamTableEnvironment) -> None:
+    t_env.get_config().set("table.exec.mini-batch.enabled", "false")
+    stock = t_env.from_elements([("ink", 3), ("pen", 1), ("ink", 4)], ["item", "n"])
+    sums = stock.group_by(col("item")).select(col("item"), col("n").sum.alias("total"))
+    changes = sums.to_changelog()
+    assert changes.get_schema().get_field_names() == ["op", "item", "total"]
+    assert rows_of(t_env, changes) == [
+        ["INSERT", "ink", 3],
+        ["INSERT", "pen", 1],
+        ["UPDATE_AFTER", "ink", 7],
+        ["UPDATE_BEFORE", "ink", 3],
+    ]
+    assert rows_of(t_env, changes.from_changelog()) == [["ink", 7], ["pen", 1]]
+
+
+def test_changes_have_the_codes_that_a_program_gives_them(t_env: StreamTableEnvironment) -> None:
+    t_env.get_config().set("table.exec.mini-batch.enabled", "false")
+    sums = t_env.from_elements([(1,), (2,)], ["n"]).select(col("n").sum.alias("total"))
+    codes = map_("INSERT, UPDATE_AFTER", "put").as_argument("op_mapping")
+    coded = sums.to_changelog(codes, descriptor("code").as_argument("op"))
+    assert rows_of(t_env, coded) == [["put", 1], ["put", 3]]
+    back = map_("put", "INSERT").as_argument("op_mapping")
+    again = coded.from_changelog(descriptor("code").as_argument("op"), back)
+    assert rows_of(t_env, again) == [[1], [3]]
+
+
+@pytest.mark.parametrize("arguments", [[col("n")], [descriptor("x").as_argument("codes")]])
+def test_changes_as_rows_take_arguments_by_name(
+    t_env: StreamTableEnvironment, arguments: list[Any]
+) -> None:
+    numbers = t_env.from_elements([(1,)], ["n"])
+    with pytest.raises(SqlError, match=r"descriptor\(\.\.\.\)\.as_argument\('op'\)"):
+        numbers.to_changelog(*arguments)
+
+
+def test_a_function_can_be_tested_by_itself() -> None:
+    assert udf(lambda a, b: a * b, result_type=DataTypes.BIGINT())._func(6, 7) == 42
+
+
+@pytest.mark.parametrize(
+    ("arguments", "digits", "micros"),
+    [
+        ((1234567890123, 3), 3, 1234567890123000),
+        ((12345, 1), 3, 1234500000),
+        ((1234567, 6), 6, 1234567),
+        ((-1234567890, 9), 9, -1234568),
+        (("1970-01-01 00:00:01.5",), 3, 1500000),
+        (("01.02.1970 00:00:00.123456", "dd.MM.yyyy HH:mm:ss.SSSSSS"), 6, 31 * DAY + 123456),
+        (("1970-01-02 01:00", "yyyy-MM-dd HH:mm", "Europe/Paris"), 3, DAY),
+    ],
+)
+def test_instants_have_digits_and_a_zone(
+    t_env: StreamTableEnvironment, arguments: tuple[Any, ...], digits: int, micros: int
+) -> None:
+    t_env.get_config().set_local_timezone("UTC")
+    found = t_env.from_elements([(1,)], ["n"]).select(to_timestamp_ltz(*arguments).alias("at"))
+    assert str(found.get_resolved_schema()) == f"(\n  `at` TIMESTAMP_LTZ({digits})\n)"
+    ((at,),) = rows_of(t_env, found)
+    assert at == Instant(micros // 1_000_000, micros % 1_000_000 * 1000)
