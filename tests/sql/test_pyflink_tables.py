@@ -188,6 +188,24 @@ class Total(AggregateFunction):
         return DataTypes.BIGINT()
 
 
+def test_rows_without_a_time_are_in_no_window_of_batch_mode(tmp_path: Path) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    t_env = StreamTableEnvironment.create(env)
+    t_env.get_config().set("table.exec.spark-segments", "false")
+    (tmp_path / "events.json").write_text('{"n": 1, "ts": "2020-01-01 00:00:07"}\n{"n": 2}\n')
+    t_env.execute_sql(f"""CREATE TABLE events (n INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH
+        ('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'json')""")
+    assert len(rows_of(t_env, t_env.from_path("events"))) == 2
+    five = "INTERVAL '5' SECOND"
+    for query in (
+        f"SELECT SUM(n) FROM events GROUP BY TUMBLE(ts, {five})",
+        f"SELECT SUM(n) FROM TABLE(TUMBLE(TABLE events, DESCRIPTOR(ts), {five})) "
+        "GROUP BY window_start, window_end",
+    ):
+        assert rows_of(t_env, t_env.sql_query(query)) == [[1]]
+
+
 @pytest.mark.parametrize(("size", "totals"), [("1", [1, 4, 8]), ("2", [1, 8]), ("1000", [8])])
 def test_a_function_emits_the_changes_of_a_bundle(
     t_env: StreamTableEnvironment, size: str, totals: list[int]

@@ -36,7 +36,10 @@ class ExternalRowsOperator(RowOperator):
             out = [row_of(convert(r[:-1]), names, _KINDS[r[-1]]) for r in rows]
         else:
             out = [row_of(convert(r), names) for r in rows]
-        stamps: Any = None if rowtime is None else [r[rowtime] // 1000 for r in rows]
+        stamps: Any = None
+        if rowtime is not None:
+            times = [r[rowtime] for r in rows]
+            stamps = [None if time is None else time // 1000 for time in times]
         if out:
             self.output.emit(Batch(out, stamps))
 

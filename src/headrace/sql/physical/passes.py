@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from headrace.sql.physical.batch_watermarks import batch_watermarks
 from headrace.sql.physical.calcs import calcs
 from headrace.sql.physical.column_exchanges import column_exchanges
 from headrace.sql.physical.deletes_by_key import deletes_by_key
@@ -43,6 +44,7 @@ def _of_nodes(rule: Callable[[Node, PlanSettings], Node]) -> Pass:
 
 
 PHYSICAL_PASSES: tuple[Pass, ...] = (
+    _of_nodes(batch_watermarks),
     process_tables,
     shared_subplans,
     _of_nodes(sink_constraints),

@@ -35,7 +35,6 @@ from headrace.sql.segments.expressions import (
 )
 from headrace.sql.segments.python_nodes import PythonNodes
 from headrace.sql.segments.source_scans import source_scan
-from headrace.sql.segments.steps import present_text
 from headrace.sql.segments.whole_aggregates import aggregate_text, check_keys, over_text
 from headrace.sql.segments.windows import WINDOW_TEXTS, rows_in_windows
 from headrace.sql.types.type_rules import is_timestamp
@@ -143,9 +142,6 @@ class RelationWriter:
 
     def filter(self, node: n.Filter, below: str) -> str:
         return f"{_all(node, below)} WHERE {self.text(node.condition)}"
-
-    def watermark(self, node: n.WatermarkAssigner, below: str) -> str:
-        return f"{_all(node, below)} WHERE {present_text(node.column)}"
 
     def values(self, node: n.Values) -> Part:
         if not node.schema or not node.rows:
@@ -293,7 +289,6 @@ _WRITERS: dict[type[n.Node], Callable[..., Part]] = {
     n.Values: RelationWriter.values,
     n.Project: RelationWriter.project,
     n.Filter: RelationWriter.filter,
-    n.WatermarkAssigner: RelationWriter.watermark,
     n.BatchedCalls: RelationWriter.batched_calls,
     n.Correlate: RelationWriter.correlate,
     n.Aggregate: RelationWriter.aggregate,

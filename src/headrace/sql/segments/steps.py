@@ -27,7 +27,6 @@ __all__ = [
     "columns_needed",
     "look_at",
     "needed_below",
-    "present_text",
 ]
 
 _NULL_TIME = "RowTime field should not be null, please convert it to a non-null long value."
@@ -128,7 +127,7 @@ def _needed_of(chain: list[n.Node], needed: frozenset[int] | None) -> list[list[
     return found[::-1]
 
 
-def present_text(column: int) -> str:
+def _present_text(column: int) -> str:
     """A condition that fails the job for a row without a time, and is true for all others."""
     return f"assert_true({column_name(column)} IS NOT NULL, {quoted(_NULL_TIME)}) IS NULL"
 
@@ -186,7 +185,7 @@ class Steps:
         texts = [(column_name(i), column_name(i)) for i in needed]
         texts.append((WATERMARK, spark_text(node.watermark)))
         self.has_watermark = True
-        return (Where(present_text(node.column)), Select(tuple(texts)))
+        return (Where(_present_text(node.column)), Select(tuple(texts)))
 
     def segment(self, count: int, local: LocalPhase | LocalRanking | None = None) -> Segment:
         """The segment of the first nodes."""
