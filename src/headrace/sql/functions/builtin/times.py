@@ -158,8 +158,9 @@ def to_timestamp_ltz(value: float, precision: int = 3) -> int | None:
         raise HeadraceError(
             f"TO_TIMESTAMP_LTZ takes the precision 0 (seconds) to 9 (nanoseconds), not {precision}"
         )
+    units: int = 10**precision
     # As in Flink, a fraction does not count.
-    return int(value) * 1_000_000 // 10**precision
+    return int(value) * 1_000_000 // units
 
 
 def text_to_ltz(text: str, pattern: str | None = None, zone: str | None = None) -> int | None:
