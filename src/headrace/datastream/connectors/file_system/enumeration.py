@@ -54,7 +54,7 @@ class FileSplitAssignerProvider:
 
     @staticmethod
     def locality_aware_split_assigner() -> FileSplitAssignerProvider:
-        """Accepted as in Flink; pieces are dealt out in turn, every subtask sees every file."""
+        """Accepted as in Flink; who has the least to read gets the next piece of any file."""
         return FileSplitAssignerProvider()
 
 
@@ -150,7 +150,7 @@ class FileEnumerator(SplitEnumerator):
         self._split_size = split_size
         self._interval_ms = interval_ms
         self._seen: set[str] = set()
-        self._dealt = 0
+        self._dealt = [0] * parallelism
         self._next_ms: int | None = None
         self._done = False
 
@@ -181,17 +181,25 @@ class FileEnumerator(SplitEnumerator):
         return found
 
     def _deal(self, file: str, found: dict[int, list[Any]]) -> None:
-        for split in self._splits(file):
-            found.setdefault(self._dealt % self._parallelism, []).append(split)
-            self._dealt += 1
+        """Give each piece to the subtask with the fewest bytes so far."""
+        # To ask for the size of a remote file takes a request.
+        size = SPLIT_SIZE if is_remote(file) else max(os.path.getsize(file), 1)
+        splits = self._splits(file, size)
+        for split in splits:
+            subtask = self._dealt.index(min(self._dealt))
+            found.setdefault(subtask, []).append(split)
+            self._dealt[subtask] += size // len(splits)
 
-    def _splits(self, file: str) -> Iterator[FileSplit]:
-        step = self._split_size
-        starts = [0]
+    def _splits(self, file: str, size: int) -> list[FileSplit]:
+        """Pieces of the same size, so that no subtask gets many of the short last ones."""
+        step, count = self._split_size, 1
         if step is not None and not is_remote(file) and self._splittable(file):
-            starts = list(range(0, max(os.path.getsize(file), 1), step))
-        for start, end in zip(starts, [*starts[1:], None], strict=True):
-            yield FileSplit(f"{file}:{start}", file, start, end)
+            count = -(-size // step)
+        starts = [size * piece // count for piece in range(count)]
+        return [
+            FileSplit(f"{file}:{start}", file, start, end)
+            for start, end in zip(starts, [*starts[1:], None], strict=True)
+        ]
 
     @property
     def finished(self) -> bool:
@@ -201,11 +209,14 @@ class FileEnumerator(SplitEnumerator):
         return self._next_ms
 
     def snapshot(self) -> Any:
-        return {"seen": sorted(self._seen), "dealt": self._dealt, "done": self._done}
+        return {"seen": sorted(self._seen), "dealt": list(self._dealt), "done": self._done}
 
     def restore(self, snapshot: Any) -> None:
         self._seen = set(snapshot["seen"])
-        self._dealt = snapshot["dealt"]
+        dealt = snapshot["dealt"]
+        # Older snapshots have a number, and at another parallelism all splits are dealt out anew.
+        if isinstance(dealt, list) and len(dealt) == self._parallelism:
+            self._dealt = list(dealt)
         self._done = snapshot["done"]
 
 

@@ -176,6 +176,20 @@ def test_a_large_file_is_read_by_several_subtasks(
     assert [len(part) for part in read_all(whole.build(), 2)] == [10_000, 0]
 
 
+@pytest.mark.parametrize("sizes", [(150, 150, 150, 150), (90, 30, 30, 30), (110, 10, 100, 90)])
+def test_every_subtask_gets_as_many_bytes(tmp_path: Path, sizes: tuple[int, ...]) -> None:
+    for number, size in enumerate(sizes):
+        (tmp_path / f"{number}").write_text("123456789\n" * size)
+    source = (
+        FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path))
+        .set_file_enumerator(FileEnumeratorProvider(1_000))
+        .build()
+    )
+    first, second = map(len, read_all(source, 2))
+    assert first + second == sum(sizes)
+    assert abs(first - second) <= 10
+
+
 def test_a_directory_is_watched_and_each_file_read_once(tmp_path: Path) -> None:
     source = (
         FileSource.for_record_stream_format(
