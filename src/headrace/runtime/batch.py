@@ -99,11 +99,11 @@ class LazyBatch(Batch):
 
     def kept(self, mask: pa.BooleanArray) -> LazyBatch:
         """The records for which the mask is true."""
-        kept = mask.to_pylist()
         columns = [
-            list(compress(c, kept)) if isinstance(c, list) else c.filter(mask) for c in self.columns
+            list(compress(c, mask.to_pylist())) if isinstance(c, list) else c.filter(mask)
+            for c in self.columns
         ]
-        return LazyBatch(columns, sum(kept), self._make)
+        return LazyBatch(columns, mask.true_count, self._make)
 
 
 @dataclass(frozen=True, slots=True)

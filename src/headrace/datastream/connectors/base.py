@@ -12,7 +12,7 @@ import enum
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from headrace.common.configuration import Configuration
 from headrace.common.errors import HeadraceError
@@ -477,6 +477,9 @@ class GlobalCommitter(ABC):
 
 class Sink(ABC):
     """Describes where records go. Picklable."""
+
+    discards: ClassVar[bool] = False
+    """Whether records are dropped unseen, so that nobody need make them of columns."""
 
     def for_type(self, type_info: TypeInformation | None) -> Sink:
         """The sink for a stream of a declared type; called while the program is built."""

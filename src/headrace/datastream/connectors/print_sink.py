@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.connectors.base import Sink, SinkWriter, WriterContext
@@ -74,6 +74,8 @@ class _CollectWriter(SinkWriter):
 @dataclass(frozen=True)
 class DiscardingSink(Sink):
     """Drops all records, for measurements."""
+
+    discards: ClassVar[bool] = True
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _DiscardingWriter()

@@ -97,6 +97,8 @@ class SinkOperator(Operator):
 
     def process_batch(self, batch: Batch) -> None:
         self.records_in += len(batch)
+        if self._sink.discards:
+            return
         try:
             self._writer.write(batch.values, batch.timestamps)
         except Exception as error:
