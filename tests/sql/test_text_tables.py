@@ -9,8 +9,13 @@ from typing import Any
 
 import pytest
 
+from headrace.common.errors import HeadraceError
+from headrace.datastream.connectors.base import ColumnRows
 from headrace.formats.text_columns import FEW
 from headrace.runtime.batch import LazyBatch
+from headrace.sql import types as t
+from headrace.sql.connectors.kafka.rows import Part, ValueSchema
+from headrace.sql.formats.base import FormatOptions
 from tests.sql.sessions import LocalSession
 
 Line = tuple[str | None, int | None, float | None, str | None]
@@ -118,6 +123,28 @@ def test_plain_lines_are_aggregated_without_making_rows(
     assert grouped == sorted(expected, key=repr)
     [(count, total)] = rows_of(session, "SELECT COUNT(*), SUM(v) FROM t")
     assert (count, total) == (len(lines), sum(line[1] or 0 for line in lines))
+
+
+@pytest.mark.parametrize("format_", ["csv", "json"])
+def test_messages_of_kafka_stay_columns_with_the_fields_that_somebody_looks_at(
+    format_: str,
+) -> None:
+    row_type = t.RowType([t.RowField("k", t.IntType()), t.RowField("s", t.VarCharType(9))], False)
+    part = Part(format_, FormatOptions({}), (0, 1), row_type)
+    schema = ValueSchema(part, needed=(0,))
+    schema.open()
+    texts = [f'{{"k": {i}, "s": "a"}}' if format_ == "json" else f"{i},a" for i in range(FEW)]
+    messages = [text.encode() for text in texts]
+    rows = schema.of_values([None, *messages])
+    assert isinstance(rows, ColumnRows)
+    # A line of CSV is read as a whole.
+    rest = None if format_ == "json" else "a"
+    assert len(rows) == FEW
+    assert list(rows) == [(i, rest) for i in range(FEW)]
+    assert schema.of_values([None]) == []
+    wrong = b"{" if format_ == "json" else b"1,2,3"
+    with pytest.raises(HeadraceError, match="Failed to deserialize"):
+        schema.of_values([*messages, wrong])
 
 
 def test_sums_that_need_more_than_64_bits_are_exact(tmp_path: Path) -> None:

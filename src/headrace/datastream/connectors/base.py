@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -52,6 +52,36 @@ class SourceSplit(Protocol):
         """The same for the same part, whatever the position."""
 
 
+class ColumnRows(Sequence[Any]):
+    """Records that stay columns until somebody looks at a single one.
+
+    Attributes:
+        columns: The columns, at least one.
+        make: Makes the records of them.
+    """
+
+    __slots__ = ("_made", "columns", "make")
+
+    def __init__(self, columns: list[Any], make: Callable[[list[Any]], list[Any]]) -> None:
+        self.columns = columns
+        self.make = make
+        self._made: list[Any] | None = None
+
+    def _records(self) -> list[Any]:
+        if self._made is None:
+            self._made = self.make(self.columns)
+        return self._made
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._records()[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._records())
+
+
 @dataclass(slots=True)
 class ReadBatch:
     """Records of one split. Without timestamps the records have none until a strategy assigns them.
@@ -68,7 +98,7 @@ class ReadBatch:
     """
 
     split_id: str
-    values: list[Any]
+    values: Sequence[Any]
     timestamps: list[int] | None = None
     watermark: int | None = None
     idle: bool = False

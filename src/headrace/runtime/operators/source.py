@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from headrace.common.watermark_strategy import WatermarkStrategy
-from headrace.datastream.connectors.base import ReadBatch, SourceReader
+from headrace.datastream.connectors.base import ColumnRows, ReadBatch, SourceReader
 from headrace.datastream.functions import RuntimeContext
 from headrace.graph.specs import SourceSpec
-from headrace.runtime.batch import MAX_TIMESTAMP, Batch, ColumnBatch
+from headrace.runtime.batch import MAX_TIMESTAMP, Batch, ColumnBatch, LazyBatch
 from headrace.runtime.functions.checkpointed_function import FunctionCheckpoints
 from headrace.runtime.functions.dead_letters import DeadLetters
 from headrace.runtime.functions.runtime_context import OperatorRuntimeContext
@@ -321,7 +321,10 @@ def _records(batch: ReadBatch) -> Batch:
     if batch.columns:
         (columns,) = batch.values
         return ColumnBatch(columns)
-    return Batch(batch.values, batch.timestamps)
+    values = batch.values
+    if isinstance(values, ColumnRows):
+        return LazyBatch(values.columns, len(values), values.make)
+    return Batch(values, batch.timestamps)  # type: ignore[arg-type]
 
 
 class _ReaderContext:

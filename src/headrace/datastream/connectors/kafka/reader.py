@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 from headrace.datastream.connectors.base import ReadBatch, ReaderContext, SourceReader
@@ -143,6 +144,7 @@ class KafkaReader(SourceReader):
         self._consumer: Any = None
         self._fetcher: MessageFetcher
         self._splits: dict[str, KafkaSplit] = {}
+        self._topics: set[str] = set()
         self._fetched: deque[tuple[str, list[Any]]] = deque()
         self._ended_at: dict[str, int] = {}
         self._drained: set[str] = set()
@@ -170,6 +172,7 @@ class KafkaReader(SourceReader):
     def add_splits(self, splits: Sequence[KafkaSplit]) -> None:
         for split in splits:
             self._splits[split.split_id] = split
+            self._topics.add(split.topic)
         at_end = [s.split_id for s in splits if s.stop is not None and s.offset >= s.stop]
         for split_id in at_end:
             del self._splits[split_id]
@@ -233,22 +236,26 @@ class KafkaReader(SourceReader):
             self._outage.check()
             return False
         self._outage.over()
-        errors = [m for m in messages if m.error() is not None]
-        if errors:
+        errors = []
+        if any(map(self._message.error, messages)):
+            errors = [m for m in messages if m.error() is not None]
             messages = [m for m in messages if m.error() is None]
-        by_split: dict[str, list[Any]] = {}
-        partitions = list(map(self._message.partition, messages))
-        topics = {s.topic for s in self._splits.values()}
-        if len(topics) == 1 and len(set(partitions)) <= 1:
-            if messages:
-                by_split[f"{messages[0].topic()}-{partitions[0]}"] = messages
-        else:
-            for message, partition in zip(messages, partitions, strict=True):
-                by_split.setdefault(f"{message.topic()}-{partition}", []).append(message)
-        self._fetched.extend(by_split.items())
+        self._fetched.extend(self._by_split(messages))
         for message in errors:
             self._on_error(message)
         return True
+
+    def _by_split(self, messages: list[Any]) -> Iterator[tuple[str, list[Any]]]:
+        """The messages of each partition, in order."""
+        topics: Iterable[str] = map(self._message.topic, messages)
+        if len(self._topics) == 1:
+            topics = repeat(*self._topics, len(messages))
+        found: defaultdict[tuple[str, int], list[Any]] = defaultdict(list)
+        places = zip(topics, map(self._message.partition, messages), strict=True)
+        for place, message in zip(places, messages, strict=True):
+            found[place].append(message)
+        for (topic, partition), of_split in found.items():
+            yield f"{topic}-{partition}", of_split
 
     def _read(self, split: KafkaSplit, messages: list[Any]) -> ReadBatch | None:
         """The records of messages of one partition; the position is then after them."""
@@ -274,7 +281,7 @@ class KafkaReader(SourceReader):
         if split.stop is not None and offset >= split.stop:
             self._finish(split)
 
-    def _deserialized(self, messages: list[Any]) -> tuple[list[Any], list[int] | None]:
+    def _deserialized(self, messages: list[Any]) -> tuple[Sequence[Any], list[int] | None]:
         schema = self._schema
         if not isinstance(schema, ManyValuesSchema | ManyRecordsSchema | ValueOnlySchema):
             return self._record_by_record(messages)
@@ -287,7 +294,7 @@ class KafkaReader(SourceReader):
         self,
         schema: ManyValuesSchema | ManyRecordsSchema | ValueOnlySchema,
         messages: list[Any],
-    ) -> tuple[list[Any], list[int] | None]:
+    ) -> tuple[Sequence[Any], list[int] | None]:
         if isinstance(schema, ManyRecordsSchema):
             return schema.of_records(list(map(consumer_record, messages))), None
         values = list(map(self._message.value, messages))

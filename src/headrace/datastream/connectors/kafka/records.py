@@ -115,7 +115,7 @@ class ValueOnlySchema(KafkaRecordDeserializationSchema):
 class ManyValuesSchema(KafkaRecordDeserializationSchema):
     """Records of the values of many messages at once, without timestamps."""
 
-    def of_values(self, values: Sequence[bytes | None]) -> list[Any]:
+    def of_values(self, values: Sequence[bytes | None]) -> Sequence[Any]:
         """The records of some messages."""
         raise NotImplementedError(f"{type(self).__name__} does not implement of_values()")
 

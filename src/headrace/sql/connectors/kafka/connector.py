@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -88,6 +88,7 @@ class KafkaTable(TableSource):
     is_bounded: bool
     watermark_options: WatermarkOptions
     parallelism: int | None = None
+    needed: Sequence[int] | None = None
 
     takes_watermarks = True
 
@@ -99,6 +100,9 @@ class KafkaTable(TableSource):
     def bounded(self) -> bool:
         return self.is_bounded
 
+    def narrowed(self, columns: Sequence[int]) -> TableSource:
+        return replace(self, needed=columns)
+
     def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
         return self.build_with_watermarks(env, WatermarkStrategy.no_watermarks())
 
@@ -106,7 +110,8 @@ class KafkaTable(TableSource):
         self, env: StreamExecutionEnvironment, strategy: WatermarkStrategy
     ) -> DataStream[Any]:
         alone = self.layout.value_alone
-        schema = ValueSchema(self.layout.value) if alone else MessageSchema(self.layout)
+        value = self.layout.value
+        schema = ValueSchema(value, self.needed) if alone else MessageSchema(self.layout)
         source = self.builder.set_deserializer(schema).build()
         stream = env.from_source(source, strategy, "Source: kafka")
         return stream if self.parallelism is None else stream.set_parallelism(self.parallelism)

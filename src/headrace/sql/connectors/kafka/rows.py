@@ -9,6 +9,7 @@ from typing import Any
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.common.serialization import SerializationSchema
 from headrace.common.types import RowKind
+from headrace.datastream.connectors.base import ColumnRows
 from headrace.datastream.connectors.kafka import (
     ConsumerRecord,
     HeaderProvider,
@@ -29,7 +30,9 @@ from headrace.sql.formats.base import (
     makes_changes,
     metadata_keys,
     option_keys,
+    rows_of_columns,
 )
+from headrace.sql.formats.narrow import narrowed
 from headrace.sql.types import RowField, RowType
 
 __all__ = [
@@ -232,20 +235,27 @@ def _part(
 class ValueSchema(ManyValuesSchema):
     """Rows of values alone; a message without one is not a row."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Part, needed: Sequence[int] | None = None) -> None:
         self._part = part
+        self._needed = needed
 
     @property
     def imports(self) -> tuple[str, ...]:
         arrow = self._part.format in ("csv", "json")
-        return (f"pyarrow.{self._part.format}",) if arrow else ()
+        return (f"pyarrow.{self._part.format}", "pyarrow.acero") if arrow else ()
 
     def open(self) -> None:
-        self._decoder = self._part.decoder()
+        decoder = self._part.decoder()
+        self._decoder = decoder if self._needed is None else narrowed(decoder, self._needed)
 
-    def of_values(self, values: Sequence[bytes | None]) -> list[Any]:
+    def of_values(self, values: Sequence[bytes | None]) -> Sequence[Any]:
         there = [v for v in values if v is not None]
-        return self._decoder.decode(there) if there else []
+        if not there:
+            return []
+        columns = self._decoder.columns(there)
+        if columns is None:
+            return self._decoder.decode_each(there)
+        return ColumnRows(columns, rows_of_columns)
 
 
 class MessageSchema(ManyRecordsSchema):
