@@ -20,6 +20,7 @@ from headrace.datastream.formats.csv import (
     CsvSchema,
 )
 from headrace.datastream.formats.json import JsonRowDeserializationSchema
+from headrace.formats.lines import Lines
 from headrace.formats.text_columns import FEW, CsvColumns
 from headrace.sql import types as t
 from headrace.sql.formats.base import Decoder, FormatOptions, decoder_for
@@ -319,3 +320,13 @@ def test_bytes_that_are_not_text() -> None:
     for name, line in (("csv", b"\xff,1"), ("json", b'{"c0": "\xff"}'), ("json", b'{"\xff": 1}')):
         decoder = decoder_for(name, table(t.VarCharType(9), t.VarCharType(9)), FormatOptions({}))
         assert_same(decoder, [line] * FEW)
+
+
+@given(st.lists(st.text("aé ", max_size=3), min_size=1, max_size=8), st.slices(8))
+@example([""], slice(0, 1))
+def test_some_of_the_lines_of_a_text_are_one_text(texts: list[str], part: slice) -> None:
+    chosen = Lines("\n".join(texts).encode())[part]
+    assert list(chosen) == texts[part]
+    if texts[part] and part.step in (None, 1):
+        assert isinstance(chosen, Lines)
+        assert len(chosen) == len(texts[part])

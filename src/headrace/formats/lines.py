@@ -8,11 +8,11 @@ from typing import Any, overload
 __all__ = ["Lines"]
 
 
-def _line_ends(data: bytes) -> int:
-    """Counts them; numpy does so four times as fast as `bytes`."""
+def _line_ends(data: bytes) -> Any:
+    """Where they are; numpy finds them sooner than `bytes` counts them."""
     import numpy as np
 
-    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))
+    return np.append(np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")), len(data))
 
 
 class Lines(Sequence[str]):
@@ -22,11 +22,11 @@ class Lines(Sequence[str]):
         data: The text, without the end of the last line.
     """
 
-    __slots__ = ("_count", "_texts", "data")
+    __slots__ = ("_ends", "_texts", "data")
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self._count = _line_ends(data) + 1
+        self._ends = _line_ends(data)
         self._texts: list[str] | None = None
 
     def _lines(self) -> list[str]:
@@ -35,16 +35,22 @@ class Lines(Sequence[str]):
         return self._texts
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._ends)
 
     @overload
     def __getitem__(self, index: int) -> str: ...
 
     @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
 
     def __getitem__(self, index: Any) -> Any:
-        return self._lines()[index]
+        if not isinstance(index, slice):
+            return self._lines()[index]
+        start, stop, step = index.indices(len(self))
+        if step != 1 or start >= stop:
+            return self._lines()[index]
+        first = int(self._ends[start - 1]) + 1 if start else 0
+        return Lines(self.data[first : int(self._ends[stop - 1])])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._lines())

@@ -88,7 +88,7 @@ class ReadBatch:
 
     Attributes:
         split_id: The split they come from.
-        values: The records; may be empty when there is a mark.
+        values: The records, perhaps as `ColumnRows`; may be empty when there is a mark.
         timestamps: Event times, one for each record.
         watermark: The source's own promise that nothing earlier or equal follows after these
             records. It counts where the program gives no watermark strategy.
@@ -98,7 +98,7 @@ class ReadBatch:
     """
 
     split_id: str
-    values: Sequence[Any]
+    values: list[Any]
     timestamps: list[int] | None = None
     watermark: int | None = None
     idle: bool = False

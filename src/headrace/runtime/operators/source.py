@@ -321,10 +321,10 @@ def _records(batch: ReadBatch) -> Batch:
     if batch.columns:
         (columns,) = batch.values
         return ColumnBatch(columns)
-    values = batch.values
+    values: Any = batch.values
     if isinstance(values, ColumnRows):
         return LazyBatch(values.columns, len(values), values.make)
-    return Batch(values, batch.timestamps)  # type: ignore[arg-type]
+    return Batch(values, batch.timestamps)
 
 
 class _ReaderContext:

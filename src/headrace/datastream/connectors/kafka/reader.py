@@ -249,7 +249,8 @@ class KafkaReader(SourceReader):
         """The messages of each partition, in order."""
         topics: Iterable[str] = map(self._message.topic, messages)
         if len(self._topics) == 1:
-            topics = repeat(*self._topics, len(messages))
+            (topic,) = self._topics
+            topics = repeat(topic, len(messages))
         found: defaultdict[tuple[str, int], list[Any]] = defaultdict(list)
         places = zip(topics, map(self._message.partition, messages), strict=True)
         for place, message in zip(places, messages, strict=True):
@@ -281,7 +282,7 @@ class KafkaReader(SourceReader):
         if split.stop is not None and offset >= split.stop:
             self._finish(split)
 
-    def _deserialized(self, messages: list[Any]) -> tuple[Sequence[Any], list[int] | None]:
+    def _deserialized(self, messages: list[Any]) -> tuple[Any, list[int] | None]:
         schema = self._schema
         if not isinstance(schema, ManyValuesSchema | ManyRecordsSchema | ValueOnlySchema):
             return self._record_by_record(messages)
@@ -294,7 +295,7 @@ class KafkaReader(SourceReader):
         self,
         schema: ManyValuesSchema | ManyRecordsSchema | ValueOnlySchema,
         messages: list[Any],
-    ) -> tuple[Sequence[Any], list[int] | None]:
+    ) -> tuple[Any, list[int] | None]:
         if isinstance(schema, ManyRecordsSchema):
             return schema.of_records(list(map(consumer_record, messages))), None
         values = list(map(self._message.value, messages))
