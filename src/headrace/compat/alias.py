@@ -49,6 +49,11 @@ _ELSEWHERE = {"shell": "compat.shell"}
 """Modules of PyFlink that have another place in headrace."""
 
 _HOMES = {
+    "common": (
+        "datastream.formats.json",
+        "datastream.formats.csv",
+        "datastream.formats.avro",
+    ),
     "datastream": (
         "datastream",
         "datastream.connectors",
@@ -58,6 +63,13 @@ _HOMES = {
         "common",
         "common.typeinfo",
         "metrics",
+        "datastream.connectors.file_system",
+        "datastream.connectors.kafka",
+        "datastream.connectors.dynamic_kafka",
+        "datastream.connectors.jdbc",
+        "datastream.connectors.number_seq",
+        "datastream.connectors.pulsar",
+        "datastream.connectors.rabbitmq",
     ),
     "table": (
         "table",
@@ -72,7 +84,8 @@ _HOMES = {
 """Where the public names are that modules of a PyFlink package use themselves.
 
 PyFlink's modules import them, and programs, PyFlink's own examples among them, then take them from
-there: `from pyflink.datastream.connectors.kafka import DeliveryGuarantee`.
+there: `from pyflink.datastream.connectors.kafka import DeliveryGuarantee`. Its packages also keep
+names that have moved on: `from pyflink.datastream.connectors import FileSink`.
 """
 
 _OWN = frozenset({"cluster", "compat", "coordination", "graph", "runtime", "spark", "sql"})
@@ -152,7 +165,7 @@ class _AliasLoader(Loader):
         # The import system has put the alias's spec on it, but it keeps its own name and place.
         module.__spec__ = self._spec
         _, *places = module.__name__.split(".")
-        if len(places) > 1 and places[0] in _HOMES:
+        if places and places[0] in _HOMES:
             vars(module)["__getattr__"] = _Borrowed(module.__name__, _HOMES[places[0]])
 
 

@@ -83,6 +83,27 @@ class TestModules:
         compat.uninstall()
         assert not hasattr(window, "Time")
 
+    @pytest.mark.parametrize(
+        ("package", "module", "name"),
+        [
+            ("common", "datastream.formats.json", "JsonRowDeserializationSchema"),
+            ("common", "datastream.formats.csv", "CsvRowSerializationSchema"),
+            ("common", "datastream.formats.avro", "AvroRowSerializationSchema"),
+            ("datastream.connectors", "datastream.connectors.file_system", "StreamingFileSink"),
+            ("datastream.connectors", "datastream.connectors.kafka", "FlinkKafkaConsumer"),
+            ("datastream.connectors", "datastream.connectors.dynamic_kafka", "DynamicKafkaSource"),
+            ("datastream.connectors", "datastream.connectors.jdbc", "JdbcSink"),
+            ("datastream.connectors", "datastream.connectors.number_seq", "NumberSequenceSource"),
+            ("datastream.connectors", "datastream.connectors.pulsar", "StartCursor"),
+            ("datastream.connectors", "datastream.connectors.rabbitmq", "RMQSink"),
+        ],
+    )
+    def test_have_the_names_that_pyflink_keeps_where_they_once_were(
+        self, package: str, module: str, name: str
+    ) -> None:
+        here = importlib.import_module(f"pyflink.{package}")
+        assert getattr(here, name) is getattr(importlib.import_module(f"pyflink.{module}"), name)
+
     def test_classes_pickle_as_those_of_headrace(self) -> None:
         types = importlib.import_module("pyflink.common").Row
         data = pickle.dumps(types(1, "a"))
