@@ -20,25 +20,49 @@ _log = logging.getLogger(__name__)
 
 _LEFT_OUT = frozenset(
     {
+        "auto.include.jmx.reporter",
         "client.dns.lookup.timeout.ms",
         "client.id.prefix",
         "commit.offsets.on.checkpoint",
         "default.api.timeout.ms",
+        "exclude.internal.topics",
         "interceptor.classes",
         "key.deserializer",
         "key.serializer",
         "max.block.ms",
         "max.poll.records",
+        "metadata.max.idle.ms",
         "metric.reporters",
+        "partition.assignment.strategy",
         "partition.discovery.interval.ms",
+        "partitioner.adaptive.partitioning.enable",
+        "partitioner.availability.timeout.ms",
         "partitioner.class",
         "register.consumer.metrics",
         "register.producer.metrics",
         "sasl.client.callback.handler.class",
         "sasl.jaas.config",
+        "sasl.login.connect.timeout.ms",
+        "sasl.login.read.timeout.ms",
+        "socket.connection.setup.timeout.max.ms",
+        "ssl.keymanager.algorithm",
+        "ssl.protocol",
+        "ssl.provider",
+        "ssl.secure.random.implementation",
+        "ssl.trustmanager.algorithm",
+        "ssl.truststore.password",
+        "ssl.truststore.type",
         "value.deserializer",
         "value.serializer",
     }
+)
+
+_LEFT_OUT_BY_PREFIX = (
+    "flink.",
+    "metrics.",
+    "sasl.kerberos.ticket.",
+    "sasl.login.refresh.",
+    "sasl.login.retry.",
 )
 
 _RENAMED = {
@@ -92,13 +116,13 @@ def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
     """The settings of librdkafka for those of a Java client."""
     settings: dict[str, Any] = {}
     for key, value in properties.items():
-        if key in _LEFT_OUT or key.startswith("flink."):
+        if key in _LEFT_OUT or key.startswith(_LEFT_OUT_BY_PREFIX):
             continue
         if key == "buffer.memory":
             settings["queue.buffering.max.kbytes"] = max(int(value) // 1024, 1)
         elif key == "ssl.truststore.location":
             settings["ssl.ca.location"] = _pem(value)
-        elif key != "ssl.truststore.type":
+        else:
             settings[_RENAMED.get(key, key)] = value
     if "sasl.jaas.config" in properties:
         settings.update(_credentials(properties["sasl.jaas.config"]))
