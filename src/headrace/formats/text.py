@@ -1,9 +1,9 @@
-"""Text of values: what Flink's `print()` shows, and what CAST(... AS STRING) makes of them.
+"""Text of values: in Flink's files, as `print()` shows it, and as CAST(... AS STRING) makes it.
 
 `formatter(type_info)` is for streams: booleans, numbers and times as Java prints them, tuples as
-`(a,1)`, lists as `[1, 2]`, maps as `{k=v}`. As in PyFlink, a row that is the whole record shows its
-fields with Python's `str()` and no spaces, `+I[a,1]`, a row inside another value shows them as Java
-does, `+I[a, 1]`, and a record without a declared type is its `str()`.
+`(a,1)`, rows as `+I[a, 1]`, lists as `[1, 2]`, maps as `{k=v}`; a record without a declared type is
+its `str()`. `print_formatter(type_info)` differs where PyFlink's `print()` does: a row that is the
+whole record shows its fields with Python's `str()` and no spaces, `+I[a,1]`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,14 @@ from headrace.common.typeinfo import LocalTimeTypeInfo, TypeInformation
 from headrace.common.types import Row
 from headrace.formats.shapes import Kind, Shape, shape_of
 
-__all__ = ["TextStyle", "formatter", "java_scalar", "text_of_present", "text_writer"]
+__all__ = [
+    "TextStyle",
+    "formatter",
+    "java_scalar",
+    "print_formatter",
+    "text_of_present",
+    "text_writer",
+]
 
 Text: TypeAlias = Callable[[Any], str]
 
@@ -108,13 +115,18 @@ def java_scalar(shape: Shape) -> Text | None:
 
 
 def formatter(type_info: TypeInformation | None) -> Text:
-    """Makes the function that turns records of the declared type into the text that is printed."""
+    """Makes the function that turns records of the declared type into the text of a line."""
     if type_info is None:
         return str
     shape = shape_of(type_info)
-    if shape.kind is Kind.ROW:
-        return _whole_row_text
     return str if shape.kind is Kind.ANY else text_writer(shape, _STREAM_STYLE)
+
+
+def print_formatter(type_info: TypeInformation | None) -> Text:
+    """Makes the function that turns records of the declared type into the text that is printed."""
+    if type_info is not None and shape_of(type_info).kind is Kind.ROW:
+        return _whole_row_text
+    return formatter(type_info)
 
 
 def _whole_row_text(row: Any) -> str:

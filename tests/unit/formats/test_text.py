@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from headrace.common import Instant, Row, RowKind, TypeInformation, Types
 from headrace.common.java.text import double_text, float_text, shortest_float32
 from headrace.common.typeinfo import ExternalTypeInfo, LocalTimeTypeInfo
-from headrace.formats.text import formatter
+from headrace.formats.text import formatter, print_formatter
 
 NAN, INF = float("nan"), float("inf")
 TIME_TYPE = LocalTimeTypeInfo.TimeType
@@ -212,9 +213,17 @@ def test_none_is_null(type_info: TypeInformation) -> None:
     assert formatter(type_info)(None) == "null"
 
 
-def test_a_row_that_is_the_whole_record_shows_python_values() -> None:
+def test_a_row_in_a_file_shows_the_values_of_java() -> None:
     row_type = Types.ROW([Types.STRING(), Types.INT(), Types.DOUBLE(), Types.BOOLEAN()])
     for text_of in (formatter(row_type), formatter(ExternalTypeInfo(row_type))):
+        assert text_of(Row("a", 1, 1e10, True)) == "+I[a, 1, 1.0E10, true]"
+        assert text_of(Row(None, None, None, None)) == "+I[null, null, null, null]"
+        assert text_of(Row.of_kind(RowKind.DELETE, "a", 1, 2.0, False)) == "-D[a, 1, 2.0, false]"
+
+
+def test_a_row_that_is_printed_shows_the_values_of_python() -> None:
+    row_type = Types.ROW([Types.STRING(), Types.INT(), Types.DOUBLE(), Types.BOOLEAN()])
+    for text_of in (print_formatter(row_type), print_formatter(ExternalTypeInfo(row_type))):
         assert text_of(Row("a", 1, 1e10, True)) == "+I[a,1,10000000000.0,True]"
         assert text_of(Row(None, None, None, None)) == "+I[None,None,None,None]"
         assert text_of(Row.of_kind(RowKind.DELETE, "a", 1, 2.0, False)) == "-D[a,1,2.0,False]"
@@ -222,13 +231,16 @@ def test_a_row_that_is_the_whole_record_shows_python_values() -> None:
         [Types.ROW_NAMED(["p", "q"], [Types.INT(), Types.STRING()]), Types.SQL_DATE()]
     )
     assert (
-        formatter(nested)(Row(Row(p=1, q="a"), dt.date(2020, 1, 1)))
+        print_formatter(nested)(Row(Row(p=1, q="a"), dt.date(2020, 1, 1)))
         == "+I[Row(p=1, q='a'),2020-01-01]"
     )
 
 
-def test_records_without_a_type_show_their_str() -> None:
-    for text_of in (formatter(None), formatter(Types.PICKLED_BYTE_ARRAY())):
+@pytest.mark.parametrize("made", [formatter, print_formatter])
+def test_records_without_a_type_show_their_str(
+    made: Callable[[TypeInformation | None], Callable[[Any], str]],
+) -> None:
+    for text_of in (made(None), made(Types.PICKLED_BYTE_ARRAY())):
         assert text_of("a") == "a"
         assert text_of(("a", 1)) == "('a', 1)"
         assert text_of(None) == "None"

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.connectors.base import Sink, SinkWriter, WriterContext
-from headrace.formats.text import formatter
+from headrace.formats.text import print_formatter
 
 __all__ = ["CollectSink", "DiscardingSink", "PrintSink", "print_prefix"]
 
@@ -40,9 +40,7 @@ def print_prefix(identifier: str, context: WriterContext) -> str:
 
 class _PrintWriter(SinkWriter):
     def __init__(self, sink: PrintSink, context: WriterContext) -> None:
-        self._text: Callable[[Any], str] = (
-            formatter(sink.type_info) if sink.type_info is not None else str
-        )
+        self._text: Callable[[Any], str] = print_formatter(sink.type_info)
         self._context = context
         self._to_stderr = sink.to_stderr
         self._prefix = print_prefix(sink.identifier, context)
