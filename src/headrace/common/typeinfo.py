@@ -475,7 +475,10 @@ class TupleTypeInfo(TypeInformation):
         if obj is None:
             return None
         if not isinstance(obj, (list, tuple, Row)):
-            raise TypeMismatchError(f"{obj!r} is not a tuple, list or Row, which {self} needs")
+            raise TypeMismatchError(
+                f"Unexpected tuple {obj!r} with TupleTypeInfo: it is not a tuple, list or Row, "
+                f"which {self} needs"
+            )
         return _to_internal(self._field_types, obj)
 
     def from_internal_type(self, obj: Any) -> Any:
@@ -543,7 +546,8 @@ class RowTypeInfo(TypeInformation):
             values = [fields.get(name) for name in self.get_field_names()]
         else:
             raise TypeMismatchError(
-                f"{obj!r} is not a Row, tuple, list, dict or object with fields, which {self} needs"
+                f"Unexpected tuple {obj!r} with RowTypeInfo: it is not a Row, tuple, list, dict or "
+                f"object with fields, which {self} needs"
             )
         return (kind.value, *_to_internal(self._field_types, values))
 

@@ -47,10 +47,14 @@ class CsvDialect:
 
     def __post_init__(self) -> None:
         """Check the characters where the user wrote them."""
-        for name in ("delimiter", "quote", "escape"):
-            value = getattr(self, name)
+        characters = {
+            "Column separator": self.delimiter,
+            "Quote char": self.quote,
+            "Escape char": self.escape,
+        }
+        for name, value in characters.items():
             if value is not None and (not isinstance(value, str) or len(value) != 1):
-                raise GraphError(f"the {name} of CSV must be a single character, not {value!r}")
+                raise GraphError(f"{name} must be a single char, got {value} in a format of CSV")
 
     def reader_options(self) -> dict[str, Any]:
         """Those of Python's `csv.reader`."""

@@ -256,7 +256,7 @@ def _misfit(element: Any, error: Exception) -> TypeMismatchError:
 def _schema_of(record_class: Any, avro_schema_string: str | None) -> AvroSchema:
     if avro_schema_string is None:
         if record_class is None:
-            raise FunctionTypeError("record_class or avro_schema_string is needed")
+            raise FunctionTypeError("record_class or avro_schema_string should be specified")
         raise GraphError(
             f"record classes belong to Java ({record_class!r}); pass avro_schema_string instead"
         )

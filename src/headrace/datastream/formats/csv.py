@@ -130,8 +130,8 @@ class _DialectBuilder:
     def __init__(self, type_info: TypeInformation) -> None:
         if not isinstance(type_info, RowTypeInfo):
             raise FunctionTypeError(
-                "the type of the records must be a row type, such as Types.ROW_NAMED(...), not "
-                f"{type_info!r}"
+                f"Type information must not be {type_info!r}, but a row type such as "
+                "Types.ROW_NAMED(...)"
             )
         self._type_info = type_info
         self._dialect = CsvDialect()

@@ -166,7 +166,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         def json_schema(self, json_schema: str) -> JsonRowDeserializationSchema.Builder:
             """The type of the records, described by a JSON Schema; numbers become decimals."""
             if json_schema is None:
-                raise FunctionTypeError("json_schema must be the text of a JSON Schema, not None")
+                raise FunctionTypeError("The json_schema must not be None, but the text of one")
             self._type_info = type_of_json_schema(json_schema)
             return self
 
@@ -243,7 +243,7 @@ class JsonRowSerializationSchema(SerializationSchema):
         def build(self) -> JsonRowSerializationSchema:
             """The schema."""
             if self._type_info is None:
-                raise FunctionTypeError("with_type_info() is needed before build()")
+                raise FunctionTypeError("Typeinfo should be set: call with_type_info() first")
             return JsonRowSerializationSchema(self._type_info)
 
 

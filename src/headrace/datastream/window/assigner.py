@@ -120,8 +120,9 @@ class TimeWindowAssigner(WindowAssigner[Any, TimeWindow]):
 def missing_timestamp(assigner: WindowAssigner[Any, Any]) -> GraphError:
     """Returns the error for a record without a timestamp."""
     return GraphError(
-        f"a record without a timestamp reached {assigner!r}; call "
-        "assign_timestamps_and_watermarks(...) before the window, or use processing-time windows"
+        "Record has Java Long.MIN_VALUE timestamp (= no timestamp marker): a record without a "
+        f"timestamp reached {assigner!r}; call assign_timestamps_and_watermarks(...) before the "
+        "window, or use processing-time windows"
     )
 
 
@@ -130,7 +131,7 @@ def positive_millis(assigner: str, name: str, value: AmountOfTime) -> int:
     millis = to_millis(value, f"{name} of {assigner}")
     if millis <= 0:
         raise GraphError(
-            f"{assigner} needs a {name} of at least one millisecond, got {value}; "
-            "use for example Duration.of_seconds(10)"
+            f"{assigner} parameters must satisfy 0 < size: it needs a {name} of at least one "
+            f"millisecond, got {value}; use for example Duration.of_seconds(10)"
         )
     return millis

@@ -98,8 +98,9 @@ class _DynamicGapWindows(_SessionWindows):
             gap = to_millis(gap, "a session gap")
         if gap <= 0:
             raise GraphError(
-                f"the session gap of {shorten_repr(element)} must be at least one millisecond, but "
-                f"the extractor returned {gap}"
+                "Dynamic session time gap must satisfy 0 < gap: the session gap of "
+                f"{shorten_repr(element)} must be at least one millisecond, but the extractor "
+                f"returned {gap}"
             )
         return gap
 

@@ -175,7 +175,7 @@ class _SlidingWindows(TimeWindowAssigner):
         name = type(self).__name__
         self._size = positive_millis(name, "size", size)
         self._slide = positive_millis(name, "slide", slide)
-        self._offset = _checked_offset(name, offset, "slide", self._slide)
+        self._offset = _checked_offset(name, offset, "slide and size > 0", self._slide)
         if self._size // self._slide > MAX_WINDOW_NUM:
             raise GraphError(
                 f"{name}({self._size}, {self._slide}) would put each record into more than "

@@ -184,7 +184,7 @@ def test_headers_comments_and_nulls(tmp_path: Path) -> None:
 
 
 def test_errors_while_building() -> None:
-    with pytest.raises(GraphError, match="single character"):
+    with pytest.raises(GraphError, match="must be a single char, got"):
         CsvSchema.builder().set_column_separator("||")
     with pytest.raises(GraphError, match="same name"):
         CsvSchema.builder().add_string_column("a").add_string_column("a").build()
