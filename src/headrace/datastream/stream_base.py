@@ -146,7 +146,7 @@ class StreamBase(OperatorSettings, Generic[T]):
             ...         ...
         """
         collect_id = self._environment.new_collect_id()
-        sink = self._sink("Collect", CollectSink(collect_id))
+        sink = self._sink("Collect", CollectSink(collect_id, declared_type(self)))
         self._align_with_upstream(transformation_of(sink))
         iterator: CloseableIterator[T] = self._environment.execute_collecting(
             collect_id, job_execution_name

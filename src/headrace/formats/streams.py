@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
@@ -113,4 +114,9 @@ def _decimal(shape: Shape) -> Callable[[Decimal], Decimal | None]:
     return fitted_decimal(shape.precision, shape.scale)
 
 
-STREAM_VALUES = Values(list, _row, _rows, _fields, float, _decimal, GraphError)
+def _single(value: float) -> float:
+    """A FLOAT with its exact value, as functions see it."""
+    return array("f", (value,))[0]
+
+
+STREAM_VALUES = Values(list, _row, _rows, _fields, _single, _decimal, GraphError)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from headrace.common import Types
 from headrace.datastream import DataStream, OutputTag, StreamExecutionEnvironment
+from headrace.datastream.connectors.print_sink import CollectSink
 from headrace.graph.stream_graph import StreamGraph, StreamNode
 
 
@@ -66,3 +69,21 @@ def test_a_side_output_is_collected_where_it_is_made(env: Collecting) -> None:
 def test_a_stream_that_was_dealt_out_anew_has_the_default(env: Collecting) -> None:
     _, sink = sink_of(env, env.from_collection([1, 2, 3]).rebalance())
     assert sink.parallelism == 4
+
+
+def test_a_float_is_collected_with_the_fewest_digits() -> None:
+    found: list[Any] = []
+    context: Any = SimpleNamespace(collect=lambda collect_id, values: found.extend(values))
+    exact = 0.10000000149011612
+    for type_info, value in [
+        (Types.FLOAT(), exact),
+        (Types.TUPLE([Types.FLOAT(), Types.DOUBLE()]), (exact, exact)),
+        (None, exact),
+    ]:
+        CollectSink("c", type_info).create_writer(context).write([value], None)
+    assert found == [0.1, (0.1, exact), exact]
+
+
+def test_the_sink_knows_the_type_of_its_stream(env: Collecting) -> None:
+    _, sink = sink_of(env, env.from_collection([0.1], Types.FLOAT()))
+    assert sink.spec.sink.type_info == Types.FLOAT()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from headrace.common.conversion import column_converter
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.connectors.base import Sink, SinkWriter, WriterContext
 from headrace.formats.text import print_formatter
@@ -52,21 +53,29 @@ class _PrintWriter(SinkWriter):
 
 @dataclass(frozen=True)
 class CollectSink(Sink):
-    """Hands records to an iterator in the program."""
+    """Hands records to an iterator in the program.
+
+    Args:
+        collect_id: Tells the iterators of a program apart.
+        type_info: The declared type, if results are to look as PyFlink shows them.
+    """
 
     collect_id: str
+    type_info: TypeInformation | None = None
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
-        return _CollectWriter(self.collect_id, context)
+        return _CollectWriter(self, context)
 
 
 class _CollectWriter(SinkWriter):
-    def __init__(self, collect_id: str, context: WriterContext) -> None:
-        self._collect_id = collect_id
+    def __init__(self, sink: CollectSink, context: WriterContext) -> None:
+        self._collect_id = sink.collect_id
+        self._convert = column_converter(sink.type_info, for_result=True)
         self._context = context
 
     def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
-        self._context.collect(self._collect_id, values)
+        shown = values if self._convert is None else self._convert(values)
+        self._context.collect(self._collect_id, shown)
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,13 @@ def test_arrays_and_other_characters() -> None:
     assert reader(builder).deserialize(b"'x|y'|1/2|false") == Row(a="x|y", b=[1, 2], c=False)
 
 
+def test_a_float_has_the_value_that_functions_see() -> None:
+    types = Types.ROW_NAMED(["f", "d"], [Types.FLOAT(), Types.DOUBLE()])
+    schema = reader(CsvRowDeserializationSchema.Builder(types))
+    assert schema.deserialize(b"0.1,0.1") == Row(f=0.10000000149011612, d=0.1)
+    assert schema.deserialize(b"1e39,NaN").f == float("inf")
+
+
 # What Flink 2.3 writes for the same values.
 @pytest.mark.parametrize(
     ("text", "expected"),
