@@ -47,7 +47,7 @@ KINDS = {"slot": 12, "child": 12, "executor": 2, "worker": 2, "driver": 1, "two"
 """What can be killed, and how often compared with the others."""
 BACKENDS = ("hashmap", "rocksdb")
 MASTER = "local-cluster[2,1,1024]"
-COMMANDS = {"executor": b"CoarseGrainedExecutorBackend", "worker": b"pyspark.daemon"}
+COMMANDS = {"executor": b"CoarseGrainedExecutorBackend", "worker": b"pyspark.worker"}
 SHARE = 1_500
 EPOCH_RECORDS = 2_000
 PAUSE_S = (0.0, 2.5)

@@ -46,7 +46,7 @@ def test_slots_workers_and_the_driver_killed_at_random_moments(start: Start) -> 
         pids += slots
         runs.wait_for_rows()
         time.sleep(moments.uniform(0.0, 1.0))
-        workers = descendants_of(driver, b"pyspark.daemon")[1:]
+        _daemon, *workers = descendants_of(driver, b"pyspark.worker")
         victims = {
             "slot": slots[:1],
             "both": slots,

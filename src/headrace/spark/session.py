@@ -63,6 +63,7 @@ _ON_THIS_MACHINE = {
     "spark.driver.bindAddress": "127.0.0.1",
     # Nothing crosses a network, so squeezing the data only costs time.
     "spark.shuffle.compress": "false",
+    "spark.python.daemon.module": "headrace.spark.python_daemon",
 }
 
 _FILE_BUFFER = "65536"
