@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import functools
+import gc
 import os
 import subprocess
 import sys
@@ -76,6 +77,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Import nothing of folders that `make test-quick` leaves out."""
     markers = MARKERS_BY_FOLDER.get(_folder(collection_path), ())
     return any(f"not {marker}" in config.option.markexpr for marker in markers) or None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Iterator[None]:
+    """Look for no garbage in what is collected, now or later: it stays until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
