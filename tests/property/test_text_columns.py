@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -133,6 +134,7 @@ def test_csv(case: tuple[Decoder, list[str]], as_bytes: bool) -> None:
     assert_same(decoder, [x.encode() for x in lines] if as_bytes else lines)
 
 
+@pytest.mark.slow
 def test_each_odd_field_of_csv() -> None:
     for type_ in TYPES:
         decoder = decoder_for("csv", table(type_, t.VarCharType(9)), FormatOptions({}))
@@ -202,6 +204,7 @@ def test_json(case: tuple[Decoder, list[str]], as_bytes: bool) -> None:
     assert_same(decoder, [x.encode() for x in messages] if as_bytes else messages)
 
 
+@pytest.mark.slow
 def test_each_odd_value_of_json() -> None:
     for type_ in TYPES:
         iso = FormatOptions({"timestamp-format.standard": "ISO-8601"})
@@ -309,6 +312,7 @@ def test_files_of_csv(odd: list[str], at: int, line_end: str, ended: bool) -> No
                 assert csv_file(path, taken, cuts) == alone
 
 
+@pytest.mark.slow
 def test_long_fields() -> None:
     decoder = decoder_for("csv", table(t.VarCharType(9), t.IntType()), FormatOptions({}))
     line = "x" * 200_000 + ",1"

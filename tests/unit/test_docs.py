@@ -70,7 +70,7 @@ def test_python_blocks_compile(text: Path) -> None:
         "files.md",
         "joins.md",
         "metrics.md",
-        "sql-gateway.md",
+        pytest.param("sql-gateway.md", marks=pytest.mark.slow),
         "state-evolution.md",
         "testing.md",
         "windows.md",

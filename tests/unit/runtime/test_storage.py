@@ -149,6 +149,7 @@ class TestSchemes:
         with pytest.raises(ConfigurationError, match=r"pip install 'headrace\[s3\]'"):
             Storages().of("s3://bucket")
 
+    @pytest.mark.slow
     def test_a_bucket_that_is_not_there_is_an_error_of_the_system(
         self, s3_settings: dict[str, str]
     ) -> None:

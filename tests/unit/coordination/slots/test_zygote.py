@@ -23,7 +23,7 @@ from headrace.runtime.slot.protocol import SlotLaunch
 LIMIT_S = 60.0
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def zygote() -> Iterator[SlotZygote]:
     started = SlotZygote()
     yield started
@@ -155,7 +155,8 @@ def test_a_job_with_packages_of_its_own_gets_a_fresh_zygote(coordinator: Coordin
     assert Path(f"/proc/{pid}").exists(), "slots stay"
 
 
-def test_the_zygote_ends_when_it_is_let_go(zygote: SlotZygote) -> None:
+def test_the_zygote_ends_when_it_is_let_go() -> None:
+    zygote = SlotZygote()
     zygote.close()
     wait_until_gone(zygote.pid)
 
