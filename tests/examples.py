@@ -1,4 +1,4 @@
-"""How many examples a property gets that needs more or fewer of them than most."""
+"""What depends on how long the tests may take, above all how many examples a property gets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import settings
 
-__all__ = ["QUICK", "examples", "scaled"]
+__all__ = ["ALL", "QUICK", "examples", "scaled"]
 
 _USUAL = 50
 """What other properties have in `make test`."""
@@ -14,6 +14,9 @@ _USUAL = 50
 
 QUICK = settings.default.max_examples < _USUAL
 """Whether this is `make test-quick`."""
+
+ALL = settings.default.max_examples > _USUAL
+"""Whether this is `make test-all`, where each way of killing goes with each way of running."""
 
 
 def scaled(usual: int) -> int:

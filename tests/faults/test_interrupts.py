@@ -6,15 +6,18 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
 
-from tests.faults.processes import LIMIT_S
+from tests.examples import ALL
+from tests.faults.processes import LIMIT_S, assert_gone
 
 pytestmark = [pytest.mark.fault, pytest.mark.spark]
 
 PROGRAM = """
+import os
 import sys
 from headrace.common import WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
@@ -27,7 +30,8 @@ class Noisy(MapFunction):
         return value
 
     def close(self):
-        open(sys.argv[2], "w").close()
+        with open(sys.argv[2], "w") as closed:
+            closed.write(str(os.getpid()))
 
 
 env = StreamExecutionEnvironment.get_execution_environment()
@@ -41,23 +45,45 @@ else:
 """
 
 
-@pytest.mark.parametrize("how", ["execute", "execute_async"])
-@pytest.mark.parametrize("command", [[], ["-m", "headrace.cluster.cli", "run"]])
-def test_an_interrupted_program_ends_quietly(command: list[str], how: str, tmp_path: Path) -> None:
+COMMANDS = {"python": [], "headrace": ["-m", "headrace.cluster.cli", "run"]}
+CASES = [
+    ("python", "execute", "live"),
+    ("python", "execute_async", "epochs"),
+    ("headrace", "execute", "live"),
+]
+
+
+@pytest.mark.parametrize(
+    ("command", "how", "carrier"),
+    product(COMMANDS, ("execute", "execute_async"), ("live", "epochs")) if ALL else CASES,
+)
+def test_an_interrupted_program_ends_quietly(
+    command: str, how: str, carrier: str, tmp_path: Path
+) -> None:
     program, closed, temporary = tmp_path / "job.py", tmp_path / "closed", tmp_path / "temporary"
     program.write_text(PROGRAM.replace("sys.argv[2]", repr(str(closed))))
     temporary.mkdir()
     running = subprocess.Popen(
-        [sys.executable, *command, str(program), how],
+        [sys.executable, *COMMANDS[command], str(program), how],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "TMPDIR": str(temporary), "HEADRACE_RUN_DIR": str(tmp_path / "run")},
+        env={
+            **os.environ,
+            "TMPDIR": str(temporary),
+            "HEADRACE_RUN_DIR": str(tmp_path / "run"),
+            "HEADRACE_EXECUTION_CARRIER": carrier,
+        },
+        start_new_session=True,
     )
     try:
         assert running.stdout is not None
         assert running.stdout.readline(), "the job runs"
-        running.send_signal(signal.SIGINT)
+        if command == "python":
+            running.send_signal(signal.SIGINT)
+        else:
+            # As a terminal does it: the whole group is interrupted, Java and its workers too.
+            os.killpg(running.pid, signal.SIGINT)
         _, said = running.communicate(timeout=LIMIT_S)
     finally:
         running.kill()
@@ -65,5 +91,5 @@ def test_an_interrupted_program_ends_quietly(command: list[str], how: str, tmp_p
     assert "Traceback" not in said
     # As a shell shows them both are 130.
     assert running.returncode in (130, -signal.SIGINT)
-    assert closed.exists()
+    assert_gone([int(closed.read_text())])
     assert [p.name for p in temporary.iterdir() if p.name.startswith("headrace-")] == []

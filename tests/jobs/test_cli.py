@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -48,24 +45,6 @@ print("parallelism", env.get_parallelism(), "arguments", sys.argv[1:])
 doubled = env.from_collection([1, 2]).map(lambda x: Doubled(x * 2)).key_by(lambda d: d.x)
 doubled.map(lambda d: d.x).map(Label()).print()
 env.execute()
-"""
-
-ENDLESS = """
-import os, sys, time
-from headrace.datastream import MapFunction, StreamExecutionEnvironment
-
-class Slow(MapFunction):
-    def open(self, context):
-        print("slot", os.getpid(), flush=True)
-
-    def map(self, value):
-        time.sleep(0.05)
-        return value
-
-env = StreamExecutionEnvironment.get_execution_environment()
-env.set_parallelism(1)
-env.generate_sequence(1, 10**9).map(Slow()).filter(lambda x: False).print()
-env.execute("endless")
 """
 
 
@@ -122,39 +101,3 @@ def test_pyflink_program_with_modules_of_its_own(tmp_path: Path) -> None:
         "<Row('headrace.datastream', 2)>",
         "<Row('headrace.datastream', 4)>",
     ]
-
-
-def test_interrupt_cancels_the_job(tmp_path: Path) -> None:
-    (tmp_path / "job.py").write_text(ENDLESS)
-    child = subprocess.Popen(
-        [*HEADRACE, "run", "job.py"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        assert child.stdout is not None
-        slot = int(child.stdout.readline().split()[1])
-        # As a terminal does it: the whole group is interrupted, Java and its workers too.
-        os.killpg(child.pid, signal.SIGINT)
-        _, error = child.communicate(timeout=240)
-    finally:
-        child.kill()
-        child.wait()
-    assert child.returncode == 130
-    assert "interrupted" in error
-    assert "Traceback" not in error
-    assert_gone(slot)
-
-
-def assert_gone(pid: int) -> None:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.1)
-    pytest.fail(f"slot {pid} is still there")
