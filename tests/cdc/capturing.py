@@ -15,7 +15,7 @@ from headrace.datastream.connectors.cdc import ChangeRecord, PostgresSource, Pos
 from headrace.datastream.connectors.cdc.source import ChangeSource
 from tools.database_server import PostgreSqlServer
 
-LIMIT_S = 60.0
+LIMIT_S = 240.0
 _numbers = itertools.count(1)
 
 

@@ -127,7 +127,7 @@ def test_an_epoch_that_starts_does_not_wait_for_one_that_is_being_completed(
     def expire_meanwhile(checkpoint: CompletedCheckpoint) -> None:
         other = threading.Thread(target=lambda: found.append(checkpoints.expire(100)), daemon=True)
         other.start()
-        other.join(10)
+        other.join(120)
 
     monkeypatch.setattr(CompletedCheckpoint, "write_metadata", expire_meanwhile)
     checkpoints.complete(100)

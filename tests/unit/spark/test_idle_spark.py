@@ -77,7 +77,7 @@ def keeper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     runs_end()
     client.ask("end")
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
         assert not thread.is_alive()
     scratch.remove()
 
@@ -170,7 +170,7 @@ def test_the_keeper_ends_by_itself_but_not_while_a_run_goes_on(keeper, request_)
     thread.join(1.0)
     assert thread.is_alive()
     runs_end()
-    thread.join(30)
+    thread.join(120)
     assert not thread.is_alive()
     assert client.take(request_, 0) is None
 
@@ -186,7 +186,7 @@ def test_down_leaves_a_run_its_spark(keeper, request_):
     assert told["in_use"] == 1
     assert alive(taken["port"])
     runs_end()
-    thread.join(30)
+    thread.join(120)
     assert not thread.is_alive()
     assert not alive(taken["port"])
 
@@ -214,10 +214,10 @@ def test_a_process_of_its_own_answers_the_user_alone(tmp_path, monkeypatch, requ
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
         second = client.start_keeper(60, request_)
-        assert second.wait(30) == 0, "two keepers"
+        assert second.wait(120) == 0, "two keepers"
         assert client.ask("end") is not None
         keeper.stdin.close()
-        assert keeper.wait(30) == 0
+        assert keeper.wait(120) == 0
         assert not path.exists()
         assert not (tmp_path / ADDRESS).exists()
     finally:

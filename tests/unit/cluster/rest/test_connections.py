@@ -27,13 +27,13 @@ def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Address
     "said", [b"", b"GET /jobs HT", b"GET /jobs HTTP/1.1\r\nHost: 127.0.0.1\r\n"]
 )
 def test_who_asks_for_nothing_is_let_go(address: Address, said: bytes) -> None:
-    with socket.create_connection(address, timeout=30) as stranger:
+    with socket.create_connection(address, timeout=120) as stranger:
         stranger.sendall(said)
         assert stranger.recv(1000) == b""
 
 
 def test_who_asks_is_answered_again_and_again(address: Address) -> None:
-    client = http.client.HTTPConnection(*address, timeout=30)
+    client = http.client.HTTPConnection(*address, timeout=120)
     for _ in range(3):
         client.request("GET", "/jobs")
         answer = client.getresponse()
@@ -43,8 +43,8 @@ def test_who_asks_is_answered_again_and_again(address: Address) -> None:
 
 def test_there_are_not_too_many(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(GuardedConnection, "patience_s", 60)
-    few = [socket.create_connection(address, timeout=30) for _ in range(3)]
-    with socket.create_connection(address, timeout=30) as one_more:
+    few = [socket.create_connection(address, timeout=120) for _ in range(3)]
+    with socket.create_connection(address, timeout=120) as one_more:
         assert _is_cut_off(one_more)
     few.pop().close()
     _ask_until_answered(address)
@@ -62,7 +62,7 @@ def _is_cut_off(connection: socket.socket) -> bool:
 def _ask_until_answered(address: Address) -> None:
     """The server learns of the end of a connection in its own time."""
     while True:
-        client = http.client.HTTPConnection(*address, timeout=30)
+        client = http.client.HTTPConnection(*address, timeout=120)
         try:
             client.request("GET", "/jobs")
             assert client.getresponse().status == 200
@@ -74,7 +74,7 @@ def _ask_until_answered(address: Address) -> None:
 
 
 def test_a_body_without_a_length_that_is_too_long_is_refused(address: Address) -> None:
-    client = http.client.HTTPConnection(*address, timeout=30)
+    client = http.client.HTTPConnection(*address, timeout=120)
     pieces = iter([b"x" * LIMIT, b"x"])
     client.request("POST", "/programs/x/run", pieces, encode_chunked=True)
     answer = client.getresponse()
@@ -86,7 +86,7 @@ def test_a_request_that_breaks_off_leaves_no_trace(
     address: Address, caplog: pytest.LogCaptureFixture
 ) -> None:
     request = b"POST /programs/x/run HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50\r\n\r\n{"
-    with socket.create_connection(address, timeout=30) as client:
+    with socket.create_connection(address, timeout=120) as client:
         client.sendall(request)
     # Answered after the other one has been noticed to be gone, on the same loop.
     _ask_until_answered(address)

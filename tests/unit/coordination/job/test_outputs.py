@@ -68,7 +68,7 @@ def test_the_iterator_waits_for_records() -> None:
     thread.start()
     put(collector, "late")
     collector.end()
-    thread.join(timeout=10)
+    thread.join(timeout=120)
     assert taken == ["late"]
 
 

@@ -13,7 +13,7 @@ from headrace.runtime.exchange.wire import MessageSocket
 from headrace.runtime.slot.protocol import TaskRequest
 from headrace.runtime.slot.task_listener import TaskListener, connect
 
-LIMIT_S = 30.0
+LIMIT_S = 120.0
 REQUEST = TaskRequest(1, 7, "vertex", 0)
 
 Tasks = queue.Queue[tuple[MessageSocket, TaskRequest]]
