@@ -88,7 +88,7 @@ def _install(folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         target = Path(scratch, "target")
         command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
-        command += ["--no-deps", "--only-binary", ":all:", "--target", str(target)]
+        command += ["--no-deps", "--no-compile", "--only-binary", ":all:", "--target", str(target)]
         command += [f"{package}=={VERSION}" for package in _PACKAGES]
         try:
             done = subprocess.run(
