@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,10 +17,9 @@ from headrace.cluster.client.rest_client import RestClient
 from headrace.common.errors import HeadraceError, UnknownJobError
 from tests.examples import scaled
 from tests.faults.processes import short_lived
+from tests.jobs.command import headrace, headrace_process
 from tests.jobs.flink_command import FlinkUnavailableError, flink_command
-from tests.jobs.rest_fuzzing import check_all
 
-HEADRACE = [sys.executable, "-m", "headrace.cluster.cli"]
 CHECKPOINTS = "execution.checkpointing.interval=500 ms"
 LIMIT_S = 150.0
 
@@ -55,14 +53,6 @@ env.execute("short")
 """
 
 
-def headrace(*arguments: str, code: int = 0) -> str:
-    done = subprocess.run(
-        [*HEADRACE, *arguments], capture_output=True, text=True, check=False, timeout=LIMIT_S
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout
-
-
 class RunningCluster:
     """`headrace start-cluster` in a directory of its own."""
 
@@ -72,9 +62,10 @@ class RunningCluster:
 
     def start(self) -> None:
         settings = ["--master", "local[2]", "-D", "rest.bind-port=18100-18199"]
-        self.about = json.loads(
-            headrace("start-cluster", "--json", "--dir", str(self.directory), *settings)
+        started = headrace_process(
+            *("start-cluster", "--json", "--dir", str(self.directory), *settings)
         )
+        self.about = json.loads(started)
         self.address = f"127.0.0.1:{self.about['port']}"
         self.client = RestClient(self.address)
 
@@ -283,6 +274,9 @@ def test_a_job_can_be_looked_into(cluster: RunningCluster, jobs: list[str]) -> N
 
 @pytest.mark.timeout(900)
 def test_generated_requests_find_no_mistake(cluster: RunningCluster, jobs: list[str]) -> None:
+    # Its import takes a second in every process that collects tests.
+    from tests.jobs.rest_fuzzing import check_all
+
     vertices = [v["id"] for v in cluster.get(f"/jobs/{jobs[0]}")["vertices"]]
     known = {"job": jobs[:1], "vertex": vertices[:1], "subtask": ["0"], "manager": ["driver"]}
     description = cluster.get("/openapi.json")
@@ -375,13 +369,14 @@ def test_flinks_own_command_works(cluster: RunningCluster, jobs: list[str], tmp_
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    assert f"{job} : second (RUNNING)" in run("list")
     assert "Savepoint completed" in run("savepoint", job, str(tmp_path))
     assert "Savepoint completed" in run("stop", "-p", str(tmp_path), stopped)
     cluster.wait(lambda: cluster.state_of(stopped) == "FINISHED", "the job was not stopped")
+    listed = run("list", "-a")
+    assert f"{job} : second (RUNNING)" in listed
+    assert f"{stopped} : third (FINISHED)" in listed
     assert "Cancelled job" in run("cancel", job)
     cluster.wait(lambda: cluster.state_of(job) == "CANCELED", "the job was not cancelled")
-    assert f"{job} : second (CANCELED)" in run("list", "-a")
 
 
 @pytest.mark.parametrize(

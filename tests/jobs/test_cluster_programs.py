@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.jobs.test_cluster import CHECKPOINTS, RunningCluster, headrace
+from tests.jobs.command import headrace
+from tests.jobs.test_cluster import CHECKPOINTS, RunningCluster
 
 pytestmark = pytest.mark.spark
 

@@ -1,11 +1,10 @@
-"""A running job is reached by the command line: one job's life, in processes as a user has them."""
+"""A running job is reached by the command line: one job's life."""
 
 from __future__ import annotations
 
 import json
 import stat
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +15,8 @@ import pytest
 from headrace.common.errors import HeadraceError
 from headrace.coordination.access.job_registry import JobRegistry
 from headrace.queryablestate import QueryableStateClient
+from tests.jobs.command import HEADRACE, headrace
 
-HEADRACE = [sys.executable, "-m", "headrace.cluster.cli"]
 NAME = "counting words"
 CHECKPOINTS = "execution.checkpointing.interval=500 ms"
 
@@ -44,15 +43,6 @@ counted = records.key_by(lambda word: word).process(Count()).uid("count")
 counted.filter(lambda word: False).print()
 env.execute("counting words")
 """
-
-
-def headrace(*arguments: str, code: int = 0) -> str:
-    done = subprocess.run(
-        [*HEADRACE, *arguments], capture_output=True, text=True, check=False, timeout=240
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stdout if code == 0 else done.stderr
 
 
 class RunningJob:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from headrace.cluster.client.rest_client import RestClient
-from tests.jobs.test_cluster import HEADRACE, RunningCluster, headrace
+from tests.jobs.command import HEADRACE, headrace, headrace_process
+from tests.jobs.test_cluster import RunningCluster
 from tests.jobs.test_cluster_programs import jobs, states
 from tests.jobs.test_sql_gateway import BOUNDED, ENDLESS, NOWHERE
 
@@ -34,7 +35,7 @@ def test_jobs_of_a_client_and_a_gateway_are_those_of_the_cluster(
 ) -> None:
     first = f"{BOUNDED}; {ENDLESS}; {NOWHERE}; SET 'parallelism.default' = '1';"
     options = ("sql-client", "-m", cluster.address, "-e")
-    headrace(*options, first + insert("bounded", "five"))
+    headrace_process(*options, first + insert("bounded", "five"))
     assert states(cluster) == {"bounded": "FINISHED"}
 
     client = subprocess.Popen([*HEADRACE, *options, first + insert("endless", "endless")])
@@ -45,7 +46,7 @@ def test_jobs_of_a_client_and_a_gateway_are_those_of_the_cluster(
 
     where = ("--dir", str(tmp_path / "gateway"), "--json", "-m", cluster.address)
     port = "-Dsql-gateway.endpoint.rest.bind-port=18300-18399"
-    gateway = json.loads(headrace("sql-gateway", "start", *where, port))
+    gateway = json.loads(headrace_process("sql-gateway", "start", *where, port))
     endpoint = f"127.0.0.1:{gateway['port']}"
     session = RestClient(endpoint).request("POST", "/v2/sessions", {})["sessionHandle"]
     for statement in (first + insert("of a gateway", "endless")).split(";")[:-1]:
