@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -21,7 +23,16 @@ from tests.sql.test_golden import cases, check
 _EVERY = 45
 
 
-def run_live(env: Any, streams: dict[str, Any]) -> dict[str, list[Any]]:
+@pytest.fixture(scope="module")
+def carrier() -> Iterator[LiveProcessCarrier]:
+    made = LiveProcessCarrier()
+    yield made
+    made.end()
+
+
+def run_live(
+    carrier: LiveProcessCarrier, env: Any, streams: dict[str, Any]
+) -> dict[str, list[Any]]:
     """What each stream gives, from slots that are processes."""
     ids = {name: env.new_collect_id() for name in streams}
     for name, stream in streams.items():
@@ -29,7 +40,7 @@ def run_live(env: Any, streams: dict[str, Any]) -> dict[str, list[Any]]:
     collectors, env.collectors = env.collectors, {}
     configuration = Configuration.from_dict({})
     run = next_job(Storages.from_configuration(configuration))
-    carrier = LiveProcessCarrier()
+    before = carrier.carriages
     master = JobMaster(
         build_job_graph(env.get_stream_graph("sql", clear=True)),
         carrier,
@@ -39,14 +50,17 @@ def run_live(env: Any, streams: dict[str, Any]) -> dict[str, list[Any]]:
     master.start()
     found = {name: list(collectors[collect_id]) for name, collect_id in ids.items()}
     master.result_future().result()
-    carrier.end()
-    assert carrier.carriages == 1
+    assert carrier.carriages == before + 1
     return found
 
 
 @pytest.mark.parametrize(("file", "query", "expected"), cases("streaming")[::_EVERY])
 def test_statement(
-    file: str, query: str, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    file: str,
+    query: str,
+    expected: dict[str, Any],
+    carrier: LiveProcessCarrier,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sessions, "run_in_process", run_live)
+    monkeypatch.setattr(sessions, "run_in_process", partial(run_live, carrier))
     check("streaming", file, query, expected)
