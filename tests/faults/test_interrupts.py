@@ -55,7 +55,7 @@ CASES = [
 
 @pytest.mark.parametrize(
     ("command", "how", "carrier"),
-    product(COMMANDS, ("execute", "execute_async"), ("live", "epochs")) if ALL else CASES,
+    [*product(COMMANDS, ("execute", "execute_async"), ("live", "epochs"))] if ALL else CASES,
 )
 def test_an_interrupted_program_ends_quietly(
     command: str, how: str, carrier: str, tmp_path: Path
