@@ -63,7 +63,7 @@ test: $(VENV)/.stamp-dev java ## Run every test, those that start Spark and kill
 test-quick: $(VENV)/.stamp-dev ## Run the tests that need neither Spark nor a server, and no more than a second or two each
 	$(PYTEST) -q --dist worksteal --hypothesis-profile quick --durations 5 -m "not spark and not server and not browser and not slow"
 
-test-all: $(VENV)/.stamp-dev java ## Run every test with twenty times the generated examples; takes long
+test-all: $(VENV)/.stamp-dev java ## Run every test with twenty times the generated examples, and more kills; takes long
 	$(PYTEST) --durations 20 --hypothesis-profile all
 
 matrix: $(VENV)/.stamp-dev java ## Run quick tests, jobs and the demo with Python 3.11 to 3.13 and Java 17 and 21

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples import ALL
 from tests.faults.chaos import running
 from tests.faults.chaos_job import Database
 from tests.jdbc.test_tables import Table
@@ -23,9 +24,11 @@ CARRIERS = {
     "hashmap": ("live", "local-cluster[2,3,1024]"),
     "rocksdb": ("epochs", "local-cluster[2,1,1024]"),
 }
+# Each kind once; in `make test-all` all of them with each backend.
+EVERY_KIND = [("slot",), ("executor",), ("driver",), ("child",), ("slot", "executor")]
 KILLS = {
-    "hashmap": [("slot",), ("executor",), ("driver",), ("child",)],
-    "rocksdb": [("child",), ("slot", "executor")],
+    "hashmap": EVERY_KIND if ALL else [("slot",), ("driver",)],
+    "rocksdb": EVERY_KIND if ALL else [("child",), ("slot", "executor")],
 }
 
 
