@@ -49,7 +49,7 @@ TIMED = (
     "CREATE TABLE timed (k INT, `at` TIMESTAMP(3), WATERMARK FOR `at` AS `at`) "
     "WITH ('connector' = 'filesystem', 'path' = '{folder}', 'format' = 'parquet')"
 )
-LARGE = "9" * 38
+LARGE = f"CAST('{'9' * 38}' AS DECIMAL(38, 0))"
 # All of these run in Spark from top to bottom.
 QUERIES = [
     "SELECT k, s, COUNT(*), COUNT(v), SUM(v), AVG(v), MIN(v), MAX(ts), SUM(price), AVG(price), "

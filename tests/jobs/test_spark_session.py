@@ -15,7 +15,7 @@ from pyspark.find_spark_home import _find_spark_home
 from headrace.spark.class_archive import ClassArchive
 from headrace.spark.session import check_java, get_or_create_session
 from tests.examples import ALL
-from tests.spark_classes import archive_path
+from tests.spark_classes import class_archive
 
 PROGRAM = """
 from pathlib import Path
@@ -89,11 +89,12 @@ def _is_written(archive: Path) -> bool:
 
 def test_later_starts_take_spark_s_classes_from_an_archive(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    archive = cache / archive_path().name
-    if _is_written(archive_path()) and not ALL:
+    shared = class_archive()
+    archive = cache / shared.path.name
+    if shared.is_whole() and not ALL:
         # Spark's first start with these tests, or before them, wrote it.
         cache.mkdir(0o700)
-        shutil.copy2(archive_path(), archive)
+        shutil.copy2(shared.path, archive)
     else:
         assert _classes_from_the_archive(cache) == 0
         while not _is_written(archive):

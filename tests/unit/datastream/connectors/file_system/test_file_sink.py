@@ -273,7 +273,7 @@ COMPACTION = FileCompactStrategy.builder().set_size_threshold(1).build()
             FunctionTypeError,
         ),
         (lambda: RollingPolicy.default_rolling_policy(0), GraphError),
-        (lambda: BucketAssigner.date_time_bucket_assigner("QQ"), GraphError),
+        (lambda: BucketAssigner.date_time_bucket_assigner("bb"), GraphError),
         (lambda: BucketAssigner.date_time_bucket_assigner("'yyyy"), GraphError),
         (lambda: BucketAssigner.date_time_bucket_assigner("yyyy", "Mars/Olympus"), GraphError),
         (lambda: OutputFileConfig("a/b", ""), GraphError),
