@@ -34,6 +34,9 @@ _log = logging.getLogger(__name__)
 _MOST_MESSAGES = 10_000
 _WAIT_S = 0.2
 _LINGER_S = 0.005
+_QUEUE_BACKOFF = {"fetch.queue.backoff.ms": 5}
+"""How long the client fetches nothing of a partition of which it holds 100,000 messages. By its
+default, a second, a backlog would be read at that rate, since an epoch takes them all at once."""
 
 
 class MessageFetcher:
@@ -154,7 +157,8 @@ class KafkaReader(SourceReader):
 
     def open(self) -> None:
         self._schema.open()
-        settings = {**self._settings, **self._outage.settings, "on_commit": self._committed}
+        settings = {**_QUEUE_BACKOFF, **self._settings, **self._outage.settings}
+        settings["on_commit"] = self._committed
         if self._context.finds_idleness:
             # The client then says of each partition when it was read to its end.
             settings["enable.partition.eof"] = True
