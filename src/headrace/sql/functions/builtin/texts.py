@@ -145,13 +145,10 @@ def split(text: str, separator: str) -> tuple[str, ...]:
 
 def str_to_map(text: str, entries: str = ",", pair: str = "=") -> dict[str, str | None]:
     result: dict[str, str | None] = {}
-    for entry in _compiled(entries).split(text) if text else []:
-        parts = _compiled(pair).split(entry, 1)
+    for entry in java_pattern(entries).split(text) if text else []:
+        parts = java_pattern(pair).split(entry, 1)
         result[parts[0]] = parts[1] if len(parts) == 2 else None
     return result
-
-
-_compiled = java_pattern
 
 
 @lru_cache(4096)
@@ -184,7 +181,7 @@ def similar(text: str, pattern: str, escape: str = "") -> bool:
 
 def regexp(text: str, pattern: str) -> bool:
     try:
-        return bool(pattern) and _compiled(pattern).search(text) is not None
+        return bool(pattern) and java_pattern(pattern).search(text) is not None
     except re.error:
         return False
 
@@ -192,14 +189,14 @@ def regexp(text: str, pattern: str) -> bool:
 def regexp_replace(text: str, pattern: str, replacement: str) -> str | None:
     """As in Flink, the replacement is taken as it is: `$1` is no group in it."""
     try:
-        return _compiled(pattern).sub(lambda _: replacement, text)
+        return java_pattern(pattern).sub(lambda _: replacement, text)
     except re.error:
         return None
 
 
 def regexp_extract(text: str, pattern: str, group: int = 0) -> str | None:
     try:
-        found = _compiled(pattern).search(text)
+        found = java_pattern(pattern).search(text)
         return None if found is None or group < 0 else found.group(group)
     except (re.error, IndexError):
         return None
@@ -207,7 +204,7 @@ def regexp_extract(text: str, pattern: str, group: int = 0) -> str | None:
 
 def regexp_count(text: str, pattern: str) -> int | None:
     try:
-        return sum(1 for _ in _compiled(pattern).finditer(text))
+        return sum(1 for _ in java_pattern(pattern).finditer(text))
     except re.error:
         return None
 
@@ -218,7 +215,7 @@ def regexp_substr(text: str, pattern: str) -> str | None:
 
 def regexp_instr(text: str, pattern: str) -> int | None:
     try:
-        found = _compiled(pattern).search(text)
+        found = java_pattern(pattern).search(text)
     except re.error:
         return None
     return 0 if found is None else found.start() + 1
@@ -332,7 +329,7 @@ def decode(data: bytes, charset: str) -> str | None:
 
 def regexp_extract_all(text: str, pattern: str, group: int = 1) -> tuple[str, ...] | None:
     try:
-        return tuple(found.group(group) for found in _compiled(pattern).finditer(text))
+        return tuple(found.group(group) for found in java_pattern(pattern).finditer(text))
     except (re.error, IndexError):
         return None
 
