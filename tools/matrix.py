@@ -131,8 +131,8 @@ def environment(version: str, interpreter: str) -> Path | None:
     if stamp.exists() and stamp.stat().st_mtime > project.stat().st_mtime:
         return python
     print(f"==> installing for Python {version}", flush=True)
-    subprocess.run([interpreter, "-m", "venv", "--clear", str(place)], check=True)
-    if install(python, "--quiet", "-e", f"{ROOT}[dev]") != 0:
+    made = subprocess.run([interpreter, "-m", "venv", "--clear", str(place)], check=False)
+    if made.returncode != 0 or install(python, "--quiet", "-e", f"{ROOT}[dev]") != 0:
         return None
     stamp.touch()
     return python
