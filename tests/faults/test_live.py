@@ -94,6 +94,21 @@ class _Noting(LiveProcessCarrier):
         self.tasks_have_called = True
 
 
+class _TriesAgain(LiveProcessCarrier):
+    """Tries lost tasks again until it is cancelled, as Spark does for a while."""
+
+    def carry(self, carriage: Carriage) -> None:
+        self._cancelled = threading.Event()
+        try:
+            super().carry(carriage)
+        except Exception:
+            self._cancelled.wait()
+            raise
+
+    def cancel_carriage(self) -> None:
+        self._cancelled.set()
+
+
 class _OpensLate(MapFunction[Row, Row]):
     def __init__(self, ready: Path) -> None:
         self._ready = ready
@@ -127,8 +142,12 @@ def test_a_job_that_waits_for_others_can_be_cancelled(tmp_path: Path) -> None:
     assert not [t for t in threading.enumerate() if t.name == "headrace-live"]
 
 
-def test_when_it_breaks_the_job_goes_back_to_its_last_checkpoint(tmp_path: Path) -> None:
-    with CountingJob(tmp_path, carrier=LiveProcessCarrier) as job:
+def test_when_it_breaks_the_job_goes_back_to_its_last_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Nobody waits for one that tries in vain.
+    monkeypatch.setattr(live, "_END_S", 10 * WAIT_S)
+    with CountingJob(tmp_path, carrier=_TriesAgain) as job:
         job.wait_for_rows(20)
         for restarts in range(1, 4):
             job.carrier.break_down()

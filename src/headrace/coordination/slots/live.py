@@ -175,12 +175,8 @@ class LiveSlots(SlotProcesses):
     def close(self) -> None:
         super().close()
         self._wanted_number = 0
-        thread = self._thread
-        if thread is not None:
-            # It ends with its slots, which have hung up.
-            thread.join(_END_S)
-            self._live_carrier.cancel_carriage()
-            thread.join(_END_S)
+        if self._thread is not None:
+            self._await_end(self._thread)
 
     # The job that carries frames.
 
@@ -298,11 +294,16 @@ class LiveSlots(SlotProcesses):
             return
         self._wanted_number = 0
         self._server.broadcast(m.HangUp(self._number))
-        thread.join(_END_S)
+        self._await_end(thread)
+        self._thread = None
+
+    def _await_end(self, thread: threading.Thread) -> None:
+        """Of the job whose slots have hung up. A broken one would try its lost tasks again."""
+        if self._error is None:
+            thread.join(_END_S)
         if thread.is_alive():
             self._live_carrier.cancel_carriage()
             thread.join(_END_S)
-        self._thread = None
 
     def _await(self, done: Callable[[], bool], timeout_s: float | None) -> None:
         with self._news:
