@@ -84,7 +84,7 @@ class CassandraServer(DatabaseServer):
             "jdk.attach.allowAttachSelf": "true",
         }
         given = [f"-D{name}={value}" for name, value in settings.items()]
-        small = ("-Xmx400m", "-XX:TieredStopAtLevel=1")
+        small = ("-Xmx400m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
         path = f"{self.directory}:{self.directory}/jars/*"
         main = "org.apache.cassandra.service.CassandraDaemon"
         return ["java", *small, *given, *opened, "-cp", path, main]

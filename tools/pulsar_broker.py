@@ -91,7 +91,7 @@ class PulsarBroker(DatabaseServer):
 
     def _command(self) -> list[str]:
         opened = [f"--add-opens={name}=ALL-UNNAMED" for name in _OPENED]
-        small = ("-Xmx400m", "-XX:MaxDirectMemorySize=256m", "-XX:TieredStopAtLevel=1")
+        small = ("-Xmx400m", "-XX:MaxDirectMemorySize=256m", "-XX:+UseSerialGC")
         given = (
             f"-Dlog4j.configurationFile={self.directory}/log4j2.xml",
             "-XX:TieredStopAtLevel=1",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,13 +17,15 @@ from headrace.datastream.connectors.cassandra import (
     ConsistencyLevel,
     MapperOptions,
 )
+from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
+from tests.faults import killed_slots
 from tools.cassandra_server import CassandraServer
 from tools.database_server import DatabaseUnavailableError
 
 pytest.importorskip("cassandra.cluster", reason="pip install 'headrace[cassandra]'")
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(1_200)
 
 _numbers = itertools.count(1)
 
@@ -114,3 +117,15 @@ def test_builders_say_what_is_missing() -> None:
         CassandraSink.add_sink(stream).set_host("localhost").build()
     with pytest.raises(GraphError, match="set_host"):
         CassandraSink.add_sink(stream).set_query("INSERT").build()
+
+
+@pytest.mark.fault
+def test_a_slot_is_killed_that_writes(tables: Tables, tmp_path: Path) -> None:
+    table = tables.new()
+
+    def write(stream: DataStream[int]) -> None:
+        rows = stream.map(lambda i: (i,), Types.TUPLE([Types.INT()]))
+        builder = CassandraSink.add_sink(rows).set_host("127.0.0.1", tables.port)
+        builder.set_query(f"INSERT INTO {table} (id) VALUES (?)").build()
+
+    killed_slots.check_sink(write, lambda: list(tables.rows(table)), tmp_path)

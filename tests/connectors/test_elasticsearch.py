@@ -10,6 +10,7 @@ import threading
 import urllib.request
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,11 +28,12 @@ from headrace.datastream.connectors.elasticsearch import (
 )
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
+from tests.faults import killed_slots
 from tests.unit.datastream.connectors.reading import FakeWriterContext
 from tools.database_server import DatabaseUnavailableError
 from tools.elasticsearch_server import ElasticsearchServer
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(1_200)
 
 _numbers = itertools.count(1)
 
@@ -168,3 +170,15 @@ def test_builders_say_what_is_missing() -> None:
     with pytest.raises(GraphError, match="does not support the EXACTLY_ONCE"):
         Elasticsearch7SinkBuilder().set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
     assert str(HttpHost.create("https://search:443")) == "https://search:443"
+
+
+@pytest.mark.fault
+def test_a_slot_is_killed_that_writes(server: ElasticsearchServer, tmp_path: Path) -> None:
+    index = f"test-{next(_numbers)}"
+    builder = Elasticsearch7SinkBuilder().set_hosts(server.url)
+    made = builder.set_emitter(ElasticsearchEmitter.static_index(index, "id")).build()
+    killed_slots.check_sink(
+        lambda s: s.map(lambda i: {"id": i}).sink_to(made),
+        lambda: [document["id"] for document in documents(server, index).values()],
+        tmp_path,
+    )

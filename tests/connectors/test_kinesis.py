@@ -7,6 +7,7 @@ import itertools
 import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,11 +26,13 @@ from headrace.datastream.connectors.kinesis.client import aws_client
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
 from tests.connectors.reading import Reading
+from tests.faults import killed_slots
+from tests.faults.killed_slots import END, RECORDS, texts
 from tests.s3_server import BUCKET, S3Server, running_s3_server
 
 boto3 = pytest.importorskip("boto3", reason="pip install 'headrace[kinesis]'")
 AWSResponse = pytest.importorskip("botocore.awsrequest").AWSResponse
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(1_200)
 
 _numbers = itertools.count(1)
 
@@ -243,3 +246,41 @@ def test_what_is_missing_is_said_where_it_is_written() -> None:
 def test_numbers_are_checked_where_they_are_written(name: str, value: str) -> None:
     with pytest.raises(GraphError, match=rf"'{name}' is a whole number from .*, not '{value}'"):
         FlinkKinesisConsumer("s", SimpleStringSchema(), {"aws.region": "eu-west-1", name: value})
+
+
+@pytest.mark.fault
+def test_a_slot_is_killed_that_writes(aws: S3Server, tmp_path: Path) -> None:
+    stream = new_stream(aws, shards=2)
+
+    def found() -> list[int]:
+        put(aws, stream, str(END))
+        reading = Reading(consumer(aws, stream))
+        numbers: list[int] = []
+        while END not in numbers or len(set(numbers)) <= RECORDS:
+            more = reading.read(1)
+            if not more:
+                break
+            numbers += map(int, more)
+        reading.close()
+        return [number for number in numbers if number != END]
+
+    # With two writers at a time moto loses records, as its code says.
+    killed_slots.check_sink(
+        lambda s: texts(s).sink_to(streams_sink(aws, stream)).set_parallelism(1),
+        found,
+        tmp_path,
+        once=False,
+    )
+
+
+@pytest.mark.fault
+def test_a_slot_is_killed_that_reads(aws: S3Server, tmp_path: Path) -> None:
+    stream = new_stream(aws, shards=2)
+
+    def put_in_parts(texts: list[str]) -> None:
+        for start in range(0, len(texts), 500):
+            put(aws, stream, *texts[start : start + 500])
+
+    killed_slots.check_source(
+        lambda env: env.add_source(consumer(aws, stream)), put_in_parts, tmp_path
+    )

@@ -6,6 +6,7 @@ import datetime
 import itertools
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from headrace.datastream.connectors.mongodb import (
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import collect, run_in_process
 from headrace.testing.connectors import check_sink, check_source
+from tests.faults import killed_slots
 from tools.database_server import DatabaseUnavailableError
 from tools.mongodb_server import FerretDbServer
 
@@ -222,3 +224,15 @@ def test_a_server_that_is_not_there() -> None:
     with pytest.raises(HeadraceError, match=r"127\.0\.0\.1:1 does not answer") as told:
         sink.probe()
     assert "secret" not in str(told.value)
+
+
+@pytest.mark.fault
+def test_a_slot_is_killed_that_writes(collections: Collections, tmp_path: Path) -> None:
+    name = collections.new()
+    sink = collections.sink(name).set_serialization_schema(lambda i: {"_id": i}).build()
+    # Of two writers at a time, FerretDB may answer none.
+    killed_slots.check_sink(
+        lambda s: s.sink_to(sink).set_parallelism(1),
+        lambda: [document["_id"] for document in collections.documents(name)],
+        tmp_path,
+    )

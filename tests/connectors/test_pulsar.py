@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,11 +37,12 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.testing import collect, run_in_process
 from headrace.testing.connectors import check_sink, check_source
 from tests.connectors.reading import Reading
+from tests.faults import killed_slots
 from tools.database_server import DatabaseUnavailableError
 from tools.pulsar_broker import PulsarBroker
 
 pulsar = pytest.importorskip("pulsar", reason="pip install 'headrace[pulsar]'")
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(1_200)
 
 _numbers = itertools.count(1)
 ONCE = "persistent://public/once"
@@ -135,7 +137,7 @@ def write(sink: PulsarSink, values: list[str], parallelism: int = 1) -> None:
 
 def test_a_source_gives_each_message_once(topics: Topics) -> None:
     topic = topics.new(3)
-    texts = [str(i) for i in range(30)]
+    texts = [str(i) for i in range(15)]
     topics.put(topic, *texts)
     check_source(lambda: topics.bounded(topic).build(), texts)
 
@@ -426,3 +428,25 @@ def _named() -> PulsarSourceBuilder:
 def test_what_is_wrong_is_said_where_it_is_written(make: Callable[[], Any], words: str) -> None:
     with pytest.raises((GraphError, FunctionTypeError), match=words):
         make()
+
+
+@pytest.mark.fault
+def test_a_slot_is_killed_that_writes(topics: Topics, tmp_path: Path) -> None:
+    topic = topics.new(2, ONCE)
+    sink = topics.sink(topic).set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE).build()
+    killed_slots.check_sink(
+        lambda s: killed_slots.texts(s).sink_to(sink),
+        lambda: list(map(int, topics.texts(topic))),
+        tmp_path,
+    )
+
+
+@pytest.mark.fault
+def test_a_slot_is_killed_that_reads(topics: Topics, tmp_path: Path) -> None:
+    topic = topics.new(2)
+    source = topics.source(topic).build()
+    killed_slots.check_source(
+        lambda env: env.from_source(source, WatermarkStrategy.no_watermarks(), "topic"),
+        lambda texts: topics.put(topic, *texts),
+        tmp_path,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,10 +16,11 @@ from headrace.datastream.connectors.rabbitmq import RMQConnectionConfig, RMQSink
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
 from tests.connectors.reading import Reading
+from tests.faults import killed_slots
 from tools.queue_server import RabbitMqServer
 
 pika = pytest.importorskip("pika", reason="pip install 'headrace[rabbitmq]'")
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(1_200)
 
 _numbers = itertools.count(1)
 _LIMIT_S = 60.0
@@ -189,3 +191,24 @@ def test_what_a_configuration_needs() -> None:
     by_uri = RMQConnectionConfig.Builder().set_uri("amqp://u:secret@host:1234").build()
     assert by_uri.place == "host:1234"
     assert "secret" not in repr(by_uri)
+
+
+@pytest.mark.fault
+def test_a_slot_is_killed_that_writes(queue: Queue, tmp_path: Path) -> None:
+    sink = RMQSink(queue.config, queue.name, SimpleStringSchema())
+    killed_slots.check_sink(
+        lambda s: killed_slots.texts(s).add_sink(sink),
+        lambda: list(map(int, queue.take())),
+        tmp_path,
+        once=False,
+    )
+
+
+@pytest.mark.fault
+def test_a_slot_is_killed_that_reads(queue: Queue, tmp_path: Path) -> None:
+    source = RMQSource(queue.config, queue.name, True, SimpleStringSchema())
+    killed_slots.check_source(
+        lambda env: env.add_source(source).set_parallelism(1),
+        lambda texts: queue.put(*texts, ids=True),
+        tmp_path,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +12,11 @@ from headrace.common.errors import FunctionTypeError, JobExecutionError
 from headrace.datastream.connectors.redis import RedisSink
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
+from tests.faults import killed_slots
 from tools.queue_server import RedisServer
 
 redis = pytest.importorskip("redis", reason="pip install 'headrace[redis]'")
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(1_200)
 
 _numbers = itertools.count(1)
 
@@ -63,3 +65,13 @@ def test_bad_arguments_fail_where_they_are_written() -> None:
         RedisSink("redis://localhost", "SET")  # type: ignore[arg-type]
     with pytest.raises(FunctionTypeError, match="max_retries of at least 0"):
         RedisSink("redis://localhost", lambda i: ("SET", i, i), max_retries=-1)
+
+
+@pytest.mark.fault
+def test_a_slot_is_killed_that_writes(redis_server: RedisServer, tmp_path: Path) -> None:
+    name = f"test-{next(_numbers)}"
+    sink = RedisSink(redis_server.url, lambda i: ("SADD", name, i))
+    client = redis.Redis.from_url(redis_server.url)
+    killed_slots.check_sink(
+        lambda s: s.sink_to(sink), lambda: list(map(int, client.smembers(name))), tmp_path
+    )

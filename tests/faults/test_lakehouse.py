@@ -1,0 +1,25 @@
+"""A table of a lakehouse when the slot is killed that writes to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headrace.common.typeinfo import Types
+from headrace.common.types import Row
+from headrace.datastream.connectors.lakehouse import DeltaLakeTable, LakehouseSink
+from tests.faults import killed_slots
+
+deltalake = pytest.importorskip("deltalake")
+
+
+def test_each_row_is_there_once(tmp_path: Path) -> None:
+    row = Types.ROW_NAMED(["id"], [Types.INT()])
+    path = str(tmp_path / "numbers")
+    sink = LakehouseSink(DeltaLakeTable(path))
+    killed_slots.check_sink(
+        lambda s: s.map(Row, row).sink_to(sink),
+        lambda: deltalake.DeltaTable(path).to_pyarrow_table()["id"].to_pylist(),
+        tmp_path,
+    )
