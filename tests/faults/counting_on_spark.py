@@ -19,8 +19,8 @@ from typing import Any
 
 from headrace.common.configuration import Configuration
 from headrace.coordination.carrier import EpochRun
-from headrace.coordination.slots.live import Carriage
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.runtime.slot.protocol import Carriage
 from headrace.spark.carrier import SparkCarrier
 from headrace.spark.live import choice
 from headrace.spark.live.carrier import LiveSparkCarrier

@@ -12,10 +12,11 @@ import pytest
 
 from headrace.common.errors import JobExecutionError
 from headrace.coordination.slots import live
-from headrace.coordination.slots.live import Carriage, LiveSettings, NotLiveError
+from headrace.coordination.slots.live import LiveSettings, NotLiveError
 from headrace.coordination.views.checkpoint_details import checkpoint_details
 from headrace.coordination.views.metric_values import metrics_of
 from headrace.datastream.functions import MapFunction, RuntimeContext
+from headrace.runtime.slot.protocol import Carriage
 from tests.faults.counting import PARALLELISM, Row
 from tests.faults.counting_job import WAIT_S, CountingJob
 from tests.faults.live_process_carrier import LiveProcessCarrier

@@ -15,8 +15,6 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 SRC = Path(__file__).parents[2] / "src"
 PACKAGE = SRC / "headrace"
 UNIT_TESTS = Path(__file__).parent
@@ -217,22 +215,40 @@ def test_light_layers_import_nothing_heavy_at_their_top() -> None:
     assert not wrong, "\n".join(map(str, wrong))
 
 
-@pytest.mark.parametrize("layer", LIGHT_LAYERS)
-def test_importing_a_light_layer_loads_nothing_heavy(layer: str) -> None:
-    modules = [
-        module_name(file)
-        for file in sources()
-        if layer_of(file) == layer and file.name != "__main__.py"
-    ]
+def test_importing_a_light_layer_loads_nothing_heavy() -> None:
+    """In one process, from the lowest on: what is blamed on a layer, no lower one has loaded."""
+    modules = {
+        layer: [
+            module_name(file)
+            for file in sources()
+            if layer_of(file) == layer and file.name != "__main__.py"
+        ]
+        for layer in LIGHT_LAYERS
+    }
     program = (
-        f"import importlib, sys\nfor name in {modules!r}: importlib.import_module(name)\n"
-        f"print(*sorted({set(HEAVY)!r} & sys.modules.keys()))"
+        f"import importlib, sys\nfor layer, modules in {modules!r}.items():\n"
+        "    for name in modules: importlib.import_module(name)\n"
+        f"    if found := {set(HEAVY)!r} & sys.modules.keys(): sys.exit(f'{{layer}}: {{found}}')"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == []
+
+
+def test_a_spark_worker_loads_nothing_of_the_driver() -> None:
+    """Nor of what describes a program: Spark starts one after the other, and they pass on bytes."""
+    program = (
+        "import sys, headrace.spark.tasks, headrace.spark.live.tasks\n"
+        "print(*(name for name in sys.modules if name.startswith('headrace.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    loaded = done.stdout.split()
+    assert "headrace.spark.live.tasks" in loaded
+    driver = ("headrace.coordination.slots.", "headrace.datastream", "headrace.graph.job_graph")
+    light = "headrace.coordination.slots.heartbeats"
+    assert [name for name in loaded if name.startswith(driver) and name != light] == []
 
 
 def refuse_cycles(needed: dict[str, set[str]]) -> None:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.coordination.slots.heartbeats import HeartbeatSettings
 from headrace.graph.ids import SlotId
-from headrace.graph.physical_graph import PhysicalGraph
-from headrace.runtime.epoch import EpochPlan, SubtaskKey
 
+# Every Spark worker imports this module, and needs none of these.
 if TYPE_CHECKING:
+    from headrace.graph.physical_graph import PhysicalGraph
+    from headrace.runtime.epoch import EpochPlan, SubtaskKey
     from headrace.runtime.slot import messages as m
 
 

@@ -21,6 +21,7 @@ from headrace.coordination.slots.processes import ProcessCarrier, SlotProcesses
 from headrace.graph.ids import SlotId
 from headrace.runtime.epoch import EpochPlan
 from headrace.runtime.slot import messages as m
+from headrace.runtime.slot.protocol import Carriage, SlotAddress
 
 _log = logging.getLogger(__name__)
 
@@ -34,26 +35,6 @@ _AGAIN_S = 30.0
 _MOST_AGAIN_S = 600.0
 _ROLL_S = 3600.0
 """How long one job carries frames: Spark's books on it should stay small."""
-
-
-@dataclass(frozen=True)
-class SlotAddress:
-    """Where tasks reach a slot."""
-
-    data_address: str
-    tcp_address: tuple[str, int] | None
-
-
-@dataclass(frozen=True)
-class Carriage:
-    """A job that carries frames: its number in the attempt, the slots, and which task has which."""
-
-    number: int
-    attempt: int
-    token: str
-    slots: tuple[SlotAddress, ...]
-    places: tuple[tuple[int, ...], ...]
-    hosts: tuple[int, ...]
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,26 @@ class SlotLaunch:
         return SlotLaunch(**fields)
 
 
+@dataclass(frozen=True)
+class SlotAddress:
+    """Where tasks reach a slot."""
+
+    data_address: str
+    tcp_address: tuple[str, int] | None
+
+
+@dataclass(frozen=True)
+class Carriage:
+    """A job that carries frames: its number in the attempt, the slots, and which task has which."""
+
+    number: int
+    attempt: int
+    token: str
+    slots: tuple[SlotAddress, ...]
+    places: tuple[tuple[int, ...], ...]
+    hosts: tuple[int, ...]
+
+
 EPOCH, LIVE_OUTPUT, LIVE_INPUT = "epoch", "output", "input"
 """What a task is for: a subtask in an epoch, or all output or input of a slot from now on."""
 

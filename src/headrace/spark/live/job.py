@@ -15,7 +15,7 @@ from typing import Any
 
 from pyspark import RDD, SparkContext
 
-from headrace.coordination.slots.live import Carriage
+from headrace.runtime.slot.protocol import Carriage
 from headrace.spark.jvm import java_rdd, jvm_of, scala_object, spark_of
 from headrace.spark.live.tasks import InputOfSlots, OutputOfSlots, Produce, StreamItself
 from headrace.spark.placement import drawn_to

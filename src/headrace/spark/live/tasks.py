@@ -12,9 +12,8 @@ import socket
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from headrace.coordination.slots.live import Carriage
 from headrace.runtime.exchange.live import KEYED, LENGTH, slot_of
-from headrace.runtime.slot.protocol import LIVE_INPUT, LIVE_OUTPUT, TaskRequest
+from headrace.runtime.slot.protocol import LIVE_INPUT, LIVE_OUTPUT, Carriage, TaskRequest
 from headrace.runtime.slot.task_listener import connect
 
 _READ_BYTES = 1 << 16
