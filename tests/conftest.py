@@ -100,6 +100,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = _mixed(items)
 
 
+@functools.cache
 def _folder(path: Path) -> str:
     parts = path.relative_to(TESTS).parts if path.is_relative_to(TESTS) else ()
     return parts[0] if parts else ""

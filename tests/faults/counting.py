@@ -29,7 +29,7 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 
 KEYS = 10
 PARALLELISM = 2
-_PAUSE_MS = 500
+_INTERVAL_MS, _PAUSE_MS = 50, 500
 
 Row = tuple[int, int, int]
 """A key, how many records it had, and the last of them."""
@@ -60,7 +60,7 @@ class _NumberReader(SourceReader):
         if self._end.exists():
             self._splits = []
             return None
-        self._ready_at = now + 10
+        self._ready_at = now + _INTERVAL_MS
         split = self._splits.pop(0)
         end = split.position + PARALLELISM * min(max_records, 20)
         self._splits.append(replace(split, position=end))
@@ -79,7 +79,7 @@ class _NumberReader(SourceReader):
 
 @dataclass(frozen=True)
 class NumbersUntil(Source):
-    """Numbers, some each 10 ms, until the file `end` appears; none while there is `paused`."""
+    """Numbers, some each 50 ms, until the file `end` appears; none while there is `paused`."""
 
     end: Path
 

@@ -58,7 +58,12 @@ class _RowCommitter(Committer):
                 assert (self._directory / name).exists(), f"{name} was never written"
 
 
+def committed_files(directory: Path) -> list[Path]:
+    """Those whose rows count."""
+    return [f for f in directory.iterdir() if f.suffix != _PENDING]
+
+
 def committed_rows(directory: Path) -> list[tuple[int, int, int]]:
     """All rows that count."""
-    files = [f for f in directory.iterdir() if f.suffix != _PENDING]
+    files = committed_files(directory)
     return [tuple(row) for f in files for row in json.loads(f.read_text())]
