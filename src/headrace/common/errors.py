@@ -52,7 +52,11 @@ def _rebuild(cls: type[HeadraceError], args: tuple[Any, ...], state: dict[str, A
     return error
 
 
-class HeadraceError(Exception):
+class _Root(Exception):
+    """Can be replaced as a base class, which `Exception` itself cannot; see `headrace.compat`."""
+
+
+class HeadraceError(_Root):
     """Base of every error that headrace raises on purpose.
 
     Subclasses may take any keyword arguments: pickling restores `args` and the instance's fields

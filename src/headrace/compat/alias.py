@@ -16,6 +16,7 @@ from types import ModuleType
 from headrace.common import options
 from headrace.common.errors import HeadraceError
 from headrace.common.settings import table_options
+from headrace.compat import java_errors
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 ALIAS = "pyflink"
@@ -107,6 +108,7 @@ def install() -> None:
     sys.meta_path.insert(0, _Finder())
     _set_preload([*_preloaded(), _PRELOAD])
     StreamExecutionEnvironment.defaults.update(_FLINK_DEFAULTS)
+    java_errors.install()
 
 
 def uninstall() -> None:
@@ -117,6 +119,7 @@ def uninstall() -> None:
     _set_preload([m for m in _preloaded() if m != _PRELOAD])
     for key in _FLINK_DEFAULTS:
         StreamExecutionEnvironment.defaults.pop(key, None)
+    java_errors.uninstall()
 
 
 def is_installed() -> bool:

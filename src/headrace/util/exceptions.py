@@ -11,6 +11,7 @@ __all__ = [
     "DatabaseNotExistException",
     "FunctionAlreadyExistException",
     "FunctionNotExistException",
+    "JavaException",
     "ModelAlreadyExistException",
     "ModelNotExistException",
     "PartitionAlreadyExistsException",
@@ -23,11 +24,20 @@ __all__ = [
 ]
 
 
-class TableException(SqlError):
+class JavaException(SqlError):
+    """Base of the errors that PyFlink has classes of its own for."""
+
+    @property
+    def stack_trace(self) -> str:
+        """The text of the error."""
+        return str(self)
+
+
+class TableException(JavaException):
     """Something went wrong in the Table API."""
 
 
-class CatalogException(SqlError):
+class CatalogException(JavaException):
     """A catalog could not do what it was asked for."""
 
 

@@ -113,7 +113,7 @@ _REFUSED = (
 
 
 def _listed(results: Any, method: str) -> list[Any]:
-    if results is None or isinstance(results, str | bytes) or not hasattr(results, "__iter__"):
+    if not hasattr(results, "__iter__"):
         raise UserCodeFailure.of(
             TypeError(
                 f"{_REFUSED[results is None]}: {method} must return a list of records to emit, "

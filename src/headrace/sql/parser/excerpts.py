@@ -12,10 +12,12 @@ from headrace.sql.parser.syntax import Span
 __all__ = ["Excerpt", "SpannedError", "located", "underlined"]
 
 
-def underlined(message: str, text: str, span: Span | None) -> SqlError:
+def underlined(
+    message: str, text: str, span: Span | None, kind: type[SqlError] = SqlError
+) -> SqlError:
     """An error that shows a piece of the text."""
     if span is None or not text:
-        return SqlError(message)
+        return kind(message)
     start, end = _closed(text, span)
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", start)
@@ -23,7 +25,7 @@ def underlined(message: str, text: str, span: Span | None) -> SqlError:
     column = start - line_start
     mark = " " * column + "^" * max(min(end, line_start + len(shown) - 1) - start + 1, 1)
     line = text.count("\n", 0, start) + 1
-    return SqlError(f"{message}\n    {shown}\n    {mark}", (line, column + 1))
+    return kind(f"{message}\n    {shown}\n    {mark}", (line, column + 1))
 
 
 def _closed(text: str, span: Span) -> Span:
@@ -47,9 +49,9 @@ class Excerpt:
     text: str
     span: Span | None = None
 
-    def error(self, message: str) -> SqlError:
+    def error(self, message: str, kind: type[SqlError] = SqlError) -> SqlError:
         """An error that shows the piece."""
-        return underlined(message, self.text, self.span)
+        return underlined(message, self.text, self.span, kind)
 
 
 class SpannedError(SqlError):

@@ -49,6 +49,7 @@ from headrace.sql.session.table_plan import connector_context, positions, scan_p
 from headrace.sql.translation.translator import StreamTranslator
 from headrace.sql.types import NullType
 from headrace.sql.udf.batch_table import CallLimits
+from headrace.util.exceptions import TableException
 
 __all__ = ["Session"]
 
@@ -318,7 +319,7 @@ class Session:
             return
         if not target.accepts_updates and not is_append_only(plan):
             culprit = next(x for x in _walk(plan) if not is_append_only(x))
-            raise SqlError(
+            raise TableException(
                 f"Table sink '{name}' doesn't support consuming update and delete changes which "
                 f"is produced by node {type(culprit).__name__}("
                 f"{', '.join(culprit.schema.names)})"

@@ -17,6 +17,7 @@ from headrace.sql.plan.match import Match
 from headrace.sql.plan.process_table import GivenTable, ProcessTable
 from headrace.sql.plan.time_attributes import time_of
 from headrace.sql.udf.process.hints import ArgumentTrait
+from headrace.util.exceptions import TableException
 
 __all__ = ["check_stream"]
 
@@ -158,4 +159,6 @@ def _by_time(plan: n.Sort, keys: tuple[SortKey, ...]) -> bool:
 
 
 def _refused(plan: n.Node, message: str) -> SqlError:
-    return SqlError(message) if plan.origin is None else plan.origin.error(message)
+    if plan.origin is None:
+        return TableException(message)
+    return plan.origin.error(message, TableException)
