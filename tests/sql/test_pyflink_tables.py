@@ -27,6 +27,7 @@ from headrace.table import (
     StreamTableEnvironment,
     TableDescriptor,
 )
+from headrace.table.expression import Expression
 from headrace.table.expressions import col, descriptor, map_, to_timestamp_ltz
 from headrace.table.udf import AggregateFunction, udaf, udf
 from headrace.testing import run_in_process
@@ -293,3 +294,18 @@ def test_instants_have_digits_and_a_zone(
     assert str(found.get_resolved_schema()) == f"(\n  `at` TIMESTAMP_LTZ({digits})\n)"
     ((at,),) = rows_of(t_env, found)
     assert at == Instant(micros // 1_000_000, micros % 1_000_000 * 1000)
+
+
+def test_expressions_of_a_resolved_schema_can_be_used_in_others(
+    t_env: StreamTableEnvironment,
+) -> None:
+    t_env.execute_sql(
+        "CREATE TABLE doubled (n INT, d AS n * 2) WITH ('connector'='datagen', "
+        "'fields.n.kind'='sequence', 'fields.n.start'='4', 'fields.n.end'='4')"
+    )
+    table = t_env.from_path("doubled")
+    expression = table.get_resolved_schema().get_columns()[1].get_expression()
+    assert isinstance(expression, Expression)
+    assert str(expression + 1) == "plus((n * 2), 1)"
+    found = table.select(expression + 1, expression.cast(DataTypes.STRING()).alias("s"))
+    assert rows_of(t_env, found) == [[9, "8"]]

@@ -36,14 +36,14 @@ T = TypeVar("T")
 
 def _operator(name: str, function: str) -> Any:
     def apply(self: Any, other: Any) -> Any:
-        return type(self)(*called(name, function, self, other))
+        return Expression(*called(name, function, self, other))
 
     return apply
 
 
 def _reversed(name: str, function: str) -> Any:
     def apply(self: Any, other: Any) -> Any:
-        return type(self)(*called(name, function, other, self))
+        return Expression(*called(name, function, other, self))
 
     return apply
 
@@ -82,6 +82,9 @@ class Expression(JsonFunctions, Generic[T]):
     __or__ = _operator("or", "OR")
     __ror__ = _reversed("or", "OR")
     __hash__ = object.__hash__
+
+    def _made(self, node: x.Node, text: str) -> Expression[Any]:
+        return Expression(node, text)
 
     def __neg__(self) -> Expression[T]:
         return Expression(*called("minusPrefix", "MINUS_PREFIX", self))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from headrace.sql.parser import syntax as x
+from headrace.sql.parsing import parse_expression
 from headrace.sql.plan.expressions import Expression as BoundExpression
 from headrace.sql.types import DataType
+from headrace.table.expression import Expression
 
 __all__ = ["ResolvedExpression"]
 
 
-class ResolvedExpression:
-    """An expression of a resolved schema; one cannot make it, only look at it.
+class ResolvedExpression(Expression[Any]):
+    """An expression of a resolved schema, to look at and to use in others.
 
     Args:
         bound: The expression.
@@ -18,7 +23,12 @@ class ResolvedExpression:
 
     def __init__(self, bound: BoundExpression, text: str | None = None) -> None:
         self._bound = bound
-        self._text = text
+        self._text = str(bound)
+        self._sql = text or self._text
+
+    @property
+    def _node(self) -> x.Node:  # type: ignore[override] - parsed only where it is used in another
+        return parse_expression(self._sql)
 
     def get_output_data_type(self) -> DataType:
         """The type of its values."""
@@ -30,17 +40,14 @@ class ResolvedExpression:
 
     def as_summary_string(self) -> str:
         """The expression for people."""
-        return str(self._bound)
+        return self._text
 
     def as_serializable_string(self) -> str:
         """The expression as SQL writes it."""
-        return self._text or str(self._bound)
+        return self._sql
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ResolvedExpression) and self._bound == other._bound
 
     def __hash__(self) -> int:
         return hash(self._bound)
-
-    def __str__(self) -> str:
-        return self.as_summary_string()

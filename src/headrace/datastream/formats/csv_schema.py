@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from headrace.common.errors import FunctionTypeError, GraphError
-from headrace.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from headrace.common.typeinfo import ListTypeInfo, RowTypeInfo, TypeInformation, Types
 from headrace.formats.arrow import arrow_type, type_info_of
 from headrace.formats.csv import CsvDialect
 from headrace.formats.shapes import Shape, shape_of
@@ -75,6 +75,22 @@ class CsvSchema:
 
     def __len__(self) -> int:
         return self.size()
+
+    def __str__(self) -> str:
+        """The columns and settings, in the form that PyFlink shows."""
+        columns = ",".join(f'"{c.name}"/{_kind(c.type_info)}' for c in self.columns)
+        settings = (
+            ("header", self.use_header),
+            ("skipFirst", self.skip_first_row),
+            ("comments", self.dialect.comments),
+        )
+        shown = "".join(f", {name}? {str(is_set).lower()}" for name, is_set in settings)
+        return f"[CsvSchema: columns=[{columns}]{shown}, any-properties? N/A]"
+
+
+def _kind(type_info: TypeInformation) -> str:
+    kinds = {Types.STRING(): "STRING", Types.BOOLEAN(): "BOOLEAN"}
+    return kinds.get(type_info, "ARRAY" if isinstance(type_info, ListTypeInfo) else "NUMBER")
 
 
 class CsvSchemaBuilder:

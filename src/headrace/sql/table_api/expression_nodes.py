@@ -44,6 +44,10 @@ class ExpressionBase:
         self._node = node
         self._text = text
 
+    def _made(self, node: x.Node, text: str) -> Any:
+        """An expression that a method of this one gives."""
+        return type(self)(node, text)
+
     def __str__(self) -> str:
         return self._text
 
@@ -96,7 +100,7 @@ def unary(name: str, function: str, doc: str) -> Any:
     """A property: a function of the expression alone."""
 
     def get(self: Any) -> Any:
-        return type(self)(*called(name, function, self))
+        return self._made(*called(name, function, self))
 
     get.__doc__ = doc
     return property(get)

@@ -85,14 +85,14 @@ class JsonFunctions(ContainerFunctions):
         if json_type is None:
             return self._own("IS_JSON", "IS_JSON")
         node = x.Apply("IS_JSON", (self._node, _word(json_type)))
-        return type(self)(node, f"IS_JSON({self}, {json_type.name})")
+        return self._made(node, f"IS_JSON({self}, {json_type.name})")
 
     def json_exists(self, path: str, on_error: JsonExistsOnError | None = None) -> Any:
         """Whether JSON has something at a path."""
         if on_error is None:
             return self._own("JSON_EXISTS", "JSON_EXISTS", path)
         node = x.Apply("JSON_EXISTS", (self._node, node_of(path), _word(on_error)))
-        return type(self)(node, f"JSON_EXISTS({self}, {text_of(path)}, {on_error.name})")
+        return self._made(node, f"JSON_EXISTS({self}, {text_of(path)}, {on_error.name})")
 
     def json_value(
         self,
@@ -118,7 +118,7 @@ class JsonFunctions(ContainerFunctions):
                 *(on_error.name, text_of(default_on_error)),
             ]
         )
-        return type(self)(node, f"JSON_VALUE({shown})")
+        return self._made(node, f"JSON_VALUE({shown})")
 
     def json_query(
         self,
@@ -132,7 +132,7 @@ class JsonFunctions(ContainerFunctions):
         options = (wrapper, _word(on_empty), _word(on_error))
         node = x.Apply("JSON_QUERY", (self._node, node_of(path), *options))
         names = f"{wrapping_behavior.name}, {on_empty.name}, {on_error.name}"
-        return type(self)(node, f"JSON_QUERY({self}, {text_of(path)}, STRING, {names})")
+        return self._made(node, f"JSON_QUERY({self}, {text_of(path)}, STRING, {names})")
 
     def json_quote(self) -> Any:
         """A text as JSON."""

@@ -19,7 +19,7 @@ class TextFunctions(ExpressionBase):
     """Text and bytes."""
 
     def _call(self, name: str, function: str, *args: Any) -> Any:
-        return type(self)(*called(name, function, *args))
+        return self._made(*called(name, function, *args))
 
     def _own(self, name: str, function: str, *args: Any) -> Any:
         return self._call(name, function, self, *with_optional(*args))
@@ -69,7 +69,7 @@ class TextFunctions(ExpressionBase):
     def _trimmed(self, function: str, sides: str, character: Any) -> Any:
         given = " " if character is None else character
         node, _ = called("trim", function, self, given)
-        return type(self)(node, f"trim({sides}, {text_of(given)}, {self})")
+        return self._made(node, f"trim({sides}, {text_of(given)}, {self})")
 
     def ltrim(self, trim_str: Any = None) -> Any:
         """Without characters at its start."""

@@ -65,7 +65,7 @@ def _interval(unit: str) -> Any:
                 f"{self} is not a number: write intervals as lit(5).minutes, for example"
             )
         constant = interval_constant(str(node.value), unit)
-        return type(self)(constant, str(constant.value))
+        return self._made(constant, str(constant.value))
 
     get.__doc__ = f"So many {unit.lower()}s."
     return property(get)
@@ -94,7 +94,7 @@ class TimeFunctions(BitmapFunctions):
             raise FunctionTypeError(f"cast takes a data type, not {data_type!r}")
         name = "TRY_CAST" if lenient else "cast"
         node = x.CastTo(self._node, data_type, lenient)
-        return type(self)(node, f"{name}({self}, {data_type.sql_text()})")
+        return self._made(node, f"{name}({self}, {data_type.sql_text()})")
 
     def cast(self, data_type: t.DataType) -> Any:
         """As another type; what does not fit is an error."""
@@ -122,7 +122,7 @@ class TimeFunctions(BitmapFunctions):
     def extract(self, time_interval_unit: TimeIntervalUnit) -> Any:
         """A part of a time, such as its day."""
         node, _ = called("extract", "EXTRACT", time_interval_unit.name, self)
-        return type(self)(node, f"extract({time_interval_unit.name}, {self})")
+        return self._made(node, f"extract({time_interval_unit.name}, {self})")
 
     def floor(self, time_interval_unit: TimeIntervalUnit | None = None) -> Any:
         """The largest whole number below, or the start of a unit of time."""
@@ -136,7 +136,7 @@ class TimeFunctions(BitmapFunctions):
         if unit is None:
             return self._own(name, name.upper())
         node, _ = called(name, f"{name.upper()}_TIME", self, unit.name)
-        return type(self)(node, f"{name}({self}, {unit.name})")
+        return self._made(node, f"{name}({self}, {unit.name})")
 
 
 class ContainerFunctions(TimeFunctions):

@@ -207,3 +207,16 @@ def test_errors_while_building() -> None:
     assert len(schema) == schema.size() == 3
     assert len(CsvSchema.builder().add_columns_from(schema)) == 3
     assert CsvSchema.builder().add_columns_from(schema).clear_columns().size() == 0
+
+
+def test_a_schema_shows_its_columns_as_in_pyflink() -> None:
+    schema = CsvSchema.builder().add_string_column("s").add_number_column("n")
+    assert str(schema.build()) == (
+        '[CsvSchema: columns=["s"/STRING,"n"/NUMBER], header? false, skipFirst? false, '
+        "comments? false, any-properties? N/A]"
+    )
+    schema.add_boolean_column("b").add_array_column("a").set_use_header().set_allow_comments()
+    assert str(schema.build()) == (
+        '[CsvSchema: columns=["s"/STRING,"n"/NUMBER,"b"/BOOLEAN,"a"/ARRAY], header? true, '
+        "skipFirst? false, comments? true, any-properties? N/A]"
+    )

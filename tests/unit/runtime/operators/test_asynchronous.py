@@ -127,6 +127,17 @@ def test_a_result_that_is_no_list_is_explained() -> None:
         run([1], lambda s: AsyncDataStream.ordered_wait(s, Wrong(), 5_000))
 
 
+def test_a_text_is_a_list_of_characters_as_in_pyflink() -> None:
+    class Spelled(AsyncFunction[int, str]):
+        async def async_invoke(self, value: int) -> Any:
+            return "ab"
+
+    assert run([1], lambda ds: AsyncDataStream.ordered_wait(ds, Spelled(), Time.seconds(1))) == [
+        "a",
+        "b",
+    ]
+
+
 def test_wrong_arguments_fail_while_the_program_is_built() -> None:
     class NotAsync(AsyncFunction[int, int]):
         def async_invoke(self, value: int) -> Any:
