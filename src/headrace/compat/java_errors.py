@@ -73,7 +73,7 @@ class _Class:
         return self._name.rpartition(".")[2]
 
 
-class _JavaError(Py4JJavaError):  # type: ignore[misc] - py4j has no types
+class _JavaError(Py4JJavaError):  # type: ignore[misc]
     """What errors of headrace inherit from `Py4JJavaError`: the type, and none of its ways."""
 
     __init__ = Exception.__init__

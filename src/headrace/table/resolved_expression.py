@@ -27,7 +27,8 @@ class ResolvedExpression(Expression[Any]):
         self._sql = text or self._text
 
     @property
-    def _node(self) -> x.Node:  # type: ignore[override] - parsed only where it is used in another
+    def _node(self) -> x.Node:  # type: ignore[override]
+        # Parsed only where it is used in another: not every text of a child is SQL.
         return parse_expression(self._sql)
 
     def get_output_data_type(self) -> DataType:
