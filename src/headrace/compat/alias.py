@@ -16,7 +16,6 @@ from types import ModuleType
 from headrace.common import options
 from headrace.common.errors import HeadraceError
 from headrace.common.settings import table_options
-from headrace.compat import java_errors
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 ALIAS = "pyflink"
@@ -100,15 +99,27 @@ def install() -> None:
     """
     if is_installed():
         return
+    add_finder()
+    _set_preload([*_preloaded(), _PRELOAD])
+    StreamExecutionEnvironment.defaults.update(_FLINK_DEFAULTS)
+    _java_errors().install()
+
+
+def add_finder() -> None:
+    """Let `import pyflink` find headrace; this is all that a slot needs."""
+    if is_installed():
+        return
     if ALIAS in sys.modules:
         raise HeadraceError(
             "pyflink itself has already been imported in this process; call "
             "headrace.compat.install() before the first import of pyflink"
         )
     sys.meta_path.insert(0, _Finder())
-    _set_preload([*_preloaded(), _PRELOAD])
-    StreamExecutionEnvironment.defaults.update(_FLINK_DEFAULTS)
-    java_errors.install()
+
+
+def _java_errors() -> ModuleType:
+    # Late, because slots do without py4j.
+    return importlib.import_module("headrace.compat.java_errors")
 
 
 def uninstall() -> None:
@@ -119,7 +130,7 @@ def uninstall() -> None:
     _set_preload([m for m in _preloaded() if m != _PRELOAD])
     for key in _FLINK_DEFAULTS:
         StreamExecutionEnvironment.defaults.pop(key, None)
-    java_errors.uninstall()
+    _java_errors().uninstall()
 
 
 def is_installed() -> bool:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from headrace.compat.alias import install
+from headrace.compat.alias import add_finder
 
-install()
+add_finder()
