@@ -54,14 +54,13 @@ class Settings:
 
 
 def spark_context(settings: Settings) -> Any:
-    """The one Spark session of the run, found by headrace and used by the bare loops."""
-    from pyspark.sql import SparkSession
+    """The one Spark of the run, found by headrace and used by the bare loops."""
+    from headrace.spark.session import get_or_create_context
 
     programs.keyed_count(1000, 10)
-    session = SparkSession.getActiveSession()
-    assert session is not None, "headrace left no Spark session"
-    session.sparkContext.addPyFile(str(settings.yardstick.__file__))
-    return session.sparkContext
+    context = get_or_create_context({})
+    context.addPyFile(str(settings.yardstick.__file__))
+    return context
 
 
 def keyed_count(settings: Settings) -> Iterator[Result]:

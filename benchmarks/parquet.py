@@ -94,11 +94,10 @@ WAYS: dict[str, Callable[[Any, str], int]] = {
 
 def parquet(settings: Settings) -> Iterator[Result]:
     """Keyed count of a Parquet table against the bare loop."""
-    from pyspark.sql import SparkSession
+    from headrace.spark.session import get_or_create_session
 
     spark_context(settings)
-    session = SparkSession.getActiveSession()
-    assert session is not None
+    session = get_or_create_session({})
     records = settings.records(3_000_000)
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/table"

@@ -201,32 +201,29 @@ def _have_class_archive_written() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _spark_ends_with_the_tests() -> Iterator[None]:
-    """Stops the Spark session that jobs of this process have shared, if one was started."""
+    """Stops the Spark that jobs of this process have shared, if one was started."""
     yield
-    if "pyspark.sql" in sys.modules:
-        from pyspark.sql import SparkSession
-
-        session = SparkSession.getActiveSession()
-        if session is not None:
-            session.stop()
+    if (context := _spark()) is not None:
+        context.stop()
     for writer in _WRITERS:
         writer.wait()
 
 
 @pytest.fixture
 def room_for_live_jobs() -> None:
-    """Ends a Spark session that other tests have left and that has no room beside its own tasks."""
-    if "pyspark.sql" not in sys.modules:
+    """Ends a Spark that other tests have left and that has no room beside its own tasks."""
+    if (context := _spark()) is None:
         return
-    from pyspark.sql import SparkSession
-
     from headrace.spark.live.carrier import task_room
 
-    session = SparkSession.getActiveSession()
-    if session is not None:
-        context = session.sparkContext
-        if task_room(context) <= context.defaultParallelism:
-            session.stop()
+    if task_room(context) <= context.defaultParallelism:
+        context.stop()
+
+
+def _spark() -> Any:
+    """The Spark of this process, if there is one."""
+    pyspark = sys.modules.get("pyspark")
+    return pyspark and pyspark.SparkContext._active_spark_context
 
 
 @pytest.fixture(params=["epochs", "live"])

@@ -11,8 +11,6 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from headrace.common import Types, WatermarkStrategy
 from headrace.common.configuration import Configuration
 from headrace.datastream import StreamExecutionEnvironment
@@ -21,6 +19,8 @@ from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.spark.carrier import SparkCarrier
 from headrace.spark.executor_report import executors_of
+from headrace.spark.jvm import spark_of
+from headrace.spark.session import get_or_create_context
 
 RECORDS = 4_000
 KEYS = 10
@@ -56,9 +56,7 @@ class Count(KeyedProcessFunction[Any, Any, Any]):
 
 def stages() -> list[dict[int, str]]:
     """The executor of each task, by partition, of all stages but the one that started slots."""
-    session = SparkSession.getActiveSession()
-    assert session is not None
-    spark = session.sparkContext._jsc.sc()
+    spark = spark_of(get_or_create_context({}))
     spark.listenerBus().waitUntilEmpty()
     found = []
     for stage in range(1, 100):
@@ -96,9 +94,8 @@ def main() -> None:
     choice.SparkCarrier = WatchedCarrier  # type: ignore[misc]
     with counts.execute_and_collect("on a cluster") as results:
         rows = sorted(results)
-    session = SparkSession.getActiveSession()
-    assert session is not None
-    print("logs", json.dumps([e.log_urls for e in executors_of(session)]), flush=True)
+    logs = [e.log_urls for e in executors_of(get_or_create_context({}))]
+    print("logs", json.dumps(logs), flush=True)
     print("placed", json.dumps({"slots": locations, "stages": stages()}), flush=True)
     print("result", json.dumps(rows), flush=True)
 

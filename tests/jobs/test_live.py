@@ -35,11 +35,9 @@ def numbers(env: StreamExecutionEnvironment, count: int = 1 << 40, per_second: i
 
 def live_jobs() -> list[int]:
     """The Spark jobs that run now."""
-    from pyspark.sql import SparkSession
+    from headrace.spark.session import get_or_create_context
 
-    session = SparkSession.getActiveSession()
-    assert session is not None
-    return list(session.sparkContext.statusTracker().getActiveJobsIds())
+    return list(get_or_create_context({}).statusTracker().getActiveJobsIds())
 
 
 def wait_until(condition: Callable[[], Any], *jobs: Any) -> None:

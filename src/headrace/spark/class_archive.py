@@ -13,17 +13,18 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from headrace.common.errors import ConfigurationError
 from headrace.common.files.private_directory import private_directory
 from headrace.coordination.slots.dependencies import cache_directory
 
-__all__ = ["ClassArchive", "archive_options"]
+__all__ = ["ClassArchive", "archive_options", "writes_archive"]
 
 _log = logging.getLogger(__name__)
 
+_WRITE = "-XX:ArchiveClassesAtExit="
 _KEPT = 3
 """Archives that are kept, for as many versions; each takes about a hundred megabytes."""
 
@@ -47,6 +48,11 @@ def archive_options(java: str, spark_home: str) -> tuple[str, ...]:
     except (OSError, ConfigurationError) as error:
         _log.info("Spark starts without an archive of its classes: %s", error)
         return ()
+
+
+def writes_archive(options: Sequence[str]) -> bool:
+    """Whether a JVM with these options writes the archive as it ends."""
+    return any(option.startswith(_WRITE) for option in options)
 
 
 class ClassArchive:
@@ -77,7 +83,7 @@ class ClassArchive:
             return ()
         self._forget_others()
         self._size.unlink(missing_ok=True)
-        return (f"-XX:ArchiveClassesAtExit={self.path}",)
+        return (f"{_WRITE}{self.path}",)
 
     def is_whole(self) -> bool:
         """Whether it was written to its end, and nothing was cut off since.

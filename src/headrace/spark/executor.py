@@ -36,7 +36,7 @@ from headrace.runtime.subtask_figures import MetricSettings
 from headrace.spark.idle.client import idle_seconds
 from headrace.spark.live.choice import carrier_of, live_settings, session_settings
 from headrace.spark.placement import is_cluster
-from headrace.spark.session import choose_python, get_or_create_session
+from headrace.spark.session import choose_python, get_or_create_context
 
 
 def submit(
@@ -56,16 +56,16 @@ def submit(
         job_graph = job_graph.rescaled(run.parallelism)
     if (executable := configuration.get(options.PYTHON_EXECUTABLE)) is not None:
         choose_python(executable)
-    session = get_or_create_session(
+    context = get_or_create_context(
         session_settings(configuration), LogLimit.of(configuration), idle_seconds(configuration)
     )
-    if is_cluster(session.sparkContext):
+    if is_cluster(context):
         _require_shared_checkpoints(configuration)
     dependencies = prepare(configuration)
-    live = live_settings(configuration, job_graph, session.sparkContext)
+    live = live_settings(configuration, job_graph, context)
     master = JobMaster(
         job_graph,
-        carrier_of(session.sparkContext, live, dependencies.paths),
+        carrier_of(context, live, dependencies.paths),
         _master_options(configuration, dependencies, cached_files or {}, run),
         collectors=collectors,
         on_epoch=on_epoch,

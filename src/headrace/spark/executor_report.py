@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from py4j.protocol import Py4JError
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from headrace.spark.jvm import executors
 
@@ -35,9 +35,8 @@ class ExecutorReport:
         return self.address.rsplit(":", 1)[0]
 
 
-def executors_of(session: SparkSession) -> list[ExecutorReport]:
+def executors_of(context: SparkContext) -> list[ExecutorReport]:
     """The executors that are there now; on one machine the driver is the executor."""
-    context = session.sparkContext
     try:
         known = executors(context)
         reports = [

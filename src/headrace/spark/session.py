@@ -1,4 +1,8 @@
-"""The Spark session: the one that is there, or a new one with the settings that matter here."""
+"""Spark: the context and session that are there, or new ones with the settings that matter here.
+
+Jobs need the context alone. A session is for queries: it brings Spark's SQL with all its functions,
+which takes Java as long to load as everything else.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,7 @@ from pathlib import Path
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
+from pyspark.errors.exceptions.captured import install_exception_handler
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
 
@@ -31,13 +36,13 @@ from headrace.common.files.scratch import ScratchDirectory
 from headrace.common.settings.secrets import is_secret
 from headrace.coordination.slots.zygote import slot_zygote
 from headrace.spark import shared
-from headrace.spark.class_archive import archive_options
+from headrace.spark.class_archive import archive_options, writes_archive
 from headrace.spark.idle.client import take
 from headrace.spark.idle.request import SparkRequest
 from headrace.spark.jvm import spark_of
 
 _log = logging.getLogger(__name__)
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 MIN_JAVA = 17
 _MASTER = "local[*]"
@@ -83,7 +88,18 @@ that run in the JVM are not slower for it once they are warm."""
 def get_or_create_session(
     settings: Mapping[str, str], log_limit: LogLimit = DEFAULT_LIMIT, idle_s: float = 0.0
 ) -> SparkSession:
-    """The active session, or a new one.
+    """The active session, or a new one; arguments are those of `get_or_create_context`."""
+    with _lock:
+        found = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+        if found is not None and found.sparkContext._jsc is not None:
+            return found
+        return SparkSession(get_or_create_context(settings, log_limit, idle_s))
+
+
+def get_or_create_context(
+    settings: Mapping[str, str], log_limit: LogLimit = DEFAULT_LIMIT, idle_s: float = 0.0
+) -> SparkContext:
+    """The active context, or a new one.
 
     Args:
         settings: `spark.*` settings of the user; they win over ours. `spark.master` is `local[*]`
@@ -92,18 +108,18 @@ def get_or_create_session(
         idle_s: How long a Spark waits for the next run when this process has ended.
     """
     with _lock:
-        found = SparkSession.getActiveSession() or SparkSession._instantiatedSession
-        if found is not None and found.sparkContext._jsc is not None:
+        found = SparkContext._active_spark_context
+        if found is not None and found._jsc is not None:
             return found
         if shared.is_shared():
             return shared.attach()
         if not is_this_process(settings.get("spark.master", _MASTER)):
-            return start_session(settings, log_limit)
+            return start_context(settings, log_limit)
         request = idle_request(settings, log_limit)
         _before_starting()
         # It gets ready while Spark does.
         slot_zygote()
-        return _idle_session(request, idle_s) or start_session(settings, log_limit)
+        return _idle_context(request, idle_s) or start_context(settings, log_limit)
 
 
 def idle_request(settings: Mapping[str, str], log_limit: LogLimit) -> SparkRequest:
@@ -111,28 +127,28 @@ def idle_request(settings: Mapping[str, str], log_limit: LogLimit) -> SparkReque
     return SparkRequest.of_this_process(settings, log_limit, check_java(), _find_spark_home())
 
 
-def _idle_session(request: SparkRequest, idle_s: float) -> SparkSession | None:
+def _idle_context(request: SparkRequest, idle_s: float) -> SparkContext | None:
     """One that a keeper has ready for this user."""
     if SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
-        # This process has a JVM; a new session begins there.
+        # This process has a JVM; a new context begins there.
         return None
     with waiting("waiting for the idle Spark"):
         place = take(request, idle_s)
     if place is None:
         return None
     try:
-        session = shared.attach_to(place["port"], place["secret"])
+        context = shared.attach_to(place["port"], place["secret"])
     except (Py4JError, PySparkException, OSError) as error:
         # It was killed just now.
         _log.info("the idle Spark cannot be used: %s", error)
         SparkContext._gateway = SparkContext._jvm = None
         return None
-    _log.info("Spark %s was idle and is used", session.version)
-    return session
+    _log.info("Spark %s was idle and is used", context.version)
+    return context
 
 
-def start_session(settings: Mapping[str, str], log_limit: LogLimit) -> SparkSession:
-    """A new session; arguments are those of `get_or_create_session`."""
+def start_context(settings: Mapping[str, str], log_limit: LogLimit) -> SparkContext:
+    """A new context; arguments are those of `get_or_create_context`."""
     java = check_java()
     master = settings.get("spark.master", _MASTER)
     merged = dict(_ALWAYS)
@@ -143,19 +159,23 @@ def start_session(settings: Mapping[str, str], log_limit: LogLimit) -> SparkSess
         merged |= _ON_A_CLUSTER
     if master.startswith("yarn"):
         merged |= _ON_YARN
-    merged["spark.driver.extraJavaOptions"] = " ".join(_java_options(java, master))
+    archive = archive_options(java, _find_spark_home())
+    merged["spark.driver.extraJavaOptions"] = " ".join((*_java_options(master), *archive))
     merged |= settings
     merged["spark.master"] = master
     merged.setdefault("spark.app.name", "headrace")
     _before_starting()
     with waiting("starting Spark"):
-        session = _started(merged, log_limit)
+        context = _started(merged, log_limit)
+        if writes_archive(archive):
+            # It is for later runs too, which may have queries.
+            SparkSession(context)
     if "spark.buffer.size" in merged:
         # Spark would also read and write files in pieces of that size.
-        files = spark_of(session.sparkContext).hadoopConfiguration()
+        files = spark_of(context).hadoopConfiguration()
         files.set("io.file.buffer.size", _FILE_BUFFER)
-    _log.info("Spark %s on %s", session.version, master)
-    return session
+    _log.info("Spark %s on %s", context.version, master)
+    return context
 
 
 def _before_starting() -> None:
@@ -221,8 +241,8 @@ def _is_same(one: str, other: str) -> bool:
     return False
 
 
-def _started(settings: Mapping[str, str], log_limit: LogLimit) -> SparkSession:
-    """A session; where Spark does not start, the reason without a Java trace."""
+def _started(settings: Mapping[str, str], log_limit: LogLimit) -> SparkContext:
+    """A context; where Spark does not start, the reason without a Java trace."""
     # PySpark writes these on the command line of the JVM, which everybody on the machine can read.
     # What is missing there reaches the JVM through its gateway.
     readable = SparkConf(loadDefaults=False)
@@ -232,13 +252,14 @@ def _started(settings: Mapping[str, str], log_limit: LogLimit) -> SparkSession:
     with java_output_in_a_file(log_limit) as log:
         try:
             SparkContext._ensure_initialized(conf=readable)
-            session = SparkSession.builder.config(map=dict(settings)).getOrCreate()
+            # Errors of the JVM are to be those that a session would have them be.
+            install_exception_handler()
+            return SparkContext(conf=SparkConf().setAll(list(settings.items())))
         except (Py4JError, PySparkException) as error:
             where = "" if log is None else f"; everything that it wrote is in {log}"
             raise ConfigurationError(
                 f"Spark does not start on {settings['spark.master']}: {_reason(error, log)}{where}"
             ) from None
-    return session
 
 
 def _reason(error: Exception, log: Path | None) -> str:
@@ -295,11 +316,10 @@ def _release_of(java: str) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def _java_options(java: str, master: str) -> Iterator[str]:
+def _java_options(master: str) -> Iterator[str]:
     yield _quiet_logging()
     if is_this_process(master):
         yield from _PATIENT_COMPILER
-    yield from archive_options(java, _find_spark_home())
 
 
 def _quiet_logging() -> str:

@@ -137,12 +137,12 @@ def _tried_by_spark(trials: list[Trial], options: argparse.Namespace) -> Results
     import cloudpickle
 
     from headrace.common import options as declared
-    from headrace.spark.session import get_or_create_session
+    from headrace.spark.session import get_or_create_context
 
     settings = settings_of(options)
     spark = declared.spark_properties(settings)
     spark["spark.master"] = settings.get(declared.SPARK_MASTER) or "local[1]"
-    context = get_or_create_session(spark).sparkContext
+    context = get_or_create_context(spark)
     code = cloudpickle.dumps(trials)
     tasks = max(context.defaultParallelism, 1)
     found = context.parallelize(range(tasks), tasks).map(_task(code)).collect()

@@ -86,28 +86,28 @@ class JobManager:
         from headrace.spark import shared
         from headrace.spark.executor_report import executors_of
         from headrace.spark.live.choice import session_settings
-        from headrace.spark.session import get_or_create_session
+        from headrace.spark.session import get_or_create_context
 
-        session = get_or_create_session(
+        context = get_or_create_context(
             session_settings(self._configuration), LogLimit.of(self._configuration)
         )
         programs = Programs(self._directory / "programs", LARGEST)
         dispatcher = Dispatcher(
             self._directory,
             programs,
-            shared.environment_of(session),
+            shared.environment_of(context),
             LogLimit.of(self._configuration),
             on_this_machine=self._configuration.get(options.SPARK_MASTER).startswith("local"),
         )
-        executors = Executors(lambda: executors_of(session), dispatcher, session.version)
+        executors = Executors(lambda: executors_of(context), dispatcher, context.version)
         recovered = dispatcher.recover()
         _log.info("resuming %d jobs of an earlier JobManager", len(recovered))
         try:
-            self._serve(listener, dispatcher, programs, executors, shared.slots_of(session))
+            self._serve(listener, dispatcher, programs, executors, shared.slots_of(context))
         finally:
             (self._directory / _ABOUT).unlink(missing_ok=True)
             dispatcher.close()
-            session.stop()
+            context.stop()
 
     def _serve(
         self,

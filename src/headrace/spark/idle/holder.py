@@ -6,8 +6,10 @@ import json
 import os
 import sys
 
+from pyspark.sql import SparkSession
+
 from headrace.spark.idle.request import SparkRequest
-from headrace.spark.session import start_session
+from headrace.spark.session import start_context
 from headrace.spark.shared import gateway_of
 
 __all__ = ["main"]
@@ -22,13 +24,14 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     request = SparkRequest.from_json(json.loads(sys.stdin.readline()))
-    session = start_session(request.settings, request.log_limit)
-    context = session.sparkContext
+    context = start_context(request.settings, request.log_limit)
+    # The next run may have queries.
+    SparkSession(context)
     # The first job of a Spark takes a second or two longer than the next: Python's workers start,
     # and Java loads what schedules and runs tasks.
     pairs = context.range(2, numSlices=2).map(_as_pair)
     pairs.partitionBy(2).collect()
-    port, secret = gateway_of(session)
+    port, secret = gateway_of(context)
     print(json.dumps({"port": port, "secret": secret}), file=answers, flush=True)
     sys.stdin.read()
 

@@ -11,13 +11,8 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 
 from headrace.coordination.carrier import SlotListener, SlotsWanted
-from headrace.coordination.slots.live import (
-    Carriage,
-    LiveCarrier,
-    LiveSettings,
-    LiveSlots,
-    NotLiveError,
-)
+from headrace.coordination.slots.live import LiveCarrier, LiveSettings, LiveSlots, NotLiveError
+from headrace.runtime.slot.protocol import Carriage
 from headrace.spark.carrier import SparkCarrier
 from headrace.spark.feeds import spark_failure
 from headrace.spark.jvm import executors, spark_of
