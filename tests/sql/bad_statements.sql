@@ -651,6 +651,21 @@ SELECT id FROM orders ORDER BY id FETCH FIRST ROW ONLY;
 CREATE VIEW doubled (a, a) AS SELECT id, item FROM orders;
 -- at: a
 -- says: A column with the same name `a` has been defined
+CREATE VIEW doubled AS SELECT id, item, id FROM orders;
+-- at: id
+-- says: A column with the same name `id` has been defined
+ALTER VIEW cheap AS SELECT id, item, id FROM orders;
+-- at: id
+-- says: A column with the same name `id` has been defined
+WITH w AS (SELECT id, price AS id FROM orders) SELECT 1 FROM w;
+-- at: w AS (SELECT id, price AS id FROM orders)
+-- says: Column has duplicate column name 'id'
+SELECT t.id FROM (SELECT id, price AS id FROM orders) AS t;
+-- at: t.id
+-- says: Column 'id' is ambiguous
+SELECT * FROM (SELECT id, price AS id FROM orders);
+-- at: *
+-- says: Column 'id' is ambiguous
 ALTER TABLE orders RESET ('connector');
 -- at: connector
 -- says: ALTER TABLE RESET does not support changing 'connector'

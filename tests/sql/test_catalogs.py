@@ -192,8 +192,9 @@ class TestStatements:
 
     def test_tables_show_how_they_were_made(self, t_env: TableEnvironment) -> None:
         t_env.execute_sql(
-            "CREATE TABLE t (a INT NOT NULL, b STRING COMMENT 'bb', dt STRING, "
-            "PRIMARY KEY (a) NOT ENFORCED) COMMENT 'tab' PARTITIONED BY (dt) "
+            "CREATE TABLE t (a INT, b STRING COMMENT 'bb', dt STRING, "
+            "PRIMARY KEY (a) NOT ENFORCED) COMMENT 'tab' DISTRIBUTED BY HASH(a) INTO 4 BUCKETS "
+            "PARTITIONED BY (dt) "
             "WITH ('connector' = 'filesystem', 'path' = '/x', 'format' = 'json')"
         )
         assert rows(t_env, "SHOW CREATE TABLE t") == [
@@ -205,6 +206,7 @@ class TestStatements:
                 "  CONSTRAINT `PK_a` PRIMARY KEY (`a`) NOT ENFORCED\n"
                 ")\n"
                 "COMMENT 'tab'\n"
+                "DISTRIBUTED BY HASH(`a`) INTO 4 BUCKETS\n"
                 "PARTITIONED BY (`dt`)\n"
                 "WITH (\n  'connector' = 'filesystem',\n  'format' = 'json',\n  'path' = '/x'\n)\n",
             )
@@ -212,6 +214,40 @@ class TestStatements:
         with pytest.raises(e.TableException, match="Please use SHOW CREATE TABLE instead"):
             t_env.execute_sql("SHOW CREATE VIEW t")
         assert rows(t_env, "SHOW COLUMNS FROM t LIKE 'b%'")[0][:2] == ("b", "STRING")
+
+    def test_buckets_can_be_changed(self, t_env: TableEnvironment) -> None:
+        def buckets() -> list[str]:
+            ((shown,),) = rows(t_env, "SHOW CREATE TABLE t")
+            return [line for line in shown.splitlines() if line.startswith("DISTRIBUTED")]
+
+        t_env.execute_sql("CREATE TABLE t (a INT, b INT) WITH ('connector' = 'blackhole')")
+        with pytest.raises(SqlError, match="does not define a distribution"):
+            t_env.execute_sql("ALTER TABLE t MODIFY DISTRIBUTION BY (a)")
+        t_env.execute_sql("ALTER TABLE t ADD DISTRIBUTION BY RANGE(a)")
+        t_env.execute_sql("ALTER TABLE t RENAME a TO c")
+        assert buckets() == ["DISTRIBUTED BY RANGE(`c`)"]
+        with pytest.raises(SqlError, match="already defined the distribution"):
+            t_env.execute_sql("ALTER TABLE t ADD DISTRIBUTION BY (b)")
+        with pytest.raises(SqlError, match="part of a key"):
+            t_env.execute_sql("ALTER TABLE t DROP c")
+        with pytest.raises(SqlError, match="is distributed into buckets"):
+            t_env.execute_sql("INSERT INTO t SELECT 1, 2")
+        t_env.execute_sql("CREATE TABLE u LIKE t")
+        t_env.execute_sql("ALTER TABLE t MODIFY DISTRIBUTION INTO 3 BUCKETS")
+        assert buckets() == ["DISTRIBUTED INTO 3 BUCKETS"]
+        t_env.execute_sql("ALTER TABLE t DROP DISTRIBUTION")
+        assert buckets() == []
+        with pytest.raises(SqlError, match="does not define any distribution"):
+            t_env.execute_sql("ALTER TABLE t DROP DISTRIBUTION")
+        ((shown,),) = rows(t_env, "SHOW CREATE TABLE u")
+        assert "DISTRIBUTED BY RANGE(`c`)" in shown
+
+    def test_columns_of_a_key_stay_without_null(self, t_env: TableEnvironment) -> None:
+        t_env.execute_sql(
+            "CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED) WITH ('connector' = 'blackhole')"
+        )
+        t_env.execute_sql("ALTER TABLE t DROP PRIMARY KEY")
+        assert "`a` INT NOT NULL" in rows(t_env, "SHOW CREATE TABLE t")[0][0]
 
     def test_partitions_are_added_shown_and_dropped(self, t_env: TableEnvironment) -> None:
         t_env.execute_sql(

@@ -55,6 +55,21 @@ class LikeClause:
 
 
 @dataclass(frozen=True)
+class TableDistribution:
+    """DISTRIBUTED BY or INTO: how rows are divided into buckets.
+
+    Attributes:
+        keys: Names of columns.
+        kind: HASH or RANGE; empty if the connector decides.
+        buckets: How many there are, if that is said.
+    """
+
+    keys: Path = ()
+    kind: str = ""
+    buckets: int | None = None
+
+
+@dataclass(frozen=True)
 class CreateTable(Statement):
     """CREATE TABLE."""
 
@@ -66,6 +81,7 @@ class CreateTable(Statement):
     partitioned_by: tuple[str, ...] = ()
     options: dict[str, str] = field(default_factory=dict)
     comment: str | None = None
+    distribution: TableDistribution | None = None
     like: LikeClause | None = None
     query: Any = None
     temporary: bool = False

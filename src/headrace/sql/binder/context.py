@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -78,3 +78,8 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     by_case = [k for k in known if k.lower() == name.lower()]
     found = by_case or difflib.get_close_matches(name, known, 1, 0.6)
     return f", did you mean '{found[0]}'?" if found else ""
+
+
+def repeated(names: Sequence[str]) -> str | None:
+    """A name that is there more than once."""
+    return next((name for name in names if names.count(name) > 1), None)

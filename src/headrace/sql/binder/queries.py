@@ -12,7 +12,7 @@ from sqlglot import exp
 from headrace.common.errors import SqlError
 from headrace.sql import types as t
 from headrace.sql.binder.aggregation import Aggregation, contains_aggregate
-from headrace.sql.binder.context import BindingContext
+from headrace.sql.binder.context import BindingContext, repeated
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.from_clause.tables import TableBinder
 from headrace.sql.binder.grouped_over import GroupsFirst, group_keys, named_values
@@ -56,6 +56,13 @@ class QueryBinder:
             for cte in with_.expressions:
                 plan = inner.bind(cte.this)
                 columns = [c.name for c in cte.args["alias"].columns]
+                twice = repeated(columns or plan.schema.names)
+                if twice is not None:
+                    raise self.context.error(
+                        f"Column has duplicate column name '{twice}': give the columns of "
+                        f"'{cte.alias}' different names",
+                        span_of(cte),
+                    )
                 inner.known[cte.alias] = renamed(self.context, plan, columns, span_of(cte))
             return inner._bind(tree)
         return self._bind(tree)
@@ -270,10 +277,7 @@ class QueryBinder:
                 name = item.parts[-1]
             else:
                 name = f"EXPR${position}"
-            number, unique = 0, name
-            while unique in names:
-                unique, number = f"{name}{number}", number + 1
-            names.append(unique)
+            names.append(name)
         return names
 
     def where(self, plan: n.Node, scope: Scope, node: x.Node) -> n.Node:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from headrace.sql import types as t
 from headrace.sql.binder.constants import fold
-from headrace.sql.binder.context import BindingContext
+from headrace.sql.binder.context import BindingContext, repeated
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.parser import syntax as x
@@ -23,6 +23,7 @@ __all__ = [
     "same_types",
     "union_of",
     "values_of_rows",
+    "with_unique_names",
 ]
 
 
@@ -99,6 +100,24 @@ def renamed(
             f"{', '.join(plan.schema.names)}",
             span,
         )
+    twice = repeated(names)
+    if twice is not None:
+        raise context.error(f"Duplicate name '{twice}' in column alias list", span)
+    return n.Project.of(plan, plan.schema.columns(), names)
+
+
+def with_unique_names(plan: n.Node) -> n.Node:
+    """A plan whose columns can be told apart: a name that is there already gets a number."""
+    names: list[str] = []
+    for name in plan.schema.names:
+        number, unique = 0, name
+        while unique in names:
+            unique, number = f"{name}{number}", number + 1
+        names.append(unique)
+    if names == plan.schema.names:
+        return plan
+    if isinstance(plan, n.Project):
+        return n.Project.of(plan.input, plan.expressions, names)
     return n.Project.of(plan, plan.schema.columns(), names)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from headrace.sql import types as t
-from headrace.sql.binder.context import BindingContext, suggestion
+from headrace.sql.binder.context import BindingContext, repeated, suggestion
 from headrace.sql.parser.syntax import Constant, Name, Node, Span
 from headrace.sql.plan.correlation import further_in
 from headrace.sql.plan.expressions import Call, Expression, Literal, Schema
@@ -60,11 +60,11 @@ class Scope:
         """Positions of the columns that a star stands for: those of one table, or of all."""
         if not table:
             rest = [
-                r.offset + i
+                i
                 for r in self.relations
                 if not r.hidden
-                for i, f in enumerate(r.schema)
-                if f.name not in self.merged
+                for i, name in zip(self._all_of(r, span), r.schema.names, strict=True)
+                if name not in self.merged
             ]
             return [*self.merged.values(), *rest]
         relation = self._relation(table)
@@ -72,7 +72,14 @@ class Scope:
             raise self.context.error(
                 f"Table '{'.'.join(table)}' not found{suggestion(table[-1], self._names())}", span
             )
-        return list(range(relation.offset, relation.offset + len(relation.schema)))
+        return list(self._all_of(relation, span))
+
+    def _all_of(self, relation: Relation, span: Span | None) -> range:
+        """Positions of the columns of a relation, none of which may be ambiguous."""
+        twice = repeated(relation.schema.names)
+        if twice is not None:
+            raise self.context.error(f"Column '{twice}' is ambiguous", span)
+        return range(relation.offset, relation.offset + len(relation.schema))
 
     def has_table(self, table: tuple[str, ...]) -> bool:
         """Whether a name is that of a relation."""
@@ -123,6 +130,8 @@ class Scope:
             if relation is not None:
                 name = parts[length]
                 if name in relation.schema.names:
+                    if relation.schema.names.count(name) > 1:
+                        raise self.context.error(f"Column '{name}' is ambiguous", span)
                     index = relation.offset + relation.schema.names.index(name)
                     return self._fields(index, parts[length + 1 :], span)
                 if length == len(parts) - 1 and self._find(parts[0], span) is None:

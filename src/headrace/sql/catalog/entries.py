@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.sql.catalog.materialization import Materialization
-from headrace.sql.statements import ColumnDefinition, WatermarkDefinition
+from headrace.sql.statements import ColumnDefinition, TableDistribution, WatermarkDefinition
 
 __all__ = [
     "ColumnStatistics",
@@ -40,6 +40,7 @@ class TableEntry:
         watermark: Of at most one column.
         primary_key: Names of its columns.
         partition_keys: Names of columns.
+        distribution: Into which buckets rows go.
         options: Of WITH.
         comment: What the user wrote.
         view_text: The query of a view.
@@ -62,10 +63,27 @@ class TableEntry:
     namespace: tuple[str, str] | None = None
     object: Any = None
     materialization: Materialization | None = None
+    distribution: TableDistribution | None = None
+
+    def __post_init__(self) -> None:
+        # Columns of a primary key are never NULL, even after the key is dropped.
+        columns = tuple(
+            replace(c, type=c.type.not_null())
+            if c.type is not None and c.name in self.primary_key
+            else c
+            for c in self.columns
+        )
+        object.__setattr__(self, "columns", columns)
 
     @property
     def is_view(self) -> bool:
         return self.view_text is not None or self.plan is not None
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """Names of the columns of the primary key, of partitions and of buckets."""
+        buckets = self.distribution.keys if self.distribution is not None else ()
+        return (*self.primary_key, *self.partition_keys, *buckets)
 
     @property
     def kind(self) -> str:

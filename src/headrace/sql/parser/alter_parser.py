@@ -62,6 +62,9 @@ class AlterParser(CreateParser):
             change = self._prev.text.lower()
             if change == "add" and (self._at("PARTITION") or self._at("IF")):
                 return self._add_partitions(path, if_exists)
+            if self._match_text_seq("DISTRIBUTION"):
+                value = (change, self.distribution())
+                return s.Alter(kind, path, "distribution", value, if_exists)
             return s.Alter(kind, path, change, self._added_elements(), if_exists)
         if self._match_texts(("DROP",)):
             if self._at("PARTITION") or self._at("IF"):
@@ -136,6 +139,8 @@ class AlterParser(CreateParser):
             return "watermark", None
         if self._match(TokenType.PRIMARY_KEY) or self._match_text_seq("PRIMARY", "KEY"):
             return "primary key", None
+        if self._match_text_seq("DISTRIBUTION"):
+            return "distribution", None
         if self._match_texts(("CONSTRAINT",)):
             return "constraint", self.name()
         names = self.names() if self._check(TokenType.L_PAREN) else (self.name(),)

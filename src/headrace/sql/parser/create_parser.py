@@ -72,8 +72,7 @@ class CreateParser(StatementPieces):
                     break
             self._match_r_paren()
         comment = self.comment()
-        if self._match_text_seq("DISTRIBUTED"):
-            self._skip_distribution()
+        distribution = self.distribution() if self._match_text_seq("DISTRIBUTED") else None
         partitioned: tuple[str, ...] = ()
         if self._match_texts(("PARTITIONED BY",)) or self._match_text_seq("PARTITIONED", "BY"):
             partitioned = self.names()
@@ -89,6 +88,7 @@ class CreateParser(StatementPieces):
             partitioned,
             options,
             comment,
+            distribution,
         )
 
     def _create_materialized_table(self, or_alter: bool) -> s.Statement:
@@ -135,13 +135,22 @@ class CreateParser(StatementPieces):
         sign = "-" if self._match(TokenType.DASH) else ""
         return sign + self.string(), self.word()
 
-    def _skip_distribution(self) -> None:
-        self.expect("BY")
-        self._match_texts(("HASH", "RANGE"))
-        self.names()
-        if self._match_text_seq("INTO"):
-            self.word()
+    def distribution(self) -> s.TableDistribution:
+        """Into which buckets rows go: by columns, into a number of them, or both."""
+        kind, keys = "", ()
+        by = self._match_text_seq("BY")
+        if by:
+            kind = self._prev.text.upper() if self._match_texts(("HASH", "RANGE")) else ""
+            keys = self.names()
+        buckets = None
+        if not by or self._at("INTO"):
+            self.expect("INTO")
+            token = self._curr
+            if not self._match(TokenType.NUMBER) or not token.text.isdigit():
+                self.raise_error("Expecting a number of buckets", token)
+            buckets = int(token.text)
             self.expect("BUCKETS")
+        return s.TableDistribution(keys, kind, buckets)
 
     def _table_element(self, body: dict[str, Any]) -> None:
         if self._match_text_seq("WATERMARK", "FOR"):

@@ -57,6 +57,7 @@ def merged(base: TableEntry, new: TableEntry, clause: LikeClause) -> TableEntry:
             )
     keys = base.primary_key if included("CONSTRAINTS") else ()
     partitions = base.partition_keys if included("PARTITIONS") else ()
+    distribution = base.distribution if included("DISTRIBUTION") else None
     watermark = base.watermark if included("WATERMARKS") else None
     if watermark and new.watermark and how["WATERMARKS"] == "INCLUDING":
         name = ".".join(watermark.column)
@@ -70,5 +71,6 @@ def merged(base: TableEntry, new: TableEntry, clause: LikeClause) -> TableEntry:
         watermark=new.watermark or watermark,
         primary_key=new.primary_key or keys,
         partition_keys=new.partition_keys or partitions,
+        distribution=new.distribution or distribution,
         options={**options, **new.options},
     )

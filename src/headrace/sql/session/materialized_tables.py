@@ -103,6 +103,7 @@ def _entry(
         table.options,
         table.comment,
         materialization=materialization,
+        distribution=table.distribution,
     )
     _check(entry, schema)
     declared_schema(entry, session.binding())

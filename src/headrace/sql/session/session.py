@@ -20,7 +20,7 @@ from headrace.sql import statements as s
 from headrace.sql.binder.context import BindingContext, suggestion
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.queries import QueryBinder
-from headrace.sql.binder.relations import renamed
+from headrace.sql.binder.relations import renamed, with_unique_names
 from headrace.sql.binder.scope import Scope
 from headrace.sql.catalog import CatalogManager, TableEntry, TablePath
 from headrace.sql.catalog.manager import quoted
@@ -238,9 +238,13 @@ class Session:
         plan = QueryBinder(context).bind(statement.tree)
         return renamed(context, plan, [c.name for c in entry.columns])
 
-    @with_room
     def query_plan(self, tree: Any, text: str) -> n.Node:
-        """The plan of a query."""
+        """The plan of a query whose columns have different names."""
+        return with_unique_names(self.written_plan(tree, text))
+
+    @with_room
+    def written_plan(self, tree: Any, text: str) -> n.Node:
+        """The plan of a query whose columns have the names that it gives them."""
         try:
             check_supported_syntax(tree, text)
             return QueryBinder(self.binding(text)).bind(tree)
@@ -291,6 +295,11 @@ class Session:
             raise SqlError(
                 f"INSERT OVERWRITE requires a sink that can replace what it has; that of table "
                 f"'{'.'.join(full)}' cannot. Use INSERT INTO"
+            )
+        if entry.distribution is not None:
+            raise SqlError(
+                f"Table '{'.'.join(full)}' is distributed into buckets, but its connector cannot "
+                "write buckets. Make the table without DISTRIBUTED"
             )
         declared = sink_schema(entry)
         plan = self.fitted(query, declared, columns, ".".join(full), partition or {})

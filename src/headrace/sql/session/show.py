@@ -311,6 +311,8 @@ def create_statement(path: tuple[str, ...], entry: TableEntry, temporary: bool) 
     text = f"CREATE {kind}{entry.kind} {name} (\n{body}\n)"
     if entry.comment:
         text += f"\nCOMMENT {text_literal(entry.comment)}"
+    if entry.distribution is not None:
+        text += f"\n{_distribution(entry.distribution)}"
     if entry.partition_keys:
         text += f"\nPARTITIONED BY ({_listed(entry.partition_keys)})"
     text = f"{text}\n{with_clause(entry.options)}"
@@ -336,6 +338,15 @@ def create_model_statement(path: tuple[str, ...], entry: ModelEntry, temporary: 
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(quoted([name]) for name in names)
+
+
+def _distribution(distribution: s.TableDistribution) -> str:
+    words = ["DISTRIBUTED"]
+    if distribution.keys:
+        words += ["BY", f"{distribution.kind}({_listed(distribution.keys)})"]
+    if distribution.buckets:
+        words += ["INTO", str(distribution.buckets), "BUCKETS"]
+    return " ".join(words)
 
 
 def _column_line(column: s.ColumnDefinition) -> str:

@@ -30,6 +30,7 @@ from headrace.sql.session.result import StatementResult
 from headrace.sql.session.row_statements import delete_rows, truncate_table, update_rows
 from headrace.sql.session.session import Session
 from headrace.sql.session.show import show_statement
+from headrace.sql.session.table_changes import view_columns
 from headrace.sql.session.table_plan import declared_schema
 from headrace.sql.session.user_functions import create_function, drop_function
 
@@ -133,6 +134,7 @@ class StatementExecutor:
             statement.partitioned_by,
             statement.options,
             statement.comment,
+            distribution=statement.distribution,
         )
         if statement.like is not None:
             base = self.catalogs.find_table(statement.like.table)
@@ -159,7 +161,7 @@ class StatementExecutor:
         for name in names:
             if names.count(name) > 1:
                 raise SqlError(f"A column named '{name}' already exists in the table.")
-        for name in (*entry.primary_key, *entry.partition_keys):
+        for name in entry.key_columns:
             if name not in names:
                 raise SqlError(f"Column '{name}' of a key is not defined in the table")
         declared_schema(entry, self.session.binding())
@@ -170,22 +172,7 @@ class StatementExecutor:
         return create_materialized_table(self.session, statement, text)
 
     def _create_view(self, statement: s.CreateView, text: str) -> StatementResult:
-        plan = self.session.query_plan(statement.query, text)
-        names = statement.columns or tuple(plan.schema.names)
-        if len(names) != len(plan.schema):
-            raise SqlError(
-                "VIEW definition and input fields not match:\n"
-                f"\tDef fields: [{', '.join(names)}].\n"
-                f"\tInput fields: [{', '.join(plan.schema.names)}]."
-            )
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise SqlError(
-                f"A column with the same name `{twice}` has been defined: give one of them an alias"
-            )
-        columns = tuple(
-            s.ColumnDefinition(name, f.type) for name, f in zip(names, plan.schema, strict=True)
-        )
+        columns = view_columns(self.session, statement.query, text, statement.columns)
         entry = TableEntry(
             columns,
             comment=statement.comment,

@@ -8,10 +8,31 @@ from typing import Any
 
 from headrace.common.errors import SqlError
 from headrace.sql import statements as s
+from headrace.sql.binder.context import repeated
 from headrace.sql.catalog import TableEntry
 from headrace.sql.session.session import Session
 
-__all__ = ["changed_table"]
+__all__ = ["changed_table", "view_columns"]
+
+
+def view_columns(
+    session: Session, query: Any, text: str, names: Sequence[str] = ()
+) -> tuple[s.ColumnDefinition, ...]:
+    """The columns of a view, with the names of its query unless others are given."""
+    schema = session.written_plan(query, text).schema
+    names = names or schema.names
+    if len(names) != len(schema):
+        raise SqlError(
+            "VIEW definition and input fields not match:\n"
+            f"\tDef fields: [{', '.join(names)}].\n"
+            f"\tInput fields: [{', '.join(schema.names)}]."
+        )
+    twice = repeated(names)
+    if twice is not None:
+        raise SqlError(
+            f"A column with the same name `{twice}` has been defined: give one of them an alias"
+        )
+    return tuple(s.ColumnDefinition(x, f.type) for x, f in zip(names, schema, strict=True))
 
 
 def changed_table(session: Session, entry: TableEntry, statement: s.Alter) -> TableEntry:
@@ -25,8 +46,7 @@ def changed_table(session: Session, entry: TableEntry, statement: s.Alter) -> Ta
         return replace(entry, options={k: v for k, v in entry.options.items() if k not in value})
     if change == "as":
         query, text = value
-        plan = session.query_plan(query, text)
-        columns = tuple(s.ColumnDefinition(f.name, f.type) for f in plan.schema)
+        columns = view_columns(session, query, text)
         here = session.catalogs.namespace
         return replace(entry, columns=columns, view_text=text, namespace=here)
     if change == "rename column":
@@ -35,6 +55,8 @@ def changed_table(session: Session, entry: TableEntry, statement: s.Alter) -> Ta
         return _added(entry, value)
     if change == "modify":
         return _modified(entry, value)
+    if change == "distribution":
+        return _distributed(entry, *value)
     return _dropped(entry, *value)
 
 
@@ -55,11 +77,13 @@ def _rename_column(entry: TableEntry, old: str, new: str) -> TableEntry:
     def renamed(names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(new if n == old else n for n in names)
 
+    distribution = entry.distribution
     return replace(
         entry,
         columns=tuple(columns),
         primary_key=renamed(entry.primary_key),
         partition_keys=renamed(entry.partition_keys),
+        distribution=distribution and replace(distribution, keys=renamed(distribution.keys)),
     )
 
 
@@ -109,13 +133,31 @@ def _modified(entry: TableEntry, body: dict[str, Any]) -> TableEntry:
     )
 
 
+def _distributed(entry: TableEntry, word: str, given: s.TableDistribution) -> TableEntry:
+    if word == "add" and entry.distribution is not None:
+        raise SqlError(
+            "The base table has already defined the distribution. Use ALTER TABLE ... MODIFY "
+            "DISTRIBUTION to change it"
+        )
+    if word == "modify" and entry.distribution is None:
+        raise SqlError(
+            "The base table does not define a distribution. Use ALTER TABLE ... ADD DISTRIBUTION "
+            "to define one"
+        )
+    return replace(entry, distribution=given)
+
+
 def _dropped(entry: TableEntry, what: str, names: Any) -> TableEntry:
     if what == "watermark":
         return replace(entry, watermark=None)
     if what in ("primary key", "constraint"):
         return replace(entry, primary_key=(), primary_key_name=None)
+    if what == "distribution":
+        if entry.distribution is None:
+            raise SqlError("The base table does not define any distribution")
+        return replace(entry, distribution=None)
     for name in names:
         _position(entry.columns, name)
-        if name in entry.primary_key or name in entry.partition_keys:
+        if name in entry.key_columns:
             raise SqlError(f"the column `{name}` is part of a key and cannot be dropped")
     return replace(entry, columns=tuple(c for c in entry.columns if c.name not in names))

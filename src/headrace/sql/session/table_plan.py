@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.common.errors import SqlError
-from headrace.sql import types as t
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
@@ -36,7 +35,7 @@ def connector_context(
             continue
         if column.metadata:
             metadata[len(fields)] = column.metadata_key or column.name
-        fields.append(Field(column.name, _key_type(entry, column.name, column.type)))
+        fields.append(Field(column.name, column.type))
     return TableContext(
         path,
         Schema(tuple(fields)),
@@ -48,11 +47,6 @@ def connector_context(
         binding.zone,
         entry.object,
     )
-
-
-def _key_type(entry: TableEntry, name: str, type_: t.DataType) -> t.DataType:
-    """Columns of a primary key are never NULL."""
-    return type_.not_null() if name in entry.primary_key else type_
 
 
 def scan_plan(
@@ -158,20 +152,14 @@ def _watermark(plan: n.Node, entry: TableEntry, binding: BindingContext) -> n.No
 def declared_schema(entry: TableEntry, binding: BindingContext) -> Schema:
     """The columns of a table with types and time attributes, without opening its connector."""
     stored = [c for c in entry.columns if c.type is not None]
-    fields = tuple(
-        Field(c.name, _key_type(entry, c.name, c.type)) for c in stored if c.type is not None
-    )
+    fields = tuple(Field(c.name, c.type) for c in stored if c.type is not None)
     return with_time(n.Values(Schema(fields), ()), entry, binding).schema
 
 
 def sink_schema(entry: TableEntry) -> Schema:
     """The columns that INSERT writes: stored ones that can be written."""
     return Schema(
-        tuple(
-            Field(c.name, _key_type(entry, c.name, c.type))
-            for c in entry.columns
-            if c.type is not None and not c.virtual
-        )
+        tuple(Field(c.name, c.type) for c in entry.columns if c.type is not None and not c.virtual)
     )
 
 
