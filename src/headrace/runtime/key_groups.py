@@ -112,13 +112,13 @@ def canonical_bytes(key: Any) -> bytes:
 
 def _fraction_bytes(key: Any) -> bytes:
     """Of a number that is not whole; equal floats, fractions and decimals give the same."""
-    if key != key:
-        return b"fnan"
     if isinstance(key, complex) and key.imag:
         return _joined(b"c", [key.real, key.imag])
     number: Any = key.real if isinstance(key, complex) else key
     try:
         return b"f%d/%d" % number.as_integer_ratio()
+    except ValueError:  # not a number
+        return b"fnan"
     except OverflowError:
         return b"finf" if number > 0 else b"f-inf"
 

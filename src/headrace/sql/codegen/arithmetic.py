@@ -10,7 +10,7 @@ from headrace.sql.types import DataType
 from headrace.sql.types.type_rules import MAX_DECIMAL, as_decimal, is_interval, is_timestamp
 
 OPERATORS = {"PLUS": "+", "MINUS": "-", "TIMES": "*", "DIVIDE": "/", "MOD": "%"}
-OPERATORS["MINUS_PREFIX"] = "-"
+OPERATORS |= {"MINUS_PREFIX": "-", "ABS": "abs"}
 
 _DECIMAL = {
     "PLUS": "add_decimal",
@@ -19,6 +19,7 @@ _DECIMAL = {
     "DIVIDE": "divide_decimal",
     "MOD": "modulo_decimal",
 }
+_OF_ONE = {"MINUS_PREFIX": "arithmetic:negative", "ABS": "arithmetic:absolute"}
 _DAY_MICROS = 86_400_000_000
 
 
@@ -30,11 +31,11 @@ def code(
     result: DataType,
 ) -> str:
     """Code for an operator of arguments that are not NULL."""
-    if operator == "MINUS_PREFIX":
+    if operator in _OF_ONE:
         if isinstance(result, t.DecimalType):
-            return f"{writer.reference('arithmetic:negative')}({args[0]})"
-        negative = f"-{args[0]}"
-        return wrapped(writer, negative, result) if isinstance(result, t.IntegralType) else negative
+            return f"{writer.reference(_OF_ONE[operator])}({args[0]})"
+        text = f"{OPERATORS[operator]}({args[0]})"
+        return wrapped(writer, text, result) if isinstance(result, t.IntegralType) else text
     if any(is_interval(x) for x in types):
         return _with_interval(writer, operator, args, types, result)
     if isinstance(result, t.IntegralType):

@@ -20,7 +20,7 @@ def _whole(types: Sequence[DataType]) -> DataType | None:
 
 
 FUNCTIONS = [
-    scalar("ABS", "number|interval", "arg0", "numbers:absolute"),
+    scalar("ABS", "number|interval", "arg0"),
     scalar("POWER", "double, double", "double", "numbers:power"),
     scalar("SQRT", "double", "double", "numbers:square_root"),
     scalar("LN", "double", "double", "numbers:natural_log"),

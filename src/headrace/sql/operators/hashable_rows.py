@@ -1,7 +1,8 @@
-"""Maps get a hash, so that rows with maps in them can be keys of a dict."""
+"""Maps get a hash and NaN equals itself, so that rows with them can be keys of a dict."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -21,8 +22,27 @@ class HashableMap(dict[Any, Any]):
         return HashableMap, (dict(self),)
 
 
+class EqualNaN(float):
+    """NaN that is found again: all of them are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EqualNaN)
+
+    def __ne__(self, other: object) -> bool:
+        return not isinstance(other, EqualNaN)
+
+    def __hash__(self) -> int:
+        return hash(EqualNaN.__name__)
+
+    def __reduce__(self) -> Any:
+        return EqualNaN, (math.nan,)
+
+
+_NAN = EqualNaN(math.nan)
+
+
 class HashableRowsOperator(RowOperator):
-    """The same rows, with maps in some columns that have a hash."""
+    """The same rows, with values in some columns that are found again."""
 
     def __init__(self, spec: HashableRowsSpec) -> None:
         super().__init__()
@@ -54,14 +74,11 @@ def hashable(type_: t.DataType) -> Callable[[Any], Any]:
     if isinstance(type_, t.RowType):
         fields = [hashable(f.data_type) for f in type_.fields]
         return lambda x: None if x is None else tuple(f(v) for f, v in zip(fields, x, strict=True))
-    return _same
+    return _same if not isinstance(type_, t.FloatType | t.DoubleType) else _equal_to_itself
 
 
-def _map(key: Callable[[Any], Any], value: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def convert(found: Any) -> Any:
-        return None if found is None else HashableMap((key(k), value(v)) for k, v in found.items())
-
-    return convert
+def _equal_to_itself(value: Any) -> Any:
+    return value if value == value else _NAN
 
 
 def _same(value: Any) -> Any:

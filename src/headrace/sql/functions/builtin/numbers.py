@@ -11,7 +11,6 @@ from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decim
 from typing import Any
 
 from headrace.sql.functions.builtin.arithmetic import WIDE, divide_float
-from headrace.sql.functions.builtin.arithmetic import absolute as exact_absolute
 
 _NAN = float("nan")
 
@@ -82,10 +81,6 @@ degrees, radians = math.degrees, math.radians
 
 def cot(value: float) -> float:
     return 1 / math.tan(value) if value else math.inf
-
-
-def absolute(value: Any) -> Any:
-    return exact_absolute(value) if isinstance(value, Decimal) else abs(value)
 
 
 def ceiling(value: Any) -> Any:
