@@ -43,3 +43,6 @@ SELECT HEX(x'0aff');
 SELECT QUOTE('a');
 SELECT SPACE(3);
 SELECT x'abc';
+SELECT JSON_VALUE('{"a":[{"b":1,"c":"x"},{"b":5,"c":"y"}]}', '$.a[?(@.b > 2)].c');
+SELECT JSON_QUERY('{"a":[{"b":1,"c":"x"},{"b":5,"c":"y"}]}', '$.a[?(@.b > 2)].c');
+SELECT JSON_QUERY('{"a":[{"b":1,"c":"x"},{"b":5,"c":"y"}]}', '$.a[?(@.c =~ /X/i)].b');

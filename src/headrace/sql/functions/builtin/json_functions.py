@@ -71,7 +71,7 @@ def json_exists(text: str, path: str, on_error: str = "FALSE") -> bool | None:
         if on_error == "ERROR":
             raise HeadraceError(str(error)) from error
         return {"TRUE": True, "FALSE": False}.get(on_error)
-    return found is not MISSING and found is not None and found != []
+    return found is not MISSING and found is not None
 
 
 def json_value(
