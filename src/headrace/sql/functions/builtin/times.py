@@ -5,12 +5,18 @@ from __future__ import annotations
 import datetime
 import re
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from headrace.common.errors import HeadraceError
-from headrace.common.java.time_patterns import time_formatter, time_parser, unchanging_micros
+from headrace.common.java.time_patterns import (
+    resolved,
+    time_formatter,
+    time_parser,
+    unchanging_micros,
+)
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _EPOCH_DAY = datetime.date(1970, 1, 1)
@@ -79,9 +85,9 @@ def format_moment(micros: int, pattern: str) -> str:
     return _formatted(micros - micros % unchanging_micros(pattern), pattern)
 
 
-def parse_moment(text: str, pattern: str) -> int | None:
+def parse_moment(text: str, pattern: str, lenient: bool = False) -> int | None:
     """The timestamp of a text; None if it is none."""
-    found = time_parser(pattern)(text)
+    found = time_parser(pattern, lenient)(text)
     return None if found is None else micros_of(found)
 
 
@@ -92,8 +98,13 @@ _FULL, _SIGNS = (19, 23, 26), {"-- ::", "--T::", "-- ::.", "--T::."}
 _TIME = re.compile(r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?")
 
 
-def parse_timestamp(text: str) -> int | None:
-    """`2020-01-31 10:20:30.123`, the time may be missing; None if the text is not a timestamp."""
+def parse_timestamp(
+    text: str, resolve: Callable[..., datetime.datetime | None] = datetime.datetime
+) -> int | None:
+    """`2020-01-31 10:20:30.123`, the time may be missing; None if the text is not a timestamp.
+
+    `resolve` makes a time of year, month, day, hour, minute and second.
+    """
     if len(text) in _FULL and text[4:20:3] in _SIGNS:
         # With all digits, which is how most are written, Python's own parser is much quicker.
         # It also reads zones, which do not belong here, and then the difference fails.
@@ -104,15 +115,17 @@ def parse_timestamp(text: str) -> int | None:
         return None
     year, month, day, hour, minute, second = (int(g or 0) for g in found.groups()[:6])
     try:
-        at = datetime.datetime(year, month, day, hour, minute, second)
+        at = resolve(year, month, day, hour, minute, second)
     except ValueError:
+        return None
+    if at is None:
         return None
     return micros_of(at) + int(((found[7] or "") + "000000")[:6])
 
 
 def text_to_timestamp(text: str) -> int | None:
-    """What CAST reads: between date and time is a space."""
-    return None if "T" in text else parse_timestamp(text)
+    """What CAST reads: between date and time is a space, and February 30 is the last of it."""
+    return None if "T" in text else parse_timestamp(text, resolved)
 
 
 _WITHOUT_DAY = re.compile(r"\s*\d{1,4}(-\d{1,2})?\s*")
@@ -140,7 +153,7 @@ def parse_time(text: str) -> int | None:
 
 
 def unix_timestamp(zone: ZoneInfo, text: str, pattern: str = DEFAULT_FORMAT) -> int:
-    found = time_parser(pattern, more=True)(text)
+    found = time_parser(pattern, lenient=True)(text)
     return -(1 << 63) if found is None else to_instant(zone, micros_of(found)) // 1_000_000
 
 
@@ -172,14 +185,13 @@ def text_to_ltz(text: str, pattern: str | None = None, zone: str | None = None) 
 def to_date(text: str, pattern: str | None = None) -> int | None:
     if pattern is None:
         return parse_date(text)
-    found = parse_moment(text, pattern)
+    found = parse_moment(text, pattern, lenient=True)
     return None if found is None else found // DAY
 
 
 def date_format(value: int | str, pattern: str) -> str | None:
     if isinstance(value, str):
-        # A date alone is not enough.
-        found = text_to_timestamp(value) if ":" in value else None
+        found = parse_moment(value, DEFAULT_FORMAT, lenient=True)
         return None if found is None else format_moment(found, pattern)
     return format_moment(value, pattern)
 
@@ -217,7 +229,7 @@ def _zone(name: str) -> datetime.tzinfo:
 
 
 def convert_tz(text: str, source: str, target: str) -> str | None:
-    found = parse_moment(text, DEFAULT_FORMAT)
+    found = parse_moment(text, DEFAULT_FORMAT, lenient=True)
     if found is None:
         return None
     instant = to_instant(_zone(source), found)
