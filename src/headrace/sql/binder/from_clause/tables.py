@@ -255,8 +255,8 @@ class TableBinder:
             return 0 if value is None else duration_of(self.context, binder, expression_node(value))
 
         size = length("GAP" if name == "SESSION" else "SIZE")
-        slide = length("SLIDE") or length("STEP")
-        self._check_lengths(name, size, slide, call)
+        slide, offset = length("SLIDE") or length("STEP"), length("OFFSET")
+        self._check_lengths(name, size, slide, offset, call)
         partition = tuple(
             self._index(binder, expression_node(c)) for c in data.args.get("partition") or ()
         )
@@ -265,7 +265,7 @@ class TableBinder:
             index,
             size,
             slide,
-            length("OFFSET"),
+            offset,
             partition,
             time.time is not TimeAttribute.PROCTIME,
             isinstance(time.type, t.LocalZonedTimestampType),
@@ -278,9 +278,14 @@ class TableBinder:
         plan = with_times(self.context, plan, index)
         return n.WindowTable(schema, plan, window, origin=self.context.excerpt(span_of(call)))
 
-    def _check_lengths(self, name: str, size: int, slide: int, call: Any) -> None:
+    def _check_lengths(self, name: str, size: int, slide: int, offset: int, call: Any) -> None:
         if size <= 0:
             raise self.context.error(f"the length of {name} must be positive", span_of(call))
+        if name == "TUMBLE" and abs(offset) >= size:
+            raise self.context.error(
+                "TUMBLE: the offset must be shorter than the size, in either direction",
+                span_of(call),
+            )
         if name in ("HOP", "CUMULATE"):
             if slide <= 0:
                 raise self.context.error(f"the step of {name} must be positive", span_of(call))

@@ -143,7 +143,7 @@ def _equal(left: Any, right: Any) -> bool:
         left, right = right, left
     if isinstance(left, str) and _is_number(right):
         try:
-            return Decimal(left) == right
+            return bool(Decimal(left) == right)
         except InvalidOperation:
             return False
     return _identical(left, right)
