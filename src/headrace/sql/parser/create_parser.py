@@ -137,7 +137,8 @@ class CreateParser(StatementPieces):
 
     def distribution(self) -> s.TableDistribution:
         """Into which buckets rows go: by columns, into a number of them, or both."""
-        kind, keys = "", ()
+        kind = ""
+        keys: tuple[str, ...] = ()
         by = self._match_text_seq("BY")
         if by:
             kind = self._prev.text.upper() if self._match_texts(("HASH", "RANGE")) else ""
