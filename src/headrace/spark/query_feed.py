@@ -31,6 +31,7 @@ from headrace.spark.jvm import java_frame, jvm_of
 from headrace.spark.session import get_or_create_session
 
 __all__ = [
+    "QUERY_SETTINGS",
     "QueryFeed",
     "active",
     "query_text",
@@ -43,7 +44,7 @@ __all__ = [
 
 _BATCH_ROWS = 50_000
 _RULES = "org.apache.spark.sql.catalyst.optimizer."
-_SETTINGS = {
+QUERY_SETTINGS = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
@@ -161,7 +162,7 @@ def session_with(more: Mapping[str, str]) -> SparkSession:
     session = _sessions.get(key)
     if session is None:
         session = base.newSession()
-        for name, value in {**_SETTINGS, **more}.items():
+        for name, value in {**QUERY_SETTINGS, **more}.items():
             session.conf.set(name, value)
         _sessions[key] = session
     return session

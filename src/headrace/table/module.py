@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from headrace.common.errors import HeadraceError
-
 __all__ = ["HiveModule", "Module", "ModuleEntry"]
 
 
 class Module:
-    """A source of functions. The only one is `core`, which is always there."""
+    """A source of functions: `core`, which is always there, or `hive`."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
 
 class HiveModule(Module):
-    """Hive's functions: not there."""
+    """Hive's functions that Spark has too, for `load_module`.
+
+    Args:
+        hive_version: Accepted and not needed: the functions are Spark's.
+    """
 
     def __init__(self, hive_version: str | None = None) -> None:
-        raise HeadraceError(
-            "HiveModule is not supported; use the built-in functions, which SHOW FUNCTIONS lists, "
-            "or a Python function"
-        )
+        super().__init__("hive")
 
 
 class ModuleEntry:

@@ -172,6 +172,10 @@ class ExpressionBinder:
         self, function: Any, args: Sequence[Expression], span: x.Span | None
     ) -> Expression:
         try:
+            if hasattr(function, "call"):
+                zone = self.context.zone
+                called: Call = function.call([fold(a, zone) for a in args], zone)
+                return called
             types, result = function.bind([a.type for a in args])
         except TypeError as error:
             raise self.context.error(str(error), span) from None

@@ -91,6 +91,9 @@ def spark_text(e: Expression) -> str:
     if not isinstance(e, Call):
         raise UnsupportedBySparkError(type(e).__name__)
     name = getattr(e.function, "name", "")
+    if hasattr(e.function, "spark_text"):
+        text: str = e.function.spark_text(e)
+        return text
     if hasattr(e.function, "bound"):
         raise UnsupportedBySparkError(f"the user's function {name}")
     if name in _COMPARISONS:

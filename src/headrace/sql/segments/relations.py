@@ -135,7 +135,11 @@ class RelationWriter:
             return None
 
     def batched_calls(self, node: n.BatchedCalls, below: str) -> Part:
-        return self._python.batched_calls(node, below, self._text_or_none)
+        texts = [self._text_or_none(call) for call in node.calls]
+        if None in texts:
+            return self._python.batched_calls(node, below, self._text_or_none)
+        columns = map(column_name, range(len(node.input.schema)))
+        return _select([*columns, *(text for text in texts if text is not None)], below)
 
     def correlate(self, node: n.Correlate, below: str) -> Part:
         return self._python.correlate(node, below)

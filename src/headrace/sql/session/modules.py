@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from headrace.common.errors import SqlError
 from headrace.sql.binder.context import suggestion
+from headrace.sql.functions.catalogue import builtin_registry
+from headrace.sql.functions.hive_module import HIVE_FUNCTIONS, HIVE_REFUSED, RANDOM_FUNCTIONS
+from headrace.sql.udf.spark_functions import SparkFunction
 
 __all__ = ["ModuleManager"]
 
-_KNOWN = ("core",)
+_KNOWN = ("core", "hive")
 
 
 class ModuleManager:
     """Loaded modules, and which of them are used in which order.
 
-    There is one module, `core`, with the built-in functions. They stay known without it, as they
-    do in Flink.
+    `core` has the built-in functions, which stay known without it, as they do in Flink; `hive` has
+    functions of Hive. The first of the modules in use that has a name counts.
     """
 
     def __init__(self) -> None:
@@ -31,7 +34,8 @@ class ModuleManager:
         if name not in _KNOWN:
             raise SqlError(
                 f"Could not execute LOAD MODULE `{name}`. Could not find any factory for "
-                f"identifier '{name}'{suggestion(name, _KNOWN)} Available modules: core"
+                f"identifier '{name}'{suggestion(name, _KNOWN)} Available modules: "
+                + ", ".join(_KNOWN)
             )
         self.loaded.append(name)
         self.used.append(name)
@@ -56,6 +60,26 @@ class ModuleManager:
         if name not in self.loaded:
             hint = suggestion(name, self.loaded)
             raise SqlError(f"{where}No module with name '{name}' exists{hint}")
+
+    def find_function(self, name: str) -> SparkFunction | None:
+        """The function of a name that is not a built-in one, or that comes before it."""
+        known, name = builtin_registry().find(name), name.lower()
+        for module in self.used:
+            if module == "core" and known is not None and not known.hidden:
+                return None
+            if module == "hive" and name in HIVE_FUNCTIONS:
+                return SparkFunction(name, name not in RANDOM_FUNCTIONS)
+        if known is None and "hive" in self.used and name in HIVE_REFUSED:
+            raise SqlError(
+                f"{name.upper()} is a function of Hive that the module hive does not have: it has "
+                "scalar functions that are the same in Spark, which SHOW FUNCTIONS lists. Use a "
+                "built-in function or a Python function"
+            )
+        return None
+
+    def function_names(self) -> list[str]:
+        """Names of functions that are not built in."""
+        return sorted(HIVE_FUNCTIONS) if "hive" in self.used else []
 
     def entries(self) -> list[tuple[str, bool]]:
         """Used modules in their order, then the others."""

@@ -175,7 +175,11 @@ class Session:
             return self.find_table(self.catalogs.full_path(path, namespace), options)
 
         def find_function(path: tuple[str, ...]) -> Any:
-            return self.catalogs.find_function(tuple(".".join(path).split(".")), namespace)
+            parts = tuple(".".join(path).split("."))
+            found = self.catalogs.find_function(parts, namespace)
+            if found is None and len(parts) == 1:
+                return self.modules.find_function(parts[0])
+            return found
 
         def find_model(path: tuple[str, ...]) -> ModelContext | None:
             return self.find_model(self.catalogs.full_path(path, namespace))

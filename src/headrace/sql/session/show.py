@@ -71,7 +71,7 @@ def _functions(session: Session, statement: s.Show) -> list[str]:
     if statement.kind == "USER FUNCTIONS":
         return own
     built_in = [f.name.lower() for f in builtin_registry().all() if not f.name.startswith("$")]
-    return sorted({*own, *built_in})
+    return sorted({*own, *built_in, *session.modules.function_names()})
 
 
 def _databases(session: Session, statement: s.Show) -> list[str]:
