@@ -161,7 +161,7 @@ CREATE FUNCTION f AS 'nosuch.module.f' LANGUAGE PYTHON;
 -- says: cannot find the function 'nosuch.module.f': No module named 'nosuch'
 LOAD MODULE nosuch;
 -- at: nosuch
--- says: Could not execute LOAD MODULE `nosuch`. Could not find any factory for identifier 'nosuch' Available modules: core
+-- says: Could not execute LOAD MODULE `nosuch`. Could not find any factory for identifier 'nosuch' Available modules: core, hive
 SELECT id + item FROM orders;
 -- at: id + item
 -- says: Cannot apply 'PLUS' to arguments of type (INT, STRING)

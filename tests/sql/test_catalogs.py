@@ -32,7 +32,7 @@ from headrace.table.catalog import (
     ResolvedSchema,
     UniqueConstraint,
 )
-from headrace.table.module import ModuleEntry
+from headrace.table.module import HiveModule, ModuleEntry
 from headrace.util import exceptions as e
 
 
@@ -105,7 +105,8 @@ class TestStatements:
             ("SHOW CREATE TABLE nope", "SHOW CREATE TABLE. Table with identifier"),
             ("SHOW COLUMNS FROM nope", "'default_catalog.default_database.nope' doesn't exist"),
             ("DROP TABLE nope", "does not exist"),
-            ("LOAD MODULE hive", "any factory for identifier 'hive'"),
+            ("LOAD MODULE hiv", "any factory for identifier 'hiv', did you mean 'hive'?"),
+            ("LOAD MODULE hive WITH ('hive-versio' = '3')", "did you mean 'hive-version'?"),
             ("LOAD MODULE core", "A module with name 'core' already exists"),
             ("USE MODULES core, core", "Module 'core' appears more than once"),
             ("UNLOAD MODULE cor", "No module with name 'cor' exists, did you mean 'core'?"),
@@ -288,6 +289,20 @@ class TestStatements:
         t_env.execute_sql("LOAD MODULE core")
         assert t_env.list_full_modules() == [ModuleEntry("core", True)]
         assert str(t_env.list_full_modules()[0]) == "ModuleEntry{name='core', used=true}"
+
+    def test_functions_of_hive_are_known_as_long_as_their_module_is_used(
+        self, t_env: TableEnvironment
+    ) -> None:
+        known = set(t_env.list_functions())
+        t_env.load_module("old", HiveModule("3.1.3"))
+        assert t_env.list_modules() == ["core", "old"]
+        assert {"get_json_object", "levenshtein"} <= {f for (f,) in rows(t_env, "SHOW FUNCTIONS")}
+        with pytest.raises(SqlError, match="COLLECT_LIST is a function of Hive that the module"):
+            t_env.sql_query("SELECT collect_list(x) FROM (VALUES (1)) AS t(x)")
+        t_env.execute_sql("USE MODULES core")
+        assert set(t_env.list_functions()) == known
+        with pytest.raises(SqlError, match="No match found for function GET_JSON_OBJECT"):
+            t_env.sql_query("SELECT get_json_object('{}', '$.x')")
 
 
 def double(x: int) -> int:

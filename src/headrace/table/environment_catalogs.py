@@ -99,7 +99,8 @@ class CatalogEnvironment:
 
     def list_functions(self) -> list[str]:
         """Names of all functions, those of the module `core` as Flink lists them."""
-        return sorted({*CORE_FUNCTIONS, *self.list_user_defined_functions()})
+        others = self._session.modules.function_names()
+        return sorted({*CORE_FUNCTIONS, *others, *self.list_user_defined_functions()})
 
     def list_user_defined_functions(self) -> list[str]:
         """Names of users' functions."""
@@ -163,7 +164,7 @@ class CatalogEnvironment:
 
     def load_module(self, module_name: str, module: Module) -> None:
         """Load a module and use it last."""
-        self._session.modules.load(module_name)
+        self._session.modules.load(module_name, module.kind)
 
     def unload_module(self, module_name: str) -> None:
         """Forget a module."""

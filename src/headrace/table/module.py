@@ -9,7 +9,7 @@ class Module:
     """A source of functions: `core`, which is always there, or `hive`."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self.kind = name
 
 
 class HiveModule(Module):

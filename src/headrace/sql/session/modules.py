@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from headrace.common.errors import SqlError
 from headrace.sql.binder.context import suggestion
 from headrace.sql.functions.catalogue import builtin_registry
@@ -10,7 +12,8 @@ from headrace.sql.udf.spark_functions import SparkFunction
 
 __all__ = ["ModuleManager"]
 
-_KNOWN = ("core", "hive")
+_OPTIONS: dict[str, tuple[str, ...]] = {"core": (), "hive": ("hive-version",)}
+"""The modules that there are, and the options of each."""
 
 
 class ModuleManager:
@@ -21,29 +24,33 @@ class ModuleManager:
     """
 
     def __init__(self) -> None:
-        self.loaded: list[str] = ["core"]
+        self.loaded: dict[str, str] = {"core": "core"}
+        """By the names that they have in the session."""
         self.used: list[str] = ["core"]
 
-    def load(self, name: str) -> None:
-        """LOAD MODULE."""
+    def load(self, name: str, kind: str | None = None, options: Iterable[str] = ()) -> None:
+        """LOAD MODULE; what it is, is its name unless a program says otherwise."""
+        where, kind = f"Could not execute LOAD MODULE `{name}`. ", kind or name
         if name in self.loaded:
+            raise SqlError(f"{where}A module with name '{name}' already exists")
+        if kind not in _OPTIONS:
             raise SqlError(
-                f"Could not execute LOAD MODULE `{name}`. A module with name '{name}' already "
-                "exists"
+                f"{where}Could not find any factory for identifier '{kind}'"
+                f"{suggestion(kind, _OPTIONS)} Available modules: {', '.join(_OPTIONS)}"
             )
-        if name not in _KNOWN:
+        unknown = sorted(set(options) - {*_OPTIONS[kind]})
+        if unknown:
             raise SqlError(
-                f"Could not execute LOAD MODULE `{name}`. Could not find any factory for "
-                f"identifier '{name}'{suggestion(name, _KNOWN)} Available modules: "
-                + ", ".join(_KNOWN)
+                f"{where}Unsupported options found for '{kind}': {', '.join(unknown)}"
+                f"{suggestion(unknown[0], _OPTIONS[kind])}"
             )
-        self.loaded.append(name)
+        self.loaded[name] = kind
         self.used.append(name)
 
     def unload(self, name: str) -> None:
         """UNLOAD MODULE."""
         self._check(name, f"Could not execute UNLOAD MODULE {name}. ")
-        self.loaded.remove(name)
+        del self.loaded[name]
         if name in self.used:
             self.used.remove(name)
 
@@ -61,15 +68,18 @@ class ModuleManager:
             hint = suggestion(name, self.loaded)
             raise SqlError(f"{where}No module with name '{name}' exists{hint}")
 
+    def _kinds(self) -> list[str]:
+        return [self.loaded[name] for name in self.used]
+
     def find_function(self, name: str) -> SparkFunction | None:
         """The function of a name that is not a built-in one, or that comes before it."""
         known, name = builtin_registry().find(name), name.lower()
-        for module in self.used:
+        for module in self._kinds():
             if module == "core" and known is not None and not known.hidden:
                 return None
             if module == "hive" and name in HIVE_FUNCTIONS:
                 return SparkFunction(name, name not in RANDOM_FUNCTIONS)
-        if known is None and "hive" in self.used and name in HIVE_REFUSED:
+        if known is None and "hive" in self._kinds() and name in HIVE_REFUSED:
             raise SqlError(
                 f"{name.upper()} is a function of Hive that the module hive does not have: it has "
                 "scalar functions that are the same in Spark, which SHOW FUNCTIONS lists. Use a "
@@ -79,7 +89,7 @@ class ModuleManager:
 
     def function_names(self) -> list[str]:
         """Names of functions that are not built in."""
-        return sorted(HIVE_FUNCTIONS) if "hive" in self.used else []
+        return sorted(HIVE_FUNCTIONS) if "hive" in self._kinds() else []
 
     def entries(self) -> list[tuple[str, bool]]:
         """Used modules in their order, then the others."""

@@ -103,7 +103,9 @@ class Session:
             env.register_job_listener(listener)
         batch = configuration.get_string(_MODE, "").lower() == "batch"
         config = SessionConfig(env.get_configuration())
-        return Session(env, config, self.catalogs.permanent(namespace), batch)
+        made = Session(env, config, self.catalogs.permanent(namespace), batch)
+        made.modules = self.modules
+        return made
 
     # Settings.
 

@@ -272,7 +272,7 @@ class StatementExecutor:
         if statement.unload:
             self.session.modules.unload(statement.name)
         else:
-            self.session.modules.load(statement.name)
+            self.session.modules.load(statement.name, options=statement.options)
         return StatementResult.ok()
 
     def _show(self, statement: s.Show | s.Describe, text: str) -> StatementResult:

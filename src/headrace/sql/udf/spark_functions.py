@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["SparkFunction"]
 
 
+_WRITTEN = (t.NullType, t.BooleanType, t.IntegralType, t.DecimalType, t.CharType, t.VarCharType)
+
+
 class SparkFunction:
     """A scalar function of Spark by its name; Spark says what it takes and gives."""
 
@@ -161,13 +164,8 @@ class _SparkColumns(ArrowFunction):
 
 
 def _constant(e: Expression) -> str | None:
-    """The text of a constant that means the same everywhere; None: it is a column."""
-    if isinstance(e, Literal) and not isinstance(e.type, t.DateType):
-        try:
-            return spark_text(e)
-        except UnsupportedBySparkError:
-            return None
-    return None
+    """The text of a constant, if its internal value is Spark's own; None: it is a column."""
+    return spark_text(e) if isinstance(e, Literal) and isinstance(e.type, _WRITTEN) else None
 
 
 def _arrow_type(type_: DataType, zone: str) -> Any:
