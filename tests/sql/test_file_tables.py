@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headrace.common.errors import HeadraceError, SqlError
+from tests.s3_server import BUCKET, running_s3_server
 from tests.sql.sessions import LocalSession
 
 COLUMNS = "id INT, name STRING, `day` DATE, hour INT"
@@ -229,8 +231,13 @@ def test_a_sink_has_subtasks_of_its_own(tmp_path: Path) -> None:
         session.insert("INSERT INTO t VALUES (1)")
 
 
-def overwriting(path: Path, format_: str = "json", partitioned: bool = True) -> LocalSession:
-    session = LocalSession(batch=True, parallelism=2)
+def overwriting(
+    path: Path | str,
+    format_: str = "json",
+    partitioned: bool = True,
+    options: Mapping[str, str] | None = None,
+) -> LocalSession:
+    session = LocalSession(batch=True, parallelism=2, options=options)
     by = "PARTITIONED BY (`day`)" if partitioned else ""
     session.execute(
         f"CREATE TABLE t (id INT, `day` STRING) {by} "
@@ -262,6 +269,26 @@ def test_overwrite_keeps_what_is_there_if_the_job_fails(tmp_path: Path) -> None:
     with pytest.raises(HeadraceError):
         session.insert("INSERT OVERWRITE t SELECT 1 / (id - id), `day` FROM t")
     assert rows(session) == [(1, "mon"), (2, "tue")]
+
+
+@pytest.mark.server
+def test_overwrite_replaces_files_of_an_object_store_once_although_the_job_failed() -> None:
+    with running_s3_server() as server:
+        place = f"s3://{BUCKET}/table"
+        session = overwriting(place, options=server.settings)
+        session.insert("INSERT OVERWRITE t VALUES (3, 'tue'), (4, 'wed')", restore_after=[1])
+        assert rows(session) == [(1, "mon"), (3, "tue"), (4, "wed")]
+        session.insert(
+            "INSERT OVERWRITE t SELECT id + 10, `day` FROM t", epoch_records=1, restore_after=[1, 2]
+        )
+        assert rows(session) == [(11, "mon"), (13, "tue"), (14, "wed")]
+        with pytest.raises(HeadraceError):
+            session.insert("INSERT OVERWRITE t SELECT 1 / (id - id), `day` FROM t")
+        assert len(rows(session)) == 3
+        # Nothing is left of what was replaced or never finished.
+        assert len(server.files().find(place)) == 3
+        uploads = server.files().call_s3("list_multipart_uploads", Bucket=BUCKET)
+        assert not uploads.get("Uploads")
 
 
 def test_overwrite_is_for_batch_mode(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ jars, in which expressions are analysed and compiled as in any query, and evalua
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -66,7 +65,7 @@ class ExpressionEvaluator:
         self._zone = zone
         self._jvm = jvm = _jvm()
         catalyst = jvm.org.apache.spark.sql.catalyst
-        settings = jvm.org.apache.spark.sql.internal.SQLConf.get()
+        settings = scala_object(jvm.org.apache.spark.sql.internal, "SQLConf").get()
         for name, value in {**QUERY_SETTINGS, _ZONE: zone}.items():
             settings.setConfString(name, value)
         parser = scala_object(catalyst.parser, "CatalystSqlParser")
@@ -78,8 +77,7 @@ class ExpressionEvaluator:
         analyzer = scala_object(catalyst.analysis, "SimpleAnalyzer")
         plan = analyzer.execute(plan)
         analyzer.checkAnalysis(plan)
-        for rule in ("ReplaceExpressions", "ComputeCurrentTime"):
-            plan = scala_object(catalyst.optimizer, rule).apply(plan)
+        plan = scala_object(catalyst.optimizer, "ReplaceExpressions").apply(plan)
         self._result = plan.schema()
         compiler = scala_object(catalyst.expressions, "UnsafeProjection")
         self._projection = compiler.create(plan.projectList(), attributes)
@@ -111,9 +109,6 @@ def _jvm() -> Any:
         javaopts=[*_JAVA_OPTIONS],
         java_path=check_java(),
         die_on_exit=True,
-        # Whatever fails is an exception here.
-        redirect_stdout=subprocess.DEVNULL,
-        redirect_stderr=subprocess.DEVNULL,
         enable_auth=True,
     )
     return JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token)).jvm

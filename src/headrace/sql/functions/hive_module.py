@@ -1,6 +1,7 @@
 """The functions of the module `hive`: Hive's scalar functions that Spark has too.
 
-What Hive and Spark calculate differently under one name, such as `hash`, is not among them.
+What Hive and Spark calculate differently under one name, such as `hash`, is not among them, and
+neither is what looks at the clock: built-in functions do that.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ _NAMES = """
     printf quarter radians rand reflect regexp_extract regexp_replace repeat replace reverse round
     rpad rtrim second sentences sha sha1 sha2 shiftleft shiftright shiftrightunsigned sign sin size
     sort_array soundex space split sqrt str_to_map substr substring substring_index tan to_date
-    to_unix_timestamp to_utc_timestamp translate trim trunc ucase unbase64 unhex unix_timestamp
-    upper weekofyear width_bucket xpath xpath_boolean xpath_double xpath_float xpath_int xpath_long
+    to_unix_timestamp to_utc_timestamp translate trim trunc ucase unbase64 unhex upper weekofyear width_bucket xpath xpath_boolean xpath_double xpath_float xpath_int xpath_long
     xpath_number xpath_short xpath_string year
 """
 HIVE_FUNCTIONS = frozenset(_NAMES.split())
@@ -37,5 +37,5 @@ _REFUSED = """
 HIVE_REFUSED = frozenset(_REFUSED.split())
 """Those of Hive that are not offered: aggregates, table functions, and what Spark does not have."""
 
-RANDOM_FUNCTIONS = frozenset({"java_method", "rand", "reflect", "unix_timestamp"})
+RANDOM_FUNCTIONS = frozenset({"java_method", "rand", "reflect"})
 """Those whose values need not be the same for the same arguments."""

@@ -180,7 +180,10 @@ class Session:
             parts = tuple(".".join(path).split("."))
             found = self.catalogs.find_function(parts, namespace)
             if found is None and len(parts) == 1:
-                return self.modules.find_function(parts[0])
+                found = self.modules.find_function(parts[0])
+                if found is not None:
+                    # Spark says what the function takes and gives.
+                    self.env.get_spark_session()
             return found
 
         def find_model(path: tuple[str, ...]) -> ModelContext | None:

@@ -105,7 +105,7 @@ class SparkExpression(UserDefinedFunction):
         import pyarrow as pa
 
         kinds = [_arrow_type(x, self.zone) for x in self._types]
-        given = [a.cast(kind) for a, kind in zip(arrays, kinds, strict=True)]
+        given = [a.cast(kind, safe=False) for a, kind in zip(arrays, kinds, strict=True)]
         given = given or [pa.nulls(count, pa.int32())]
         batch = pa.RecordBatch.from_arrays(given, [f"a{i}" for i in range(len(given))])
         return self._evaluator.values(batch, _arrow_type(result, self.zone))
