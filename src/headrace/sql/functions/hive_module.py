@@ -11,16 +11,17 @@ __all__ = ["HIVE_FUNCTIONS", "HIVE_REFUSED", "RANDOM_FUNCTIONS"]
 _NAMES = """
     abs acos add_months array array_contains ascii asin atan base64 bin bround cbrt ceil ceiling
     char_length character_length chr coalesce concat concat_ws conv cos crc32 date_add date_format
-    date_sub datediff day dayofmonth dayofweek decode degrees e elt encode exp factorial
-    find_in_set floor format_number from_unixtime from_utc_timestamp get_json_object hex hour
-    initcap instr isnotnull isnull java_method last_day lcase length levenshtein ln locate log
-    log10 log2 lower lpad ltrim map map_keys map_values mask md5 minute month months_between
-    named_struct negative next_day nullif nvl octet_length parse_url pi pmod positive pow power
-    printf quarter radians rand reflect regexp_extract regexp_replace repeat replace reverse round
-    rpad rtrim second sentences sha sha1 sha2 shiftleft shiftright shiftrightunsigned sign sin size
-    sort_array soundex space split sqrt str_to_map substr substring substring_index tan to_date
-    to_unix_timestamp to_utc_timestamp translate trim trunc ucase unbase64 unhex upper weekofyear width_bucket xpath xpath_boolean xpath_double xpath_float xpath_int xpath_long
-    xpath_number xpath_short xpath_string year
+    date_sub datediff day dayofmonth dayofweek decode degrees e elt encode exp factorial find_in_set
+    floor format_number from_unixtime from_utc_timestamp get_json_object hex hour initcap instr
+    isnotnull isnull java_method last_day lcase length levenshtein ln locate log log10 log2 lower
+    lpad ltrim map map_keys map_values mask md5 minute month months_between named_struct negative
+    next_day nullif nvl octet_length parse_url pi pmod positive pow power printf quarter radians
+    rand reflect regexp_extract regexp_replace repeat replace reverse round rpad rtrim second
+    sentences sha sha1 sha2 shiftleft shiftright shiftrightunsigned sign sin size sort_array soundex
+    space split sqrt str_to_map substr substring substring_index tan to_date to_unix_timestamp
+    to_utc_timestamp translate trim trunc ucase unbase64 unhex upper weekofyear width_bucket xpath
+    xpath_boolean xpath_double xpath_float xpath_int xpath_long xpath_number xpath_short
+    xpath_string year
 """
 HIVE_FUNCTIONS = frozenset(_NAMES.split())
 
