@@ -36,8 +36,11 @@ class Workspace:
         return str(self._directory.path / f"{uuid.uuid4()}-{name}")
 
     def fetch(self, url: str) -> str:
-        """A copy of a file on this machine."""
-        path = self.path_for(url.rsplit("/", 1)[-1])
+        """A copy of a file on this machine, in directories of its partition, as in the URL."""
+        *directories, name = url.split("/")
+        partition = [d for d in directories if "=" in d]
+        path = os.path.join(self.path_for("copy"), *partition, name)
+        os.makedirs(os.path.dirname(path))
         try:
             with self._storages.of(url).open(url) as source, open(path, "wb") as target:
                 shutil.copyfileobj(source, target, _CHUNK)
