@@ -84,6 +84,11 @@ class ExpressionEvaluator:
         self._projection.initialize(0)
         self._converters = scala_object(jvm.org.apache.spark.sql.execution.arrow, "ArrowConverters")
 
+    def _sequence(self, value: Any) -> Any:
+        listed = self._jvm.java.util.ArrayList()
+        listed.add(value)
+        return self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(listed).toSeq()
+
     def values(self, batch: pa.RecordBatch, kind: pa.DataType) -> pa.Array:
         """The values, of that type, for the rows of a batch with the expression's columns."""
         given = self._sequence(batch.serialize().to_pybytes()).iterator()
