@@ -81,7 +81,6 @@ class ExpressionEvaluator:
         self._result = plan.schema()
         compiler = scala_object(catalyst.expressions, "UnsafeProjection")
         self._projection = compiler.create(plan.projectList(), attributes)
-        self._projection.initialize(0)
         self._converters = scala_object(jvm.org.apache.spark.sql.execution.arrow, "ArrowConverters")
 
     def _sequence(self, value: Any) -> Any:

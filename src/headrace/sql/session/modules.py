@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from headrace.common.errors import SqlError
 from headrace.sql.binder.context import suggestion
 from headrace.sql.functions.catalogue import builtin_registry
-from headrace.sql.functions.hive_module import HIVE_FUNCTIONS, HIVE_REFUSED, RANDOM_FUNCTIONS
+from headrace.sql.functions.hive_module import HIVE_FUNCTIONS, HIVE_REFUSED
 from headrace.sql.udf.spark_functions import SparkFunction
 
 __all__ = ["ModuleManager"]
@@ -78,7 +78,7 @@ class ModuleManager:
             if module == "core" and known is not None and not known.hidden:
                 return None
             if module == "hive" and name in HIVE_FUNCTIONS:
-                return SparkFunction(name, name not in RANDOM_FUNCTIONS)
+                return SparkFunction(name)
         if known is None and "hive" in self._kinds() and name in HIVE_REFUSED:
             raise SqlError(
                 f"{name.upper()} is a function of Hive that the module hive does not have: it has "

@@ -31,9 +31,8 @@ class SparkFunction:
 
     kind = FunctionKind.SCALAR
 
-    def __init__(self, name: str, deterministic: bool) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self._deterministic = deterministic
 
     def call(self, arguments: Sequence[Expression], zone: str) -> Call:
         """A call, with constants as part of its text: some functions want them to be.
@@ -51,8 +50,7 @@ class SparkFunction:
             raise TypeError(
                 f"Cannot apply Hive's function {self.name} to arguments of type ({shown}): {error}"
             ) from None
-        binding = _SparkBinding(function, result, self._deterministic)
-        return Call(result, binding, tuple(given))
+        return Call(result, _SparkBinding(function, result), tuple(given))
 
 
 class SparkExpression(UserDefinedFunction):
@@ -121,10 +119,8 @@ class SparkExpression(UserDefinedFunction):
 class _SparkBinding(FunctionBinding):
     """A call of one of Spark's functions."""
 
-    def __init__(self, function: SparkExpression, result: DataType, deterministic: bool) -> None:
-        super().__init__(
-            function, function.name, "SCALAR", None, result, None, "arrow", deterministic
-        )
+    def __init__(self, function: SparkExpression, result: DataType) -> None:
+        super().__init__(function, function.name, "SCALAR", None, result, None, "arrow", True)
 
     def batch_bound(
         self, types: tuple[DataType, ...], result: DataType, settings: Any, constants: Any = ()
