@@ -337,8 +337,9 @@ class Subtask:
         key = (self.vertex.id, self.task.subtask)
         source.add_splits(plan.splits.get(key, ()), self.vertex.id in plan.no_more_splits)
         if source.fed:
-            # The splits of this epoch are its length: what they have is taken now.
             source.feed(iter(frames))
+        if source.reads_whole_splits:
+            # The splits of this epoch are its length: what they have is taken now.
             source.read(sys.maxsize, math.inf, self.tick)
         else:
             deadline = time.monotonic() + plan.max_read_ms / 1000

@@ -80,6 +80,10 @@ class DataFrameFeed(Feed):
         """How many parts there are."""
         return int(self._planned().getNumPartitions())
 
+    def split(self, number: int) -> FedSplit:
+        """A part, for the epoch in which it is read."""
+        return FedSplit(f"partition-{number}", self, number)
+
     def payloads(self, parts: Sequence[int]) -> Any:
         return self.pruned(parts).coalesce(1, False)
 

@@ -283,15 +283,22 @@ class Source(ABC):
     def fed_by_spark(self) -> bool:
         """Whether Spark reads the splits, as part of the epoch's job, and not the readers.
 
-        Those splits that the enumerator gives out for an epoch are read to their end in it, so it
-        decides how long the epoch is. See `headrace.datastream.connectors.spark_source`.
+        See `headrace.datastream.connectors.spark_source`.
         """
         return False
 
     @property
+    def reads_whole_splits(self) -> bool:
+        """Whether splits that the enumerator gives out for an epoch are read to their end in it.
+
+        It decides then how long the epoch is, and a checkpoint has no positions of readers.
+        """
+        return self.fed_by_spark
+
+    @property
     def imports(self) -> tuple[str, ...]:
         """Packages that readers import only when they read; slots begin with that."""
-        return ("pyarrow.compute",) if self.fed_by_spark else ()
+        return ("pyarrow.compute",) if self.reads_whole_splits else ()
 
     @property
     def produced_type(self) -> TypeInformation | None:

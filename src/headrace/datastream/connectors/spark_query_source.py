@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from headrace.common.errors import HeadraceError
@@ -14,10 +15,19 @@ from headrace.datastream.connectors.base import (
     SplitEnumerator,
 )
 from headrace.datastream.connectors.fed_split import FedSplit
-from headrace.datastream.connectors.spark_query import Relation, SparkQuery
-from headrace.datastream.connectors.spark_source import ArrowReader, PartitionsEnumerator
+from headrace.datastream.connectors.spark_query import (
+    ParquetFiles,
+    Relation,
+    RowNumbers,
+    SparkQuery,
+)
+from headrace.datastream.connectors.spark_source import (
+    ArrowReader,
+    Partitions,
+    PartitionsEnumerator,
+)
 
-__all__ = ["SparkQuerySource", "spark_plan"]
+__all__ = ["SparkQuerySource", "TableEnumerator", "spark_plan"]
 
 
 @dataclass(frozen=True)
@@ -42,34 +52,38 @@ class SparkQuerySource(Source):
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
         if isinstance(self.query.table, Relation):
             return _RelationEnumerator(self.query, parallelism)
-        return _QueryEnumerator(self.query, parallelism)
+        from headrace.spark.query_feed import QueryFeed
+
+        return TableEnumerator(self.query.table, parallelism, partial(QueryFeed, self.query))
 
     def create_reader(self, context: ReaderContext) -> SourceReader:
         split_id, as_columns = f"spark-{context.subtask}", self.records is None
         return ArrowReader(self.schema, self.records, split_id, as_columns=as_columns)
 
 
-class _QueryEnumerator(PartitionsEnumerator):
-    """Gives out partitions of a table that is cut when a job starts for the first time."""
+class TableEnumerator(PartitionsEnumerator):
+    """Gives out partitions of a table that is cut when a job starts for the first time.
 
-    def __init__(self, query: SparkQuery, parallelism: int) -> None:
-        assert not isinstance(query.table, Relation)
-        self._query = query
-        self._cut(query.table.cut(parallelism))
-        super().__init__(self._feed, parallelism, query.table.first_parts(self._inputs))
+    `feed` makes what is read of the cut.
+    """
 
-    def _cut(self, inputs: dict[str, Any]) -> None:
-        from headrace.spark.query_feed import QueryFeed
-
-        self._inputs = inputs
-        self._feed = QueryFeed(self._query, inputs)
+    def __init__(
+        self,
+        table: ParquetFiles | RowNumbers,
+        parallelism: int,
+        feed: Callable[[dict[str, Any]], Partitions],
+    ) -> None:
+        self._inputs = table.cut(parallelism)
+        self._make_feed = feed
+        super().__init__(feed(self._inputs), parallelism, table.first_parts(self._inputs))
 
     def snapshot(self) -> Any:
         return {**super().snapshot(), "inputs": self._inputs}
 
     def restore(self, snapshot: Any) -> None:
         # Files that have come since then are not part of what is being read.
-        self._cut(snapshot["inputs"])
+        self._inputs = snapshot["inputs"]
+        self._feed = self._make_feed(self._inputs)
         super().restore(snapshot)
 
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
 from headrace.common.time import Duration, to_millis
@@ -29,9 +29,9 @@ from headrace.formats.arrow import row_type_of, rows_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from headrace.spark.feeds import DataFrameFeed, Feed
+    from headrace.spark.feeds import Feed
 
-__all__ = ["ArrowReader", "FedSplit", "PartitionsEnumerator", "SparkSource"]
+__all__ = ["ArrowReader", "FedSplit", "Partitions", "PartitionsEnumerator", "SparkSource"]
 
 _EPOCH_MS = 5_000
 _MOST_PARTS = 256
@@ -197,10 +197,21 @@ class _Pace:
         self._last_ms = None
 
 
+class Partitions(Protocol):
+    """Something that is read in parts, such as a `DataFrameFeed`."""
+
+    @property
+    def partitions(self) -> int:
+        """How many parts there are."""
+
+    def split(self, number: int) -> Any:
+        """One of them, for a reader or for Spark."""
+
+
 class PartitionsEnumerator(SplitEnumerator):
     """Gives out the partitions of a DataFrame in order, some in every epoch."""
 
-    def __init__(self, feed: DataFrameFeed, parallelism: int, first_parts: int = 1) -> None:
+    def __init__(self, feed: Partitions, parallelism: int, first_parts: int = 1) -> None:
         self._feed = feed
         self._parallelism = parallelism
         self._pace = _Pace(first_parts)
@@ -217,8 +228,8 @@ class PartitionsEnumerator(SplitEnumerator):
         found: dict[int, list[Any]] = {}
         end = min(self._next + self._pace.parts(now_ms) * self._parallelism, self._partitions)
         for number in range(self._next, end):
-            split = FedSplit(f"partition-{number}", self._feed, number)
-            found.setdefault((number - self._next) % self._parallelism, []).append(split)
+            subtask = (number - self._next) % self._parallelism
+            found.setdefault(subtask, []).append(self._feed.split(number))
         self._next = end
         return found
 

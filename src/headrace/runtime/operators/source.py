@@ -88,8 +88,13 @@ class SourceOperator(Operator):
 
     @property
     def fed(self) -> bool:
-        """Whether records come with the epoch's job, all of them to be taken in it."""
+        """Whether records come with the epoch's job."""
         return bool(self._source.fed_by_spark)
+
+    @property
+    def reads_whole_splits(self) -> bool:
+        """Whether all that was given out for an epoch is to be read in it."""
+        return bool(self._source.reads_whole_splits)
 
     def feed(self, payloads: Iterator[bytes]) -> None:
         """Take what comes with the epoch's job."""

@@ -93,8 +93,8 @@ def _unbounded(job_graph: JobGraph) -> bool:
 
 
 def _fed(job_graph: JobGraph) -> str | None:
-    if any(spec.source.fed_by_spark for spec in _sources(job_graph)):
-        return "Spark itself reads one of its sources, in a job for each epoch"
+    if any(spec.source.reads_whole_splits for spec in _sources(job_graph)):
+        return "one of its sources is read in large parts, with a job of Spark for each epoch"
     return None
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.runtime.batch import Batch, LazyBatch
 from headrace.sql.codegen.column_calc import ColumnCalc
+from headrace.sql.codegen.column_calls import columns_in, computed
 from headrace.sql.operators.base import OpenedCode, RowOperator
 from headrace.sql.operators.specs import CalcSpec
 
@@ -46,10 +47,9 @@ def passed(calc: ColumnCalc, batch: LazyBatch) -> LazyBatch | None:
 
     mask: Any = None
     for test in calc.tests:
-        column = batch.columns[test.column]
-        if isinstance(column, list):
+        if any(isinstance(batch.columns[i], list) for i in columns_in(test)):
             return None
-        found = compute.call_function(test.function, [column, *test.constants])
+        found = computed(test, batch.columns)
         mask = found if mask is None else compute.and_(mask, found)
     if calc.picks is not None:
         batch = batch.picked(calc.picks)

@@ -262,12 +262,14 @@ def _as_columns(node: n.Node) -> n.Node:
 def _local_phase(node: LocalAggregate | LocalWindowAggregate) -> LocalPhase:
     fields = tuple(node.input.schema[i] for i in node.group)
     places = tuple(local_places(node.calls))
+    columns = column_places(node.calls, [f.type for f in fields])
     if isinstance(node, LocalAggregate) or not node.window.event_time:
-        return LocalPhase(node.group, fields, places)
+        return LocalPhase(node.group, fields, places, columns=columns)
     window, gap = node.window, None
     if window.kind == "SESSION":
         places, gap = (*places, *session_places(window)), window.size
-    return LocalPhase(node.group, fields, places, slice_end_text(window), WATERMARK, gap)
+    end = slice_end_text(window)
+    return LocalPhase(node.group, fields, places, end, WATERMARK, gap, window, columns)
 
 
 _KEYS = t.IntegralType | t.BooleanType | t.DateType | t.TimeType

@@ -52,7 +52,7 @@ def plan_text(
             shown[node] = len(shown) + 1
             mark = f"(reuse_id=[{shown[node]}])"
         if isinstance(node, SparkSegment):
-            place = "  [Spark's JVM]"
+            place = "  [Spark's JVM]" if node.segment.reading is None else "  [Arrow]"
             in_python.update(node.segment.in_python)
         shown_place = "  [Python in Spark]" if node in in_python else place
         rows = estimated_rows(node) if estimates else None
@@ -83,7 +83,7 @@ def _read_by_several(plans: Sequence[n.Node]) -> set[n.Node]:
 
 
 def _below(node: n.Node) -> Sequence[n.Node]:
-    """What a node reads; below a segment, what Spark's JVM does in its place."""
+    """What a node reads; below a segment, what Spark's JVM or Arrow does in its place."""
     return node.segment.nodes[-1:] if isinstance(node, SparkSegment) else node.inputs
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.sql.codegen.column_places import ColumnPlace
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Field
 from headrace.sql.segments.aggregates import LocalPlace
@@ -42,6 +43,8 @@ class LocalPhase:
         places: The places of the accumulator.
         watermark: The column of the watermark that a row stands for, in microseconds.
         gap: That of sessions in milliseconds; the last two places are the first and last time.
+        window: The window that slices belong to.
+        columns: The places as Arrow computes them, without those of sessions; None if it cannot.
     """
 
     keys: tuple[int, ...]
@@ -50,6 +53,8 @@ class LocalPhase:
     slice_end: str | None = None
     watermark: str | None = None
     gap: int | None = None
+    window: n.Window | None = None
+    columns: tuple[ColumnPlace, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,7 @@ class Segment:
         nodes: The nodes it stands for, the lowest first.
         local: The local phase of the aggregate or ranking above, if it belongs to the segment.
         in_python: The nodes among them in which Spark calls headrace's own code.
+        reading: How Arrow does the same in the slots, if it can; Spark has nothing to do then.
     """
 
     scan: Any
@@ -83,3 +89,4 @@ class Segment:
     nodes: tuple[n.Node, ...]
     local: LocalPhase | LocalRanking | None = None
     in_python: frozenset[n.Node] = frozenset()
+    reading: Any = None

@@ -9,6 +9,8 @@ from headrace.sql.physical.nodes import Calc, LocalAggregate, LocalRank, LocalWi
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Expression, columns_used
 from headrace.sql.room import with_room
+from headrace.sql.segments.column_reading import NULL_TIME
+from headrace.sql.segments.column_steps import column_reading
 from headrace.sql.segments.expressions import (
     UnsupportedBySparkError,
     column_name,
@@ -29,7 +31,6 @@ __all__ = [
     "needed_below",
 ]
 
-_NULL_TIME = "RowTime field should not be null, please convert it to a non-null long value."
 WATERMARK = "watermark"
 """The column of the watermark that a row stands for, in microseconds."""
 
@@ -129,7 +130,7 @@ def _needed_of(chain: list[n.Node], needed: frozenset[int] | None) -> list[list[
 
 def _present_text(column: int) -> str:
     """A condition that fails the job for a row without a time, and is true for all others."""
-    return f"assert_true({column_name(column)} IS NOT NULL, {quoted(_NULL_TIME)}) IS NULL"
+    return f"assert_true({column_name(column)} IS NOT NULL, {quoted(NULL_TIME)}) IS NULL"
 
 
 class Steps:
@@ -191,4 +192,6 @@ class Steps:
         """The segment of the first nodes."""
         steps = tuple(step for some in self._steps[:count] for step in some)
         nodes = tuple(self.chain[:count])
-        return Segment(self._scan, steps, tuple(self._needed[count - 1]), nodes, local)
+        reading = column_reading(self._scan, nodes, self._needed[:count], local)
+        columns = tuple(self._needed[count - 1])
+        return Segment(self._scan, steps, columns, nodes, local, reading=reading)

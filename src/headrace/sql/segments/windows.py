@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import gcd
 
+from headrace.sql.codegen.column_calls import ColumnAt, ColumnCall, ColumnValue, floor_remainder
 from headrace.sql.plan import nodes as n
 from headrace.sql.segments.aggregates import LocalPlace
 from headrace.sql.segments.expressions import UnsupportedBySparkError, column_name
@@ -12,10 +13,13 @@ from headrace.sql.types import BigIntType
 __all__ = [
     "WINDOW_TEXTS",
     "is_utc",
+    "millis_value",
     "rows_in_windows",
     "session_places",
     "slice_end_text",
+    "slice_end_value",
     "window_column_texts",
+    "window_column_values",
 ]
 
 WINDOW_TEXTS = {
@@ -36,10 +40,13 @@ def slice_end_text(window: n.Window) -> str:
 
     Rows of a slice are less than the gap of a session apart, so they are in the same one.
     """
-    slide = window.slide or window.size
-    step = gcd(window.size, slide) if window.kind == "HOP" else slide
-    millis = _millis(window)
+    step, millis = _step(window), _millis(window)
     return f"({millis} - pmod({millis} - {window.offset}L, {step}L) + {step}L)"
+
+
+def _step(window: n.Window) -> int:
+    slide = window.slide or window.size
+    return gcd(window.size, slide) if window.kind == "HOP" else slide
 
 
 def _millis(window: n.Window) -> str:
@@ -89,3 +96,28 @@ def rows_in_windows(window: n.Window, columns: str, rows: str, zone: str) -> str
         f"SELECT {columns}, {start} AS window_from, {end} AS window_to FROM {source} "
         f"WHERE {end} > {time}"
     )
+
+
+# The same as values of columns, for Arrow.
+
+
+def millis_value(window: n.Window) -> ColumnValue:
+    """A row's time, in milliseconds."""
+    time = ColumnAt(window.time)
+    whole = ColumnCall("subtract", (time, floor_remainder(time, 1000)))
+    return ColumnCall("divide", (whole, 1000))
+
+
+def slice_end_value(window: n.Window) -> ColumnValue:
+    """The end of a row's slice, in milliseconds."""
+    step, millis = _step(window), millis_value(window)
+    place = floor_remainder(ColumnCall("subtract", (millis, window.offset)), step)
+    return ColumnCall("add", (ColumnCall("subtract", (millis, place)), step))
+
+
+def window_column_values(window: n.Window) -> tuple[ColumnValue, ColumnValue, ColumnValue]:
+    """window_start, window_end and window_time of a row in a tumbling window, in microseconds."""
+    end = slice_end_value(window)
+    start, last = (ColumnCall("subtract", (end, x)) for x in (window.size, 1))
+    micros = [ColumnCall("multiply", (value, 1000)) for value in (start, end, last)]
+    return micros[0], micros[1], micros[2]

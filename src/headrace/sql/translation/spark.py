@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.connectors.columns_source import ColumnsSource
 from headrace.datastream.connectors.spark_query import GroupBy, Relation, SparkQuery
 from headrace.datastream.connectors.spark_query_source import SparkQuerySource
 from headrace.datastream.data_stream import DataStream
@@ -65,7 +66,7 @@ def accumulators(env: StreamExecutionEnvironment, node: SparkAggregate) -> DataS
         texts.append(f"max({local.watermark})")
         types.append(big)
     query = _query(segment, (), types, GroupBy(keys, tuple(texts)))
-    source = SparkQuerySource(query, arrow_schema(types))
+    source = _source(segment, query, types)
     places = local.places if local.gap is None else local.places[:-2]
     empty = tuple(place.empty for place in places)
     spec = SegmentAggregateSpec(len(local.keys), empty, windows, local.gap)
@@ -84,7 +85,7 @@ def ranked(
     if local.watermark is not None:
         types.append(t.BigIntType())
         outputs = (*outputs, local.watermark)
-    source = SparkQuerySource(_query(segment, outputs, types), arrow_schema(types))
+    source = _source(segment, _query(segment, outputs, types), types)
     place = {column: i for i, column in enumerate(columns)}
     spec = SegmentRankSpec(
         rank,
@@ -102,7 +103,20 @@ def _stream(
     segment: Segment,
     records: Callable[[Any], list[Any]] | None = None,
 ) -> DataStream[Any]:
-    return _read(env, SparkQuerySource(query_of(segment), arrow_schema(_types(segment)), records))
+    return _read(env, _source(segment, query_of(segment), _types(segment), records))
+
+
+def _source(
+    segment: Segment,
+    query: SparkQuery,
+    types: Sequence[DataType],
+    records: Callable[[Any], list[Any]] | None = None,
+) -> SparkQuerySource | ColumnsSource:
+    """What reads a segment: Arrow if it can, or else Spark."""
+    reading = segment.reading
+    if reading is None:
+        return SparkQuerySource(query, arrow_schema(types), records)
+    return ColumnsSource(segment.scan, reading.names, reading, records)
 
 
 def query_of(segment: Segment) -> SparkQuery:
@@ -124,9 +138,11 @@ def _query(
     return SparkQuery(segment.scan, steps, outputs, tuple(map(storage, types)), group_by)
 
 
-def _read(env: StreamExecutionEnvironment, source: SparkQuerySource) -> DataStream[Any]:
+def _read(
+    env: StreamExecutionEnvironment, source: SparkQuerySource | ColumnsSource
+) -> DataStream[Any]:
     stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "Source: Spark")
-    table = source.query.table
+    table = source.query.table if isinstance(source, SparkQuerySource) else None
     if isinstance(table, Relation) and table.ordered:
         stream.set_parallelism(1)
     return stream

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.datastream.connectors.base import SplitEnumerator
+from headrace.datastream.connectors.fed_split import FedSplit
 from headrace.datastream.connectors.spark_query import (
     ParquetFiles,
     RowNumbers,
@@ -26,6 +27,9 @@ class Feed:
     @property
     def partitions(self) -> int:
         return self.inputs.get("partitions") or len(self.inputs["files"])
+
+    def split(self, number: int) -> FedSplit:
+        return FedSplit(str(number), None, number)
 
 
 @pytest.fixture(autouse=True)

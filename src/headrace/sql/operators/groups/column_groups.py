@@ -13,7 +13,7 @@ from headrace.sql.segments.columns import column_of_numbers, filled_values, key_
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ColumnGroups"]
+__all__ = ["ColumnGroups", "aggregated"]
 
 _MOST_ROWS = 100_000
 # Sums of so many numbers below it stay within 64 bits.
@@ -62,35 +62,12 @@ class ColumnGroups:
             return []
         table = pa.Table.from_batches(self._batches)
         self._batches, self._rows = [], 0
-        found = self._aggregated(table)
+        found = aggregated(table, [str(i) for i in self._key], self._places)
         columns = [c.combine_chunks() for c in found.columns]
         width = len(self._key)
         keys = key_values([values_of(c) for c in columns[:width]], found.num_rows)
         places = zip(*self._values(columns[-self._aggregates :]), strict=True)
         return list(zip(keys, map(list, places), strict=True))
-
-    def _aggregated(self, table: pa.Table) -> pa.Table:
-        """Groups with their aggregates."""
-        import numpy as np
-        from pyarrow import compute
-
-        keys = [str(i) for i in self._key]
-        if not keys:
-            # All rows are one group, and Arrow has no DISTINCT without any.
-            keys = ["all"]
-            table = table.append_column("all", column_of_numbers(np.zeros(table.num_rows)))
-        wanted: list[Any] = []
-        for place in self._places:
-            name: Any = [] if place.column is None else str(place.column)
-            if place.filter is not None:
-                name = f"{place.column} if {place.filter}"
-                if name not in table.column_names:
-                    table = table.append_column(name, _chosen(table, place))
-            if place.function == DISTINCT:
-                wanted.append((name, DISTINCT, compute.CountOptions("only_valid")))
-            elif place.function != SIZE:
-                wanted.append((name, place.function))
-        return table.group_by(keys, use_threads=False).aggregate(wanted)
 
     def _values(self, columns: Sequence[pa.Array]) -> list[list[Any]]:
         """What each place has for the groups."""
@@ -104,6 +81,29 @@ class ColumnGroups:
             else:
                 found.append(filled_values(next(left), place.empty))
         return found
+
+
+def aggregated(table: pa.Table, keys: list[str], places: Sequence[ColumnPlace]) -> pa.Table:
+    """Groups with their aggregates; columns have their numbers as names."""
+    import numpy as np
+    from pyarrow import compute
+
+    if not keys:
+        # All rows are one group, and Arrow has no DISTINCT without any.
+        keys = ["all"]
+        table = table.append_column("all", column_of_numbers(np.zeros(table.num_rows)))
+    wanted: list[Any] = []
+    for place in places:
+        name: Any = [] if place.column is None else str(place.column)
+        if place.filter is not None:
+            name = f"{place.column} if {place.filter}"
+            if name not in table.column_names:
+                table = table.append_column(name, _chosen(table, place))
+        if place.function == DISTINCT:
+            wanted.append((name, DISTINCT, compute.CountOptions("only_valid")))
+        elif place.function != SIZE:
+            wanted.append((name, place.function))
+    return table.group_by(keys, use_threads=False).aggregate(wanted)
 
 
 def _chosen(table: pa.Table, place: ColumnPlace) -> pa.ChunkedArray:
