@@ -17,7 +17,7 @@ from tests.sql.sessions import LocalSession
 ROWS = 700
 FILES = 3
 TUMBLE = "TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND, INTERVAL '3' SECOND))"
-HOP = "TABLE(HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '4' SECOND, INTERVAL '10' SECOND))"
+HOP = "TABLE(HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '4' SECOND, INTERVAL '12' SECOND))"
 SESSION = "TABLE(SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '2' SECOND))"
 
 QUERIES = [
@@ -26,7 +26,8 @@ QUERIES = [
     "SELECT id FROM t WHERE s = 'item 3' OR s = 'item 4' OR flag",
     "SELECT id FROM t WHERE NOT (k = 2 OR s < 'item 5') AND v IS NOT NULL",
     "SELECT id FROM t WHERE k IN (1, 2, 5) AND 3 < v AND d >= 4.5 AND born > DATE '2024-01-03'",
-    "SELECT id, 0.908 * v, price * k, CAST(price AS DECIMAL(14, 4)) FROM t WHERE s IS NULL",
+    "SELECT id, CAST(0.908 * v AS DECIMAL(23, 3)), price * k, CAST(price AS DECIMAL(14, 4)) FROM t "
+    "WHERE s IS NULL",
     "SELECT COUNT(*), SUM(v), AVG(k), MIN(ts), MAX(s) FROM t WHERE v > 0",
     "SELECT COUNT(*) FROM t WHERE v > 1000",
     "SELECT k, s, COUNT(*), COUNT(v), SUM(v) FILTER (WHERE flag), MIN(born), MAX(v) FROM t "

@@ -8,13 +8,15 @@ from decimal import Decimal
 from functools import reduce
 from typing import Any
 
+from headrace.formats.arrow import numbers_of
 from headrace.sql import types as t
 from headrace.sql.plan.expressions import Call, Column, Expression, Literal
-from headrace.sql.segments.columns import arrow_type
+from headrace.sql.segments.columns import arrow_type, column_of_numbers
 from headrace.sql.types import DataType
 from headrace.sql.types.type_rules import is_character, is_temporal, is_timestamp
 
 __all__ = [
+    "FLOOR_DIVIDE",
     "ColumnAt",
     "ColumnCall",
     "ColumnCast",
@@ -22,7 +24,6 @@ __all__ = [
     "column_value",
     "columns_in",
     "computed",
-    "floor_remainder",
     "replaced",
 ]
 
@@ -42,6 +43,8 @@ _TURNED = {
 }
 _PLAIN = {"IS_NULL": "is_null", "IS_NOT_NULL": "is_valid", "NOT": "invert"}
 _JOINED = {"AND": "and_kleene", "OR": "or_kleene"}
+FLOOR_DIVIDE = "floor_divide"
+"""The quotient of a column without NULLs and a constant, rounded down; Arrow has none."""
 # Whole numbers up to here are numbers of 64 bits with a floating point, too.
 _EXACT = 1 << 53
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 19}
@@ -83,6 +86,8 @@ def computed(value: Any, columns: Sequence[Any]) -> Any:
         return columns[value.index]
     if isinstance(value, ColumnCall):
         args = [computed(x, columns) for x in value.args]
+        if value.function == FLOOR_DIVIDE:
+            return column_of_numbers(numbers_of(args[0]) // args[1])
         return compute.call_function(value.function, args)
     if isinstance(value, ColumnCast):
         kind, found = arrow_type(value.type), computed(value.value, columns)
@@ -139,7 +144,7 @@ def column_value(e: Expression) -> ColumnValue | None:
         return _moved(e, *e.args)
     if name == "TIMES":
         return _product(e, *e.args)
-    return _wider(e, *e.args) if name == "CAST" else None
+    return _fitted(e, *e.args) if name == "CAST" else None
 
 
 def _joined(function: str, parts: Sequence[ColumnValue | None]) -> ColumnValue | None:
@@ -190,19 +195,9 @@ def _remainder(e: Call, left: Expression, right: Expression) -> ColumnValue | No
     divisor = right.value if isinstance(right, Literal) else None
     if value is None or not whole or type(divisor) is not int or divisor <= 0:
         return None
-    return ColumnCast(_truncated_remainder(value, divisor), e.type)
-
-
-def _truncated_remainder(value: ColumnValue, divisor: int) -> ColumnCall:
     quotient = ColumnCall("divide", (value, divisor))
-    return ColumnCall("subtract", (value, ColumnCall("multiply", (quotient, divisor))))
-
-
-def floor_remainder(value: ColumnValue, divisor: int) -> ColumnCall:
-    """The same, but never negative."""
-    found = _truncated_remainder(value, divisor)
-    below = ColumnCall("less", (found, 0))
-    return ColumnCall("if_else", (below, ColumnCall("add", (found, divisor)), found))
+    whole_part = ColumnCall("multiply", (quotient, divisor))
+    return ColumnCast(ColumnCall("subtract", (value, whole_part)), e.type)
 
 
 def _moved(e: Call, left: Expression, right: Expression) -> ColumnValue | None:
@@ -229,13 +224,25 @@ def _product(e: Call, left: Expression, right: Expression) -> ColumnValue | None
     return ColumnCast(ColumnCall("multiply", tuple(sides)), e.type)
 
 
-def _wider(e: Call, value: Expression) -> ColumnValue | None:
-    """A decimal with more digits."""
+def _fitted(e: Call, value: Expression) -> ColumnValue | None:
+    """A decimal as one of another length that has room for all of its digits."""
     found, kinds = column_value(value), (value.type, e.type)
     if found is None or not all(isinstance(x, t.DecimalType) for x in kinds):
         return None
-    (p1, s1), (p2, s2) = ((x.precision, x.scale) for x in kinds)  # type: ignore[attr-defined]
-    return ColumnCast(found, e.type) if s2 >= s1 and p2 - s2 >= p1 - s1 else None
+    room = e.type.precision - e.type.scale  # type: ignore[attr-defined]
+    fits = e.type.scale >= value.type.scale and room >= _whole_digits(value)  # type: ignore[attr-defined]
+    return ColumnCast(found, e.type) if fits else None
+
+
+def _whole_digits(e: Expression) -> int:
+    """How many digits a number has at most before the point."""
+    if isinstance(e, Literal):
+        return len(str(abs(int(e.value)))) if abs(e.value) >= 1 else 0
+    if isinstance(e, Call) and e.function.name == "TIMES":
+        return sum(map(_whole_digits, e.args))
+    if isinstance(e.type, t.IntegralType):
+        return _DIGITS[e.type.bits]
+    return int(e.type.precision - e.type.scale)  # type: ignore[attr-defined]
 
 
 def _decimal(e: Expression) -> Any:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["NULL_TIME", "ColumnReading", "Groups", "Keep", "Require"]
 
 NULL_TIME = "RowTime field should not be null, please convert it to a non-null long value."
+_MOST_ROWS = 500_000
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,29 @@ class Require:
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups the rows of a split: outputs are named by numbers, and aggregated by these."""
+    """Groups rows, many at once; their columns are named by numbers."""
 
     keys: tuple[str, ...]
     places: tuple[ColumnPlace, ...]
 
-    def __len__(self) -> int:
-        return len(self.keys) + len(self.places)
+    def of(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Keys and aggregates; a key may come again."""
+        some: list[pa.RecordBatch] = []
+        for batch in batches:
+            some.append(batch)
+            if sum(b.num_rows for b in some) >= _MOST_ROWS:
+                yield from self._grouped(some)
+                some = []
+        if some:
+            yield from self._grouped(some)
+
+    def _grouped(self, batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+        import pyarrow as pa
+
+        groups = aggregated(pa.Table.from_batches(batches), list(self.keys), self.places)
+        # Without keys there is one that stands for none.
+        columns = groups.columns[-len(self.keys) - len(self.places) :]
+        return pa.table(columns, [str(i) for i in range(len(columns))]).to_batches()  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -70,17 +87,10 @@ class ColumnReading:
     groups: Groups | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         found = (batch for batch in map(self._columns, batches) if batch.num_rows)
         if self.groups is None:
-            yield from found
-        elif some := list(found):
-            table = pa.Table.from_batches(some)
-            groups = aggregated(table, list(self.groups.keys), self.groups.places)
-            # Without keys there is one that stands for none.
-            chosen = groups.columns[groups.num_columns - len(self.groups) :]
-            yield from pa.table(chosen, [str(i) for i in range(len(chosen))]).to_batches()
+            return found
+        return self.groups.of(found)
 
     def _columns(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         import pyarrow as pa

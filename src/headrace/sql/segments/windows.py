@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import gcd
 
-from headrace.sql.codegen.column_calls import ColumnAt, ColumnCall, ColumnValue, floor_remainder
+from headrace.sql.codegen.column_calls import FLOOR_DIVIDE, ColumnAt, ColumnCall, ColumnValue
 from headrace.sql.plan import nodes as n
 from headrace.sql.segments.aggregates import LocalPlace
 from headrace.sql.segments.expressions import UnsupportedBySparkError, column_name
@@ -103,16 +103,15 @@ def rows_in_windows(window: n.Window, columns: str, rows: str, zone: str) -> str
 
 def millis_value(window: n.Window) -> ColumnValue:
     """A row's time, in milliseconds."""
-    time = ColumnAt(window.time)
-    whole = ColumnCall("subtract", (time, floor_remainder(time, 1000)))
-    return ColumnCall("divide", (whole, 1000))
+    return ColumnCall(FLOOR_DIVIDE, (ColumnAt(window.time), 1000))
 
 
 def slice_end_value(window: n.Window) -> ColumnValue:
     """The end of a row's slice, in milliseconds."""
-    step, millis = _step(window), millis_value(window)
-    place = floor_remainder(ColumnCall("subtract", (millis, window.offset)), step)
-    return ColumnCall("add", (ColumnCall("subtract", (millis, place)), step))
+    step, offset = _step(window), window.offset
+    since = ColumnCall("subtract", (ColumnAt(window.time), offset * 1000))
+    start = ColumnCall("multiply", (ColumnCall(FLOOR_DIVIDE, (since, step * 1000)), step))
+    return ColumnCall("add", (start, offset + step))
 
 
 def window_column_values(window: n.Window) -> tuple[ColumnValue, ColumnValue, ColumnValue]:

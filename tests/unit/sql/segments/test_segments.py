@@ -342,18 +342,21 @@ def test_it_can_be_switched_off(session: Session) -> None:
     assert segments(session, "SELECT id FROM t") == []
 
 
-def test_explain_says_where_parts_run(session: Session) -> None:
-    text = "EXPLAIN SELECT k, SUM(id) FROM t WHERE id > 3 GROUP BY k"
+@pytest.mark.parametrize(
+    ("condition", "place"), [("(id > 3)", "Arrow"), ("((id + k) > 3)", "Spark's JVM")]
+)
+def test_explain_says_where_parts_run(session: Session, condition: str, place: str) -> None:
+    text = f"EXPLAIN SELECT k, SUM(id) FROM t WHERE {condition} GROUP BY k"
     statement = parse_statement(text.removeprefix("EXPLAIN "))
     lines = explain_statement(session, statement, text).splitlines()
     assert [line.strip().removeprefix("+- ") for line in lines[lines.index(EXECUTION) + 1 :]] == [
         "GlobalAggregate(groupBy=[k], select=[SUM(id) AS EXPR$0])",
         "Exchange(distribution=[hash[k]])",
-        "SparkAggregate(groupBy=[k], select=[SUM(id) AS EXPR$0])  [Spark's JVM]",
-        "Project(select=[k, id])  [Spark's JVM]",
-        "Filter(where=[(id > 3)])  [Spark's JVM]",
+        f"SparkAggregate(groupBy=[k], select=[SUM(id) AS EXPR$0])  [{place}]",
+        f"Project(select=[k, id])  [{place}]",
+        f"Filter(where=[{condition}])  [{place}]",
         "Scan(table=[default_catalog.default_database.t], fields=[id, k, d, s, ts, dec])"
-        "  [Spark's JVM]",
+        f"  [{place}]",
     ]
 
 
