@@ -119,3 +119,9 @@ def test_a_column_of_another_type_is_named(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": ["one"], "ts": times}), tmp_path / "1.parquet")
     with pytest.raises(HeadraceError, match=r"1\.parquet cannot be read: .*one"):
         session(declared(tmp_path), True).query("SELECT id FROM t")
+
+
+def test_each_row_is_read_once_after_a_restore(table: str) -> None:
+    query = "SELECT id FROM t WHERE k IS NOT NULL"
+    found = session(table, True, 2).query(query, restore_after=[1, 2])
+    assert sorted(found.materialized()) == sorted(session(table, False).query(query).materialized())

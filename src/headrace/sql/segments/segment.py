@@ -14,6 +14,7 @@ from headrace.sql.codegen.column_places import ColumnPlace
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Field
 from headrace.sql.segments.aggregates import LocalPlace
+from headrace.sql.segments.column_reading import ColumnReading
 
 __all__ = ["LocalPhase", "LocalRanking", "Segment", "Select", "Where"]
 
@@ -89,4 +90,4 @@ class Segment:
     nodes: tuple[n.Node, ...]
     local: LocalPhase | LocalRanking | None = None
     in_python: frozenset[n.Node] = frozenset()
-    reading: Any = None
+    reading: ColumnReading | None = None
