@@ -142,4 +142,4 @@ def _middle(group: Any) -> int:
     columns = [group.column(i) for i in range(group.num_columns)]
     first = columns[0]
     starts = (first.dictionary_page_offset or first.data_page_offset, first.data_page_offset)
-    return min(starts) + sum(c.total_compressed_size for c in columns) // 2
+    return int(min(starts) + sum(c.total_compressed_size for c in columns) // 2)
