@@ -25,6 +25,7 @@ __all__ = [
     "arrow_schema",
     "arrow_type",
     "arrow_type_of",
+    "constant_of",
     "numbers_of",
     "record_batch",
     "row_type_of",
@@ -192,6 +193,16 @@ def text_scalar(text: str) -> Any:
     data = text.encode()
     ends = pa.py_buffer(array("i", (0, len(data))))
     return pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(data)])[0]
+
+
+def constant_of(value: Any) -> Any:
+    """A text or a number as Arrow has it: its own way would import pandas first."""
+    import pyarrow as pa
+
+    if isinstance(value, str):
+        return text_scalar(value)
+    code, kind = ("d", pa.float64()) if isinstance(value, float) else ("q", pa.int64())
+    return pa.Array.from_buffers(kind, 1, [None, pa.py_buffer(array(code, (value,)))])[0]
 
 
 def _from_arrow(kind: pa.DataType) -> Convert | None:

@@ -38,12 +38,14 @@ class ColumnsSource(Source):
         names: Which columns are read; one that a file does not have is left out.
         convert: Makes batches of those of a split.
         records: Makes records of such a batch; without it they remain columns.
+        modules: What `convert` imports.
     """
 
     table: ParquetFiles
     names: tuple[str, ...]
     convert: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
     records: Callable[[Any], list[Any]] | None = None
+    modules: tuple[str, ...] = ()
 
     @property
     def bounded(self) -> bool:
@@ -55,7 +57,7 @@ class ColumnsSource(Source):
 
     @property
     def imports(self) -> tuple[str, ...]:
-        return (*super().imports, "pyarrow.parquet")
+        return (*super().imports, "pyarrow.parquet", *self.modules)
 
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
         return TableEnumerator(self.table, parallelism, _Pieces)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import reduce
 from typing import Any
 
-from headrace.formats.arrow import numbers_of
+from headrace.formats.arrow import constant_of, numbers_of
 from headrace.sql import types as t
 from headrace.sql.plan.expressions import Call, Column, Expression, Literal
 from headrace.sql.segments.columns import arrow_type, column_of_numbers
@@ -79,22 +79,21 @@ ColumnValue = ColumnAt | ColumnCall | ColumnCast
 
 def computed(value: Any, columns: Sequence[Any]) -> Any:
     """The values of all rows; those of a constant are itself."""
-    import pyarrow as pa
     from pyarrow import compute
 
     if isinstance(value, ColumnAt):
         return columns[value.index]
     if isinstance(value, ColumnCall):
-        args = [computed(x, columns) for x in value.args]
         if value.function == FLOOR_DIVIDE:
-            return column_of_numbers(numbers_of(args[0]) // args[1])
+            dividend, divisor = value.args
+            return column_of_numbers(numbers_of(computed(dividend, columns)) // divisor)
+        args = [computed(x, columns) for x in value.args]
         return compute.call_function(value.function, args)
     if isinstance(value, ColumnCast):
         kind, found = arrow_type(value.type), computed(value.value, columns)
-        if not isinstance(found, pa.Array | pa.ChunkedArray):
-            return pa.scalar(found, kind)
         return found if found.type == kind else found.cast(kind)
-    return value
+    # A decimal becomes one by its text.
+    return constant_of(str(value) if isinstance(value, Decimal) else value)
 
 
 def columns_in(value: Any) -> frozenset[int]:

@@ -53,4 +53,4 @@ def passed(calc: ColumnCalc, batch: LazyBatch) -> LazyBatch | None:
         mask = found if mask is None else compute.and_(mask, found)
     if calc.picks is not None:
         batch = batch.picked(calc.picks)
-    return batch if mask is None else batch.kept(compute.fill_null(mask, False))
+    return batch if mask is None else batch.kept(mask)

@@ -86,6 +86,11 @@ class ColumnReading:
     outputs: tuple[tuple[str, ColumnValue], ...]
     groups: Groups | None = None
 
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """What is imported for it, and takes a while."""
+        return (__name__, *(["pyarrow.acero"] if self.groups is not None else []))
+
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         found = (batch for batch in map(self._columns, batches) if batch.num_rows)
         if self.groups is None:
@@ -94,7 +99,6 @@ class ColumnReading:
 
     def _columns(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         import pyarrow as pa
-        from pyarrow import compute
 
         there = {name: i for i, name in enumerate(batch.schema.names)}
         columns = [
@@ -106,7 +110,7 @@ class ColumnReading:
         count = batch.num_rows
         for check in self.checks:
             if isinstance(check, Keep):
-                mask = compute.fill_null(computed(check.test, columns), False)
+                mask = computed(check.test, columns)
                 columns, count = [c.filter(mask) for c in columns], mask.true_count
             elif computed(check.time, columns).null_count:
                 raise HeadraceError(NULL_TIME)

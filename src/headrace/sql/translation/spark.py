@@ -116,7 +116,7 @@ def _source(
     reading = segment.reading
     if reading is None:
         return SparkQuerySource(query, arrow_schema(types), records)
-    return ColumnsSource(segment.scan, reading.names, reading, records)
+    return ColumnsSource(segment.scan, reading.names, reading, records, reading.modules)
 
 
 def query_of(segment: Segment) -> SparkQuery:
