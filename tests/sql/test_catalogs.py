@@ -180,6 +180,34 @@ class TestStatements:
         t_env.execute_sql(shown)
         assert rows(t_env, "SHOW CREATE TABLE `o``k`") == [(shown,)]
 
+    @pytest.mark.parametrize(
+        "expression",
+        [
+            "OVERLAY(`s` PLACING `s` FROM 1 FOR 2)",
+            "TRIM(LEADING 'x' FROM `s`)",
+            "JSON_VALUE(`s`, '$.a' RETURNING INT DEFAULT 1 ON EMPTY NULL ON ERROR)",
+            "JSON_QUERY(`s`, '$.a' WITH CONDITIONAL ARRAY WRAPPER EMPTY ARRAY ON ERROR)",
+            "JSON_OBJECT(KEY `s` VALUE `key` ABSENT ON NULL)",
+            "JSON_OBJECT(`key` VALUE `value`)",
+            "EXTRACT(WEEK FROM `ts`)",
+            "TIMESTAMPADD(QUARTER, 1, FLOOR(`ts` TO WEEK))",
+            "`s` SIMILAR TO `value`",
+            "`s` LIKE 'a' ESCAPE '!' AND `ts` BETWEEN `ts` AND `ts`",
+        ],
+    )
+    def test_computed_columns_are_shown_as_they_are_read(
+        self, t_env: TableEnvironment, expression: str
+    ) -> None:
+        t_env.execute_sql(
+            f"CREATE TABLE t (s STRING, `key` STRING, `value` STRING, ts TIMESTAMP(3), "
+            f"c AS {expression.replace('`', '')}) WITH ('connector' = 'datagen')"
+        )
+        ((shown,),) = rows(t_env, "SHOW CREATE TABLE t")
+        assert f"  `c` AS {expression}\n" in shown
+        t_env.execute_sql("DROP TABLE t")
+        t_env.execute_sql(shown)
+        assert rows(t_env, "SHOW CREATE TABLE t") == [(shown,)]
+
     def test_catalogs_keep_their_secrets(self, t_env: TableEnvironment) -> None:
         t_env.execute_sql(
             "CREATE CATALOG s WITH ('type' = 'generic_in_memory', "

@@ -260,25 +260,34 @@ def watermark_text(watermark: s.WatermarkDefinition) -> str:
 
 _WORD = re.compile(
     r"(?P<interval>INTERVAL\s+'[^']*'\s+\w+(?:\s+TO\s+\w+)?)"
-    r"|(?P<kept>'(?:[^']|'')*'|`(?:[^`]|``)+`)|(?P<name>[A-Za-z_]\w*)(?P<call>\s*\()?",
+    r"|(?P<kept>'(?:[^']|'')*'|`(?:[^`]|``)+`|(?:(?<=[(,])|(?<=, ))KEY(?=\s+(?!VALUE\b)['`\w]))"
+    r"|(?P<name>[A-Za-z_]\w*)(?P<call>\s*\()?",
     re.IGNORECASE,
 )
 _KEYWORDS = frozenset({
-    "AND", "AS", "BETWEEN", "BOTH", "CASE", "CAST", "CURRENT_DATE", "CURRENT_TIME",
-    "CURRENT_TIMESTAMP", "DISTINCT", "ELSE", "END", "ESCAPE", "FALSE", "FOR", "FROM", "IN",
-    "INTERVAL", "IS", "LEADING", "LIKE", "LOCALTIME", "LOCALTIMESTAMP", "NOT", "NULL", "ON", "OR",
-    "SIMILAR", "SYMMETRIC", "THEN", "TO", "TRAILING", "TRUE", "UNKNOWN", "WHEN", "DAY", "HOUR",
-    "MINUTE", "MONTH", "SECOND", "YEAR", "ARRAY", "BIGINT", "BINARY", "BOOLEAN", "BYTES", "CHAR",
-    "DATE", "DECIMAL", "DOUBLE", "FLOAT", "INT", "INTEGER", "MAP", "MULTISET", "ROW", "SMALLINT",
+    "AND", "AS", "BETWEEN", "BOTH", "CASE", "CAST", "CONDITIONAL", "CURRENT_DATE",
+    "CURRENT_TIME", "CURRENT_TIMESTAMP", "DEFAULT", "DISTINCT", "ELSE", "EMPTY", "END",
+    "ESCAPE", "FALSE", "FOR", "FROM", "IN", "INTERVAL", "IS", "LEADING", "LIKE", "LOCALTIME",
+    "LOCALTIMESTAMP", "NOT", "NULL", "ON", "OR", "SIMILAR", "SYMMETRIC", "THEN", "TO",
+    "TRAILING", "TRUE", "UNCONDITIONAL", "UNKNOWN", "WHEN", "WRAPPER", "DAY", "HOUR", "MINUTE",
+    "MONTH", "SECOND", "YEAR", "ARRAY", "BIGINT", "BINARY", "BOOLEAN", "BYTES", "CHAR", "DATE",
+    "DECIMAL", "DOUBLE", "FLOAT", "INT", "INTEGER", "MAP", "MULTISET", "ROW", "SMALLINT",
     "STRING", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ", "TINYINT", "VARBINARY", "VARCHAR",
 })  # fmt: skip
 """Words that are names only in back ticks."""
+_VALUE_ENDS = ("'", "`", ")", "]", *"0123456789")
+_BEFORE_SYNTAX = re.compile(
+    r"(?:\bON|(?<!\bSIMILAR )\bTO|\b(?:EXTRACT|TIMESTAMPADD|TIMESTAMPDIFF)\s*\()$", re.IGNORECASE
+)
+"""What is followed by a word of a function's own syntax, as in `ON ERROR` and `TO WEEK`."""
 
 
 def quoted_expression(text: str) -> str:
     """An expression as Flink keeps it: names in back ticks, keywords in capitals."""
+    name_ends = 0
 
     def word(found: re.Match[str]) -> str:
+        nonlocal name_ends
         if found["interval"]:
             # SECONDS is another word for SECOND.
             return re.sub(r"(?<=\w)S\b", "", found["interval"].upper())
@@ -287,7 +296,13 @@ def quoted_expression(text: str) -> str:
         name, call = found["name"], found["call"]
         if call is not None:
             return f"{name.upper()}{call}"
-        return name.upper() if name.upper() in _KEYWORDS else f"`{name}`"
+        before = text[: found.start()].rstrip()
+        # Two values are never side by side: a word behind one is syntax, such as PLACING.
+        behind_value = before.endswith(_VALUE_ENDS) or (before and len(before) == name_ends)
+        if name.upper() in _KEYWORDS or behind_value or _BEFORE_SYNTAX.search(before):
+            return name.upper()
+        name_ends = found.end()
+        return f"`{name}`"
 
     return _WORD.sub(word, text)
 
