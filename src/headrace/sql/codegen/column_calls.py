@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import reduce
-from typing import Any
+from typing import Any, TypeGuard
 
 from headrace.formats.arrow import constant_of, numbers_of
 from headrace.sql import types as t
@@ -87,8 +88,10 @@ def computed(value: Any, columns: Sequence[Any]) -> Any:
         if value.function == FLOOR_DIVIDE:
             dividend, divisor = value.args
             return column_of_numbers(numbers_of(computed(dividend, columns)) // divisor)
-        args = [computed(x, columns) for x in value.args]
-        return compute.call_function(value.function, args)
+        args = (computed(x, columns) for x in value.args)
+        if value.function in _JOINED.values():
+            return reduce(lambda a, b: compute.call_function(value.function, [a, b]), args)
+        return compute.call_function(value.function, [*args])
     if isinstance(value, ColumnCast):
         kind, found = arrow_type(value.type), computed(value.value, columns)
         return found if found.type == kind else found.cast(kind)
@@ -152,7 +155,13 @@ def _joined(function: str, parts: Sequence[ColumnValue | None]) -> ColumnValue |
         return None
     if len(known) == 1:
         return ColumnCall(function, (known[0],)) if function in _PLAIN.values() else known[0]
-    return reduce(lambda a, b: ColumnCall(function, (a, b)), known)
+    # Flat, however many there are: what is nested too deeply cannot be sent to slots.
+    inner = ([*x.args] if _is_call(x, function) else [x] for x in known)
+    return ColumnCall(function, tuple(itertools.chain.from_iterable(inner)))
+
+
+def _is_call(value: ColumnValue, function: str) -> TypeGuard[ColumnCall]:
+    return isinstance(value, ColumnCall) and value.function == function
 
 
 def _compared(function: str, left: Expression, right: Expression) -> ColumnValue | None:

@@ -1,4 +1,4 @@
-"""Maps get a hash and NaN equals itself, so that rows with them can be keys of a dict."""
+"""Maps get a hash, and numbers are equal as in Java, so that rows can be keys of a dict."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ class HashableMap(dict[Any, Any]):
         return HashableMap, (dict(self),)
 
 
-class EqualNaN(float):
-    """NaN that is found again: all of them are equal."""
+class JavaNumber(float):
+    """NaN or -0.0, where they are found again: as objects of Java they equal themselves alone."""
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, EqualNaN)
+        return isinstance(other, JavaNumber) and repr(self) == repr(other)
 
     def __ne__(self, other: object) -> bool:
-        return not isinstance(other, EqualNaN)
+        return not self == other
 
     def __hash__(self) -> int:
-        return hash(EqualNaN.__name__)
+        return hash(repr(self))
 
     def __reduce__(self) -> Any:
-        return EqualNaN, (math.nan,)
+        return JavaNumber, (float(self),)
 
 
-_NAN = EqualNaN(math.nan)
+_NAN, _MINUS_ZERO = JavaNumber(math.nan), JavaNumber(-0.0)
 
 
 class HashableRowsOperator(RowOperator):
@@ -74,11 +74,13 @@ def hashable(type_: t.DataType) -> Callable[[Any], Any]:
     if isinstance(type_, t.RowType):
         fields = [hashable(f.data_type) for f in type_.fields]
         return lambda x: None if x is None else tuple(f(v) for f, v in zip(fields, x, strict=True))
-    return _same if not isinstance(type_, t.FloatType | t.DoubleType) else _equal_to_itself
+    return _same if not isinstance(type_, t.FloatType | t.DoubleType) else _as_in_java
 
 
-def _equal_to_itself(value: Any) -> Any:
-    return value if value == value else _NAN
+def _as_in_java(value: Any) -> Any:
+    if value:
+        return value if value == value else _NAN
+    return _MINUS_ZERO if value is not None and math.copysign(1, value) < 0 else value
 
 
 def _same(value: Any) -> Any:

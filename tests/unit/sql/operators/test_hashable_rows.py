@@ -22,5 +22,10 @@ def test_nan_is_found_again_after_a_journey() -> None:
 
 def test_other_numbers_stay_as_they_are() -> None:
     convert = hashable(t.FloatType())
-    assert [convert(x) for x in (1.5, -0.0, None)] == [1.5, -0.0, None]
+    assert [convert(x) for x in (1.5, 0.0, None)] == [1.5, 0.0, None]
     assert convert(float("nan")) != 1.5
+
+
+def test_zeros_are_two_numbers() -> None:
+    convert = hashable(t.DoubleType())
+    assert len({convert(x) for x in (0.0, -0.0, pickle.loads(pickle.dumps(convert(-0.0))))}) == 2

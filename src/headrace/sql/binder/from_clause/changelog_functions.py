@@ -122,7 +122,7 @@ def _mapping(context: BindingContext, node: x.Node) -> list[tuple[str, str, x.Sp
     """The keys and values of a map, with the places of the keys or values."""
     parts = node.args if isinstance(node, x.Apply) and node.function == "MAP" else ()
     texts = [p.value for p in parts if isinstance(p, x.Constant) and isinstance(p.value, str)]
-    if not parts or len(texts) != len(parts):
+    if not parts or len(texts) != len(parts) or len(parts) % 2:
         raise context.error("The 'op_mapping' argument must be a constant MAP literal.", node.span)
     spans = [p.span for p in parts]
     # Of equal keys of a map, the last one counts.
