@@ -15,6 +15,8 @@ from headrace.sql.plan.joins import Join, MultiJoin
 
 __all__ = ["hashable_rows"]
 
+_COUNTED = frozenset({"AVG", "COUNT", "SUM", "SUM0", "$SUM0"})
+"""Aggregates that add and subtract, and keep no values."""
 _AGGREGATES = n.Aggregate | n.WindowAggregate | ph.LocalAggregate | ph.LocalWindowAggregate
 
 
@@ -46,7 +48,12 @@ def _kept(node: n.Node, key: Iterable[int]) -> set[int]:
 def _found_again(node: _AGGREGATES) -> Iterable[int]:
     """Arguments whose values an accumulator may look for: different ones, or retracted ones."""
     changing = not is_append_only(node.input)
-    return (i for call in node.calls if call.distinct or changing for i in call.args)
+    return (
+        i
+        for call in node.calls
+        if call.distinct or (changing and call.function.name not in _COUNTED)
+        for i in call.args
+    )
 
 
 def _floats(node: n.Node, columns: Iterable[int]) -> set[int]:
