@@ -485,7 +485,7 @@ class Subtask:
             accumulators=dict(self.accumulators),
             metrics=self.figures.metrics(),
             latencies=self.figures.latencies(operators),
-            more=isinstance(self.head, SourceOperator) and self.head.more_now,
+            more=isinstance(self.head, SourceOperator) and self.head.has_backlog,
             splits=self._split_reports(),
             hot_key=self.figures.hot_key(),
             channels=channels,

@@ -45,6 +45,8 @@ class SourceOperator(Operator):
         self.dead_letters = DeadLetters(spec.error_tag)
         self.ended = False
         self.more_now = False
+        """Whether the reader may have more."""
+        self._trickles = False
 
     def open(self) -> None:
         try:
@@ -118,7 +120,8 @@ class SourceOperator(Operator):
             brief: Stop also when a split has twice given less than it was asked for: records that
                 trickle in would keep the others waiting for the end of the epoch.
         """
-        given_all: set[str] = set()
+        given: dict[str, int] = {}
+        self._trickles = False
         left, limit, found_nothing = max_records, ReadLimit(max_watermark), False
         self._hold(False)
         now = time.monotonic()
@@ -149,9 +152,10 @@ class SourceOperator(Operator):
             if now > deadline:
                 break
             if brief and len(batch.values) < wanted:
-                if batch.split_id in given_all:
+                if batch.split_id in given:
+                    self._trickles = len(batch.values) < given[batch.split_id]
                     break
-                given_all.add(batch.split_id)
+                given[batch.split_id] = len(batch.values)
         self._forget_finished()
         if self._reader.exhausted and self._no_more_splits:
             self._end()
@@ -195,6 +199,11 @@ class SourceOperator(Operator):
     def exhausted(self) -> bool:
         """Whether all splits so far were read to their end."""
         return self.ended or self._reader.exhausted
+
+    @property
+    def has_backlog(self) -> bool:
+        """Whether the reader had more than what came while other records were read."""
+        return self.more_now and not self._trickles
 
     def split_watermarks(self, most: int) -> list[tuple[str, int, bool]]:
         """Splits that are furthest behind, with their watermarks and whether they are idle."""

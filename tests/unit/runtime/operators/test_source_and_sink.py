@@ -198,6 +198,22 @@ def test_the_rows_of_columns_are_counted_and_not_their_batches(sinks: int) -> No
 def test_a_brief_epoch_ends_when_a_split_gives_little_for_the_second_time(
     brief: bool, read: list[list[int]]
 ) -> None:
+    source, emitted = source_with([("a", [[1], [2], [3]]), ("b", [[5], [6], [7]])])
+    source.read(100, math.inf, lambda: None, brief=brief)
+    assert emitted == read
+    assert source.more_now is source.has_backlog is brief
+
+
+def test_records_that_come_while_others_are_read_are_no_backlog() -> None:
+    source, emitted = source_with([("a", [[1, 2, 3], [4], [5]])])
+    source.read(100, math.inf, lambda: None, brief=True)
+    assert emitted == [[1, 2, 3], [4]]
+    assert source.more_now, "the reader says nothing as long as it was not found empty"
+    assert not source.has_backlog
+
+
+def source_with(splits: list[Any]) -> tuple[SourceOperator, list[list[int]]]:
+    """A source that has splits, and the list of what it emits."""
     emitted: list[list[int]] = []
     source = SourceOperator(SourceSpec(Scripted([])))
     task = TaskInfo("0" * 32, "job", "source", 0, 1, 128)
@@ -208,10 +224,8 @@ def test_a_brief_epoch_ends_when_a_split_gives_little_for_the_second_time(
     )
     source.setup(context, output)
     source.open()
-    source.add_splits([("a", [[1], [2], [3]]), ("b", [[5], [6], [7]])], no_more=False)
-    source.read(100, math.inf, lambda: None, brief=brief)
-    assert emitted == read
-    assert source.more_now is brief
+    source.add_splits(splits, no_more=False)
+    return source, emitted
 
 
 def test_the_watermark_is_the_minimum_over_the_splits() -> None:
