@@ -15,6 +15,7 @@ Why a completed checkpoint is consistent:
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import secrets
 import threading
@@ -166,6 +167,9 @@ class CheckpointCoordinator:
         # find it either completed, with everything that follows from that, or not at all.
         self._completing = threading.Lock()
         self._next_id = 1
+        # The last number that is written down as used, by one thread at a time.
+        self._claimed = 0
+        self._claiming = threading.Lock()
         # A process of an earlier driver that was killed may still be writing. With names of its
         # own, it cannot write to a file of this driver.
         self._suffix = f"-{secrets.token_hex(4)}"
@@ -249,7 +253,7 @@ class CheckpointCoordinator:
             CheckpointError: It did not work, and it was the last checkpoint or one too many.
         """
         try:
-            self.store.claim(pending.checkpoint)
+            self._claim(pending.checkpoint)
         except OSError as error:
             why = f"its number could not be written to {self.store.directory}: {error}"
             verdict = self._give_up(pending, CheckpointFailureReason.IO_ERROR, why)
@@ -260,6 +264,20 @@ class CheckpointCoordinator:
             self._pending[pending.checkpoint] = pending
         crash_point("checkpoint-begun")
         return True
+
+    def _claim(self, checkpoint: CheckpointId) -> None:
+        with self._claiming:
+            if checkpoint > self._claimed:
+                self.store.claim(checkpoint)
+                self._claimed = checkpoint
+
+    def _claim_next(self) -> None:
+        """Now, while epochs run: the next checkpoint need not wait for it."""
+        with self._lock:
+            checkpoint = CheckpointId(self._next_id)
+        # Who needs the number tries again, and tells.
+        with contextlib.suppress(OSError):
+            self._claim(checkpoint)
 
     def _request(self, pending: _Pending) -> CheckpointRequest:
         base = None if pending.base is None else pending.base.checkpoint
@@ -371,6 +389,8 @@ class CheckpointCoordinator:
             self._give_up(older_pending, reason, f"checkpoint {pending.checkpoint} came before it")
         if pending.order is not None:
             pending.order.done.set_result(pending.directory)
+        if not pending.final:
+            self._claim_next()
         return None
 
     def _assemble(self, pending: _Pending, now_ms: int) -> CompletedCheckpoint:

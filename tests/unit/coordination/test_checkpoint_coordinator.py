@@ -260,6 +260,16 @@ def test_a_driver_that_follows_uses_other_numbers_and_names(make: Any) -> None:
     assert request.suffix != abandoned.suffix
 
 
+def test_a_number_is_taken_before_a_checkpoint_needs_it(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints = make()
+    first = checkpoints.complete(100).checkpoint
+    assert checkpoints.store.last_number == first + 1
+    monkeypatch.setattr(checkpoints.store, "claim", None)
+    assert checkpoints.started(200).checkpoint == first + 1
+
+
 def test_a_number_that_cannot_be_taken_fails_the_checkpoint(make: Any, tmp_path: Path) -> None:
     (tmp_path / "job").write_text("a file where the directory should be")
     checkpoints = make(tolerable_failures=1)

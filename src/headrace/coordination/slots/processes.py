@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import queue
 import secrets
 import threading
 import time
@@ -20,6 +22,8 @@ from headrace.graph.ids import SlotId
 from headrace.runtime.epoch import EpochPlan
 from headrace.runtime.slot import messages as m
 from headrace.runtime.slot.protocol import SlotLaunch
+
+_log = logging.getLogger(__name__)
 
 _START_S = 120.0
 """The hosts of a cluster may have to unpack the environment of a job first."""
@@ -68,6 +72,7 @@ class SlotProcesses:
         self._directory = str(self._scratch.path)
         self._called = threading.Condition()
         self._cancelled = False
+        self._snapshots: queue.SimpleQueue[m.Snapshotted | None] = queue.SimpleQueue()
         address = carrier.control_address() or os.path.join(self._directory, "control")
         self._server = ControlServer(
             address,
@@ -107,6 +112,9 @@ class SlotProcesses:
         ]
         self._wait_for_hellos(self._carrier.start_slots(launches))
         self._heartbeats.start()
+        threading.Thread(
+            target=self._tell_of_snapshots, daemon=True, name="headrace-snapshots"
+        ).start()
 
     def send(self, slot: SlotId, message: Any) -> None:
         self._server.send(slot, message)
@@ -146,6 +154,7 @@ class SlotProcesses:
     def close(self) -> None:
         self._heartbeats.stop()
         self._server.close()
+        self._snapshots.put(None)
         self._scratch.remove()
 
     # On other threads.
@@ -155,7 +164,19 @@ class SlotProcesses:
         if isinstance(message, m.Hello):
             with self._called:
                 self._called.notify_all()
-        self._listener.on_message(message)
+        if isinstance(message, m.Snapshotted):
+            self._snapshots.put(message)
+        else:
+            self._listener.on_message(message)
+
+    def _tell_of_snapshots(self) -> None:
+        """With the last one files are written: what a slot says next does not wait for that."""
+        while (message := self._snapshots.get()) is not None:
+            try:
+                self._listener.on_message(message)
+            except Exception as error:  # noqa: BLE001 - the job fails with it
+                _log.exception("could not handle the snapshot of a slot")
+                self._listener.on_error(error)
 
     def _on_tick(self) -> None:
         self._listener.on_tick()
