@@ -41,6 +41,16 @@ _FILE = (
 )
 
 
+ONCE = {
+    "shuffle.partitions": "1",
+    "session.timeZone": "UTC",
+    "adaptive.enabled": "false",
+    "codegen.wholeStage": "false",
+    "codegen.factoryMode": "NO_CODEGEN",
+}
+"""For what Spark is to compute once: code for a few rows takes longer to compile than they do."""
+
+
 @dataclass
 class Result:
     """What a query gave: columns, and rows with their kinds in internal form."""

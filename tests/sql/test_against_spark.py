@@ -20,12 +20,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.sql.sessions import HERE, LocalSession
+from tests.examples import scaled
+from tests.sql.sessions import HERE, ONCE, LocalSession, Result
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 DRAWN = "HEADRACE_SQL_EXAMPLES"
-EXAMPLES = int(os.environ.get(DRAWN, "4"))
+EXAMPLES = int(os.environ.get(DRAWN, scaled(2)))
+COURSES_OF_EACH = 2
 # Making a failure smaller takes minutes with Spark: only where somebody looks for failures.
 PHASES = [Phase.generate, Phase.shrink] if DRAWN in os.environ else [Phase.generate]
 
@@ -98,6 +100,17 @@ class Course:
     shuffle_seed: int
     every_change: bool
 
+    def run(self, query: str, folder: Path) -> Result:
+        options = {"table.exec.mini-batch.enabled": str(not self.every_change).lower()}
+        session = LocalSession(parallelism=self.parallelism, options=options)
+        session.execute(TABLE.format(path=folder))
+        return session.query(
+            query,
+            epoch_records=self.epoch_records,
+            restore_after=self.restores,
+            shuffle_seed=self.shuffle_seed,
+        )
+
 
 COURSES = st.builds(
     Course,
@@ -115,14 +128,7 @@ def spark() -> Iterator[Any]:
     sql = pytest.importorskip("pyspark.sql")
     builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     session = builder.getOrCreate().newSession()
-    for key, value in (
-        ("shuffle.partitions", "1"),
-        ("session.timeZone", "UTC"),
-        # A few rows are computed sooner than code for them is compiled.
-        ("adaptive.enabled", "false"),
-        ("codegen.wholeStage", "false"),
-        ("codegen.factoryMode", "NO_CODEGEN"),
-    ):
+    for key, value in ONCE.items():
         session.conf.set(f"spark.sql.{key}", value)
     yield session
     session.catalog.dropTempView("t")
@@ -177,7 +183,10 @@ def plain(value: Any) -> Any:
 def test_streams_end_with_what_spark_computes(
     kind: str, spark: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    @given(found=rows(times_differ=kind in ORDERED), course=COURSES)
+    @given(
+        found=rows(times_differ=kind in ORDERED),
+        courses=st.lists(COURSES, min_size=COURSES_OF_EACH, max_size=COURSES_OF_EACH),
+    )
     @settings(
         max_examples=EXAMPLES,
         derandomize=DRAWN not in os.environ,
@@ -187,22 +196,14 @@ def test_streams_end_with_what_spark_computes(
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
-    def same_rows(found: Rows, course: Course) -> None:
+    def same_rows(found: Rows, courses: list[Course]) -> None:
         folder = tmp_path_factory.mktemp("rows")
         write(folder, found)
         load(spark, found)
-        options = {"table.exec.mini-batch.enabled": str(not course.every_change).lower()}
-        session = LocalSession(parallelism=course.parallelism, options=options)
-        session.execute(TABLE.format(path=folder))
         for ours, theirs in QUERIES[kind]:
             expected = ordered(spark.sql(theirs).collect())
-            result = session.query(
-                ours,
-                epoch_records=course.epoch_records,
-                restore_after=course.restores,
-                shuffle_seed=course.shuffle_seed,
-            )
-            assert ordered(result.materialized()) == expected, ours
+            for course in courses:
+                assert ordered(course.run(ours, folder).materialized()) == expected, (ours, course)
 
     same_rows()
 
@@ -215,7 +216,7 @@ def test_batches_are_what_spark_computes(
 
     @given(found=rows(times_differ=kind in ORDERED))
     @settings(
-        max_examples=max(1, EXAMPLES // 4),
+        max_examples=max(1, EXAMPLES // 2),
         derandomize=DRAWN not in os.environ,
         database=None,
         phases=PHASES,

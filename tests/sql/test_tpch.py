@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.tpch import queries
 from benchmarks.tpch.generator import generator, write_tables
-from tests.sql.sessions import LocalSession
+from tests.sql.sessions import ONCE, LocalSession
 
 pytestmark = [
     pytest.mark.spark,
@@ -36,7 +36,8 @@ def spark(tables: Path) -> Iterator[Any]:
     from headrace.spark.session import get_or_create_session
 
     session = get_or_create_session({}).newSession()
-    session.conf.set("spark.sql.shuffle.partitions", "2")
+    for key, value in ONCE.items():
+        session.conf.set(f"spark.sql.{key}", value)
     for name in queries.TABLES:
         session.read.parquet(str(tables / f"{name}.parquet")).createTempView(name)
     yield session
