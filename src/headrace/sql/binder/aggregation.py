@@ -79,6 +79,14 @@ def parts_of(node: x.Node) -> Iterable[x.Node]:
         yield node.value
 
 
+def nodes_in(node: x.Node) -> Iterator[x.Node]:
+    """A node and all that are inside of it."""
+    waiting = [node]
+    while waiting:
+        yield (found := waiting.pop())
+        waiting.extend(parts_of(found))
+
+
 def split_constants(
     context: BindingContext, name: str, args: Sequence[Expression], span: x.Span | None
 ) -> tuple[list[Expression], tuple[Any, ...]]:
@@ -105,11 +113,16 @@ def aggregates_in(context: BindingContext, node: x.Node) -> Iterator[x.Node]:
 
 def contains_aggregate(context: BindingContext, node: x.Node) -> bool:
     """Whether an aggregate is called somewhere in a node."""
-    if aggregate_of(context, node) is not None:
-        return True
-    if isinstance(node, x.Apply) and node.over is not None:
-        return any(contains_aggregate(context, a) for a in node.args)
-    return any(contains_aggregate(context, p) for p in parts_of(node))
+    waiting = [node]
+    while waiting:
+        found = waiting.pop()
+        if aggregate_of(context, found) is not None:
+            return True
+        if isinstance(found, x.Apply) and found.over is not None:
+            waiting.extend(found.args)
+        else:
+            waiting.extend(parts_of(found))
+    return False
 
 
 @dataclass(frozen=True)

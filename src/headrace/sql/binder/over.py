@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from headrace.sql import types as t
-from headrace.sql.binder.aggregation import NUMBERING, function_of, parts_of, split_constants
+from headrace.sql.binder.aggregation import NUMBERING, function_of, nodes_in, split_constants
 from headrace.sql.binder.constants import fold
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
@@ -25,9 +25,7 @@ _WHOLE_INPUT = frozenset({"LEAD", "NTILE", "PERCENT_RANK", "CUME_DIST"})
 
 def contains_over(node: x.Node) -> bool:
     """Whether a function with OVER is somewhere in a node."""
-    if isinstance(node, x.Apply) and node.over is not None:
-        return True
-    return any(contains_over(p) for p in parts_of(node))
+    return any(isinstance(part, x.Apply) and part.over is not None for part in nodes_in(node))
 
 
 _PLACES = (

@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.sql import types as t
-from headrace.sql.binder.aggregation import aggregate_of, parts_of
+from headrace.sql.binder.aggregation import aggregate_of, nodes_in
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.parser import syntax as x
@@ -58,7 +58,7 @@ def conjuncts(node: x.Node) -> Iterator[x.Node]:
 
 def contains_subquery(node: x.Node) -> bool:
     """Whether a subquery is somewhere in a node."""
-    return isinstance(node, x.Subquery) or any(contains_subquery(p) for p in parts_of(node))
+    return any(isinstance(part, x.Subquery) for part in nodes_in(node))
 
 
 def replaced(node: x.Node, change: Callable[[x.Node], x.Node | None]) -> x.Node:
@@ -70,7 +70,7 @@ def replaced(node: x.Node, change: Callable[[x.Node], x.Node | None]) -> x.Node:
     def inside(value: Any) -> Any:
         if isinstance(value, x.Node):
             return replaced(value, change)
-        return tuple(inside(v) for v in value) if isinstance(value, tuple) else value
+        return tuple([inside(v) for v in value]) if isinstance(value, tuple) else value
 
     values = {f.name: inside(getattr(node, f.name)) for f in fields(node) if f.init}
     changed = any(values[f.name] is not getattr(node, f.name) for f in fields(node) if f.init)

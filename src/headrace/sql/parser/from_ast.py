@@ -87,7 +87,9 @@ def _shown(node: Any) -> str:
 
 
 def _apply(name: Any, node: Any, *args: Any) -> x.Node:
-    return x.Apply(name, tuple(expression_node(a) for a in args), span=span_of(node))
+    # A list: to Python 3.12.1, a generator in `tuple()` is one of the calls through C, of which it
+    # allows few inside of one another.
+    return x.Apply(name, tuple([expression_node(a) for a in args]), span=span_of(node))
 
 
 def _binary(node: Any) -> x.Node:

@@ -23,6 +23,7 @@ from headrace.sql.plan.expressions import (
     Field,
     Literal,
     Schema,
+    all_parts,
     columns_used,
     place_of,
     rewrite,
@@ -219,7 +220,7 @@ def _pair(e: Expression) -> tuple[Expression, Expression] | None:
 
 
 def _any_outer(e: Expression) -> bool:
-    return isinstance(e, OuterColumn) or any(_any_outer(c) for c in e.children)
+    return any(isinstance(part, OuterColumn) for part in all_parts(e))
 
 
 # Conditions move up.

@@ -20,6 +20,7 @@ __all__ = [
     "Schema",
     "SortKey",
     "TimeAttribute",
+    "all_parts",
     "columns_used",
     "is_deterministic",
     "place_of",
@@ -196,11 +197,17 @@ def rewrite(
     return expression.with_children([rewrite(c, change) for c in expression.children])
 
 
+def all_parts(expression: Expression) -> Iterator[Expression]:
+    """An expression and all that are inside of it, in no order that matters."""
+    waiting = [expression]
+    while waiting:
+        yield (part := waiting.pop())
+        waiting.extend(part.children)
+
+
 def columns_used(expression: Expression) -> set[int]:
     """Positions of all columns in an expression."""
-    if isinstance(expression, Column):
-        return {expression.index}
-    return set().union(*(columns_used(c) for c in expression.children))
+    return {part.index for part in all_parts(expression) if isinstance(part, Column)}
 
 
 def shifted(expression: Expression, mapping: Callable[[int], int]) -> Expression:
@@ -214,9 +221,11 @@ def shifted(expression: Expression, mapping: Callable[[int], int]) -> Expression
 
 def is_deterministic(expression: Expression) -> bool:
     """Whether the same row always gives the same value."""
-    if isinstance(expression, Call) and not getattr(expression.function, "deterministic", False):
-        return False
-    return all(is_deterministic(c) for c in expression.children)
+    return all(
+        getattr(part.function, "deterministic", False)
+        for part in all_parts(expression)
+        if isinstance(part, Call)
+    )
 
 
 def place_of(columns: list[Expression], e: Expression) -> int:

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.expressions import Call, Column, Expression, Field, Schema, rewrite, shifted
+from headrace.sql.plan.expressions import (
+    Call,
+    Column,
+    Expression,
+    Field,
+    Schema,
+    all_parts,
+    rewrite,
+    shifted,
+)
 
 
 def split_batched(node: n.Node) -> n.Node:
@@ -44,7 +53,7 @@ def _is_batched(e: Expression) -> bool:
 
 
 def _contains(e: Expression) -> bool:
-    return _is_batched(e) or any(map(_contains, e.children))
+    return any(map(_is_batched, all_parts(e)))
 
 
 def _innermost(e: Expression) -> list[Expression]:
