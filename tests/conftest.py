@@ -64,9 +64,9 @@ settings.register_profile("all", deadline=None, max_examples=1000)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
-# Tests that mostly wait for processes, and the folders of those that take longest.
+# Tests that mostly wait for processes, and their folders: those with the longest files come first.
 WAITING = ("spark", "server", "browser")
-LONGEST = ("kafka", "cdc", "jdbc", "faults", "jobs", "connectors", "pyflink")
+LONGEST = ("kafka", "connectors", "dashboard", "cdc", "jdbc", "sql", "pyflink", "faults", "jobs")
 
 # Folders whose files run in one worker, one after the other, because each worker has servers of
 # its own.
