@@ -6,6 +6,7 @@ import codecs
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, BinaryIO
 
 from headrace.common.errors import FunctionTypeError, GraphError, TypeMismatchError
@@ -33,6 +34,12 @@ def _checked_charset(charset: str) -> str:
 class SerializationSchema:
     """Turns records into bytes for a sink. Subclasses implement `serialize` and are picklable."""
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "serialize" in vars(cls) and "serialize_many" not in vars(cls):
+            # That of a base knows nothing of the new method for one record.
+            cls.serialize_many = SerializationSchema.serialize_many  # type: ignore[method-assign]
+
     def open(self) -> None:
         """Called once in the process of the sink, before the first record."""
 
@@ -40,9 +47,19 @@ class SerializationSchema:
         """The bytes of one record."""
         raise NotImplementedError(f"{type(self).__name__} does not implement serialize()")
 
+    def serialize_many(self, elements: Sequence[Any]) -> list[bytes | None]:
+        """The bytes of each of many records."""
+        return list(map(self.serialize, elements))
+
 
 class DeserializationSchema:
     """Turns bytes into records. Subclasses implement `deserialize` and are picklable."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "deserialize" in vars(cls) and "deserialize_many" not in vars(cls):
+            # That of a base knows nothing of the new method for one message.
+            cls.deserialize_many = DeserializationSchema.deserialize_many  # type: ignore[method-assign]
 
     def open(self) -> None:
         """Called once in the process of the source, before the first message."""
@@ -89,9 +106,21 @@ class SimpleStringSchema(SerializationSchema, DeserializationSchema):
             )
         return element.encode(self._charset)
 
+    def serialize_many(self, elements: Sequence[Any]) -> list[bytes | None]:
+        """The bytes of each text."""
+        if set(map(type, elements)) != {str}:
+            return super().serialize_many(elements)
+        return list(map(str.encode, elements, repeat(self._charset)))
+
     def deserialize(self, message: bytes) -> str:
         """The text in the bytes; what cannot be decoded becomes a replacement character."""
         return bytes(message).decode(self._charset, "replace")
+
+    def deserialize_many(self, messages: Sequence[bytes]) -> list[Any]:
+        """The text in each message."""
+        if set(map(type, messages)) != {bytes}:
+            return super().deserialize_many(messages)
+        return list(map(bytes.decode, messages, repeat(self._charset), repeat("replace")))
 
     def get_produced_type(self) -> TypeInformation:
         """Text."""

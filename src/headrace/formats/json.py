@@ -226,6 +226,30 @@ def writer(shape: Shape, style: JsonStyle) -> Callable[[Any], str]:
     return _null_or(_writer(shape, style))
 
 
+def rows_writer(shape: Shape, style: JsonStyle) -> Callable[[list[Any]], list[str]]:
+    """A function from rows of the shape, none of which is None, to the JSON of each."""
+    if style.skip_null_fields or not shape.parts:
+        write = writer(shape, style)
+        return lambda rows: list(map(write, rows))
+    writers = [_writer(part, style) for part in shape.parts]
+    fields, template = style.values.fields(shape.names), _template(shape)
+
+    def write_all(rows: list[Any]) -> list[str]:
+        columns = zip(*map(fields, rows), strict=False)
+        texts = [
+            ["null" if v is None else w(v) for v in column] if None in column else map(w, column)
+            for w, column in zip(writers, columns, strict=False)
+        ]
+        return list(map(template.__mod__, zip(*texts, strict=True)))
+
+    return write_all
+
+
+def _template(shape: Shape) -> str:
+    heads = [f"{quoted(name)}:".replace("%", "%%") for name in shape.names]
+    return "{" + ",".join(head + "%s" for head in heads) + "}"
+
+
 def _null_or(write: Callable[[Any], str]) -> Callable[[Any], str]:
     return lambda value: "null" if value is None else write(value)
 
@@ -258,7 +282,7 @@ def _row_writer(shape: Shape, style: JsonStyle) -> Callable[[Any], str]:
     writers = [_writer(part, style) for part in shape.parts]
     fields = style.values.fields(shape.names)
     heads = [f"{quoted(name)}:" for name in shape.names]
-    template = "{" + ",".join(head.replace("%", "%%") + "%s" for head in heads) + "}"
+    template = _template(shape)
 
     def write(row: Any) -> str:
         pairs = zip(writers, fields(row), strict=False)

@@ -95,10 +95,10 @@ class JsonEncoder(Encoder):
 
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
         super().__init__(row_type, options)
-        self._write = json.writer(shape_of(row_type), json_style(options))
+        self._write = json.rows_writer(shape_of(row_type), json_style(options))
 
     def encode(self, rows: list[tuple[Any, ...]]) -> list[str]:
-        return list(map(self._write, rows))
+        return self._write(rows)
 
 
 def value_writer(type_: DataType, null_keys: str = "FAIL") -> Callable[[Any], str]:

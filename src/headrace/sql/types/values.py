@@ -164,6 +164,40 @@ def to_internal(type_: DataType, zone: ZoneInfo | None = None) -> Converter:
     return checked
 
 
+def rows_to_internal(
+    type_: t.RowType, zone: ZoneInfo | None = None
+) -> Callable[[list[Any]], list[tuple[Any, ...]]]:
+    """Makes internal rows of tuples, column by column."""
+    row = to_internal(type_, zone)
+    columns = [_column_to_internal(f.data_type, zone) for f in type_.fields]
+
+    def rows(values: list[Any]) -> list[tuple[Any, ...]]:
+        try:
+            found = zip(*values, strict=True)
+            return list(zip(*[c(v) for c, v in zip(columns, found, strict=True)], strict=True))
+        except (TypeError, ValueError, TypeMismatchError):
+            return list(map(row, values))  # says which of them is wrong
+
+    return rows
+
+
+def _column_to_internal(type_: DataType, zone: ZoneInfo | None) -> Callable[[Sequence[Any]], Any]:
+    """Values that are internal ones already are not looked at one by one."""
+    each = to_internal(type_, zone)
+    if isinstance(type_, t.CharType | t.VarCharType):
+        allowed = {str, type(None)} if type_.is_nullable else {str}
+        return lambda column: column if set(map(type, column)) <= allowed else map(each, column)
+    if not isinstance(type_, t.IntegralType):
+        return lambda column: map(each, column)
+    low, high = _range(type_)
+
+    def whole(column: Sequence[Any]) -> Any:
+        fits = set(map(type, column)) == {int} and low <= min(column) and max(column) <= high
+        return column if fits else map(each, column)
+
+    return whole
+
+
 def _to_internal(type_: DataType, zone: ZoneInfo | None) -> Converter:
     if isinstance(type_, t.IntegralType):
         return _whole(type_)
@@ -220,8 +254,12 @@ def _expect(kind: type) -> Converter:
     return lambda v: v if isinstance(v, kind) else _refuse(v)
 
 
+def _range(type_: t.IntegralType) -> tuple[int, int]:
+    return -(1 << type_.bits - 1), (1 << type_.bits - 1) - 1
+
+
 def _whole(type_: t.IntegralType) -> Converter:
-    low, high = -(1 << type_.bits - 1), (1 << type_.bits - 1) - 1
+    low, high = _range(type_)
 
     def whole(value: Any) -> int:
         number = int(value) if not isinstance(value, str) else _refuse(value)

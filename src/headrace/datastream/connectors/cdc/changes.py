@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 __all__ = [
     "CapturedTable",
@@ -55,8 +55,7 @@ class CapturedTable:
         return f"{self.schema}.{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One row that was there (`r`), came (`c`), changed (`u`) or went (`d`).
 
     Values are objects of the database's driver, in the order of the table's columns.
@@ -94,7 +93,10 @@ class ChangeRecord:
 
 
 Deserializer = Callable[[Change], Iterable[Any]]
-"""Makes the records of a change. Picklable."""
+"""Makes the records of a change. Picklable.
+
+If it has a method `of_many`, that gets a list of changes instead.
+"""
 
 
 def change_records(change: Change) -> list[ChangeRecord]:

@@ -78,7 +78,7 @@ class Relation:
     columns: tuple[RelationColumn, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Insert:
     """A new row."""
 
@@ -86,7 +86,7 @@ class Insert:
     after: Tuple
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Update:
     """A changed row.
 
@@ -98,7 +98,7 @@ class Update:
     after: Tuple
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Delete:
     """A deleted row."""
 
@@ -158,15 +158,16 @@ def _tuple(data: bytes, at: int) -> tuple[Tuple, int]:
     (count,) = _COUNT.unpack_from(data, at)
     at += 2
     values: Tuple = []
+    append, length_at = values.append, _LENGTH.unpack_from
     for _ in range(count):
         kind = data[at]
-        at += 1
         if kind == 0x74:  # t: text
-            (length,) = _LENGTH.unpack_from(data, at)
-            values.append(data[at + 4 : at + 4 + length])
-            at += 4 + length
+            start = at + 5
+            at = start + length_at(data, at + 1)[0]
+            append(data[start:at])
         else:  # n: NULL, u: unchanged
-            values.append(None if kind == 0x6E else UNCHANGED)
+            append(None if kind == 0x6E else UNCHANGED)
+            at += 1
     return values, at
 
 

@@ -7,8 +7,9 @@ import select
 import struct
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any, NamedTuple
 
 from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.cdc import pgoutput as pg
@@ -40,16 +41,14 @@ _PRESENT = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class LogTransaction:
+class LogTransaction(NamedTuple):
     """A transaction in the log; `xid` is the lower half of its number."""
 
     xid: int
     commit_lsn: int
 
 
-@dataclass(frozen=True, slots=True)
-class WalPosition:
+class WalPosition(NamedTuple):
     """How far the log was read.
 
     Attributes:
@@ -68,18 +67,15 @@ class _Relation:
     """How the rows of a table are read from the log."""
 
     table: CapturedTable
-    places: tuple[int, ...]
-    loaders: tuple[Callable[[bytes], Any], ...]
+    columns: tuple[tuple[int, Callable[[Any], Any]], ...]
 
     def values(self, sent: pg.Tuple, before: pg.Tuple | None = None) -> tuple[Any, ...]:
         """A row; large values that an update left alone are those before it."""
-        found = []
-        for place, load in zip(self.places, self.loaders, strict=True):
-            value = sent[place]
-            if isinstance(value, pg.Unchanged):
-                value = None if before is None else before[place]
-            found.append(None if value is None else load(value))  # type: ignore[arg-type]
-        return tuple(found)
+        if pg.UNCHANGED in sent:
+            there = repeat(None) if before is None else before
+            pairs = zip(sent, there, strict=False)
+            sent = [b if s is pg.UNCHANGED else s for s, b in pairs]
+        return tuple([None if (v := sent[p]) is None else load(v) for p, load in self.columns])
 
 
 class PostgresLog(ChangeLog):
@@ -194,13 +190,17 @@ class PostgresLog(ChangeLog):
             end, _, wants_answer = _KEEP_ALIVE.unpack_from(data, 1)
             if self._transaction is None and end > self._position.lsn:
                 # Of a transaction that was read in part, the rest may be still to come.
-                self._position = replace(self._position, lsn=end)
+                self._position = self._position._replace(lsn=end)
                 entries.append((None, self._position))
             if wants_answer:
                 self._tell()
 
     def _on_log(self, message: pg.Message, entries: list[LogEntry]) -> None:
-        if isinstance(message, pg.Begin):
+        if isinstance(message, pg.Update | pg.Insert | pg.Delete):
+            relation = self._relations[message.relation]
+            if relation is not None:
+                self._on_change(message, relation, entries)
+        elif isinstance(message, pg.Begin):
             self._transaction = message
             self._in_log = LogTransaction(message.xid, message.commit_lsn)
             self._skip = self._position.changes if message.xid == self._position.xid else 0
@@ -211,14 +211,10 @@ class PostgresLog(ChangeLog):
             entries.append((None, self._position))
         elif isinstance(message, pg.Relation):
             self._relations[message.number] = self._relation(message)
-        elif isinstance(message, pg.Truncate):
+        else:
             names = [str(self._tables[r]) for r in message.relations if r in self._tables]
             if names:
                 _log.warning("TRUNCATE of %s is not a change of rows, ignored", ", ".join(names))
-        else:
-            relation = self._relations[message.relation]
-            if relation is not None:
-                self._on_change(message, relation, entries)
 
     def _on_change(
         self,
@@ -227,8 +223,9 @@ class PostgresLog(ChangeLog):
         entries: list[LogEntry],
     ) -> None:
         assert self._transaction is not None
-        done = self._position.changes + 1
-        self._position = WalPosition(self._position.lsn, self._position.xid, done)
+        lsn, xid, done = self._position
+        done += 1
+        self._position = WalPosition(lsn, xid, done)
         if done <= self._skip:
             return
         before = after = None
@@ -277,7 +274,8 @@ class PostgresLog(ChangeLog):
             transformer.get_loader(self._base_types.get(type_, type_), Format.TEXT).load
             for type_ in table.types
         ]
-        return _Relation(table, tuple(there[c][0] for c in table.columns), tuple(loaders))
+        places = [there[c][0] for c in table.columns]
+        return _Relation(table, tuple(zip(places, loaders, strict=True)))
 
     def _changed(self, table: CapturedTable, wrong: Sequence[str]) -> HeadraceError:
         return HeadraceError(

@@ -121,7 +121,10 @@ class ChangeReader(SourceReader):
                     return batch
         return None
 
-    def _batch(self, changes: Iterable[Change]) -> ReadBatch:
+    def _batch(self, changes: Sequence[Change]) -> ReadBatch:
+        of_many = getattr(self._deserialize, "of_many", None)
+        if of_many is not None:
+            return ReadBatch(Progress.split_id, of_many(changes))
         values = [record for change in changes for record in self._deserialize(change)]
         return ReadBatch(Progress.split_id, values)
 

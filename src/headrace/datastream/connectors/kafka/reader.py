@@ -13,7 +13,8 @@ import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import repeat
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from headrace.datastream.connectors.base import ReadBatch, ReaderContext, SourceReader
@@ -33,6 +34,7 @@ _log = logging.getLogger(__name__)
 
 _MOST_MESSAGES = 10_000
 _WAIT_S = 0.2
+_FIRST_S = 0.1
 _LINGER_S = 0.005
 _QUEUE_BACKOFF = {"fetch.queue.backoff.ms": 5}
 """How long the client fetches nothing of a partition of which it holds 100,000 messages. By its
@@ -52,6 +54,7 @@ class MessageFetcher:
         self._interrupted = threading.Event()
         self._waiting = False
         self._held: list[Any] = []
+        self._fresh = True
         self._flowing = False
         self._error: BaseException | None = None
         self._calls: list[Callable[[], None]] = []
@@ -67,6 +70,10 @@ class MessageFetcher:
             error, self._error = self._error, None
         if error is not None:
             raise error
+        if self._fresh:
+            # The first fetch is on its way; without it an epoch would go by with nothing.
+            self._fresh = False
+            held += self._consumer.consume(1, _FIRST_S)
         # In the middle of a backlog the next fetch is about to come.
         linger = _LINGER_S if self._flowing else 0.0
         taken = (
@@ -157,6 +164,9 @@ class KafkaReader(SourceReader):
 
     def open(self) -> None:
         self._schema.open()
+
+    def _connect(self) -> None:
+        """Done with the first partitions: a client that is older waits a second for leaders."""
         settings = {**_QUEUE_BACKOFF, **self._settings, **self._outage.settings}
         settings["on_commit"] = self._committed
         if self._context.finds_idleness:
@@ -185,6 +195,8 @@ class KafkaReader(SourceReader):
 
     def _assign(self, splits: Sequence[KafkaSplit]) -> None:
         if splits:
+            if self._consumer is None:
+                self._connect()
             self._fetcher.interrupt()
             partition = confluent().TopicPartition
             self._consumer.incremental_assign(
@@ -251,15 +263,19 @@ class KafkaReader(SourceReader):
 
     def _by_split(self, messages: list[Any]) -> Iterator[tuple[str, list[Any]]]:
         """The messages of each partition, in order."""
-        topics: Iterable[str] = map(self._message.topic, messages)
-        if len(self._topics) == 1:
-            (topic,) = self._topics
-            topics = repeat(topic, len(messages))
-        found: defaultdict[tuple[str, int], list[Any]] = defaultdict(list)
-        places = zip(topics, map(self._message.partition, messages), strict=True)
-        for place, message in zip(places, messages, strict=True):
-            found[place].append(message)
-        for (topic, partition), of_split in found.items():
+        places: Iterable[Any] = map(self._message.partition, messages)
+        single = next(iter(self._topics)) if len(self._topics) == 1 else None
+        if single is None:
+            places = zip(map(self._message.topic, messages), places, strict=True)
+        found: defaultdict[Any, list[Any]] = defaultdict(list)
+        start = 0
+        # They come in runs, as the client has fetched them.
+        for place, run in groupby(places):
+            end = start + len(list(run))
+            found[place] += messages[start:end]
+            start = end
+        for place, of_split in found.items():
+            topic, partition = place if single is None else (single, place)
             yield f"{topic}-{partition}", of_split
 
     def _read(self, split: KafkaSplit, messages: list[Any]) -> ReadBatch | None:
@@ -305,7 +321,7 @@ class KafkaReader(SourceReader):
         values = list(map(self._message.value, messages))
         if isinstance(schema, ManyValuesSchema):
             return schema.of_values(values), None
-        timestamps = [m.timestamp()[1] for m in messages]
+        timestamps = list(map(itemgetter(1), map(self._message.timestamp, messages)))
         of_many = schema.of_many
         if of_many is not None and len(records := of_many(values)) == len(messages):
             return records, timestamps

@@ -157,9 +157,9 @@ class KafkaRecordSerializationSchema(SerializationSchema):
         timestamps: Sequence[int | None] | None,
         partitions_of: Callable[[str], Sequence[int]],
     ) -> Messages:
-        made = Messages(topic, list(map(self.value_schema.serialize, records)))
+        made = Messages(topic, self.value_schema.serialize_many(records))
         if self.key_schema is not None:
-            made.keys = list(map(self.key_schema.serialize, records))
+            made.keys = self.key_schema.serialize_many(records)
         if timestamps is not None and self.with_timestamps:
             # The client takes 0 for the time of sending.
             made.timestamps = [0 if t is None or t < 0 else t for t in timestamps]

@@ -14,7 +14,7 @@ from headrace.sql.binder.context import suggestion
 from headrace.sql.connectors.base import TableContext
 from headrace.sql.connectors.jdbc.values import OfMySql
 from headrace.sql.types import RowField, RowType
-from headrace.sql.types.values import to_internal
+from headrace.sql.types.values import rows_to_internal, to_internal
 
 __all__ = ["ChangeRows", "change_rows"]
 
@@ -57,6 +57,31 @@ class ChangeRows:
         if change.op == "d":
             return [self._row(change, change.before, _DELETE)]
         return [self._row(change, change.after, _INSERT)]
+
+    def of_many(self, changes: Sequence[Change]) -> list[tuple[Any, ...]]:
+        """The rows of many changes."""
+        if self.metadata:
+            return [row for change in changes for row in self(change)]
+        values: list[Any] = []
+        kinds: list[int] = []
+        for op, _, before, after, *_ in changes:
+            if before is not None:
+                values.append(before)
+                kinds.append(_UPDATE_BEFORE if op == "u" else _DELETE)
+            if after is not None:
+                values.append(after)
+                kinds.append(_UPDATE_AFTER if op == "u" else _INSERT)
+        width = len(self.columns)
+        rows = self._internal_rows([v[:width] for v in values])
+        return rows if self.as_inserts else [(*r, k) for r, k in zip(rows, kinds, strict=True)]
+
+    @cached_property
+    def _internal_rows(self) -> Callable[[list[Any]], list[Any]]:
+        internal = rows_to_internal(self.row_type, ZoneInfo(self.zone))
+        if not self.of_mysql:
+            return internal
+        of_driver = OfMySql(tuple(f.data_type for f in self.row_type.fields))
+        return lambda rows: internal(list(map(of_driver, rows)))
 
     @cached_property
     def _internal(self) -> Callable[[Any], Any]:

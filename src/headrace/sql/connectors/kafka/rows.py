@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any
 
 from headrace.common.errors import HeadraceError, SqlError
@@ -79,8 +80,11 @@ class Part:
     def encoder(self) -> Encoder:
         return encoder_for(self.format, self.row_type, self.options)
 
-    def of(self, row: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple([row[c] for c in self.columns])
+    def of(self, rows: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Its columns of some rows."""
+        if not self.columns:
+            return [()] * len(rows)
+        return list(zip(*[map(itemgetter(c), rows) for c in self.columns], strict=True))
 
 
 @dataclass(frozen=True)
@@ -331,16 +335,23 @@ class PartSchema(SerializationSchema):
         self._encoder = self._part.encoder()
 
     def serialize(self, element: Any) -> bytes | None:
-        [message] = self._encoder.encode([self._part.of(element)])
-        found: bytes | None = message.encode() if isinstance(message, str) else message
-        return found
+        return self.serialize_many([element])[0]
+
+    def serialize_many(self, elements: Sequence[Any]) -> list[bytes | None]:
+        messages = self._encoder.encode(self._part.of(elements))
+        return [m.encode() if isinstance(m, str) else m for m in messages]
 
 
 class UpsertSchema(PartSchema):
     """The bytes of some columns; none of a row that goes."""
 
-    def serialize(self, element: Any) -> bytes | None:
-        return None if element[-1] & 1 else super().serialize(element)
+    def serialize_many(self, elements: Sequence[Any]) -> list[bytes | None]:
+        stay = [element for element in elements if not element[-1] & 1]
+        messages = super().serialize_many(stay) if stay else []
+        if len(stay) == len(elements):
+            return messages
+        following = iter(messages)
+        return [None if element[-1] & 1 else next(following) for element in elements]
 
 
 class _Headers(HeaderProvider):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 from headrace.runtime.batch import Batch
@@ -14,14 +15,13 @@ class LastChangesOperator(HoldingOperator):
 
     def __init__(self, spec: LastChangesSpec) -> None:
         super().__init__()
-        self._keys = spec.keys
-        self._rows: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        self._key = itemgetter(*spec.keys)
+        self._rows: dict[Any, tuple[Any, ...]] = {}
 
     def process_batch(self, batch: Batch) -> None:
         self.records_in += len(batch.values)
-        keys, rows = self._keys, self._rows
-        for row in batch.values:
-            key = tuple([row[c] for c in keys])
+        rows = self._rows
+        for key, row in zip(map(self._key, batch.values), batch.values, strict=True):
             # Rows go on in the order of their last change.
             rows.pop(key, None)
             rows[key] = row
