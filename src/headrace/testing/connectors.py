@@ -2,23 +2,26 @@
 
 A source gives each record once, and a sink has each record once (or at least once), whatever
 happens in between: failures between epochs, going back to an older checkpoint, another
-parallelism. Jobs run in this process, and connectors are their real ones.
+parallelism. A table that is looked up gives the rows of each key, and a catalog finds what it
+lists. Jobs run in this process, and connectors are their real ones.
 
 Example:
     >>> def test_my_source() -> None:
     ...     check_source(lambda: MySource("orders"), expected=[1, 2, 3])
     >>> def test_my_sink() -> None:
     ...     check_sink(MySink, ["a", "b"], Types.STRING(), read=my_rows, clear=my_delete)
+    >>> def test_my_catalog() -> None:
+    ...     check_catalog(lambda: MyCatalog("mine"), {"shop": ["items", "orders"]})
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import GraphError
 from headrace.common.typeinfo import TypeInformation
@@ -35,8 +38,17 @@ from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.graph.job_graph import build_job_graph
 from headrace.testing.runner import MiniRunner
+from headrace.util.exceptions import (
+    CatalogException,
+    TableAlreadyExistException,
+    TableNotExistException,
+)
 
-__all__ = ["check_sink", "check_source"]
+if TYPE_CHECKING:
+    from headrace.sql.catalog import CatalogStore
+    from headrace.table import StreamTableEnvironment
+
+__all__ = ["check_catalog", "check_lookup", "check_sink", "check_source"]
 
 _EPOCHS = 50
 """Failures happen in so many epochs at most; a job then runs to its end."""
@@ -162,6 +174,129 @@ def check_sink(
             wanted = records if expected is None else expected
             where = f"{name}, beginning with {parallelism} writers"
             _compare(read(), wanted, where, guarantee is DeliveryGuarantee.AT_LEAST_ONCE)
+
+
+def check_lookup(
+    declare: Callable[[StreamTableEnvironment], str],
+    rows: Sequence[Mapping[str, Any]],
+    key: str,
+    *,
+    missing: Sequence[Any] = (),
+    parallelisms: Sequence[int] = (1, 3),
+) -> None:
+    """Check that a table gives a lookup join the rows of each key, whatever happens.
+
+    Args:
+        declare: Declares the table in an environment, by `create_temporary_lookup_table` or in
+            SQL, and returns its name; it is called for each run.
+        rows: All rows of the table, by column. Some keys should have several.
+        key: The column that the join compares.
+        missing: Keys that the table does not have.
+        parallelisms: Numbers of subtasks to begin with.
+
+    Raises:
+        AssertionError: Rows are missing, doubled or others, with what happened in the run.
+    """
+    # Only here, as testing a function needs no SQL.
+    from headrace.table import DataTypes, StreamTableEnvironment
+
+    # Some keys are asked for more than once, in one batch and in several.
+    asked = [*dict.fromkeys(row[key] for row in rows), *missing] * 3
+    expected = [(k, *row.values()) for k in asked for row in rows if row[key] == k]
+    expected += [(k, *[None] * len(rows[0])) for k in asked if k in missing]
+    columns = ", ".join(f"t.`{name}`" for name in rows[0])
+    for parallelism in parallelisms:
+        for name, course in _COURSES.items():
+            env = StreamExecutionEnvironment.get_execution_environment()
+            env.set_parallelism(parallelism)
+            tables = StreamTableEnvironment.create(env)
+            table = declare(tables)
+            type_ = tables.from_path(table).get_schema().get_field_data_type(key)
+            if type_ is None:
+                raise GraphError(f"table {table} has no column {key!r}")
+            fields = DataTypes.ROW([DataTypes.FIELD("k", type_)])
+            tables.create_temporary_view(
+                "asked_keys", tables.from_elements([(k,) for k in asked], fields)
+            )
+            found = tables.sql_query(
+                f"SELECT a.k, {columns} FROM (SELECT k, PROCTIME() AS p FROM asked_keys) AS a "
+                f"LEFT JOIN {table} FOR SYSTEM_TIME AS OF a.p AS t ON t.`{key}` = a.k"
+            )
+            committed = _CommittedRecords.new()
+            tables.to_data_stream(found).sink_to(committed)
+            _run(env, course, 2)
+            joined = [tuple(row) for row in committed.records]
+            _compare(joined, expected, f"{name}, beginning with {parallelism} subtasks")
+
+
+def check_catalog(make: Callable[[], CatalogStore], tables: Mapping[str, Collection[str]]) -> None:
+    """Check that a catalog finds what it lists, and changes what it says it has changed.
+
+    A catalog that creates tables gets a copy of one of its own, which is dropped again.
+
+    Args:
+        make: Makes the catalog; each has to see what the others have done.
+        tables: Names of the tables and views of each database.
+
+    Raises:
+        AssertionError: What is wrong.
+    """
+    catalog, other = make(), make()
+    assert catalog.default_database in tables, (
+        f"the default database {catalog.default_database!r} is not one of {sorted(tables)}"
+    )
+    _expect_names("list_databases()", catalog.list_databases(), tables)
+    unknown = "no_such_name"
+    assert catalog.find_database(unknown) is None, "find_database() finds what is not there"
+    for database, names in tables.items():
+        assert catalog.find_database(database) is not None, f"{database!r} is listed, not found"
+        _expect_names(f"list_tables({database!r})", catalog.list_tables(database), names)
+        assert catalog.find_table(database, unknown) is None, "find_table() finds what is not there"
+        for name in names:
+            where = f"table {database}.{name}"
+            found, again = catalog.find_table(database, name), other.find_table(database, name)
+            assert found is not None, f"{where} is listed, not found"
+            assert found == again, f"{where} is another one for a second catalog"
+    database, name = next((d, n) for d, names in tables.items() for n in names)
+    _check_changes(catalog, other, database, name)
+
+
+def _check_changes(catalog: CatalogStore, other: CatalogStore, database: str, name: str) -> None:
+    entry, copy = catalog.find_table(database, name), f"{name}_copy"
+    assert entry is not None
+    try:
+        assert catalog.create_table(database, copy, entry, ignore_if_exists=False), (
+            "create_table() says that there was a table already"
+        )
+    except CatalogException as refusal:
+        text = str(refusal)
+        assert catalog.name in text, f"the refusal does not name the catalog: {text}"
+        return
+    assert other.find_table(database, copy) is not None, "a table that was created is not found"
+    assert copy in other.list_tables(database), "a table that was created is not listed"
+    assert not catalog.create_table(database, copy, entry, ignore_if_exists=True), (
+        "create_table() says that it has created a table that was there"
+    )
+    _expect_error(
+        TableAlreadyExistException, lambda: catalog.create_table(database, copy, entry, False)
+    )
+    catalog.drop_table(database, copy, ignore_if_not_exists=False)
+    assert other.find_table(database, copy) is None, "a table that was dropped is found"
+    assert copy not in other.list_tables(database), "a table that was dropped is listed"
+    catalog.drop_table(database, copy, ignore_if_not_exists=True)
+    _expect_error(TableNotExistException, lambda: catalog.drop_table(database, copy, False))
+
+
+def _expect_names(what: str, found: Sequence[str], expected: Collection[str]) -> None:
+    assert list(found) == sorted(expected), f"{what} is {found}, not {sorted(expected)}"
+
+
+def _expect_error(kind: type[Exception], call: Callable[[], Any]) -> None:
+    try:
+        call()
+    except kind:
+        return
+    raise AssertionError(f"no {kind.__name__} was raised")
 
 
 def _same(record: Any) -> Any:

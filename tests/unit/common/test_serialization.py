@@ -101,3 +101,30 @@ def test_type_serializers_compare_by_class_and_fields() -> None:
     LengthPrefixed().serialize(b"c", stream)
     stream.seek(0)
     assert [LengthPrefixed().deserialize(stream) for _ in range(2)] == [b"ab", b"c"]
+
+
+def test_many_texts_are_those_of_each() -> None:
+    schema = SimpleStringSchema()
+    assert schema.deserialize_many([b"a", b"\xff", b""]) == ["a", "\ufffd", ""]
+    assert schema.deserialize_many([bytearray(b"a")]) == ["a"]  # type: ignore[list-item]
+    assert schema.serialize_many(["é", ""]) == ["é".encode(), b""]
+    with pytest.raises(TypeMismatchError, match="5"):
+        schema.serialize_many(["a", 5])
+
+
+class _Loud(SimpleStringSchema):
+    def serialize(self, element: Any) -> bytes:
+        return super().serialize(element.upper())
+
+    def deserialize(self, message: bytes) -> str:
+        return super().deserialize(message).upper()
+
+
+class _Louder(_Loud):
+    pass
+
+
+@pytest.mark.parametrize("schema", [_Loud(), _Louder()])
+def test_a_method_for_one_is_not_passed_over_for_many(schema: SimpleStringSchema) -> None:
+    assert schema.serialize_many(["a", "b"]) == [b"A", b"B"]
+    assert schema.deserialize_many([b"a", b"b"]) == ["A", "B"]
