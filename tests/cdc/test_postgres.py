@@ -11,6 +11,7 @@ import pytest
 
 from headrace.common.errors import GraphError, HeadraceError
 from headrace.datastream.connectors.cdc import PostgresSource, StartupOptions
+from headrace.testing.connectors import check_source
 from tests.cdc.capturing import (
     Capture,
     Shop,
@@ -310,3 +311,11 @@ def test_the_log_must_have_the_changes_of_rows(postgresql: PostgreSqlServer) -> 
         assert "set wal_level = logical in postgresql.conf" in refused(source)
     finally:
         server.remove()
+
+
+def test_the_rows_that_are_there_keep_the_contract(shop: Shop) -> None:
+    shop.table("t", "id INT PRIMARY KEY, v INT")
+    shop.execute("INSERT INTO t SELECT n, n * n FROM generate_series(1, 40) AS n")
+    builder = shop.builder("t").startup_options(StartupOptions.snapshot()).split_size(7)
+    made = builder.deserializer(lambda change: [change.after])
+    check_source(made.build, [(n, n * n) for n in range(1, 41)], epoch_records=3)

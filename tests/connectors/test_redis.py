@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from headrace.common.errors import FunctionTypeError, JobExecutionError
+from headrace.common.typeinfo import Types
 from headrace.datastream.connectors.redis import RedisSink
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
+from headrace.testing.connectors import check_sink
 from tests.faults import killed_slots
 from tools.queue_server import RedisServer
 
@@ -74,4 +76,16 @@ def test_a_slot_is_killed_that_writes(redis_server: RedisServer, tmp_path: Path)
     client = redis.Redis.from_url(redis_server.url)
     killed_slots.check_sink(
         lambda s: s.sink_to(sink), lambda: list(map(int, client.smembers(name))), tmp_path
+    )
+
+
+def test_the_sink_keeps_the_contract(redis_server: RedisServer) -> None:
+    name = f"test-{next(_numbers)}"
+    client = redis.Redis.from_url(redis_server.url)
+    check_sink(
+        lambda: RedisSink(redis_server.url, lambda i: ("SADD", name, i)),
+        list(range(60)),
+        Types.LONG(),
+        read=lambda: list(map(int, client.smembers(name))),
+        clear=lambda: client.delete(name),
     )

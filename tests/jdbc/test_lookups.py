@@ -8,6 +8,8 @@ import pytest
 
 from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.jdbc.pool import ConnectionPool
+from headrace.table import StreamTableEnvironment
+from headrace.testing.connectors import check_lookup
 from tests.jdbc.test_tables import Table, options_of
 from tests.sql.sessions import HERE, LocalSession, golden, setup_statements, statements
 from tests.sql.test_golden import compare
@@ -173,3 +175,21 @@ def test_a_column_that_is_missing_is_named(postgresql: PostgreSqlServer) -> None
     session = session_with(table, "k INT, v INT", "(VALUES (1)) AS t(k)")
     with pytest.raises(HeadraceError, match=f'rows of table .{table.name}. .* column "v" does not'):
         rows(session, f"SELECT o.k, d.v {JOIN} o.k = d.k")
+
+
+@pytest.mark.parametrize("more", ["", ", 'lookup.cache' = 'FULL'"])
+def test_lookups_keep_the_contract(server: Any, more: str) -> None:
+    table = Table(server, "id INT, name VARCHAR(40)")
+    table.execute(f"INSERT INTO {table.name} VALUES (1, 'a'), (1, 'b'), (2, 'c'), (2, NULL)")
+
+    def declare(tables: StreamTableEnvironment) -> str:
+        tables.execute_sql(
+            f"CREATE TABLE dim (id INT, name STRING) WITH ('connector' = 'jdbc', 'url' = "
+            f"'{server.url}', 'table-name' = '{table.name}', 'username' = '{server.user}', "
+            f"'password' = '{server.password}'{more})"
+        )
+        return "dim"
+
+    found = [(1, "a"), (1, "b"), (2, "c"), (2, None)]
+    rows = [{"id": id_, "name": name} for id_, name in found]
+    check_lookup(declare, rows, "id", missing=[3], parallelisms=(2,))

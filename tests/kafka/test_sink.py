@@ -9,6 +9,7 @@ import pytest
 
 from headrace.common.errors import FunctionTypeError, GraphError, JobExecutionError
 from headrace.common.serialization import SerializationSchema, SimpleStringSchema
+from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.base import DeliveryGuarantee
 from headrace.datastream.connectors.kafka import (
@@ -21,6 +22,7 @@ from headrace.datastream.connectors.kafka import (
 )
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
+from headrace.testing.connectors import check_sink
 from tests.kafka.broker import Kafka
 from tests.kafka.running import now_ms
 
@@ -247,3 +249,22 @@ def test_wrong_arguments_are_refused_where_they_are_given(
 ) -> None:
     with pytest.raises(error, match=says):
         wrong(KafkaSink.builder().set_bootstrap_servers("localhost:1"))
+
+
+@pytest.mark.parametrize("guarantee", [g for g in GUARANTEES if g is not DeliveryGuarantee.NONE])
+def test_the_sink_keeps_the_contract(kafka: Kafka, guarantee: DeliveryGuarantee) -> None:
+    topics: list[str] = []
+
+    def read() -> list[int]:
+        kafka.wait_until_settled(topics[-1])
+        return [int(m.value()) for m in kafka.read(topics[-1])]
+
+    check_sink(
+        lambda: sink(kafka, serializer(topics[-1]).build(), guarantee),
+        list(range(60)),
+        Types.LONG(),
+        read=read,
+        clear=lambda: topics.append(kafka.topic(2)),
+        guarantee=guarantee,
+        parallelisms=(2,),
+    )

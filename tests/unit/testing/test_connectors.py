@@ -31,7 +31,9 @@ from headrace.datastream.connectors.lakehouse import (
     LakehouseSink,
     LakehouseSource,
 )
-from headrace.testing.connectors import check_sink, check_source
+from headrace.sql.catalog import CatalogStore, InMemoryCatalog, TableEntry
+from headrace.table import DataTypes, LookupTableSource, Schema, StreamTableEnvironment
+from headrace.testing.connectors import check_catalog, check_lookup, check_sink, check_source
 
 ROW = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
 ROWS = [Row(i, f"n{i}") for i in range(60)]
@@ -154,3 +156,105 @@ def test_a_sink_that_does_not_wait_is_found() -> None:
         clear=_written.clear,
         guarantee=DeliveryGuarantee.AT_LEAST_ONCE,
     )
+
+
+CITIES = [(10, "Bern"), (10, "Berne"), (20, "Oslo")]
+
+
+class _Cities(LookupTableSource):
+    keys_per_call = 2
+
+    def lookup(self, keys: list[Row]) -> Any:
+        return [city for city in CITIES if Row(id=city[0]) in keys]
+
+
+class _CitiesLater(LookupTableSource):
+    async def lookup(self, keys: list[Row]) -> Any:  # type: ignore[override]
+        return _Cities().lookup(keys)
+
+
+class _OneCity(_Cities):
+    """Has one row for each key."""
+
+    def lookup(self, keys: list[Row]) -> Any:
+        return dict(super().lookup(keys)).items()
+
+
+class _FirstKey(_Cities):
+    """Forgets all keys of a call but one."""
+
+    def lookup(self, keys: list[Row]) -> Any:
+        return super().lookup(keys[:1])
+
+
+def check_cities(source: type[LookupTableSource]) -> None:
+    columns = Schema.new_builder().column("id", DataTypes.INT()).column("name", DataTypes.STRING())
+
+    def declare(tables: StreamTableEnvironment) -> str:
+        tables.create_temporary_lookup_table("cities", columns.build(), source())
+        return "cities"
+
+    rows = [{"id": id_, "name": name} for id_, name in CITIES]
+    check_lookup(declare, rows, "id", missing=[30])
+
+
+@pytest.mark.parametrize("source", [_Cities, _CitiesLater])
+def test_lookups_keep_the_contract(source: type[LookupTableSource]) -> None:
+    check_cities(source)
+
+
+@pytest.mark.parametrize("source", [_OneCity, _FirstKey])
+def test_a_lookup_that_forgets_rows_is_found(source: type[LookupTableSource]) -> None:
+    with pytest.raises(AssertionError, match=r"without a failure.*missing"):
+        check_cities(source)
+
+
+class _Shop(InMemoryCatalog):
+    def __init__(self) -> None:
+        super().__init__("mine", "shop")
+        for name in ("orders", "items"):
+            super().create_table("shop", name, TableEntry(columns=()), False)
+
+
+def _the_same(catalog: CatalogStore) -> Any:
+    return lambda: catalog
+
+
+def test_a_catalog_keeps_the_contract() -> None:
+    check_catalog(_the_same(_Shop()), {"shop": ["orders", "items"]})
+    with pytest.raises(AssertionError, match=r"list_tables\('shop'\) is \['items', 'orders'\]"):
+        check_catalog(_the_same(_Shop()), {"shop": ["orders"]})
+    # Two that do not see what the other does.
+    with pytest.raises(AssertionError, match="a table that was created is not found"):
+        check_catalog(_Shop, {"shop": ["orders", "items"]})
+
+
+class _ReadOnly(_Shop):
+    def create_table(self, *args: Any, **kwargs: Any) -> bool:
+        return CatalogStore.create_table(self, *args, **kwargs)
+
+
+class _Overwriting(_Shop):
+    def create_table(
+        self, database: str, name: str, entry: TableEntry, ignore_if_exists: bool
+    ) -> bool:
+        self.drop_table(database, name, True)
+        return super().create_table(database, name, entry, ignore_if_exists)
+
+
+class _Inventing(_Shop):
+    def find_table(self, database: str, name: str) -> TableEntry | None:
+        return super().find_table(database, "orders")
+
+
+def test_a_catalog_that_refuses_changes_keeps_the_contract() -> None:
+    check_catalog(_ReadOnly, {"shop": ["orders", "items"]})
+
+
+@pytest.mark.parametrize(
+    ("catalog", "what"),
+    [(_Overwriting, "has created a table that was there"), (_Inventing, "finds what is not there")],
+)
+def test_a_catalog_that_does_something_else_is_found(catalog: type[_Shop], what: str) -> None:
+    with pytest.raises(AssertionError, match=what):
+        check_catalog(_the_same(catalog()), {"shop": ["orders", "items"]})
