@@ -254,14 +254,34 @@ def test_privileges_are_asked_for(shop: Shop) -> None:
     try:
         shop.execute(f"GRANT USAGE ON SCHEMA {shop.name} TO {user}")
         source = shop.builder("t").username(user).password("secret").build()
-        assert f'CREATE PUBLICATION "{shop.name}" FOR TABLE' in refused(source)
+        publishing = f'CREATE PUBLICATION "{shop.name}" FOR TABLE ONLY "{shop.name}"."t";'
+        selecting = f'GRANT SELECT ON "{shop.name}"."t" TO "{user}";'
+        replicating = f'ALTER ROLE "{user}" REPLICATION;'
+        slots = f"pg_replication_slots WHERE slot_name = '{shop.name}'"
+
+        def probed() -> str:
+            with pytest.raises(HeadraceError) as caught:
+                source.probe()
+            return str(caught.value)
+
+        assert selecting in probed()
+        assert publishing in refused(source)
         shop.execute(f"CREATE PUBLICATION {shop.name} FOR TABLE t")
-        message = refused(source)
-        assert f'GRANT SELECT ON "{shop.name}"."t" TO "{user}";' in message
+        assert selecting in refused(source)
         shop.execute(f"GRANT SELECT ON t TO {user}")
-        assert f'ALTER ROLE "{user}" REPLICATION;' in refused(source)
+        assert replicating in refused(source)
+        assert replicating in probed()
+        shop.execute(f"DROP PUBLICATION {shop.name}")
+        assert publishing in probed()
+        shop.execute(f"CREATE PUBLICATION {shop.name} FOR TABLE t")
         shop.execute(f"ALTER ROLE {user} REPLICATION")
+        assert source.probe().startswith("1 tables of ")
+        committed = shop.builder("t").startup_options(StartupOptions.committed()).build()
+        with pytest.raises(HeadraceError, match="pg_create_logical_replication_slot"):
+            committed.probe()
         with capturing(source) as capture:
+            capture.until(lambda: bool(shop.execute(f"SELECT 1 FROM {slots} AND active")))
+            assert "is read by somebody else: process" in probed()
             shop.execute("INSERT INTO t VALUES (1)")
             capture.until(lambda: len(capture.records) == 1)
     finally:

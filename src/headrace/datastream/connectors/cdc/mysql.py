@@ -64,6 +64,9 @@ class MySqlDatabase(CapturedDatabase):
     def probe(self) -> list[CapturedTable]:
         tables = self._tables()
         check_server(self._settings, self._connection)
+        for table in tables:
+            self._ask(f"SELECT 1 FROM {_path(table)} LIMIT 0")
+        self._now()
         return tables
 
     def _begin(self) -> Progress:

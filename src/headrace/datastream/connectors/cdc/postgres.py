@@ -28,6 +28,8 @@ from headrace.datastream.connectors.cdc.postgres_slot import (
     first_lsn,
     prepare_publication,
     prepare_slot,
+    probe_publication,
+    probe_slot,
 )
 from headrace.datastream.connectors.cdc.reader import CapturedDatabase
 from headrace.datastream.connectors.cdc.table_columns import chosen_columns, matching_tables
@@ -110,9 +112,18 @@ class PostgresDatabase(CapturedDatabase):
     # The beginning.
 
     def probe(self) -> list[CapturedTable]:
-        if self._settings.startup.mode != "snapshot":
-            check_wal_level(self._connect(), self._settings)
-        return self._tables()
+        settings, connection = self._settings, self._connect()
+        reads_log = settings.startup.mode != "snapshot"
+        if reads_log:
+            check_wal_level(connection, settings)
+        tables = self._tables()
+        if settings.reads_rows:
+            for table in tables:
+                self._query(table, f"SELECT 1 FROM {self._rows_of(table)} LIMIT 0")
+        if reads_log:
+            probe_publication(connection, settings, tables)
+            probe_slot(connection, settings)
+        return tables
 
     def _begin(self) -> Progress:
         settings = self._settings

@@ -28,7 +28,8 @@ SLOT_PAUSE_S = 0.25
 """How long to wait before a slot that somebody else reads is tried again."""
 
 _SLOT = """
-    SELECT plugin, database, confirmed_flush_lsn::text, coalesce(wal_status, '') = 'lost'
+    SELECT plugin, database, confirmed_flush_lsn::text, coalesce(wal_status, '') = 'lost',
+        active_pid
     FROM pg_replication_slots WHERE slot_name = %s
 """
 # Row filters are unknown to PostgreSQL before 15.
@@ -73,19 +74,9 @@ def prepare_publication(
 
 def _publish(connection: Any, settings: PostgresSettings, missing: Sequence[CapturedTable]) -> None:
     import psycopg
-    from psycopg import sql
 
-    there = connection.execute(
-        "SELECT 1 FROM pg_publication WHERE pubname = %s", [settings.publication]
-    ).fetchone()
-    names = sql.SQL(", ").join(_only(t) for t in missing)
-    form = "ALTER PUBLICATION {} ADD TABLE {}" if there else "CREATE PUBLICATION {} FOR TABLE {}"
-    command = sql.SQL(form).format(sql.Identifier(settings.publication), names)
+    command, lacks = _publishing(connection, settings, missing)
     advice = f"as the owner of the tables, run: {command.as_string(connection)};"
-    lacks = (
-        f"{settings.url}: publication {settings.publication!r} does not have "
-        f"{', '.join(map(str, missing))}"
-    )
     if not settings.create_publication:
         raise HeadraceError(f"{lacks}, and the source must not change it; {advice}")
     if settings.startup.mode != "initial" and _find(connection, settings) is not None:
@@ -100,6 +91,25 @@ def _publish(connection: Any, settings: PostgresSettings, missing: Sequence[Capt
             f"{settings.url}: user {settings.user_name!r} cannot make the publication of its "
             f"tables: {_one_line(error)}; {advice}"
         ) from error
+
+
+def _publishing(
+    connection: Any, settings: PostgresSettings, missing: Sequence[CapturedTable]
+) -> tuple[Any, str]:
+    """The command that publishes tables, and what is wrong without it."""
+    from psycopg import sql
+
+    there = connection.execute(
+        "SELECT 1 FROM pg_publication WHERE pubname = %s", [settings.publication]
+    ).fetchone()
+    names = sql.SQL(", ").join(_only(t) for t in missing)
+    form = "ALTER PUBLICATION {} ADD TABLE {}" if there else "CREATE PUBLICATION {} FOR TABLE {}"
+    command = sql.SQL(form).format(sql.Identifier(settings.publication), names)
+    lacks = (
+        f"{settings.url}: publication {settings.publication!r} does not have "
+        f"{', '.join(map(str, missing))}"
+    )
+    return command, lacks
 
 
 def check_publication(
@@ -142,7 +152,44 @@ def _only(table: CapturedTable) -> Any:
     return sql.SQL("ONLY {}").format(sql.Identifier(table.schema, table.name))
 
 
+def probe_publication(
+    connection: Any, settings: PostgresSettings, tables: Sequence[CapturedTable]
+) -> None:
+    """See whether the publication is there, or could be made; changes nothing."""
+    missing = missing_tables(connection, settings.publication, tables)
+    if missing:
+        owns = (
+            "SELECT bool_and(pg_has_role(relowner, 'USAGE')) AND "
+            "has_database_privilege(current_database(), 'CREATE') "
+            "FROM pg_class WHERE oid = ANY(%s::oid[])"
+        )
+        (may,) = connection.execute(owns, [[t.number for t in missing]]).fetchone()
+        command, lacks = _publishing(connection, settings, missing)
+        if not settings.create_publication or not may:
+            raise HeadraceError(
+                f"{lacks}, and user {settings.user_name!r} must not change that; as the owner of "
+                f"the tables, run: {command.as_string(connection)};"
+            )
+    check_publication(connection, settings, tables)
+
+
 # The slot.
+
+
+def probe_slot(connection: Any, settings: PostgresSettings) -> None:
+    """See whether the slot can be read, or could be made; changes nothing."""
+    (may,) = connection.execute(
+        "SELECT rolsuper OR rolreplication FROM pg_roles WHERE rolname = current_user"
+    ).fetchone()
+    if not may:
+        raise HeadraceError(_no_privilege(settings, "it does not have the attribute REPLICATION"))
+    found = _find(connection, settings)
+    if found is not None:
+        _check_kind(settings, *found[:2])
+        if found[-1] is not None:
+            raise slot_in_use(settings, f"process {found[-1]} of the server")
+    elif settings.startup.mode == "committed-offset":
+        raise _no_slot(settings)
 
 
 def prepare_slot(connection: Any, settings: PostgresSettings) -> bool:
@@ -156,11 +203,7 @@ def prepare_slot(connection: Any, settings: PostgresSettings) -> bool:
     mode = settings.startup.mode
     found = _find(connection, settings)
     if found is None and mode == "committed-offset":
-        raise HeadraceError(
-            f"{settings.url}: 'committed-offset' goes on with replication slot "
-            f"{settings.slot!r}, which does not exist; start with 'initial', or run: "
-            f"SELECT pg_create_logical_replication_slot('{settings.slot}', 'pgoutput');"
-        )
+        raise _no_slot(settings)
     if found is not None:
         _check_kind(settings, *found[:2])
         if mode != "initial":
@@ -171,7 +214,7 @@ def prepare_slot(connection: Any, settings: PostgresSettings) -> bool:
             "SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [settings.slot]
         )
     except psycopg.errors.InsufficientPrivilege as error:
-        raise HeadraceError(_no_privilege(settings, error)) from error
+        raise HeadraceError(_no_privilege(settings, _one_line(error))) from error
     except psycopg.errors.ConfigurationLimitExceeded as error:
         raise HeadraceError(
             f"{settings.url}: {_one_line(error)}: drop a slot that nobody reads "
@@ -192,7 +235,7 @@ def drop_slot(connection: Any, settings: PostgresSettings) -> None:
         except psycopg.errors.UndefinedObject:
             return
         except psycopg.errors.InsufficientPrivilege as error:
-            raise HeadraceError(_no_privilege(settings, error)) from error
+            raise HeadraceError(_no_privilege(settings, _one_line(error))) from error
         except psycopg.errors.ObjectInUse as error:
             # The server may not have noticed yet that the reader before us is gone.
             if time.monotonic() > deadline:
@@ -219,7 +262,7 @@ def check_slot(connection: Any, settings: PostgresSettings, needed_lsn: int | No
             f"{slot} does not exist any more, so changes since the last checkpoint are lost: "
             "start the job without its state, to read the tables anew"
         )
-    plugin, database, confirmed, lost = found
+    plugin, database, confirmed, lost, _ = found
     _check_kind(settings, plugin, database)
     if confirmed is None:
         raise HeadraceError(
@@ -273,9 +316,17 @@ def _drop_command(settings: PostgresSettings) -> str:
     return f"SELECT pg_drop_replication_slot('{settings.slot}');"
 
 
-def _no_privilege(settings: PostgresSettings, error: Exception) -> str:
+def _no_slot(settings: PostgresSettings) -> HeadraceError:
+    return HeadraceError(
+        f"{settings.url}: 'committed-offset' goes on with replication slot "
+        f"{settings.slot!r}, which does not exist; start with 'initial', or run: "
+        f"SELECT pg_create_logical_replication_slot('{settings.slot}', 'pgoutput');"
+    )
+
+
+def _no_privilege(settings: PostgresSettings, text: str) -> str:
     return (
-        f"{settings.url}: user {settings.user_name!r} must not read the log: {_one_line(error)}. "
+        f"{settings.url}: user {settings.user_name!r} must not read the log: {text}. "
         f'As a superuser, run: ALTER ROLE "{settings.user_name}" REPLICATION;'
     )
 
