@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -73,13 +74,22 @@ class Topics:
         return sum(end for _, end in self._ends(topic))
 
     def _ends(self, topic: str) -> list[tuple[Any, int]]:
-        from confluent_kafka import Consumer, TopicPartition
+        from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
         consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "benchmark"})
         partitions = [TopicPartition(topic, p) for p in range(PARTITIONS)]
-        ends = [(p, consumer.get_watermark_offsets(p, timeout=LIMIT_S)[1]) for p in partitions]
+        deadline = time.monotonic() + LIMIT_S
+        while True:
+            try:
+                ends = [consumer.get_watermark_offsets(p, timeout=LIMIT_S)[1] for p in partitions]
+                break
+            except KafkaException as error:
+                # Just after it was made, the broker may not know that it leads the topic.
+                unknown = error.args[0].code() != KafkaError.NOT_LEADER_FOR_PARTITION
+                if unknown or time.monotonic() > deadline:
+                    raise
         consumer.close()
-        return ends
+        return list(zip(partitions, ends, strict=True))
 
     def steady_rate(self, topic: str) -> float:
         """Messages per second by their timestamps, without the first tenth."""
@@ -209,7 +219,7 @@ def _against_bare(settings: Settings, topics: Topics) -> Iterator[Result]:
             ours=statistics.median(mine),
             theirs=statistics.median(other),
             ratio=middle_ratio(mine, other),
-            goal=0.4,
+            goal=0.7,
             samples={"headrace": mine, "bare": other, "records": records},
         )
 

@@ -47,6 +47,8 @@ class Registry:
             if authorization not in (wanted, f"Bearer {self.user}"):
                 return 401, {"error_code": 401, "message": "Unauthorized"}
         match path.strip("/").split("/"):
+            case ["schemas", "types"]:
+                return 200, ["AVRO"]
             case ["schemas", "ids", number]:
                 if not 0 < int(number) <= len(self.schemas):
                     return 404, {"error_code": 40403, "message": f"Schema {number} not found"}

@@ -243,6 +243,9 @@ def test_what_is_missing_is_said_with_its_remedy(shop: Shop) -> None:
     assert "has no column colour" in message
     message = refused(shop.builder("t").publication_name(shop.name, create=False).build())
     assert f'CREATE PUBLICATION "{shop.name}" FOR TABLE ONLY "{shop.name}"."t";' in message
+    # An hour would be waited for it.
+    with pytest.raises(HeadraceError, match="cannot be reached"):
+        shop.builder("t").port(1).wait_for_server(3_600).build().probe()
     with pytest.raises(GraphError, match="lower-case letters"):
         shop.builder("t").slot_name("My-Slot")
 
@@ -275,7 +278,7 @@ def test_privileges_are_asked_for(shop: Shop) -> None:
         assert publishing in probed()
         shop.execute(f"CREATE PUBLICATION {shop.name} FOR TABLE t")
         shop.execute(f"ALTER ROLE {user} REPLICATION")
-        assert source.probe().startswith("1 tables of ")
+        assert source.probe().startswith("1 table of ")
         committed = shop.builder("t").startup_options(StartupOptions.committed()).build()
         with pytest.raises(HeadraceError, match="pg_create_logical_replication_slot"):
             committed.probe()

@@ -15,6 +15,7 @@ import pytest
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.formats.avro import fastavro, record_writer
 from headrace.formats.schema_registry import SchemaRegistry
+from headrace.sql.connectors.kafka.rows import KafkaLayout, Part, ValueSchema, row_serializer
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions, decoder_for, encoder_for
 from tests.schema_registry import Registry, running_registry
 from tests.sql.sessions import LocalSession
@@ -249,6 +250,16 @@ def test_a_registry_that_is_away(registry: Registry) -> None:
         pass
     with pytest.raises(HeadraceError, match=r"cannot be had from the schema registry: .*refused"):
         encoder(registry, url=gone.url).encode([(1, "a")])
+
+    def part(url: str) -> Part:
+        options = FormatOptions({"url": url, "subject": "t-value"}, name="avro-confluent")
+        return Part("avro-confluent", options, (0,), row_type("id INT"))
+
+    layout = KafkaLayout(1, part(gone.url))
+    for probed in (ValueSchema(layout.value), row_serializer("t", layout, None, kinds=False)):
+        with pytest.raises(HeadraceError, match="cannot be had from the schema registry"):
+            probed.probe()
+    part(registry.url).probe()
     [message] = encoder(registry, url=f"{gone.url}, {registry.url}").encode([(1, "a")])
     assert decoder(registry).decode([message]) == [(1, "a")]
 

@@ -58,6 +58,10 @@ class SchemaRegistry:
     certificate: str | None = None
     password: str | None = field(default=None, repr=False)
 
+    def probe(self) -> None:
+        """See whether it answers, for `headrace doctor`."""
+        self._ask("schemas/types", "the list of types of schemas")
+
     def schema(self, schema_id: int) -> Any:
         """The schema with an id, parsed."""
         found = self._ask(f"schemas/ids/{schema_id}", f"schema {schema_id}")

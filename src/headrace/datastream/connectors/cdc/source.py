@@ -129,12 +129,16 @@ class ChangeSource(Source, ABC):
         return 1
 
     def probe(self) -> str:
-        database = self.database()
+        # Somebody waits for the answer: a server that is away is not waited for.
+        options = replace(self.settings.connection_options, wait_for_server_s=0)
+        settings = replace(self.settings, connection_options=options)
+        database = replace(self, settings=settings).database()
         try:
             tables = database.probe()
         finally:
             database.close()
-        return f"{len(tables)} tables of {self.settings.url}"
+        count = "1 table" if len(tables) == 1 else f"{len(tables)} tables"
+        return f"{count} of {self.settings.url}"
 
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
         return ChangeEnumerator(self.database())

@@ -15,6 +15,7 @@ from headrace.datastream.connectors.jdbc.statements import translate_placeholder
 __all__ = ["Database", "ServerAwayError", "database_of", "require_driver"]
 
 _CONNECT_TIMEOUT_S = 10
+_CORRECT = "correct the user, the password or the database"
 _FIRST_PAUSE_S = 0.25
 _LONGEST_PAUSE_S = 5.0
 _SAY_EVERY_S = 10.0
@@ -60,9 +61,10 @@ class Database(ABC):
             except ServerAwayError as error:
                 now = time.monotonic()
                 if now >= deadline:
+                    waited = self.options.wait_for_server_s
+                    after = f" (gave up after {waited:g} s)" if waited else ""
                     raise ServerAwayError(
-                        f"{error}; gave up after {self.options.wait_for_server_s:g} s: "
-                        "start the server or correct the URL"
+                        f"{error}{after}; start the server or correct the URL"
                     ) from error
                 if now >= say_at:
                     tell(f"waiting for {self.options.url}: {error}")
@@ -136,7 +138,7 @@ class PostgreSql(Database):
         except psycopg.OperationalError as error:
             text = " ".join(str(error).split())
             if "FATAL" in text and not any(word in text for word in self._LATER):
-                raise HeadraceError(f"{url} refuses the connection: {text}") from error
+                raise HeadraceError(f"{url} refuses the connection: {text}; {_CORRECT}") from error
             raise ServerAwayError(f"{url} cannot be reached: {text}") from error
 
     def is_lost(self, connection: Any, error: Exception) -> bool:
@@ -194,7 +196,8 @@ class MySql(Database):
         except pymysql.err.OperationalError as error:
             if error.args[0] in self._AWAY:
                 raise ServerAwayError(f"{url} cannot be reached: {error.args[-1]}") from error
-            raise HeadraceError(f"{url} refuses the connection: {error.args[-1]}") from error
+            text = error.args[-1]
+            raise HeadraceError(f"{url} refuses the connection: {text}; {_CORRECT}") from error
 
     def is_lost(self, connection: Any, error: Exception) -> bool:
         return not connection.open or (bool(error.args) and error.args[0] in self._AWAY)

@@ -59,6 +59,9 @@ class KafkaRecordDeserializationSchema:
     def open(self) -> None:
         """Called once in the process of the source, before the first message."""
 
+    def probe(self) -> None:
+        """See whether what it needs besides Kafka can be reached, for `headrace doctor`."""
+
     def deserialize(self, record: ConsumerRecord) -> Iterable[Any]:
         """The records in one message: none, one or several."""
         raise NotImplementedError(f"{type(self).__name__} does not implement deserialize()")

@@ -122,6 +122,9 @@ class KafkaRecordSerializationSchema(SerializationSchema):
         if self.key_schema is not None:
             self.key_schema.open()
 
+    def probe(self) -> None:
+        """See whether what it needs besides Kafka can be reached, for `headrace doctor`."""
+
     def serialize(self, element: Any) -> bytes | None:
         return self.value_schema.serialize(element)
 

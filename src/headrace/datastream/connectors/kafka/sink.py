@@ -78,6 +78,7 @@ class KafkaSink(Sink):
 
     def probe(self) -> str:
         reached(self.settings)
+        self.schema.probe()
         return f"Kafka at {self.properties['bootstrap.servers']}"
 
     def create_committer(self, context: WriterContext) -> Committer | None:

@@ -95,6 +95,7 @@ class KafkaSource(Source):
     def probe(self) -> str:
         settings = self.consumer_settings("probe")
         partitions = self.selection.of(reached(settings))
+        self.schema.probe()
         return f"{len(partitions)} partitions of Kafka at {settings['bootstrap.servers']}"
 
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:

@@ -34,6 +34,7 @@ from headrace.sql.formats.base import (
     rows_of_columns,
 )
 from headrace.sql.formats.narrow import narrowed
+from headrace.sql.formats.registry_options import registry_of
 from headrace.sql.types import RowField, RowType
 
 __all__ = [
@@ -79,6 +80,11 @@ class Part:
 
     def encoder(self) -> Encoder:
         return encoder_for(self.format, self.row_type, self.options)
+
+    def probe(self) -> None:
+        """See whether the registry of its schemas answers, if it has one."""
+        if "subject" in option_keys(self.format):
+            registry_of(self.options).probe()
 
     def of(self, rows: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Its columns of some rows."""
@@ -252,6 +258,9 @@ class ValueSchema(ManyValuesSchema):
         decoder = self._part.decoder()
         self._decoder = decoder if self._needed is None else narrowed(decoder, self._needed)
 
+    def probe(self) -> None:
+        self._part.probe()
+
     def of_values(self, values: Sequence[bytes | None]) -> Sequence[Any]:
         there = [v for v in values if v is not None]
         if not there:
@@ -273,6 +282,10 @@ class MessageSchema(ManyRecordsSchema):
         self._value = layout.value.decoder()
         self._key = None if layout.key is None else layout.key.decoder()
         self._metadata = [(column, _METADATA[name]) for column, name in layout.metadata.items()]
+
+    def probe(self) -> None:
+        for part in filter(None, (self._layout.key, self._layout.value)):
+            part.probe()
 
     def of_records(self, records: Sequence[ConsumerRecord]) -> list[Any]:
         there = [r for r in records if self._layout.upsert or r.value is not None]
@@ -334,6 +347,9 @@ class PartSchema(SerializationSchema):
     def open(self) -> None:
         self._encoder = self._part.encoder()
 
+    def probe(self) -> None:
+        self._part.probe()
+
     def serialize(self, element: Any) -> bytes | None:
         return self.serialize_many([element])[0]
 
@@ -367,6 +383,11 @@ class _RowSerializer(KafkaRecordSerializationSchema):
     """Messages of rows; the time of a message may be a column."""
 
     timestamp_column: int | None = None
+
+    def probe(self) -> None:
+        for schema in (self.key_schema, self.value_schema):
+            if isinstance(schema, PartSchema):
+                schema.probe()
 
     def messages(
         self,
