@@ -157,6 +157,11 @@ def test_raw_has_no_message_of_null() -> None:
     assert written("raw", "a STRING", "CAST(NULL AS STRING)") is None
 
 
+def test_a_message_of_another_size_is_not_a_number() -> None:
+    with pytest.raises(HeadraceError, match="not one INT of the format 'raw', which has 4 bytes"):
+        read("raw", "a INT", b"12345")
+
+
 @pytest.mark.parametrize(
     ("format_", "key", "value"),
     [

@@ -155,8 +155,8 @@ class AvroDecoder(Decoder):
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
         super().__init__(row_type, options)
         _check(options)
-        self._schema = fastavro().parse_schema(avro_schema(row_type))
-        self._read = record_reader(self._schema)
+        self._schema = avro_schema(row_type)
+        self._read = record_reader(fastavro().parse_schema(self._schema))
         self._convert = from_avro(row_type)
 
     def decode_each(self, messages: list[Any]) -> list[tuple[Any, ...]]:

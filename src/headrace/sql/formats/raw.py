@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from headrace.common.errors import SqlError
+from headrace.common.errors import HeadraceError, SqlError
 from headrace.sql import types as t
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions
 from headrace.sql.types import RowType
@@ -63,7 +63,13 @@ class RawDecoder(Decoder):
         code = _NUMBERS.get(type(self._type))
         if code is not None:
             number = struct.Struct(self._order + code)
-            return [(number.unpack(self._bytes(m))[0],) for m in messages]
+            try:
+                return [(number.unpack(self._bytes(m))[0],) for m in messages]
+            except struct.error as error:
+                raise HeadraceError(
+                    f"a message is not one {self._type.sql_text()} of the format 'raw', which has "
+                    f"{number.size} bytes; declare the column as the messages are, such as STRING"
+                ) from error
         if isinstance(self._type, t.BinaryType | t.VarBinaryType):
             return [(self._bytes(m),) for m in messages]
         return [(m if isinstance(m, str) else bytes(m).decode(self._charset),) for m in messages]
