@@ -267,4 +267,5 @@ def test_the_sink_keeps_the_contract(kafka: Kafka, guarantee: DeliveryGuarantee)
         clear=lambda: topics.append(kafka.topic(2)),
         guarantee=guarantee,
         parallelisms=(2,),
+        epoch_records=12,
     )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,14 +93,14 @@ class Transactions:
         producers = max([_SPARE, *(s.producers for s in states)])
         mine, step = self._context.subtask, self._context.parallelism
         before = max([step, *(s.parallelism for s in states)])
-        for subtask in range(mine, before, step):
-            for index in range(producers):
-                producer = self._producer(self._id(subtask, index))
-                if subtask == mine:
-                    self._free.append(producer)
-                    self._ids += 1
-                else:
-                    producer.close()
+        ids = [self._id(s, i) for s in range(mine, before, step) for i in range(producers)]
+        # Brokers answer each after a moment, or half a second if they have just started.
+        with ThreadPoolExecutor(len(ids)) as pool:
+            made = list(pool.map(self._producer, ids))
+        self._ids = producers
+        self._free, others = made[:producers], made[producers:]
+        for producer in others:
+            producer.close()
 
     def _id(self, subtask: int, index: int) -> str:
         return f"{self._prefix}-{self._context.operator_id[:8]}-{subtask}-{index}"
