@@ -146,6 +146,15 @@ def live_cost(settings: Settings) -> Iterator[Result]:
     yield from _against(live, "epochs, 1,000 records/s", epochs)
 
 
+def live_idle(settings: Settings) -> Iterator[Result]:
+    """A record that comes alone to a job without a Spark job, and what that job costs meanwhile."""
+    found = _measured("benchmarks.jobs.idle", str(settings.rounds))
+    for figure, unit, goal in (("p50_ms", "ms", 300.0), ("idle_cores", "cores", 0.01)):
+        ours = found[figure]
+        name = f"live, idle, {figure.removesuffix('_ms')}"
+        yield Result(name, "the goal", unit, ours, goal, ours / goal, 1.0, False, samples=found)
+
+
 CASES = {
     "latency": latency,
     "live-levels": live_levels,
@@ -153,4 +162,5 @@ CASES = {
     "live-checkpoints": live_checkpoints,
     "live-pressure": live_pressure,
     "live-cost": live_cost,
+    "live-idle": live_idle,
 }

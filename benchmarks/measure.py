@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import statistics
 import subprocess
@@ -108,6 +109,18 @@ def descendants(pid: int) -> list[int]:
         found += below
         todo += below
     return found
+
+
+def executors() -> list[int]:
+    """The processes of Spark's executors below this one, in the order of their starts."""
+    below = sorted(descendants(os.getpid()))
+    return [pid for pid in below if "CoarseGrainedExecutorBackend" in _command(pid)]
+
+
+def _command(pid: int) -> str:
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline") as file:
+        return file.read().replace("\0", " ")
+    return ""
 
 
 def python_memory_kib(pid: int) -> dict[int, int]:

@@ -10,12 +10,12 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from benchmarks.cases import Settings
-from benchmarks.measure import Result
+from benchmarks.measure import Result, executors
 from benchmarks.peers import environments as peers
 from headrace.common.configuration import Configuration
 from headrace.common.errors import JobCancelledError
@@ -29,6 +29,7 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 _KEYS = 100
 _PER_SECOND = 2000
 _LIMIT_S = 120.0
+_PAUSE_S = 10.0
 
 
 class _Counting(KeyedProcessFunction[int, int, str]):
@@ -43,10 +44,10 @@ class _Counting(KeyedProcessFunction[int, int, str]):
         yield f"{ctx.get_current_key()} {count} {value}"
 
 
-def _environment(directory: Path, carrier: str) -> StreamExecutionEnvironment:
+def _environment(directory: Path, carrier: str, master: str) -> StreamExecutionEnvironment:
     """An environment with checkpoints in a directory, and as many restarts as it takes."""
     settings = {
-        "spark.master": "local[2]",
+        "spark.master": master,
         "execution.carrier": carrier,
         "execution.checkpointing.interval": "500 ms",
         "execution.checkpointing.dir": str(directory / "checkpoints"),
@@ -54,6 +55,8 @@ def _environment(directory: Path, carrier: str) -> StreamExecutionEnvironment:
         "restart-strategy.type": "fixed-delay",
         "restart-strategy.fixed-delay.attempts": "1000000",
         "restart-strategy.fixed-delay.delay": "0 ms",
+        # Spark gives up an application that loses too many executors.
+        "spark.deploy.maxExecutorRetries": "-1",
     }
     created = StreamExecutionEnvironment.get_execution_environment(
         Configuration.from_dict(settings)
@@ -64,8 +67,8 @@ def _environment(directory: Path, carrier: str) -> StreamExecutionEnvironment:
 class _Watched:
     """A job whose results are counted as they come."""
 
-    def __init__(self, directory: Path, carrier: str) -> None:
-        env = _environment(directory, carrier)
+    def __init__(self, directory: Path, carrier: str, master: str) -> None:
+        env = _environment(directory, carrier, master)
         source = DataGeneratorSource(
             lambda index: index, 10**9, RateLimiterStrategy.per_second(_PER_SECOND)
         )
@@ -89,6 +92,12 @@ class _Watched:
                     self._last = time.perf_counter()
                     self._arrived.notify_all()
 
+    @property
+    def slots(self) -> list[int]:
+        """The processes of its slots."""
+        found: list[int] = self.job.attempt.slot_pids
+        return found
+
     def first_result_after(self, moment: float) -> float:
         """Seconds from a moment to the next result."""
         with self._arrived:
@@ -99,12 +108,12 @@ class _Watched:
         assert self._last is not None
         return self._last - moment
 
-    def recover(self, chance: random.Random) -> float:
-        """Kill a slot; seconds until results of the next attempt come."""
+    def recover(self, candidates: Callable[[], list[int]], chance: random.Random) -> float:
+        """Kill one of some processes; seconds until results of the next attempt come."""
         restarts = self.job.restarts
         time.sleep(chance.uniform(0.5, 1.5))
-        killed = time.perf_counter()
-        os.kill(chance.choice(self.job.attempt.slot_pids), signal.SIGKILL)
+        victim, killed = chance.choice(candidates()), time.perf_counter()
+        os.kill(victim, signal.SIGKILL)
         # Results of a checkpoint that was complete already may still arrive after the kill.
         while self.job.restarts == restarts:
             time.sleep(0.002)
@@ -112,15 +121,24 @@ class _Watched:
         return self.first_result_after(restarted) + restarted - killed
 
 
-def _measured(rounds: int, carrier: str = "epochs") -> tuple[float, list[float]]:
-    """Seconds from the start to the first result, and from each kill to the first one after it."""
+def _measured(
+    rounds: int, carrier: str = "epochs", master: str = "local[2]"
+) -> tuple[float, list[float]]:
+    """Seconds from the start to the first result, and from each kill to the first one after it.
+
+    Where there are executors, one of them is killed, otherwise a slot.
+    """
     chance = random.Random(1)
     with tempfile.TemporaryDirectory(prefix="headrace-recovery-") as directory:
         began = time.perf_counter()
-        watched = _Watched(Path(directory), carrier)
+        watched = _Watched(Path(directory), carrier, master)
         started = watched.first_result_after(began)
         try:
-            took = [watched.recover(chance) for _ in range(rounds)]
+            took = []
+            for _ in range(rounds):
+                # One that has just replaced another has no slots yet.
+                took.append(watched.recover(lambda: executors()[:1] or watched.slots, chance))
+                time.sleep(_PAUSE_S if executors() else 0)
         finally:
             watched.job.cancel().result(_LIMIT_S)
     return started, took
@@ -167,4 +185,19 @@ def live(settings: Settings) -> Iterator[Result]:
     yield Result(name, "the goal", "s", ours, 2.0, ours / 2.0, 1.0, False, samples=samples)
 
 
-CASES = {"recovery": recovery, "recovery-pyflink": against_pyflink, "recovery-live": live}
+def lost_executor(settings: Settings) -> Iterator[Result]:
+    """From the kill of one of two executors of a live job to the first new result."""
+    started, took = _measured(settings.rounds, "live", "local-cluster[2,3,1024]")
+    ours = statistics.median(took)
+    samples = {"recovery_s": took, "start_s": started}
+    name = "live, recovery from a killed executor"
+    peer = "its first result after a start"
+    yield Result(name, peer, "s", ours, started, ours / started, samples=samples)
+
+
+CASES = {
+    "recovery": recovery,
+    "recovery-pyflink": against_pyflink,
+    "recovery-live": live,
+    "recovery-executor": lost_executor,
+}

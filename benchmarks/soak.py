@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.jobs.paced import Paced, Record
-from benchmarks.measure import descendants
+from benchmarks.measure import descendants, executors
 from headrace.common.configuration import Configuration
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.base import Committer, Sink, SinkWriter, WriterContext
@@ -133,16 +133,6 @@ def _committed(directory: Path) -> _Due:
     return _Due(*(sum(t[i] for t in tallies) for i in range(3)))
 
 
-def _executors() -> list[int]:
-    return [p for p in descendants(os.getpid()) if "CoarseGrainedExecutorBackend" in _command(p)]
-
-
-def _command(pid: int) -> str:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
-    return ""
-
-
 def _usage() -> dict[str, int]:
     """Of this process and all below it."""
     used: Counter[str] = Counter()
@@ -205,7 +195,7 @@ class _Watch:
             sample |= {"restarts": self._job.restarts, "kills": self.kills}
             self.samples.append(sample)
             print(json.dumps(sample), flush=True)
-            if self._kill_every_s and now >= next_kill and (found := _executors()):
+            if self._kill_every_s and now >= next_kill and (found := executors()):
                 next_kill += self._kill_every_s
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(chance.choice(found), signal.SIGKILL)

@@ -32,7 +32,9 @@ _PARALLELISM = 2
 _STEP_NS = 100_000
 
 
-class _Count(KeyedProcessFunction[int, Record, Record]):
+class Count(KeyedProcessFunction[int, Record, Record]):
+    """Counts the records of a key, and passes them on."""
+
     def open(self, runtime_context: RuntimeContext) -> None:
         self.count = runtime_context.get_state(ValueStateDescriptor("count"))
 
@@ -41,7 +43,7 @@ class _Count(KeyedProcessFunction[int, Record, Record]):
         yield value
 
 
-class _Ages(FlatMapFunction[Record, Record]):
+class Ages(FlatMapFunction[Record, Record]):
     """How old records are, in steps of 0.1 ms, from a time on."""
 
     def __init__(self, directory: str, since_ns: int) -> None:
@@ -60,7 +62,8 @@ class _Ages(FlatMapFunction[Record, Record]):
         Path(self._directory, f"{os.getpid()}.json").write_text(json.dumps(self._ages))
 
 
-def _percentile(ages: Counter[int], share: float) -> float:
+def percentile(ages: Counter[int], share: float) -> float:
+    """The age that this share of records does not exceed, in milliseconds."""
     left = share * sum(ages.values())
     for step in sorted(ages):
         left -= ages[step]
@@ -69,7 +72,7 @@ def _percentile(ages: Counter[int], share: float) -> float:
     return 0.0
 
 
-def _cpu_s() -> Counter[str]:
+def cpu_s() -> Counter[str]:
     """Processor time of this process, of Java, and of all other processes below."""
     ticks: Counter[str] = Counter()
     for pid in (os.getpid(), *descendants(os.getpid())):
@@ -102,12 +105,12 @@ def measure(
         stream: Any = env.from_source(source, WatermarkStrategy.no_watermarks(), "paced")
         for level in range(levels):
             # Another key each time, so that records change their slot.
-            stream = stream.key_by(lambda r, n=level: (r[0] + n) % KEYS).process(_Count())
-        stream.flat_map(_Ages(directory, middle_ns)).print()
+            stream = stream.key_by(lambda r, n=level: (r[0] + n) % KEYS).process(Count())
+        stream.flat_map(Ages(directory, middle_ns)).print()
         spent: list[Counter[str]] = []
         for moment in (middle_ns, end_ns):
             wait_s = (moment - time.time_ns()) / 1e9
-            threading.Timer(wait_s, lambda: spent.append(_cpu_s())).start()
+            threading.Timer(wait_s, lambda: spent.append(cpu_s())).start()
         env.execute("latency")
         ages: Counter[int] = Counter()
         for file in Path(directory).iterdir():
@@ -117,8 +120,8 @@ def measure(
     return {
         "carrier": carrier,
         "records_per_s": sum(ages.values()) / (seconds / 2),
-        "p50_ms": _percentile(ages, 0.5),
-        "p99_ms": _percentile(ages, 0.99),
+        "p50_ms": percentile(ages, 0.5),
+        "p99_ms": percentile(ages, 0.99),
         "cores": sum(cores.values()),
         "cores_by_process": cores,
     }

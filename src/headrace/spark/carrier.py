@@ -21,7 +21,13 @@ from headrace.datastream.connectors.fed_split import FedSplit
 from headrace.runtime.slot.protocol import SlotLaunch
 from headrace.spark.feeds import fed_partitions, payloads_of, spark_failure
 from headrace.spark.jvm import java_rdd, spark_of
-from headrace.spark.placement import drawn_to, is_cluster, locations_of, wait_for_executors
+from headrace.spark.placement import (
+    drawn_to,
+    is_cluster,
+    locations_of,
+    wait_for_executors,
+    without_lost,
+)
 from headrace.spark.progress import shown_progress
 from headrace.spark.relation_feed import RelationFeed
 from headrace.spark.session import is_this_process
@@ -69,7 +75,7 @@ class SparkCarrier(ProcessCarrier):
         places: RDD[Any] = self._context.parallelize(map(self._for_cluster, launches), count)
         if len(self._locations) == count:
             # Where a slot was before, there may be a copy of its state.
-            places = drawn_to(places, self._locations)
+            places = drawn_to(places, without_lost(self._context, self._locations))
         started = places.mapPartitions(start_slots).cache()
         self._run(started)
         self._locations = locations_of(started)

@@ -18,6 +18,8 @@ from headrace.spark.jvm import executors, java_rdd, jvm_of, scala_object, spark_
 _SETTLED_S = 3.0
 _MOST_S = 30.0
 _LOOK_S = 0.1
+_EXECUTOR = "executor_"
+"""What a preferred location begins with that names an executor: its host and its id follow."""
 
 
 def is_cluster(context: SparkContext) -> bool:
@@ -60,6 +62,22 @@ def locations_of(cached: RDD[Any]) -> list[str | None]:
     java = java_rdd(cached).rdd()
     found = (spark.getPreferredLocs(java, i) for i in range(cached.getNumPartitions()))
     return [None if places.isEmpty() else places.head().toString() for places in found]
+
+
+def without_lost(context: SparkContext, locations: Sequence[str | None]) -> list[str | None]:
+    """The same places, with hosts in place of executors that are gone.
+
+    Spark would wait for these as long as for one that is busy (`spark.locality.wait`, 3 s).
+    """
+    backend = spark_of(context).schedulerBackend()
+
+    def known(location: str | None) -> str | None:
+        if location is None or not location.startswith(_EXECUTOR):
+            return location
+        host, _, executor = location.removeprefix(_EXECUTOR).rpartition("_")
+        return location if backend.isExecutorActive(executor) else host
+
+    return [known(location) for location in locations]
 
 
 def drawn_to(rdd: RDD[Any], locations: Sequence[str | None]) -> RDD[Any]:
