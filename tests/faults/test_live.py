@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from headrace.common.errors import JobExecutionError
+from headrace.coordination.checkpoint_store import CompletedCheckpoint
 from headrace.coordination.slots import live
 from headrace.coordination.slots.live import LiveSettings, NotLiveError
 from headrace.coordination.views.checkpoint_details import checkpoint_details
@@ -132,6 +133,29 @@ def test_it_comes_up_while_functions_open(tmp_path: Path) -> None:
         job.wait_for_rows(20)
         job.finish_with_files()
         assert (job.carrier.carriages, job.master.restarts) == (1, 0)
+
+
+def test_epochs_go_on_while_a_checkpoint_is_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, storage_answers = threading.Event(), threading.Event()
+    write = CompletedCheckpoint.write_metadata
+
+    def write_late(checkpoint: CompletedCheckpoint) -> None:
+        begun.set()
+        storage_answers.wait(WAIT_S)
+        write(checkpoint)
+
+    monkeypatch.setattr(CompletedCheckpoint, "write_metadata", write_late)
+    with CountingJob(tmp_path, carrier=LiveProcessCarrier) as job:
+        job.wait_for(begun.is_set, "a checkpoint")
+        seen = job.master.figures.epochs_run
+        try:
+            job.wait_for(lambda: job.master.figures.epochs_run > seen + 5, "epochs")
+        finally:
+            storage_answers.set()
+        job.finish_with_files()
+        assert job.master.restarts == 0
 
 
 def test_a_job_that_waits_for_others_can_be_cancelled(tmp_path: Path) -> None:
