@@ -98,10 +98,10 @@ SELECT id FROM nowhere.orders;
 -- says: Object 'nowhere.orders' not found, but there is one in the current database
 SELECT uper(item) FROM orders;
 -- at: uper(item)
--- says: No match found for function UPER, did you mean UPPER?
+-- says: No match found for function signature UPER, did you mean UPPER?
 SELECT NOSUCH(id) FROM orders;
 -- at: NOSUCH(id)
--- says: No match found for function NOSUCH
+-- says: No match found for function signature NOSUCH
 SELECT id FROM LATERAL TABLE(nosuch(1));
 -- at: nosuch(1)
 -- says: No match found for table function nosuch
@@ -110,7 +110,7 @@ SELECT SUM(price) OVER w FROM orders;
 -- says: Window 'w' not found
 INSERT INTO snk SELECT 1, 'a';
 -- at: snk
--- says: Cannot find table '`default_catalog`.`default_database`.`snk`' in any of the catalogs, did you mean 'sink'?
+-- says: Cannot find table '`default_catalog`.`default_database`.`snk`' in any of the catalogs [default_catalog], nor as a temporary table, did you mean 'sink'?
 INSERT INTO sink (a, c) SELECT 1, 2;
 -- at: c
 -- says: Unknown target column 'c' of table default_catalog.default_database.sink
@@ -629,16 +629,16 @@ SELECT * FROM TABLE(TUMBLE(TABLE (SELECT id, et FROM orders), DESCRIPTOR(et), IN
 -- says: TABLE takes a name; write a query without TABLE: (SELECT ...)
 SELECT plus(id, 1) FROM orders;
 -- at: plus(id, 1)
--- says: No match found for function PLUS
+-- says: No match found for function signature PLUS
 SELECT `get`(ROW(id, 1), 0) FROM orders;
 -- at: `get`(ROW(id, 1), 0)
--- says: No match found for function GET
+-- says: No match found for function signature GET
 SELECT trim_both(item, 'a') FROM orders;
 -- at: trim_both(item, 'a')
--- says: No match found for function TRIM_BOTH
+-- says: No match found for function signature TRIM_BOTH
 SELECT `$SUM0`(id) FROM orders;
 -- at: `$SUM0`(id)
--- says: No match found for function $SUM0
+-- says: No match found for function signature $SUM0
 SELECT item AS k, MAX(id) AS m FROM orders GROUP BY item ORDER BY orders.m LIMIT 3;
 -- at: orders.m
 -- says: Column 'm' not found in table 'orders'

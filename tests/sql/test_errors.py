@@ -48,7 +48,8 @@ def test_refused_with_the_place(session: LocalSession, statement: str, at: str, 
     *message, shown, mark = str(error).splitlines()
     assert place_of(error) == at
     line, column = error.position or (0, 0)
-    assert " ".join(message).startswith(f"line {line}, column {column}: {says}")
+    text = " ".join(message).removeprefix("SQL parse failed. ")
+    assert text.startswith(f"line {line}, column {column}: {says}")
     assert shown.index(at) >= 0
     assert column == mark.index("^") - 4 + 1
 

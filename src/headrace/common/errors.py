@@ -22,6 +22,7 @@ __all__ = [
     "JobCancelledError",
     "JobExecutionError",
     "SqlError",
+    "SqlParseError",
     "StateError",
     "StateMigrationError",
     "TypeMismatchError",
@@ -189,6 +190,13 @@ class SqlError(HeadraceError):
         if self.position is None:
             return text
         return f"line {self.position[0]}, column {self.position[1]}: {text}"
+
+
+class SqlParseError(SqlError):
+    """A text is not a statement of SQL; the message begins with the words that Flink has there."""
+
+    def __str__(self) -> str:
+        return f"SQL parse failed. {super().__str__()}"
 
 
 class JobExecutionError(HeadraceError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from py4j.protocol import Py4JJavaError
 
-from headrace.common.errors import HeadraceError, JobExecutionError, SqlError
+from headrace.common.errors import HeadraceError, JobExecutionError, SqlError, SqlParseError
 from headrace.util import exceptions
 
 _WITHOUT = HeadraceError.__bases__
@@ -16,6 +16,7 @@ _WITHOUT = HeadraceError.__bases__
 _CLASSES: dict[type[Exception], str] = {
     exceptions.TableException: "org.apache.flink.table.api.TableException",
     exceptions.JavaException: "org.apache.flink.table.catalog.exceptions.{}",
+    SqlParseError: "org.apache.flink.table.api.SqlParserException",
     SqlError: "org.apache.flink.table.api.ValidationException",
     JobExecutionError: "org.apache.flink.runtime.client.JobExecutionException",
     ValueError: "java.lang.IllegalArgumentException",

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import TokenType
 
-from headrace.common.errors import SqlError
+from headrace.common.errors import SqlError, SqlParseError
 from headrace.sql import statements as s
 from headrace.sql.parser.dialect import Flink
 from headrace.sql.parser.excerpts import located, underlined
@@ -41,7 +41,7 @@ def parse_statement(text: str) -> s.Statement:
     """The only statement of a text."""
     found = parse_statements(text)
     if len(found) != 1:
-        raise SqlError(f"one statement was expected, but there are {len(found)}: {text!r}")
+        raise SqlError(f"only single statement supported, but there are {len(found)}: {text!r}")
     return found[0]
 
 
@@ -63,7 +63,7 @@ def _tokens(text: str) -> list[Any]:
     except TokenError as error:
         span = _unterminated(text)
         reason = "this does not end" if span else str(error).splitlines()[0]
-        raise underlined(f"the text cannot be read: {reason}", text, span) from None
+        raise underlined(f"the text cannot be read: {reason}", text, span, SqlParseError) from None
 
 
 def _chunks(text: str) -> list[list[Any]]:
@@ -126,7 +126,7 @@ def _joined_sets(found: list[s.Statement]) -> list[s.Statement]:
     return out
 
 
-def _translated(error: ParseError, text: str) -> SqlError:
+def _translated(error: ParseError, text: str) -> SqlParseError:
     detail = error.errors[0] if error.errors else {}
     line, column = detail.get("line"), detail.get("col") or 0
     message = detail.get("description") or str(error)
@@ -135,14 +135,14 @@ def _translated(error: ParseError, text: str) -> SqlError:
     # sqlglot shows whole tokens where the word is enough.
     message = re.sub(r"<Token .*?text: (.*?), line: .*?>", r"\1", message)
     if not line:
-        return SqlError(message)
+        return SqlParseError(message)
     highlight = detail.get("highlight") or " "
     lines = text.splitlines()
     # sqlglot counts the column at the last character of the token.
     start = max(column - len(highlight), 0)
     shown = lines[line - 1] if line <= len(lines) else ""
     mark = " " * start + "^" * max(len(highlight.splitlines()[0]), 1)
-    return SqlError(f"{message}\n    {shown}\n    {mark}", (line, start + 1))
+    return SqlParseError(f"{message}\n    {shown}\n    {mark}", (line, start + 1))
 
 
 def _unterminated(text: str) -> Span | None:

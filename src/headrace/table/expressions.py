@@ -218,7 +218,7 @@ def array(head: Any, *tail: Any) -> Expression[Any]:
 
 def row(head: Any, *tail: Any) -> Expression[Any]:
     """A row of fields."""
-    return Expression(*called("row", "ROW", head, *tail))
+    return Expression(*called("row", "$ROW", head, *tail))
 
 
 def map_(key: Any, value: Any, *tail: Any) -> Expression[Any]:

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from headrace.common.display.html import html_table
 from headrace.common.errors import SqlError
 from headrace.common.types import Row
+from headrace.sql.binder.context import repeated
 from headrace.sql.binder.from_clause.call_arguments import unique_names
 from headrace.sql.binder.relations import distinct, renamed, same_types, union_of
 from headrace.sql.parser import syntax as x
@@ -19,7 +20,7 @@ from headrace.sql.plan.expressions import SortKey
 from headrace.sql.plan.joins import JoinKind
 from headrace.sql.session.explain import explain_plans
 from headrace.sql.session.tableau import Tableau, print_result
-from headrace.sql.table_api.expression_nodes import ExpressionBase, RelationBase, node_of, plan_of
+from headrace.sql.table_api.expression_nodes import RelationBase, node_of, plan_of
 from headrace.sql.table_api.flat_aggregate import (
     called_table_aggregate,
     flat_aggregate_plan,
@@ -106,7 +107,17 @@ class Table(RelationBase):
     def alias(self, field: str, *fields: str) -> Table:
         """With other names for the first columns."""
         names = [field, *fields]
+        if len(names) > len(self._plan.schema):
+            raise SqlError("Aliasing more fields than we actually have.")
+        if "*" in names:
+            raise SqlError("Alias can not accept '*' as name.")
         names += self._plan.schema.names[len(names) :]
+        return self._renamed(names)
+
+    def _renamed(self, names: list[str]) -> Table:
+        twice = repeated(names)
+        if twice is not None:
+            raise SqlError(f"Ambiguous column name: {twice}")
         return self._with(renamed(session_of(self._environment).binding(), self._plan, names))
 
     def filter(self, predicate: Any) -> Table:
@@ -120,10 +131,9 @@ class Table(RelationBase):
     def add_columns(self, *fields: Any) -> Table:
         """With more columns."""
         binding = self._binding()
-        names = binding.names(binding.nodes(fields))
-        for name in names:
-            if name in self._plan.schema.names:
-                raise SqlError(f"there is already a column named {name!r}")
+        twice = repeated([*self._plan.schema.names, *binding.added_names(binding.nodes(fields))])
+        if twice is not None:
+            raise SqlError(f"Ambiguous column name: {twice}")
         return self._added(binding, fields)
 
     def add_or_replace_columns(self, *fields: Any) -> Table:
@@ -131,12 +141,7 @@ class Table(RelationBase):
         return self._added(self._binding(), fields)
 
     def _added(self, binding: TableBinding, fields: Sequence[Any]) -> Table:
-        nodes = binding.nodes(fields)
-        names = binding.names(nodes)
-        columns = dict(zip(self._plan.schema.names, self._plan.schema.columns(), strict=True))
-        for name, node in zip(names, nodes, strict=True):
-            columns[name] = binding.bound(_Node(node))
-        return self._with(n.Project.of(self._plan, list(columns.values()), list(columns)))
+        return self._with(binding.with_columns(binding.nodes(fields)))
 
     def rename_columns(self, *fields: Any) -> Table:
         """With other names for some columns, written as `col('a').alias('b')`."""
@@ -144,11 +149,13 @@ class Table(RelationBase):
         for field in fields:
             node = node_of(field)
             if not isinstance(node, x.Alias) or not isinstance(node.value, x.Name):
-                raise SqlError("rename_columns takes col('a').alias('b')")
-            self._binding().bound(_Node(node.value))
+                raise SqlError(
+                    "Invalid alias for a renaming column operation. Renaming must add an alias to "
+                    f"an existing field, as in col('a').alias('b'). But was: {field}"
+                )
+            self._binding().bound(node.value)
             new[node.value.parts[0]] = node.name
-        names = [new.get(name, name) for name in self._plan.schema.names]
-        return self._with(renamed(session_of(self._environment).binding(), self._plan, names))
+        return self._renamed([new.get(name, name) for name in self._plan.schema.names])
 
     def drop_columns(self, *fields: Any) -> Table:
         """Without some columns."""
@@ -189,7 +196,7 @@ class Table(RelationBase):
         node = row_call(func, self._plan)
         if isinstance(node, x.Alias):
             names, node = (node.name, *node.further), node.value
-        bound = self._binding().bound(_Node(node))
+        bound = self._binding().bound(node)
         result = self._with(n.Project.of(self._plan, [bound], ["f"])).select(col("f").flatten)
         made = [name.removeprefix("f$") for name in plan_of(result).schema.names]
         return result.alias(*(names or made))
@@ -229,7 +236,12 @@ class Table(RelationBase):
         """Rows that the other table has not as often."""
         return self._set_operation(right, "EXCEPT", True)
 
+    def _check_environment(self, right: Table) -> None:
+        if right._environment is not self._environment:
+            raise SqlError("Only tables from the same TableEnvironment can be joined.")
+
     def _same_types(self, right: Table, kind: str) -> list[n.Node]:
+        self._check_environment(right)
         context = session_of(self._environment).binding()
         return same_types(context, [self._plan, plan_of(right)], kind, None)
 
@@ -254,6 +266,7 @@ class Table(RelationBase):
         return self._joined(right, JoinKind.FULL, join_predicate)
 
     def _joined(self, right: Table, kind: JoinKind, predicate: Any) -> Table:
+        self._check_environment(right)
         context = session_of(self._environment).binding()
         return self._with(join_tables(context, self._plan, plan_of(right), kind, predicate))
 
@@ -307,11 +320,12 @@ class Table(RelationBase):
 
     def order_by(self, *fields: Any) -> Table:
         """In an order: by time in a stream, by anything in batch mode or with `limit`."""
-        keys = self._binding().sort_keys(fields)
-        return self._with(n.Sort(self._plan.schema, self._plan, keys))
+        return self._with(self._binding().ordered(fields))
 
     def offset(self, offset: int) -> Table:
         """Without the first rows."""
+        if offset < 0:
+            raise SqlError("Offset should be greater or equal 0")
         return self._limited(offset, None)
 
     def fetch(self, fetch: int) -> Table:
@@ -323,14 +337,9 @@ class Table(RelationBase):
         return self._limited(offset, fetch)
 
     def _limited(self, offset: int, fetch: int | None) -> Table:
-        plan: n.Node = self._plan
-        keys: tuple[SortKey, ...] = ()
-        if isinstance(plan, n.Sort):
-            keys, plan = plan.keys, plan.input
-        elif isinstance(plan, n.Limit) and plan.fetch is None and plan.offset:
-            # offset() and then fetch() are one.
-            offset, keys, plan = plan.offset + offset, plan.keys, plan.input
-        return self._with(n.Limit(plan.schema, plan, offset, fetch, keys))
+        if fetch is not None and fetch < 0:
+            raise SqlError("FETCH count must be equal or larger than 0.")
+        return self._with(_limited(self._plan, offset, fetch))
 
     # Running.
 
@@ -404,7 +413,7 @@ class Table(RelationBase):
 
     def get_schema(self) -> TableSchema:
         """The columns."""
-        return TableSchema(self._plan.schema.names, self._plan.schema.types)
+        return TableSchema.of_resolved(self.get_resolved_schema())
 
     def print_schema(self) -> None:
         """Show the columns."""
@@ -420,11 +429,18 @@ class Table(RelationBase):
         print(self.explain(*extra_details))
 
 
-class _Node(ExpressionBase):
-    """A node where an expression is expected."""
-
-    def __init__(self, node: x.Node) -> None:
-        super().__init__(node, "")
+def _limited(plan: n.Node, offset: int, fetch: int | None) -> n.Node:
+    """Some rows of a plan, in its order."""
+    if isinstance(plan, n.Project) and isinstance(plan.input, n.Sort):
+        # Columns were sorted by that nobody sees.
+        return replace(plan, input=_limited(plan.input, offset, fetch))
+    keys: tuple[SortKey, ...] = ()
+    if isinstance(plan, n.Sort):
+        keys, plan = plan.keys, plan.input
+    elif isinstance(plan, n.Limit) and plan.fetch is None and plan.offset:
+        # offset() and then fetch() are one.
+        offset, keys, plan = plan.offset + offset, plan.keys, plan.input
+    return n.Limit(plan.schema, plan, offset, fetch, keys)
 
 
 class GroupedTable:
@@ -500,20 +516,20 @@ class AggregatedTable:
         if isinstance(node, x.Alias):
             names, node = (node.name, *node.further), node.value
         groups = self._grouped.columns
-        result = self._grouped.select(*groups, _Node(x.Alias(node, "$result")))
+        result = self._grouped.select(*groups, x.Alias(node, "$result"))
         binding = result._binding()
         columns = dict(
             zip(plan_of(result).schema.names, plan_of(result).schema.columns(), strict=True)
         )
         columns.pop("$result")
-        flat = binding.nodes([_Node(x.Apply("$flatten", (x.Name(("$result",)),)))])
+        flat = binding.nodes([x.Apply("$flatten", (x.Name(("$result",)),))])
         made = [
             part.name.removeprefix("$result$") if isinstance(part, x.Alias) else "f0"
             for part in flat
         ]
         made = [*names, *unique_names([*columns, *names], made[len(names) :])]
         for name, part in zip(made, flat, strict=True):
-            columns[name] = binding.bound(_Node(part))
+            columns[name] = binding.bound(part)
         plan = n.Project.of(plan_of(result), list(columns.values()), list(columns))
         return self._grouped._table._with(plan).select(*fields)
 
@@ -531,6 +547,6 @@ class FlatAggregateTable:
         context = session_of(grouped._table._environment).binding()
         node = row_call(self._func, plan_of(grouped._table))
         names, call = called_table_aggregate(context, node)
-        one = grouped.select(*grouped.columns, _Node(x.Alias(call, "$rows")))
+        one = grouped.select(*grouped.columns, x.Alias(call, "$rows"))
         plan = flat_aggregate_plan(plan_of(one), names)
         return grouped._table._with(plan).select(*fields)

@@ -32,7 +32,7 @@ from headrace.sql.session.user_functions import drop_function, register_function
 from headrace.sql.table_api.elements import expressions_plan, values_plan
 from headrace.sql.table_api.expression_nodes import plan_of
 from headrace.sql.table_api.pandas_tables import from_pandas_plan
-from headrace.sql.table_api.stream_tables import stream_plan, table_stream
+from headrace.sql.table_api.stream_tables import described, stream_plan, table_stream
 from headrace.sql.types import RowType
 from headrace.table.changelog_mode import ChangelogMode
 from headrace.table.compiled_plan import CompiledPlan
@@ -365,7 +365,8 @@ class StreamTableEnvironment(TableEnvironment):
             raise FunctionTypeError(f"Invalid arguments for 'fields': {fields_or_schema!r}")
         names = [f for f in fields_or_schema if isinstance(f, Expression)]
         entry = None if declared is None else declared.entry()
-        return Table(self, stream_plan(self._session, stream, entry, names))
+        plan = stream_plan(self._session, stream, entry, names)
+        return Table(self, plan, entry and described(entry, stream, plan))
 
     def from_changelog_stream(
         self,

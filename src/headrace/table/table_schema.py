@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import FunctionTypeError
 from headrace.sql.types import DataType, RowType
 from headrace.sql.types.data_types import DataTypes
+
+if TYPE_CHECKING:
+    from headrace.table.catalog import ResolvedSchema
 
 __all__ = ["TableSchema"]
 
@@ -20,6 +23,7 @@ class TableSchema:
     ) -> None:
         self._names = list(field_names or ())
         self._types = list(data_types or ())
+        self._lines: list[str] | None = None
         if len(self._names) != len(self._types):
             raise FunctionTypeError(
                 "Number of field names and field data types must be equal.\n"
@@ -27,9 +31,28 @@ class TableSchema:
                 f"{len(self._types)}."
             )
 
+    @classmethod
+    def of_resolved(cls, schema: ResolvedSchema) -> TableSchema:
+        """Of a table: its text also says what columns are computed of, the watermark and key."""
+        made = cls(schema.get_column_names(), schema.get_column_data_types())
+        lines = [c.as_summary_string() for c in schema.get_columns()]
+        lines = [
+            line.replace(f"`{n}`", f"{n}:", 1) for n, line in zip(made._names, lines, strict=True)
+        ]
+        lines += [w.as_summary_string().replace("`", "", 2) for w in schema.get_watermark_specs()]
+        key = schema.get_primary_key()
+        if key is not None:
+            lines.append(
+                f"CONSTRAINT {key.get_name()} PRIMARY KEY ({', '.join(key.get_columns())})"
+            )
+        made._lines = lines
+        return made
+
     def copy(self) -> TableSchema:
         """A schema of its own."""
-        return TableSchema(self._names, self._types)
+        made = TableSchema(self._names, self._types)
+        made._lines = self._lines
+        return made
 
     def get_field_data_types(self) -> list[DataType]:
         """Types of all columns."""
@@ -75,8 +98,8 @@ class TableSchema:
 
     def __repr__(self) -> str:
         pairs = zip(self._names, self._types, strict=True)
-        lines = [f" |-- {n}: {x.sql_text()}" for n, x in pairs]
-        return "\n".join(["root", *lines]) + "\n"
+        lines = self._lines or [f"{n}: {x.sql_text()}" for n, x in pairs]
+        return "\n".join(["root", *(f" |-- {line}" for line in lines)]) + "\n"
 
     @classmethod
     def builder(cls) -> TableSchema.Builder:

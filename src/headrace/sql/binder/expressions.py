@@ -98,8 +98,9 @@ class ExpressionBinder:
         if node.distinct or node.condition is not None:
             self._check_aggregate(name, node)
         function = self.context.registry.find(name)
-        if node.by_name or function is None:
-            user = self.context.find_function((name,))
+        called = node.method or (name if node.by_name or function is None else None)
+        if called is not None:
+            user = self.context.find_function((called,))
             if user is not None:
                 return self._user_call(user, [self.bind(a) for a in node.args], node.span)
         form = form_of(node)
@@ -126,7 +127,9 @@ class ExpressionBinder:
         name = str(node.function)
         near = self.context.registry.nearest(name)
         hint = f", did you mean {near}?" if near else ""
-        return self.context.error(f"No match found for function {name.upper()}{hint}", node.span)
+        return self.context.error(
+            f"No match found for function signature {name.upper()}{hint}", node.span
+        )
 
     def call(
         self, function: Function, args: Sequence[Expression], span: x.Span | None = None

@@ -26,6 +26,10 @@ def _row(types: Sequence[DataType]) -> DataType | None:
     return t.RowType([t.RowField(f"EXPR${i}", x) for i, x in enumerate(types)], False)
 
 
+def _row_of_table_api(types: Sequence[DataType]) -> DataType | None:
+    return t.RowType([t.RowField(f"f{i}", x) for i, x in enumerate(types)], False)
+
+
 def _item(types: Sequence[DataType]) -> DataType | None:
     container, key = types
     if isinstance(container, t.VariantType):
@@ -81,6 +85,7 @@ FUNCTIONS = [
     scalar("ARRAY", "any+", _array, "({args},)", strict=False, hidden=True),
     scalar("MAP", "any+", _map, "containers:make_map", strict=False, hidden=True),
     scalar("ROW", "any+", _row, "{row}", strict=False),
+    scalar("$ROW", "any+", _row_of_table_api, "{row}", strict=False, hidden=True),
     scalar("ITEM", "any, any", _item, table_name="at", hidden=True),
     scalar("OBJECT_OF", "string, any*", "arg0", "(*[{args}],)", strict=False),
     scalar("OBJECT_UPDATE", "row, any*", "arg0", "containers:update_fields", strict=False),

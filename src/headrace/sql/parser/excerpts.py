@@ -74,7 +74,7 @@ def located(error: SqlError, text: str, names: Sequence[str] = ()) -> None:
     """
     if error.position is not None or not text:
         return
-    message = str(error)
+    message = str(error.args[0])
     if isinstance(error, SpannedError) and error.span is not None:
         _show(error, underlined(message, text, error.span))
         return

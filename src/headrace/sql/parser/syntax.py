@@ -50,6 +50,8 @@ class Apply(Node):
 
     `distinct` and `condition` (FILTER) belong to aggregates; `over` is a window of rows. `by_name`
     is a call as users write it; all others stand for operators and forms with their own syntax.
+    `method` is Flink's name of an operator or method of the Table API: a user's function of that
+    name takes its place.
     """
 
     function: Any
@@ -58,6 +60,7 @@ class Apply(Node):
     condition: Node | None = None
     over: Over | None = None
     by_name: bool = False
+    method: str | None = None
 
 
 @dataclass(frozen=True)

@@ -294,7 +294,8 @@ class Session:
             hint = suggestion(path[-1], self.catalogs.near(self.catalogs.full_path(path)))
             raise SqlError(
                 f"Cannot find table '{quoted(self.catalogs.full_path(path))}' in any of the "
-                f"catalogs{hint}"
+                f"catalogs [{', '.join(self.catalogs.registry.names())}], nor as a temporary "
+                f"table{hint}"
             )
         full = self.catalogs.full_path(path)
         binding = self.binding()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from headrace.common.errors import TypeMismatchError
+from headrace.common.errors import SqlError, TypeMismatchError
 from headrace.sql import types as t
-from headrace.sql.binder.context import BindingContext
+from headrace.sql.binder.context import BindingContext, repeated
 from headrace.sql.binder.relations import union_of
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n
@@ -45,6 +45,9 @@ def values_plan(elements: Iterable[Any], schema: Any, zone: Any, verify: bool = 
         schema = infer_schema(rows, schema)
     else:
         raise TypeError(f"schema should be RowType, list, tuple or None, but got: {schema}")
+    twice = repeated(schema.names)
+    if twice is not None:
+        raise SqlError(f"Field names must be unique. Found duplicates: [{twice}]")
     convert = to_internal(schema.not_null(), zone)
     try:
         data = tuple(map(convert, rows))
@@ -80,7 +83,7 @@ def expressions_plan(context: BindingContext, rows: Sequence[Any], type_: t.RowT
 
 
 def _cells(row: x.Node, type_: t.RowType) -> list[ExpressionBase]:
-    cells = row.args if isinstance(row, x.Apply) and row.function == "ROW" else (row,)
+    cells = row.args if isinstance(row, x.Apply) and row.function == "$ROW" else (row,)
     if len(cells) != len(type_.fields):
         raise TypeMismatchError(
             f"from_elements: a row has {len(cells)} fields instead of {len(type_.fields)}"

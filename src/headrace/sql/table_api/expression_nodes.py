@@ -81,7 +81,9 @@ def _type_of(value: Any) -> t.DataType:
 
 
 def node_of(value: Any) -> x.Node:
-    """The node of an expression or a Python value."""
+    """The node of an expression or a Python value; a node is its own."""
+    if isinstance(value, x.Node):
+        return value
     return value._node if isinstance(value, ExpressionBase) else literal(value)[0]
 
 
@@ -92,7 +94,7 @@ def text_of(value: Any) -> str:
 
 def called(name: str, function: Any, *args: Any) -> tuple[x.Node, str]:
     """The node and text of a function's call; `name` is the one that Flink shows."""
-    node = x.Apply(function, tuple(node_of(a) for a in args))
+    node = x.Apply(function, tuple(node_of(a) for a in args), method=name)
     return node, f"{name}({', '.join(text_of(a) for a in args)})"
 
 

@@ -28,7 +28,7 @@ from headrace.sql.table_api.stream_types import data_type_of, type_of_rows
 from headrace.sql.table_api.table_binding import TableBinding
 from headrace.sql.types import DataType
 
-__all__ = ["stream_plan", "table_stream"]
+__all__ = ["described", "stream_plan", "table_stream"]
 
 _INSERTS = ChangelogMode.insert_only()
 
@@ -122,6 +122,21 @@ def stream_plan(
     if declared is not None:
         plan = _declared(session, plan, declared, schema)
     return _named(plan, names) if names else plan
+
+
+def described(declared: TableEntry, stream: DataStream[Any], plan: n.Node) -> TableEntry | None:
+    """The schema that a stream's table shows: the one declared, if it has all columns and fields.
+
+    Its expressions stay as the program wrote them.
+    """
+    own = data_type_of(stream.get_type())
+    fields = own.names if isinstance(own, t.RowType) else []
+    names = [c.name for c in declared.columns]
+    if names != list(plan.schema.names) or not set(fields) <= set(names):
+        return None
+    columns = tuple(replace(c, expression_is_sql=False) for c in declared.columns)
+    watermark = declared.watermark and replace(declared.watermark, is_sql=False)
+    return replace(declared, columns=columns, watermark=watermark)
 
 
 def _key_of(declared: TableEntry | None, schema: BoundSchema) -> tuple[int, ...]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from headrace.common.errors import SqlError
 from headrace.sql import types as t
-from headrace.sql.binder.aggregation import Aggregation, aggregates_in, contains_aggregate
+from headrace.sql.binder.aggregation import (
+    Aggregation,
+    aggregate_of,
+    contains_aggregate,
+    parts_of,
+)
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder, column_index
 from headrace.sql.binder.group_windows import GroupWindow as BoundGroupWindow
@@ -24,6 +29,8 @@ from headrace.sql.table_api.expression_nodes import node_of
 from headrace.sql.table_api.windows import GroupWindow, OverWindow
 
 __all__ = ["TableBinding"]
+
+_TIMES_OF_WINDOWS = frozenset({"$start", "$end", "$rowtime", "$proctime"})
 
 
 class TableBinding:
@@ -97,32 +104,51 @@ class TableBinding:
         bound = [self.binder.bind(v) for v in values]
         return n.Project.of(self.plan, bound, self.names(nodes))
 
-    def names(self, nodes: Sequence[x.Node]) -> list[str]:
+    def names(self, nodes: Sequence[x.Node], first: int = 0) -> list[str]:
         """Names of columns; those without one are _c and their number."""
         names: list[str] = []
-        for position, node in enumerate(nodes):
-            if isinstance(node, x.Alias):
-                name = node.name
-            elif isinstance(node, x.Name):
-                name = node.parts[-1]
-            else:
-                name = f"_c{position}"
+        for position, node in enumerate(nodes, first):
+            name = _name_of(node) or f"_c{position}"
             if name in names:
                 raise SqlError(f"Ambiguous column name: {name}")
             names.append(name)
         return names
 
+    def added_names(self, nodes: Sequence[x.Node]) -> list[str]:
+        """Names of columns behind those of the plan."""
+        return self.names(nodes, len(self.plan.schema))
+
+    def with_columns(self, nodes: Sequence[x.Node]) -> n.Node:
+        """The plan with more columns; those of the same name are replaced."""
+        for node in nodes:
+            if contains_aggregate(self.context, _value(node)):
+                raise SqlError("The added field expression cannot be an aggregation")
+        schema = self.plan.schema
+        columns = dict(zip(schema.names, schema.columns(), strict=True))
+        for name, node in zip(self.added_names(nodes), nodes, strict=True):
+            columns[name] = self.binder.bind(_value(node))
+        return n.Project.of(self.plan, list(columns.values()), list(columns))
+
     def grouped(
         self, groups: Sequence[Any], fields: Sequence[Any], window: GroupWindow | None = None
     ) -> n.Node:
         """An aggregation of groups."""
-        aggregation = Aggregation(self.context, self.plan, self.scope)
         nodes = self.nodes(groups)
+        aliases = {g: x.Name((g.name,)) for g in nodes if isinstance(g, x.Alias)}
+        if aliases:
+            # What follows knows these groups by their names.
+            below = TableBinding(self.context, self.with_columns(list(aliases)))
+            chosen = [aliases.get(f, f) for f in map(_column_node, fields)]
+            return below.grouped([aliases.get(g, g) for g in nodes], chosen, window)
+        aggregation = Aggregation(self.context, self.plan, self.scope)
         bound_window = None
         if window is not None:
             named = x.Name((window.name,))
             if named not in nodes:
-                raise SqlError(f"group_by must name the window {window.name!r}")
+                raise SqlError(
+                    "GroupBy must contain exactly one window alias: group_by must name the window "
+                    f"{window.name!r}"
+                )
             nodes = [g for g in nodes if g != named]
             if window.counts_rows:
                 aggregation.rows = self._rows(window)
@@ -160,14 +186,23 @@ class TableBinding:
         return n.Project.of(plan, bound, self.names(self._with_aggregates_named(nodes)))
 
     def _with_aggregates_named(self, nodes: Sequence[x.Node]) -> list[x.Node]:
-        """Aggregates without a name get Flink's: `EXPR$` and their number among the aggregates."""
+        """Aggregates and times of windows without a name get Flink's: `EXPR$` and a number."""
         numbers: dict[x.Node, int] = {}
         named: list[x.Node] = []
         for node in nodes:
-            for found in aggregates_in(self.context, _value(node)):
+            for found in self._made_of_rows(_value(node)):
                 numbers.setdefault(found, len(numbers))
             named.append(x.Alias(node, f"EXPR${numbers[node]}") if node in numbers else node)
         return named
+
+    def _made_of_rows(self, node: x.Node) -> Iterator[x.Node]:
+        """The aggregates and times of windows in a node."""
+        time = isinstance(node, x.Apply) and node.function in _TIMES_OF_WINDOWS
+        if time or aggregate_of(self.context, node) is not None:
+            yield node
+            return
+        for part in parts_of(node):
+            yield from self._made_of_rows(part)
 
     def over(self, windows: Sequence[OverWindow], fields: Sequence[Any]) -> n.Node:
         """Columns of the rows around each row."""
@@ -188,21 +223,48 @@ class TableBinding:
         names = self.plan.schema.names
         return n.Project.of(plan, plan.schema.columns()[: len(names)], names)
 
-    def sort_keys(self, fields: Sequence[Any]) -> tuple[SortKey, ...]:
-        """Columns of `order_by`."""
+    def ordered(self, fields: Sequence[Any]) -> n.Node:
+        """The rows in an order; what is no column becomes one as long as they are sorted."""
+        schema = self.plan.schema
+        columns, names = schema.columns(), schema.names
         keys = []
         for field in fields:
             node = _column_node(field)
             order = node if isinstance(node, x.Order) else x.Order(node)
-            index = column_index(self.binder.bind(order.value))
+            bound = self.binder.bind(order.value)
+            index = column_index(bound)
             if index is None:
-                raise SqlError("order_by takes columns; add others with select() first")
-            keys.append(SortKey(index, order.descending, order.nulls_first))
-        return tuple(keys)
+                index = len(columns)
+                columns, names = [*columns, bound], [*names, f"$o{index}"]
+            # NULL is the largest value here, and the smallest one in SQL.
+            keys.append(SortKey(index, order.descending, nulls_first=order.descending))
+        if len(columns) == len(schema):
+            return n.Sort(schema, self.plan, tuple(keys))
+        plan = n.Project.of(self.plan, columns, names)
+        ordered = n.Sort(plan.schema, plan, tuple(keys))
+        return n.Project.of(ordered, plan.schema.columns()[: len(schema)], schema.names)
 
     def bound(self, field: Any) -> Bound:
         """One expression."""
         return self.binder.bind(_value(node_of(field)))
+
+
+def _name_of(node: x.Node) -> str | None:
+    """The name that an expression gives its column, if it gives one."""
+    if isinstance(node, x.Alias):
+        return node.name
+    if isinstance(node, x.Name):
+        return node.parts[-1]
+    if isinstance(node, x.CastTo) and not node.lenient:
+        name = _name_of(node.value)
+        cast = isinstance(node.value, x.CastTo)
+        return None if cast or name is None else f"{name}-{node.type.sql_text()}"
+    if isinstance(node, x.Apply) and node.function == "GET":
+        name = _name_of(node.args[0])
+        key = node.args[1]
+        if name is not None and isinstance(key, x.Constant):
+            return f"{name}$_{key.value}" if isinstance(key.value, int) else f"{name}${key.value}"
+    return None
 
 
 def _count(node: x.Node) -> int:
