@@ -329,7 +329,7 @@ class TestStatements:
             t_env.sql_query("SELECT collect_list(x) FROM (VALUES (1)) AS t(x)")
         t_env.execute_sql("USE MODULES core")
         assert set(t_env.list_functions()) == known
-        with pytest.raises(SqlError, match="No match found for function GET_JSON_OBJECT"):
+        with pytest.raises(SqlError, match="No match found for function signature GET_JSON_OBJECT"):
             t_env.sql_query("SELECT get_json_object('{}', '$.x')")
 
 

@@ -72,7 +72,7 @@ def test_a_model_that_is_an_object_cannot_be_kept() -> None:
 
 def test_only_plans_of_inserts_are_compiled_and_loaded() -> None:
     t_env = environment()
-    with pytest.raises(SqlError, match="only INSERT"):
+    with pytest.raises(SqlError, match="statement of type INSERT"):
         t_env.compile_plan_sql("SELECT 1")
     with pytest.raises(HeadraceError, match="not a compiled plan"):
         t_env.load_plan(PlanReference.from_json_string("{}"))

@@ -181,7 +181,10 @@ def _inserts(statement: s.Statement) -> Sequence[s.Insert]:
         return [statement]
     if isinstance(statement, s.StatementSetBlock):
         return statement.inserts
-    raise SqlError("only INSERT statements and statement sets can be compiled")
+    raise SqlError(
+        "Unsupported SQL query! compile_plan_sql() only accepts a single SQL statement of type "
+        "INSERT, or a statement set"
+    )
 
 
 def _model(session: Session, path: TablePath) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from headrace.common.errors import ConfigurationError
 from headrace.sql.catalog import TableEntry
 from headrace.sql.parsing import parse_expression, parse_type_text
 from headrace.sql.statements import ColumnDefinition, WatermarkDefinition
@@ -17,7 +18,8 @@ __all__ = ["Schema"]
 def _expression(given: Any) -> tuple[Any, str, str]:
     """Its node, its text, and what a schema shows of it."""
     if isinstance(given, ExpressionBase):
-        return node_of(given), str(given), str(given)
+        serializable = getattr(given, "as_serializable_string", given.__str__)
+        return node_of(given), serializable(), serializable()
     return parse_expression(given), given, f"[{given}]"
 
 
@@ -103,12 +105,15 @@ class Schema:
             return self
 
         def from_resolved_schema(self, resolved_schema: Any) -> Schema.Builder:
-            """Take over the columns of a table."""
-            names, types = (
-                resolved_schema.get_column_names(),
-                resolved_schema.get_column_data_types(),
-            )
-            return self.from_fields(names, types)
+            """Take over the columns of a table, with its watermark and key."""
+            for column in resolved_schema.get_columns():
+                column.declare(self)
+            for spec in resolved_schema.get_watermark_specs():
+                self.watermark(spec.get_rowtime_attribute(), spec.get_watermark_expression())
+            key = resolved_schema.get_primary_key()
+            if key is not None:
+                self.primary_key_named(key.get_name(), *key.get_columns())
+            return self
 
         def from_row_data_type(self, data_type: DataType) -> Schema.Builder:
             """Take over the fields of a row."""
@@ -119,6 +124,10 @@ class Schema:
             self, field_names: Sequence[str], field_data_types: Sequence[DataType]
         ) -> Schema.Builder:
             """Add columns by name and type."""
+            if len(field_names) != len(field_data_types):
+                raise ConfigurationError(
+                    "Field names and field data types must have the same length."
+                )
             for name, type_ in zip(field_names, field_data_types, strict=True):
                 self.column(name, type_)
             return self
@@ -132,6 +141,8 @@ class Schema:
             if isinstance(given, str):
                 self._texts[column_name] = f"[{given}]"
                 return parse_type_text(given)
+            if not isinstance(given, DataType):
+                raise TypeError(f"Unsupported data type: {given}")
             return given
 
         def column_by_expression(self, column_name: str, expr: Any) -> Schema.Builder:
@@ -175,6 +186,10 @@ class Schema:
 
         def primary_key(self, *column_names: str) -> Schema.Builder:
             """Say which columns tell rows apart."""
+            if not column_names:
+                raise ConfigurationError(
+                    "Primary key constraint must be defined for at least a single column."
+                )
             self._key = column_names
             return self
 

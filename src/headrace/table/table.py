@@ -11,9 +11,11 @@ from zoneinfo import ZoneInfo
 from headrace.common.display.html import html_table
 from headrace.common.errors import SqlError
 from headrace.common.types import Row
+from headrace.sql.binder.aggregation import function_of
 from headrace.sql.binder.context import repeated
 from headrace.sql.binder.from_clause.call_arguments import unique_names
 from headrace.sql.binder.relations import distinct, renamed, same_types, union_of
+from headrace.sql.functions.registry import FunctionKind
 from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import SortKey
@@ -196,15 +198,23 @@ class Table(RelationBase):
         node = row_call(func, self._plan)
         if isinstance(node, x.Alias):
             names, node = (node.name, *node.further), node.value
-        bound = self._binding().bound(node)
-        result = self._with(n.Project.of(self._plan, [bound], ["f"])).select(col("f").flatten)
-        made = [name.removeprefix("f$") for name in plan_of(result).schema.names]
+        binding = self._binding()
+        function = function_of(binding.context, node) if isinstance(node, x.Apply) else None
+        if function is None or function.kind is not FunctionKind.SCALAR:
+            raise SqlError("Only a scalar function can be used in the map operator.")
+        result = self._with(n.Project.of(self._plan, [binding.bound(node)], ["f0"]))
+        result = result.select(col("f0").flatten)
+        made = [name.removeprefix("f0$") for name in plan_of(result).schema.names]
         return result.alias(*(names or made))
 
     def flat_map(self, func: Any) -> Table:
         """A table function of each row; without arguments it gets the whole row."""
         context = session_of(self._environment).binding()
         node = row_call(func, self._plan)
+        call = node.value if isinstance(node, x.Alias) else node
+        function = function_of(context, call) if isinstance(call, x.Apply) else None
+        if function is None or function.kind is not FunctionKind.TABLE:
+            raise SqlError("Only a table function can be used in the flatMap operator.")
         joined = lateral_join(context, self._plan, node, None, outer=False, unique=False)
         width = len(self._plan.schema)
         columns = joined.schema.columns()[width:]
@@ -353,7 +363,7 @@ class Table(RelationBase):
 
     def insert_into(self, table_path_or_descriptor: Any, overwrite: bool = False) -> TablePipeline:
         """The rows on their way to a table, for a statement set."""
-        path = self._environment._path_of(table_path_or_descriptor)
+        path = self._environment._path_of(table_path_or_descriptor, self._plan.schema)
         session = session_of(self._environment)
         plan = session.sink_plan(path, self._plan, overwrite=overwrite)
         return TablePipeline(self._environment, plan)

@@ -23,6 +23,7 @@ from headrace.sql.catalog.manager import anonymous_name
 from headrace.sql.lookups.python_source import as_lookup_source
 from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
+from headrace.sql.plan.expressions import Schema as BoundSchema
 from headrace.sql.session.config import SessionConfig
 from headrace.sql.session.explain import explain_statement
 from headrace.sql.session.models import check_model, model_context
@@ -253,11 +254,18 @@ class TableEnvironment(CatalogEnvironment):
         self._session.catalogs.create_table((name,), _view(table), temporary=True)
         return name
 
-    def _path_of(self, path_or_descriptor: Any) -> tuple[str, ...]:
+    def _path_of(
+        self, path_or_descriptor: Any, written: BoundSchema | None = None
+    ) -> tuple[str, ...]:
+        """The path of a table; a descriptor without a schema has the columns that are written."""
         if isinstance(path_or_descriptor, TableDescriptor):
             self._anonymous += 1
             name = anonymous_name(self._anonymous)
-            self._session.catalogs.create_table((name,), path_or_descriptor.entry(), True)
+            entry = path_or_descriptor.entry()
+            if not entry.columns and written is not None:
+                columns = tuple(s.ColumnDefinition(f.name, f.type) for f in written)
+                entry = replace(entry, columns=columns)
+            self._session.catalogs.create_table((name,), entry, True)
             return (name,)
         return path_of(path_or_descriptor)
 

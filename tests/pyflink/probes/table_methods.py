@@ -7,10 +7,11 @@ from pyflink.table import (
     EnvironmentSettings,
     Schema,
     StreamTableEnvironment,
+    TableDescriptor,
     TableEnvironment,
 )
 from pyflink.table.expressions import col, lit, row
-from pyflink.table.udf import udf
+from pyflink.table.udf import udf, udtf
 from pyflink.table.window import Tumble
 from py4j.protocol import Py4JJavaError
 
@@ -170,3 +171,47 @@ mine.create_temporary_system_function("UPPER", udf(lambda x: "up", result_type="
 mine.create_temporary_system_function("charLength", udf(lambda x: 77, result_type="INT"))
 t = mine.from_elements([(1, "a")], ["n", "s"])
 printed(t.select(t.n + 1, 1 + t.n, t.s.upper_case, t.s.char_length, t.n - 1))
+
+# --- schemas of schemas
+print(Schema.new_builder().from_resolved_schema(times.get_resolved_schema()).build())
+print(Schema.new_builder().from_resolved_schema(b.get_resolved_schema()).build())
+builder = Schema.new_builder()
+raises(lambda: builder.column("a", 5), TypeError, "Unsupported data type: 5")
+raises(lambda: builder.primary_key(), Py4JJavaError, "must be defined for at least a single column")
+raises(
+    lambda: builder.from_fields(["a"], []),
+    Py4JJavaError,
+    "Field names and field data types must have the same length.",
+)
+
+# --- sinks without a schema
+pipeline = s.insert_into(TableDescriptor.for_connector("blackhole").build())
+print(pipeline.get_sink_identifier())
+print(pipeline.execute().get_resolved_schema().get_column_data_types())
+
+# --- frames with fewer names
+import pandas as pd
+
+frame = pd.DataFrame({"x": [1], "y": ["a"]})
+printed(batch.from_pandas(frame, ["a"]))
+names(batch.from_pandas(frame, ["a"]))
+
+# --- functions of rows
+scalar = udf(lambda x: x, result_type="BIGINT")
+several = udtf(lambda x: [x], result_types=["BIGINT"])
+names(s.map(scalar(s.n)))
+names(s.flat_map(several(s.n)))
+raises(lambda: s.map(several), Py4JJavaError, "Only a scalar function can be used in the map")
+raises(
+    lambda: s.flat_map(scalar), Py4JJavaError, "Only a table function can be used in the flatMap"
+)
+raises(lambda: s.map(1), Exception)
+raises(lambda: s.map("x"), Exception)
+from pyflink.table.expressions import call
+
+raises(lambda: s.select(call("nope", s.n)), Py4JJavaError, "Undefined function: nope")
+raises(
+    lambda: stream.compile_plan_sql("SELECT 1"),
+    Exception,
+    "only accepts a single SQL statement of type INSERT",
+)

@@ -127,6 +127,8 @@ class ExpressionBinder:
         name = str(node.function)
         near = self.context.registry.nearest(name)
         hint = f", did you mean {near}?" if near else ""
+        if node.span is None:
+            return self.context.error(f"Undefined function: {name}{hint}")
         return self.context.error(
             f"No match found for function signature {name.upper()}{hint}", node.span
         )

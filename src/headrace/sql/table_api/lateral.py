@@ -41,7 +41,8 @@ def lateral_join(
     if isinstance(function, VersionedTable):
         return join_versions(context, plan, function, node.args, predicate, outer)
     if getattr(function, "kind", None) is not FunctionKind.TABLE:
-        raise SqlError(f"{node.function} is not a table function")
+        name = getattr(node.function, "name", node.function)
+        raise SqlError(f"{name} is not a table function")
     names = names or tuple(function.alias_names)
     scope = Scope(context)
     scope.add(None, plan.schema)

@@ -78,9 +78,11 @@ def from_pandas_plan(frame: Any, schema: Any, zone: ZoneInfo) -> n.Node:
             "Unsupported schema type, it could only be of RowType, a list of str or a list of "
             f"DataType, got {schema}"
         )
-    row_type = t.RowType([t.RowField(a, b) for a, b in zip(names, types, strict=True)])
+    # As in PyFlink, columns without a name are left out.
+    fields = [t.RowField(a, b) for a, b in zip(names, types, strict=False)]
+    row_type = t.RowType(fields)
     columns = [
-        objects_of_array(series_to_array(frame.iloc[:, i], type_, zone), type_)
-        for i, type_ in enumerate(types)
+        objects_of_array(series_to_array(frame.iloc[:, i], f.data_type, zone), f.data_type)
+        for i, f in enumerate(fields)
     ]
     return values_plan(zip(*columns, strict=True), row_type, zone)

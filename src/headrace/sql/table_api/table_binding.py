@@ -134,7 +134,9 @@ class TableBinding:
     ) -> n.Node:
         """An aggregation of groups."""
         nodes = self.nodes(groups)
-        aliases = {g: x.Name((g.name,)) for g in nodes if isinstance(g, x.Alias)}
+        aliases: dict[x.Node, x.Node] = {
+            g: x.Name((g.name,)) for g in nodes if isinstance(g, x.Alias)
+        }
         if aliases:
             # What follows knows these groups by their names.
             below = TableBinding(self.context, self.with_columns(list(aliases)))
@@ -226,7 +228,7 @@ class TableBinding:
     def ordered(self, fields: Sequence[Any]) -> n.Node:
         """The rows in an order; what is no column becomes one as long as they are sorted."""
         schema = self.plan.schema
-        columns, names = schema.columns(), schema.names
+        columns, names = list(schema.columns()), list(schema.names)
         keys = []
         for field in fields:
             node = _column_node(field)
@@ -235,7 +237,8 @@ class TableBinding:
             index = column_index(bound)
             if index is None:
                 index = len(columns)
-                columns, names = [*columns, bound], [*names, f"$o{index}"]
+                columns.append(bound)
+                names.append(f"$o{index}")
             # NULL is the largest value here, and the smallest one in SQL.
             keys.append(SortKey(index, order.descending, nulls_first=order.descending))
         if len(columns) == len(schema):

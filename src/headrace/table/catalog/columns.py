@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headrace.sql.plan.expressions import TimeAttribute
 from headrace.sql.types import DataType
@@ -94,6 +94,10 @@ class Column(ABC):
         text += f" {extras}" if extras else ""
         return f"{text} COMMENT '{self._comment}'" if self._comment else text
 
+    def declare(self, builder: Any) -> None:
+        """Add the column to the builder of a `Schema`."""
+        builder.column(self._name, self._type)
+
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and str(self) == str(other)
 
@@ -156,6 +160,10 @@ class ComputedColumn(Column):
         """What it is computed of."""
         return self._expression
 
+    def declare(self, builder: Any) -> None:
+        """Add the column to the builder of a `Schema`."""
+        builder.column_by_expression(self._name, self._expression)
+
     def explain_extras(self) -> str | None:
         """The expression."""
         return f"AS {self._expression.as_serializable_string()}"
@@ -199,6 +207,10 @@ class MetadataColumn(Column):
     def is_persisted(self) -> bool:
         """Unless it is virtual."""
         return not self._virtual
+
+    def declare(self, builder: Any) -> None:
+        """Add the column to the builder of a `Schema`."""
+        builder.column_by_metadata(self._name, self._type, self._key, self._virtual)
 
     def explain_extras(self) -> str | None:
         """The key and whether it is virtual."""
