@@ -428,7 +428,8 @@ ARROW_BATCH_SIZE = declare(
 BUNDLE_SIZE = declare(
     "python.fn-execution.bundle.size", POSITIVE, 100_000,
     "Number of rows after which groups with aggregate functions in Python emit their changes, if "
-    "`table.exec.mini-batch.enabled` is `false`; they always do at the end of an epoch.",
+    "`table.exec.mini-batch.enabled` is `false`; they always do at the end of an epoch. A batch "
+    "for a vectorized function has no more rows either.",
 )  # fmt: skip
 PYTHON_PRELOAD = declare(
     "python.preload", LIST, [],

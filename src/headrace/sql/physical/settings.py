@@ -54,7 +54,7 @@ class PlanSettings:
         idle_timeout_ms: After how long without rows a source does not hold watermarks back.
         arrow_batch_size: How many rows a batched function gets at most.
         bundle_size: How many rows go through users' aggregate functions before changes come out,
-            where every change counts.
+            where every change counts; a batched function gets no more either.
         concurrent_calls: How many calls of an asynchronous function run at once.
         call_timeout_ms: How long such a call may take.
         call_attempts: How often it is tried.

@@ -93,7 +93,7 @@ def _batched_calls(node: n.BatchedCalls, settings: PlanSettings) -> Operator:
         tuple(packed(given, settings.zone) for given in arguments),
         functions,
         changelog,
-        settings.arrow_batch_size,
+        min(settings.arrow_batch_size, settings.bundle_size),
         None if changelog else _argument_places(arguments, functions),
     )
     return Operator("BatchedCalls", spec)
