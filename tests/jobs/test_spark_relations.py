@@ -57,6 +57,10 @@ QUERIES = [
     "SELECT k, COUNT(DISTINCT s), SUM(DISTINCT v) FILTER (WHERE flag), COUNT(*) FILTER "
     "(WHERE v > 0), AVG(DISTINCT price) FROM t GROUP BY k HAVING COUNT(*) > 2",
     "SELECT price, flag, COUNT(*) FROM t GROUP BY price, flag",
+    # Sums of decimals with few digits, with many, and with both.
+    "SELECT k, SUM(-d), SUM(d) FILTER (WHERE n > 20), SUM(CASE WHEN n > 60 THEN "
+    "-98765432109876543210987654321.1234 ELSE d END), SUM(98765432109876543210987654321.1234 + d), "
+    "SUM(CAST(n AS DECIMAL(18, 0)) - 999999999999999999) FROM u GROUP BY k",
     "SELECT COUNT(*), SUM(v), MAX(s), AVG(price) FROM t WHERE id < 0",
     "SELECT k, flag, GROUPING(k), GROUPING_ID(k, flag), SUM(v) FROM t GROUP BY CUBE (k, flag)",
     "SELECT k, s, COUNT(*) FROM t GROUP BY GROUPING SETS ((k), (s), ())",
@@ -425,6 +429,7 @@ def test_inserts_write_what_spark_computes(tables: list[str], tmp_path: Path, fo
     [
         ("SELECT k, SUM(v / (k - 3)) FROM t GROUP BY k", r"/ by zero: \(k - 3\) is 0 where v is"),
         ("SELECT SUM(price / (k - 3)) FROM t", "Division by zero: .* is 0 where price is"),
+        ("SELECT SUM(1 / (k - 3)) FROM t", r"/ by zero: \(k - 3\) is 0\n"),
         ("SELECT MAX(CAST(s AS INT)) FROM t", r"'item .*: CAST\(s AS INT\) where s = 'item .é'"),
         ("SELECT id FROM t WHERE v > (SELECT n FROM u)", "SubQuery returned more than one row"),
     ],
@@ -435,6 +440,21 @@ def test_what_fails_says_why(tables: list[str], query: str, reason: str) -> None
         list(rows)
     assert "java." not in str(failed.value)
     assert "org.apache" not in str(failed.value)
+
+
+def test_a_line_that_cannot_be_read_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_text("1,2\n2,two\n")
+    table = (
+        "CREATE TABLE lines (k INT, v INT) WITH ('connector' = 'filesystem', "
+        f"'path' = '{tmp_path}', 'format' = 'csv')"
+    )
+    result = on_spark([table]).execute_sql("SELECT k, SUM(v) FROM lines GROUP BY k")
+    with (
+        pytest.raises(HeadraceError, match="row '2,two': field 'v'") as failed,
+        result.collect() as x,
+    ):
+        list(x)
+    assert "java." not in str(failed.value)
 
 
 def test_a_text_that_spark_refuses_names_the_setting() -> None:

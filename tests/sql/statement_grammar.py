@@ -91,14 +91,20 @@ def aggregates(table: str) -> st.SearchStrategy[str]:
         ),
         st.tuples(number, condition).map(lambda p: f"SUM({p[0]}) FILTER (WHERE {p[1]})"),
         st.just(f"MAX({table}.item)"),
+        st.tuples(number, st.sampled_from([(9, 2), (18, 0), (30, 6)])).map(
+            lambda p: f"SUM(CAST({p[0]} AS DECIMAL({p[1][0]}, {p[1][1]})))"
+        ),
     )
 
 
 def _joined() -> st.SearchStrategy[str]:
-    """`t` and `u` side by side."""
-    return st.tuples(
+    """`t` and `u` side by side, perhaps with `u` once more."""
+    two = st.tuples(
         st.sampled_from(_JOINS), st.sampled_from(_NUMBERS), st.none() | predicates("u", 1)
     ).map(lambda p: f"t {p[0]} u ON t.{p[1]} = u.{p[1]}" + (f" AND {p[2]}" if p[2] else ""))
+    third = st.tuples(st.sampled_from(_JOINS), st.sampled_from(["t", "u"]))
+    three = st.tuples(two, third).map(lambda p: f"{p[0]} {p[1][0]} u AS w ON {p[1][1]}.id = w.id")
+    return two | three
 
 
 def _where(*conditions: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -118,7 +124,9 @@ def _grouped(draw: st.DrawFn) -> str:
     columns = st.sampled_from(["t.item", "t.price", "t.qty"])
     keys = draw(st.lists(columns, min_size=1, max_size=2, unique=True))
     calls = draw(st.lists(aggregates("t"), min_size=1, max_size=3))
-    text = f"SELECT {', '.join([*keys, *calls])} FROM {source}{where} GROUP BY {', '.join(keys)}"
+    groups = draw(st.sampled_from(["{}", "{}", "ROLLUP ({})", "CUBE ({})"]))
+    groups = groups.format(", ".join(keys))
+    text = f"SELECT {', '.join([*keys, *calls])} FROM {source}{where} GROUP BY {groups}"
     return text + draw(st.sampled_from(["", " HAVING COUNT(*) > 1", " HAVING MAX(t.id) > 2"]))
 
 
@@ -126,7 +134,11 @@ def _grouped(draw: st.DrawFn) -> str:
 def _plain(draw: st.DrawFn) -> str:
     source = draw(st.just("t") | _joined())
     where = draw(_where(predicates("t"), subqueries("t")))
-    columns = draw(st.lists(numbers("t"), min_size=1, max_size=3))
+    column = st.sampled_from(_NUMBERS)
+    values = st.tuples(column, column).map(
+        lambda p: f"(SELECT MAX(u.{p[0]}) FROM u WHERE u.{p[1]} = t.{p[1]})"
+    )
+    columns = draw(st.lists(numbers("t") | values, min_size=1, max_size=3))
     distinct = draw(st.sampled_from(["", "DISTINCT "]))
     return f"SELECT {distinct}{', '.join(columns)} FROM {source}{where}"
 
@@ -151,6 +163,16 @@ def _over(draw: st.DrawFn) -> str:
 
 
 @st.composite
+def _first(draw: st.DrawFn) -> str:
+    where = draw(_where(predicates("t", 1), subqueries("t")))
+    order = draw(st.sampled_from(["t.id DESC", "t.price NULLS FIRST, t.id", "t.qty DESC, t.id"]))
+    count = draw(st.integers(1, 5))
+    text = f"SELECT t.id, {draw(numbers('t'))} AS n, t.price, t.qty FROM t{where}"
+    # Both have NULL as the least value unless it is said.
+    return f"SELECT id, n FROM ({text} ORDER BY {order} LIMIT {count})"
+
+
+@st.composite
 def _sets(draw: st.DrawFn) -> str:
     column = draw(st.sampled_from(_NUMBERS))
     left, right = draw(_where(predicates("t", 1))), draw(_where(predicates("u", 1)))
@@ -163,11 +185,22 @@ def _windows(draw: st.DrawFn) -> Pair:
     size = draw(st.sampled_from([5, 10, 30]))
     calls = ", ".join(draw(st.lists(aggregates("t"), min_size=1, max_size=2)))
     key = draw(st.sampled_from(["", ", t.item"]))
-    ours = (
-        f"SELECT window_start{key}, {calls} FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(et), "
-        f"INTERVAL '{size}' SECOND)) AS t GROUP BY window_start, window_end{key}"
+    ours, window = draw(
+        st.sampled_from(
+            [
+                (f"TUMBLE(TABLE t, DESCRIPTOR(et), INTERVAL '{size}' SECOND)", ""),
+                (
+                    f"HOP(TABLE t, DESCRIPTOR(et), INTERVAL '5' SECOND, INTERVAL '{size}' SECOND)",
+                    ", '5 seconds'",
+                ),
+            ]
+        )
     )
-    window = f"window(et, '{size} seconds')"
+    window = f"window(et, '{size} seconds'{window})"
+    ours = (
+        f"SELECT window_start{key}, {calls} FROM TABLE({ours}) AS t "
+        f"GROUP BY window_start, window_end{key}"
+    )
     theirs = f"SELECT {window}.start{key}, {calls} FROM t GROUP BY {window}{key}"
     return ours, theirs
 
@@ -179,6 +212,7 @@ def statements() -> st.SearchStrategy[Pair]:
         _same(_plain()),
         _same(_nested()),
         _same(_over()),
+        _same(_first()),
         _same(_sets()),
         _windows(),
     )

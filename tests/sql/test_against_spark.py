@@ -176,6 +176,8 @@ def plain(value: Any) -> Any:
         return round(value.timestamp() * 1_000_000)
     if isinstance(value, float | Decimal) and value == int(value):
         return int(value)
+    if isinstance(value, Decimal):
+        return value.normalize()
     return value
 
 

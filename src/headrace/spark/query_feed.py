@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.spark_query import (
+    UNSCALED,
     ParquetFiles,
     Relation,
     RowNumbers,
@@ -43,6 +44,7 @@ __all__ = [
 ]
 
 _BATCH_ROWS = 50_000
+_UNSCALED_VALUE = "org.apache.spark.sql.catalyst.expressions.UnscaledValue"
 _RULES = "org.apache.spark.sql.catalyst.optimizer."
 QUERY_SETTINGS = {
     "spark.sql.ansi.enabled": "false",
@@ -164,8 +166,20 @@ def session_with(more: Mapping[str, str]) -> SparkSession:
         session = base.newSession()
         for name, value in {**QUERY_SETTINGS, **more}.items():
             session.conf.set(name, value)
+        _add_functions(session)
         _sessions[key] = session
     return session
+
+
+def _add_functions(session: SparkSession) -> None:
+    """What Spark has for its own rules, by a name for texts."""
+    jvm = jvm_of(session)
+    value = jvm.java.lang.Class.forName(_UNSCALED_VALUE)
+    tag = jvm.scala.reflect.ClassTag.apply(value)
+    base = jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistryBase
+    builder = base.build(UNSCALED, jvm.scala.Option.empty(), tag)._2()
+    registry = session._jsparkSession.sessionState().functionRegistry()
+    registry.createOrReplaceTempFunction(UNSCALED, builder, "internal")
 
 
 def _partwise(partition_bytes: int | None) -> dict[str, str]:

@@ -21,6 +21,7 @@ from headrace.datastream.connectors.file_system.enumeration import (
 from headrace.datastream.connectors.read_alone import all_splits
 
 __all__ = [
+    "UNSCALED",
     "ArrowRows",
     "GroupBy",
     "ParquetFiles",
@@ -32,6 +33,9 @@ __all__ = [
     "SparkTable",
     "TaskPlace",
 ]
+
+UNSCALED = "headrace_unscaled"
+"""A function in texts: the digits of a decimal of up to 18 of them, as a BIGINT."""
 
 _MIB = 1 << 20
 _FIRST_BYTES = 64 * _MIB

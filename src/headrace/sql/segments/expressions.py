@@ -283,8 +283,11 @@ def _divided(
         return quotient
     _check_length(left)
     names = [expression_text(x)[:_SHOWN] for x in (dividend, divisor)]
-    said = quoted(f"{reason}: {names[1]} is 0 where {names[0]} is ")
-    failed = f"raise_error(concat({said}, CAST({left} AS STRING)))"
+    said = f"{reason}: {names[1]} is 0"
+    text = quoted(said)
+    if not isinstance(dividend, Literal):
+        text = f"concat({quoted(f'{said} where {names[0]} is ')}, CAST({left} AS STRING))"
+    failed = f"raise_error({text})"
     return f"(CASE WHEN {right} = 0 AND {left} IS NOT NULL THEN {failed} ELSE {quotient} END)"
 
 

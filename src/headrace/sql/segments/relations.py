@@ -26,6 +26,7 @@ from headrace.sql.plan.expressions import (
 )
 from headrace.sql.plan.joins import IntervalJoin, Join, JoinKind, WindowJoin
 from headrace.sql.segments.columns import arrow_stream
+from headrace.sql.segments.decimal_sums import with_unscaled
 from headrace.sql.segments.expressions import (
     UnsupportedBySparkError,
     column_name,
@@ -165,7 +166,8 @@ class RelationWriter:
         if not keys and not node.calls:
             # One row without columns, whatever there is below.
             return f"SELECT count(1) AS nothing FROM {below}"
-        text = _select([*keys, *map(aggregate_text, node.calls)], below)
+        rows = with_unscaled(below, node.calls)
+        text = _select([*keys, *map(aggregate_text, node.calls)], rows)
         return f"{text} GROUP BY {', '.join(dict.fromkeys(keys))}" if keys else text
 
     def expand(self, node: n.Expand, below: str) -> str:
@@ -271,9 +273,10 @@ class RelationWriter:
             raise UnsupportedBySparkError("windows that rows have already")
         check_keys(*(node.input.schema[i].type for i in node.group))
         rows = rows_in_windows(node.window, _names(node.input.schema), below, self._zone)
+        rows = with_unscaled(f"({rows})", node.calls)
         keys = [column_name(i) for i in node.group]
         properties = [WINDOW_TEXTS[name] for name in node.properties]
-        text = _select([*keys, *map(aggregate_text, node.calls), *properties], f"({rows})")
+        text = _select([*keys, *map(aggregate_text, node.calls), *properties], rows)
         return f"{text} GROUP BY {', '.join([*keys, 'window_from', 'window_to'])}"
 
 

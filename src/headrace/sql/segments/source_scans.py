@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.base import Source
 from headrace.datastream.connectors.read_alone import read_splits
 from headrace.datastream.connectors.spark_query import SourceSplits, TaskPlace
@@ -15,6 +16,7 @@ from headrace.graph.specs import OperatorSpec, SourceSpec
 from headrace.graph.transformation import OperatorTransformation
 from headrace.runtime.batch import Batch, LazyBatch
 from headrace.runtime.chain import OperatorChain
+from headrace.runtime.failure import UserCodeFailure
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
 from headrace.sql.segments.expressions import UnsupportedBySparkError, column_name, storage
@@ -91,6 +93,8 @@ class SplitColumns:
             for batch in read_splits(self.source, splits, _AT_ONCE):
                 for out in chain.run(Batch(batch.values)):
                     yield self._given(out)
+        except UserCodeFailure as failure:
+            raise HeadraceError(str(failure.cause)) from failure.cause
         finally:
             chain.close()
 

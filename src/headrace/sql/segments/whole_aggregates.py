@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headrace.sql import types as t
 from headrace.sql.plan.expressions import AggregateCall, Literal
+from headrace.sql.segments.decimal_sums import decimal_sum
 from headrace.sql.segments.decimals import result_of
 from headrace.sql.segments.expressions import (
     UnsupportedBySparkError,
@@ -31,13 +32,13 @@ _BY_ORDER = (*_NUMBERING, "LAG", "LEAD")
 
 
 def aggregate_text(call: AggregateCall) -> str:
-    """The result for a group.
+    """The result for a group, of rows `with_unscaled` decimals.
 
     Raises:
         UnsupportedBySparkError: Spark has nothing that gives the same.
     """
     chosen = "" if call.filter is None else f" FILTER (WHERE {column_name(call.filter)})"
-    return _text(call, "DISTINCT " if call.distinct else "", chosen)
+    return _text(call, "DISTINCT " if call.distinct else "", chosen, decimal_sum(call))
 
 
 def over_text(call: AggregateCall, partition: str, order: str, frame: str) -> str:
@@ -72,7 +73,7 @@ def check_keys(*types: DataType) -> None:
             raise UnsupportedBySparkError(f"a key of type {x.sql_text()}")
 
 
-def _text(call: AggregateCall, distinct: str, where: str) -> str:
+def _text(call: AggregateCall, distinct: str, where: str, total: str | None = None) -> str:
     name = call.function.name
     if hasattr(call.function, "bound") or call.constants:
         raise UnsupportedBySparkError(name)
@@ -94,7 +95,7 @@ def _text(call: AggregateCall, distinct: str, where: str) -> str:
         # NaN is the greatest number for Spark.
         check_keys(type_)
         return f"{name.lower()}({columns}){where}"
-    total = f"sum({distinct}{columns}){where}"
+    total = total or f"sum({distinct}{columns}){where}"
     if name == "AVG":
         return _mean(total, count, type_, call.type)
     if name not in ("SUM", "SUM0", "$SUM0"):

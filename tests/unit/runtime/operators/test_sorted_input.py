@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import resource
+import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.common.errors import HeadraceError
+from headrace.common.errors import HeadraceError, JobExecutionError
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from headrace.datastream.execution_mode import RuntimeExecutionMode
@@ -161,3 +166,50 @@ def test_state_of_keys_that_are_over_goes(monkeypatch: pytest.MonkeyPatch) -> No
 class Second(TimestampAssigner):
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
         return int(value[1])
+
+
+class Keep(KeyedProcessFunction):
+    """Keeps eight kilobytes for each key."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        descriptor = ValueStateDescriptor("kept", Types.PICKLED_BYTE_ARRAY())
+        self.kept = runtime_context.get_state(descriptor)
+
+    def process_element(self, value: int, ctx: KeyedProcessFunction.Context) -> Any:
+        if self.kept.value() is not None:
+            yield value
+        self.kept.update(bytes(8_000) + str(value).encode())
+
+
+def _in_little_memory(mode: RuntimeExecutionMode) -> None:
+    """A job with ten times the memory of its process in state; ends with 2 if that is too much."""
+
+    def run(keys: int) -> list[Any]:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.set_runtime_mode(mode)
+        env.set_parallelism(1)
+        stream = env.from_collection(range(2 * keys)).key_by(lambda x: x % keys).process(Keep())
+        return run_in_process(env, {"kept": stream})["kept"]
+
+    run(10)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (120 << 20),) * 2)
+    try:
+        found = run(150_000)
+    except JobExecutionError as error:
+        os._exit(2 if "MemoryError" in str(error) else 1)
+    os._exit(0 if sorted(found) == list(range(150_000, 300_000)) else 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks up its memory in /proc")
+def test_keys_that_do_not_fit_into_memory_together_are_no_problem() -> None:
+    ends = {}
+    for mode in (RuntimeExecutionMode.BATCH, RuntimeExecutionMode.STREAMING):
+        process = multiprocessing.get_context("spawn").Process(
+            target=_in_little_memory, args=(mode,)
+        )
+        process.start()
+        process.join()
+        ends[mode.name] = process.exitcode
+    # A stream, which has to keep all of them, shows that there really is no room.
+    assert ends == {"BATCH": 0, "STREAMING": 2}
