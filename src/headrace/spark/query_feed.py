@@ -178,7 +178,8 @@ def _add_functions(session: SparkSession) -> None:
     tag = jvm.scala.reflect.ClassTag.apply(value)
     base = jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistryBase
     builder = base.build(UNSCALED, jvm.scala.Option.empty(), tag)._2()
-    registry = session._jsparkSession.sessionState().functionRegistry()
+    java: Any = session._jsparkSession
+    registry = java.sessionState().functionRegistry()
     registry.createOrReplaceTempFunction(UNSCALED, builder, "internal")
 
 

@@ -193,7 +193,8 @@ def _in_little_memory(mode: RuntimeExecutionMode) -> None:
 
     run(10)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + (120 << 20),) * 2)
+    most = used + (120 << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     try:
         found = run(150_000)
     except JobExecutionError as error:
