@@ -228,9 +228,9 @@ SCHEMA = serializer("a").build()
             "set_transactional_id_prefix",
         ),
         (
-            lambda b: b.set_record_serializer(SCHEMA).set_property("akcs", "1").build(),
+            lambda b: b.set_record_serializer(SCHEMA).set_property("acks", "some").build(),
             GraphError,
-            "akcs",
+            "acks",
         ),
         (lambda b: serializer().build(), GraphError, "set_topic"),
         (lambda b: serializer("a").set_topic_selector(str), GraphError, "only once"),

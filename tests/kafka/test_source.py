@@ -389,9 +389,14 @@ def test_offsets_that_retention_has_deleted(kafka: Kafka) -> None:
             "set_group_id",
         ),
         (
-            lambda b: b.set_topics("a").set_property("fetch.mim.bytes", "1").build(),
+            lambda b: b.set_topics("a").set_property("fetch.min.bytes", "few").build(),
             GraphError,
-            "fetch.mim.bytes",
+            "fetch.min.bytes",
+        ),
+        (
+            lambda b: b.set_topics("a").set_property("sasl.mechanisn", "PLAIN").build(),
+            GraphError,
+            "has no property 'sasl.mechanisn', and access may depend on it",
         ),
         (
             lambda b: b.set_topics("a").set_property("ssl.truststore.location", "x.jks").build(),
@@ -435,6 +440,22 @@ def test_settings_of_the_java_client_are_understood() -> None:
         "queue.buffering.max.kbytes": 32768,
         "linger.ms": "1",
     }
+
+
+def test_a_property_that_nobody_knows_has_no_effect(caplog: pytest.LogCaptureFixture) -> None:
+    made = (
+        KafkaSource.builder()
+        .set_bootstrap_servers("localhost:1")
+        .set_value_only_deserializer(SimpleStringSchema())
+        .set_topics("a")
+        .set_properties({"fetch.mim.bytes": "1", "fetch.min.bytes": "2", "our.own": "x"})
+        .build()
+    )
+    settings = made.consumer_settings("0")
+    assert settings["fetch.min.bytes"] == "2"
+    assert not {"fetch.mim.bytes", "our.own"} & set(settings)
+    for name in ("fetch.mim.bytes", "our.own"):
+        assert f"Kafka's client has no property {name!r}: it has no effect" in caplog.text
 
 
 def test_a_broker_can_be_tried_before_a_job_runs(kafka: Kafka) -> None:

@@ -145,6 +145,9 @@ def _ascending(numbers: Sequence[int]) -> list[list[int]]:
 
 def refused(error: Exception) -> HeadraceError:
     """What to do where Spark does not take a text."""
+    # With the `pyflink` alias our errors are caught as Py4J's.
+    if isinstance(error, HeadraceError):
+        return error
     return HeadraceError(
         f"Spark cannot run a part of the query: {spark_failure(error)}; with "
         "table.exec.spark-segments set to false headrace's own operators do it"

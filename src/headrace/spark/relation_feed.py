@@ -108,7 +108,7 @@ def planned_text(query: SparkQuery, inputs: dict[str, Any], parallelism: int) ->
 
 def _failure(error: Exception) -> HeadraceError:
     """Of a text that Spark does not take, or of what it computes."""
-    if isinstance(error, AnalysisException):
+    if isinstance(error, AnalysisException | HeadraceError):
         return refused(error)
     return HeadraceError(spark_failure(error))
 

@@ -75,6 +75,8 @@ _RENAMED = {
     "ssl.keystore.key": "ssl.key.pem",
 }
 
+_SECURITY = ("sasl.", "security.", "ssl.")
+_NO_SUCH = re.compile(r'No such configuration property: "(.+)"')
 _PROBE_TIMEOUT_S = 10.0
 _JAAS_FIELD = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
 
@@ -148,10 +150,27 @@ def _credentials(jaas: str) -> dict[str, str]:
     return {"sasl.username": fields["username"], "sasl.password": fields["password"]}
 
 
-def check_settings(kind: str, settings: Mapping[str, Any]) -> None:
-    """Find a wrong setting where it was given: a client that connects to nobody is made of them."""
-    trial = {k: v for k, v in settings.items() if k != "bootstrap.servers"}
-    trial.pop("transactional.id", None)
+def known_properties(kind: str, properties: Mapping[str, str]) -> dict[str, str]:
+    """The properties that the client knows; the others have no effect, as in the Java client.
+
+    A client that connects to nobody is made of them, to find a wrong value where it was given.
+    """
+    known = dict(properties)
+    while unknown := _refused_name(kind, client_settings(known)):
+        if unknown not in known or unknown.startswith(_SECURITY):
+            raise GraphError(
+                f"Kafka's client has no property {unknown!r}, and access may depend on it; the "
+                "names are those of librdkafka where they differ from the Java client's"
+            )
+        _log.warning("Kafka's client has no property %r: it has no effect", unknown)
+        del known[unknown]
+    return known
+
+
+def _refused_name(kind: str, settings: Mapping[str, Any]) -> str | None:
+    """The first name that the client does not know."""
+    ours = ("bootstrap.servers", "transactional.id", "auto.offset.reset")
+    trial = {k: v for k, v in settings.items() if k not in ours}
     trial["log_level"] = 0
     if kind == "Consumer":
         trial.setdefault("group.id", "headrace")
@@ -159,12 +178,16 @@ def check_settings(kind: str, settings: Mapping[str, Any]) -> None:
     try:
         client = getattr(library, kind)(trial)
     except library.KafkaException as error:
+        text = error.args[0].str()
+        if found := _NO_SUCH.search(text):
+            return found[1]
         raise GraphError(
-            f"Kafka's client refuses a property: {error.args[0].str()}; names and values are those "
-            "of librdkafka where they differ from the Java client's"
+            f"Kafka's client refuses a property: {text}; names and values are those of librdkafka "
+            "where they differ from the Java client's"
         ) from error
     if kind == "Consumer":
         client.close()
+    return None
 
 
 def reached(settings: Mapping[str, Any]) -> dict[str, int]:

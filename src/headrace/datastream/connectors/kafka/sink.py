@@ -15,10 +15,10 @@ from headrace.datastream.connectors.base import (
     WriterContext,
 )
 from headrace.datastream.connectors.kafka.client import (
-    check_settings,
     checked_properties,
     checked_text,
     client_settings,
+    known_properties,
     reached,
 )
 from headrace.datastream.connectors.kafka.serialization import KafkaRecordSerializationSchema
@@ -126,9 +126,8 @@ class KafkaSinkBuilder:
                 "an exactly-once Kafka sink writes in transactions, and their names need a prefix "
                 "that no other job has: call set_transactional_id_prefix()"
             )
-        sink = KafkaSink(dict(self._properties), self._schema, self._guarantee, self._prefix)
-        check_settings("Producer", sink.settings)
-        return sink
+        properties = known_properties("Producer", self._properties)
+        return KafkaSink(properties, self._schema, self._guarantee, self._prefix)
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder:
         """Brokers to ask first, as `host:port,host:port`."""

@@ -17,10 +17,10 @@ from headrace.datastream.connectors.base import (
     SplitEnumerator,
 )
 from headrace.datastream.connectors.kafka.client import (
-    check_settings,
     checked_properties,
     checked_text,
     client_settings,
+    known_properties,
     reached,
 )
 from headrace.datastream.connectors.kafka.enumerator import Discovery, KafkaEnumerator
@@ -177,16 +177,14 @@ class KafkaSourceBuilder:
             self._require_group()
         assert self._selection is not None
         assert self._schema is not None
-        source = KafkaSource(
+        return KafkaSource(
             self._selection,
-            dict(self._properties),
+            known_properties("Consumer", self._properties),
             self._schema,
             self._start,
             self._stop,
             self._bounded,
         )
-        check_settings("Consumer", source.consumer_settings("check"))
-        return source
 
     def _require_group(self) -> None:
         if "group.id" not in self._properties:
