@@ -22,6 +22,7 @@ _EXTRACTOR = "kafka_row_field_extractor_example"
 EXAMPLES = {
     "kafka_json_format": ("test_json_topic", _ROWS),
     "kafka_csv_format": ("test_csv_topic", _ROWS),
+    "kafka_avro_format": ("test_avro_topic", _ROWS),
     "kafka_bytearray_format": ("test_bytearray_topic", _EVENTS),
     _EXTRACTOR: ("row-extractor-example", []),
 }

@@ -539,7 +539,7 @@ SELECT /*+ STATE_TTL('order' = '1d') */ item, COUNT(*) FROM orders GROUP BY item
 -- says: The options of following hints cannot match the name of input tables or views: 
 SELECT /*+ STATE_TTL('orders' = 'soon') */ item, COUNT(*) FROM orders GROUP BY item;
 -- at: STATE_TTL('orders' = 'soon')
--- says: Invalid STATE_TTL hint value: option 'STATE_TTL' cannot have the value 'soon': expected a duration such as
+-- says: Invalid STATE_TTL hint value: Could not parse value 'soon' for key 'STATE_TTL': expected a duration such as
 SELECT /*+ BROADCAST(people), SHUFFLE_HASH(a, b) */ o.id FROM orders AS o JOIN people AS p ON o.qty = p.age;
 -- at: BROADCAST(people)
 -- says: The options of following hints cannot match the name of input tables or views:  `people` in `BROADCAST` `a, b` in `SHUFFLE_HASH`

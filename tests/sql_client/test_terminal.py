@@ -44,7 +44,7 @@ def test_statements_errors_keys_and_history(terminal: Terminal, history: Path) -
     terminal.run("SET 'sql-client.execution.result-mode' = 'tabel';")
     terminal.expect("is one of tableau, table, changelog")
     terminal.run("SET 'parallelism.default' = 'many';")
-    terminal.expect("'parallelism.default' cannot have the value 'many'")
+    terminal.expect("Could not parse value 'many' for key 'parallelism.default'")
     # Tab completes a name that is the only one.
     terminal.type("DESCRIBE cli\t")
     terminal.expect("cks")

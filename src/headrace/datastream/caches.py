@@ -57,11 +57,11 @@ class CachesOfJob:
             cached.directory = directory
 
 
-def sources_above(transformation: Transformation) -> list[Source]:
-    """All sources that a stream is computed from."""
+def sources_above(*transformations: Transformation) -> list[Source]:
+    """All sources that streams are computed from."""
     return [
         t.spec.source
-        for t in computed_from([transformation])
+        for t in computed_from(transformations)
         if isinstance(t, OperatorTransformation) and isinstance(t.spec, SourceSpec)
     ]
 

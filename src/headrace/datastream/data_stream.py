@@ -164,7 +164,7 @@ class DataStream(StreamBase[T]):
         own_type = self.get_type()
         if not isinstance(own_type, TupleTypeInfo):
             raise GraphError(
-                "Only Tuple DataStreams can be projected: declare Types.TUPLE([...]), this one is "
+                "Only Tuple DataStreams can be projected. Declare Types.TUPLE([...]): this one is "
                 f"{own_type}"
             )
         types = own_type.get_field_types()

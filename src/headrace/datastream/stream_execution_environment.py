@@ -27,7 +27,7 @@ from headrace.common.time import to_millis
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import unexecuted
-from headrace.datastream.caches import CachesOfJob, computed_from
+from headrace.datastream.caches import CachesOfJob, computed_from, sources_above
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
 from headrace.datastream.connectors.base import Source
@@ -194,10 +194,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         """Whether the program is to run in batch mode."""
         mode = self._configuration.get(options.RUNTIME_MODE)
         if mode == RuntimeExecutionMode.AUTOMATIC.name:
-            sources = [
-                t.spec for t in self._transformations if isinstance(t.spec, specs.SourceSpec)
-            ]
-            return all(s.source.bounded for s in sources)
+            return all(source.bounded for source in sources_above(*self._transformations))
         return bool(mode == RuntimeExecutionMode.BATCH.name)
 
     def get_buffer_timeout(self) -> int:
@@ -541,7 +538,7 @@ class StreamExecutionEnvironment(EarlierMethods):
     # What streams tell the environment.
 
     def register(self, transformation: OperatorTransformation) -> None:
-        """Remember an operator; all of them are executed, whether a sink follows or not."""
+        """Remember an operator; it is executed whether a sink follows or not."""
         self._transformations.append(transformation)
         unexecuted.built(self._number)
 
@@ -576,7 +573,10 @@ class StreamExecutionEnvironment(EarlierMethods):
     def get_stream_graph(self, job_name: str | None = None, clear: bool = False) -> StreamGraph:
         """The program so far as nodes and edges."""
         unexecuted.looked_at(self._number)
-        graph = self._graph_of(self._transformations, job_name)
+        # As in Flink, a source that nothing reads is not part of the program.
+        read = {t.id for t in computed_from(t for t in self._transformations if t.inputs)}
+        program = [t for t in self._transformations if t.id in read]
+        graph = self._graph_of(program, job_name)
         if clear:
             self._transformations = []
         return graph

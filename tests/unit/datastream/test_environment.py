@@ -10,7 +10,7 @@ from headrace.common import (
     RestartStrategyConfiguration,
     options,
 )
-from headrace.common.errors import ConfigurationError
+from headrace.common.errors import ConfigurationError, GraphError
 from headrace.datastream import (
     EmbeddedRocksDBStateBackend,
     ExternalizedCheckpointCleanup,
@@ -109,3 +109,22 @@ def test_the_time_of_pyflink_1() -> None:
     assert env.get_config().get_auto_watermark_interval() == 0
     with pytest.raises(ConfigurationError, match="for_monotonous_timestamps"):
         env.set_stream_time_characteristic(TimeCharacteristic.IngestionTime)
+
+
+def test_a_source_that_nothing_reads_is_not_part_of_the_program() -> None:
+    env = environment(execution__runtime_mode="AUTOMATIC")
+    unread = env.socket_text_stream("localhost", 1).name("unread")
+    with pytest.raises(GraphError, match="No operators defined in streaming topology"):
+        env.execute()
+    env.from_collection([1]).map(str).print()
+    assert [n.name for n in env.get_stream_graph().nodes.values()] == [
+        "Source: Collection Source",
+        "Map",
+        "Sink: Print to Std. Out",
+    ]
+    unread.print()
+    assert len(env.get_stream_graph(clear=True).nodes) == 5
+    # It is there again, with what is added after a job has begun.
+    unread.map(str).print()
+    assert not env.is_batch()
+    assert "unread" in env.get_execution_plan()

@@ -75,8 +75,8 @@ def test_records_that_pass_levels_by_arrive() -> None:
 
 def test_several_vertices_share_a_level() -> None:
     env = environment(2)
-    env.from_sequence(1, 5).name("one")
-    env.from_sequence(1, 5).name("two").set_parallelism(1)
+    env.from_sequence(1, 5).name("one").print()
+    env.from_sequence(1, 5).name("two").set_parallelism(1).print().set_parallelism(1)
     graph = job_graph(env)
     physical = build_physical_graph(graph)
     assert shape(physical) == [[(0, 0), (1, 1), (0, 0)]]
@@ -85,7 +85,7 @@ def test_several_vertices_share_a_level() -> None:
 
 def test_subtasks_follow_the_table_of_transitions() -> None:
     env = environment(2)
-    env.from_sequence(1, 5)
+    env.from_sequence(1, 5).print()
     execution = ExecutionGraph(job_graph(env))
     subtask, other = execution
     assert subtask.name == "Source: Sequence Source (1/2)"

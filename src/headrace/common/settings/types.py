@@ -57,7 +57,7 @@ class OptionType(Generic[T]):
         except (ValueError, TypeError, OverflowError, ArithmeticError) as error:
             shown = MASK if is_secret(key) else masked(repr(value))
             raise ConfigurationError(
-                f"option {key!r} cannot have the value {shown}: expected {self.expected}",
+                f"Could not parse value {shown} for key {key!r}: expected {self.expected}",
                 key=key,
                 value=value,
             ) from error

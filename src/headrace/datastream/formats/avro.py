@@ -21,10 +21,11 @@ from headrace.common.serialization import (
     SerializationSchema,
 )
 from headrace.common.typeinfo import PickledBytesTypeInfo, TypeInformation
-from headrace.common.types import Row, row_of
+from headrace.common.types import Row
 from headrace.datastream.connectors.file_system.enumeration import FileSplit
 from headrace.datastream.connectors.file_system.formats import BulkFormat, SetAside, SplitRecords
 from headrace.datastream.formats.avro_blocks import AvroBlocks
+from headrace.datastream.formats.avro_rows import record_writing, row_reading
 from headrace.formats.avro import fastavro, record_reader, record_writer
 
 __all__ = [
@@ -213,12 +214,12 @@ class _AvroWriterFactory(BulkWriterFactory):
 
 class _AvroFileWriter(BulkWriter):
     def __init__(self, schema: AvroSchema, stream: BinaryIO, codec: str) -> None:
-        self._schema = schema
+        self._record = record_writing(schema.parsed)
         self._writer = fastavro().write.Writer(stream, schema.parsed, codec=codec)
 
     def add_element(self, element: Any) -> None:
         try:
-            self._writer.write(_as_record(element, self._schema))
+            self._writer.write(self._record(element))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise _misfit(element, error) from error
 
@@ -231,16 +232,6 @@ class _AvroFileWriter(BulkWriter):
 
     def finish(self) -> None:
         self._writer.flush()
-
-
-def _as_record(element: Any, schema: AvroSchema) -> Any:
-    if isinstance(element, Row):
-        names = element.get_field_names()
-        if names is None or set(names) != set(schema.field_names):
-            # By position, as in Flink: a row of `Types.ROW` has the names f0, f1 and so on.
-            element = row_of(list(element), schema.field_names)
-        return element.as_dict(recursive=True)
-    return element
 
 
 def _misfit(element: Any, error: Exception) -> TypeMismatchError:
@@ -272,9 +263,14 @@ class AvroRowDeserializationSchema(DeserializationSchema):
         """Reads rows of a schema; `record_class` is Java's, and refused."""
         self._schema = _schema_of(record_class, avro_schema_string)
         self._read = record_reader(self._schema.parsed, whole=True)
+        self._type, self._row = row_reading(self._schema.parsed)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return AvroRowDeserializationSchema, (None, self._schema.text)
+
+    def get_produced_type(self) -> TypeInformation:
+        """The type of the rows, which is that of Flink for the schema."""
+        return self._type
 
     def deserialize(self, message: bytes) -> Row:
         """The row in one message.
@@ -289,8 +285,8 @@ class AvroRowDeserializationSchema(DeserializationSchema):
                 f"a message is not Avro of the declared schema: {type(error).__name__}: {error}; "
                 f"it is {shorten_repr(bytes(message))}"
             ) from error
-        row = _as_row(record)
-        return row if isinstance(row, Row) else row_of([row])
+        row: Row = self._row(record)
+        return row
 
 
 class AvroRowSerializationSchema(SerializationSchema):
@@ -301,6 +297,7 @@ class AvroRowSerializationSchema(SerializationSchema):
     ) -> None:
         """Writes rows of a schema; `record_class` is Java's, and refused."""
         self._schema = _schema_of(record_class, avro_schema_string)
+        self._record = record_writing(self._schema.parsed)
         self._write = record_writer(self._schema.parsed)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -309,15 +306,6 @@ class AvroRowSerializationSchema(SerializationSchema):
     def serialize(self, element: Any) -> bytes:
         """The bytes of one record."""
         try:
-            return self._write(_as_record(element, self._schema))
+            return self._write(self._record(element))
         except Exception as error:
             raise _misfit(element, error) from error
-
-
-def _as_row(value: Any) -> Any:
-    """Rows for records. A map is a dict, too: Flink's rows have both, and so names decide."""
-    if isinstance(value, dict):
-        return row_of([_as_row(v) for v in value.values()], list(value))
-    if isinstance(value, list):
-        return [_as_row(v) for v in value]
-    return value

@@ -334,6 +334,50 @@ def test_avro_messages() -> None:
         AvroRowDeserializationSchema()
 
 
+def test_avro_messages_with_values_of_all_kinds() -> None:
+    text = """{"type": "record", "name": "R", "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "name", "type": ["null", "string"]},
+        {"name": "tags", "type": {"type": "map", "values": "int"}},
+        {"name": "inner", "type": {"type": "record", "name": "I", "fields": [
+            {"name": "y", "type": {"type": "array", "items": "double"}}]}},
+        {"name": "others", "type": {"type": "array", "items": "I"}},
+        {"name": "at", "type": ["null", {"type": "long", "logicalType": "timestamp-millis"}]},
+        {"name": "day", "type": {"type": "int", "logicalType": "date"}},
+        {"name": "raw", "type": {"type": "fixed", "name": "F", "size": 2}},
+        {"name": "suit", "type": {"type": "enum", "name": "S", "symbols": ["A", "B"]}},
+        {"name": "any", "type": ["int", "string"]}]}"""
+    writer = AvroRowSerializationSchema(avro_schema_string=text)
+    reader = AvroRowDeserializationSchema(avro_schema_string=text)
+    inner = Types.ROW_NAMED(["y"], [Types.OBJECT_ARRAY(Types.DOUBLE())])
+    assert reader.get_produced_type().get_field_types() == [
+        Types.LONG(),
+        Types.STRING(),
+        Types.MAP(Types.STRING(), Types.INT()),
+        inner,
+        Types.OBJECT_ARRAY(inner),
+        Types.SQL_TIMESTAMP(),
+        Types.SQL_DATE(),
+        Types.PRIMITIVE_ARRAY(Types.BYTE()),
+        Types.STRING(),
+        Types.PICKLED_BYTE_ARRAY(),
+    ]
+    at, day = dt.datetime(2024, 1, 2, 3, 4, 5), dt.date(2024, 5, 6)
+    named = Row(y=[1.5])
+    rest = (day, b"ab", "B", "x")
+    row = Row(7, None, {"k": 1}, Row([1.5]), [Row([2.5])], at, *rest)
+    found = reader.deserialize(writer.serialize(row))
+    assert list(found) == [7, None, {"k": 1}, named, [Row(y=[2.5])], at, *rest]
+    assert found.get_field_names()[:4] == ["id", "name", "tags", "inner"]
+    assert writer.serialize(found) == writer.serialize(row)
+    looped = (
+        """{"type": "record", "name": "L", "fields": [{"name": "next", "type": ["null", "L"]}]}"""
+    )
+    assert AvroRowSerializationSchema(avro_schema_string=looped).serialize({"next": None})
+    with pytest.raises(GraphError, match="'L' has fields of its own type"):
+        AvroRowDeserializationSchema(avro_schema_string=looped)
+
+
 def test_avro_schemas(tmp_path: Path) -> None:
     file = tmp_path / "a.avsc"
     file.write_text(str(AVRO))
