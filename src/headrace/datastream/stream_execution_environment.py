@@ -610,7 +610,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         before, self._transformations = self._transformations, []
         try:
             build()
-            return self.get_execution_plan()
+            return plan_json(self._graph_of(self._transformations))
         finally:
             self._transformations = before
 
