@@ -88,7 +88,7 @@ def test_subtasks_follow_the_table_of_transitions() -> None:
     env.from_sequence(1, 5).print()
     execution = ExecutionGraph(job_graph(env))
     subtask, other = execution
-    assert subtask.name == "Source: Sequence Source (1/2)"
+    assert subtask.name == "Source: Sequence Source -> Sink: Print to Std. Out (1/2)"
     assert not subtask.move_to(ExecutionState.RUNNING)
     execution.move_all(ExecutionState.SCHEDULED, ExecutionState.DEPLOYING, ExecutionState.RUNNING)
     assert subtask.move_to(ExecutionState.FINISHED, now=5.0)
