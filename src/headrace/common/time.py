@@ -18,13 +18,20 @@ _NANOS_PER_SECOND = 1_000_000_000
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
-def _whole(name: str, value: int) -> int:
+def _whole(name: str, value: float) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise FunctionTypeError(
             f"{name} takes a whole number, not {value!r} ({type(value).__name__}); "
             "use a smaller unit for fractions, or Duration.of(datetime.timedelta(...))"
         )
     return value
+
+
+def _time(name: str, value: float, unit_ms: int) -> Time:
+    """As in PyFlink, fractions are taken; they must make whole milliseconds."""
+    if isinstance(value, float) and (value * unit_ms).is_integer():
+        return Time(int(value * unit_ms))
+    return Time(_whole(name, value) * unit_ms)
 
 
 @total_ordering
@@ -220,24 +227,24 @@ class Time:
         return Time(milliseconds)
 
     @staticmethod
-    def seconds(seconds: int) -> Time:
+    def seconds(seconds: float) -> Time:
         """An interval of so many seconds."""
-        return Time(_whole("Time.seconds", seconds) * 1_000)
+        return _time("Time.seconds", seconds, 1_000)
 
     @staticmethod
-    def minutes(minutes: int) -> Time:
+    def minutes(minutes: float) -> Time:
         """An interval of so many minutes."""
-        return Time(_whole("Time.minutes", minutes) * 60_000)
+        return _time("Time.minutes", minutes, 60_000)
 
     @staticmethod
-    def hours(hours: int) -> Time:
+    def hours(hours: float) -> Time:
         """An interval of so many hours."""
-        return Time(_whole("Time.hours", hours) * 3_600_000)
+        return _time("Time.hours", hours, 3_600_000)
 
     @staticmethod
-    def days(days: int) -> Time:
+    def days(days: float) -> Time:
         """An interval of so many days of 24 hours."""
-        return Time(_whole("Time.days", days) * 86_400_000)
+        return _time("Time.days", days, 86_400_000)
 
     def __eq__(self, other: object) -> bool:
         """Equal to every other `Time` of the same length."""

@@ -69,7 +69,12 @@ def test_duration_text(duration: Duration, iso: str, call: str) -> None:
 def test_fractions_are_refused(value: object) -> None:
     with pytest.raises(FunctionTypeError, match="whole number"):
         Duration.of_seconds(value)  # type: ignore[arg-type]
-    with pytest.raises(FunctionTypeError):
+
+
+@pytest.mark.parametrize("value", [0.0005, float("nan"), float("inf"), "1", None, True])
+def test_times_are_whole_milliseconds(value: object) -> None:
+    assert Time.seconds(0.5) == Time.milliseconds(500)
+    with pytest.raises(FunctionTypeError, match="whole number"):
         Time.seconds(value)  # type: ignore[arg-type]
 
 
