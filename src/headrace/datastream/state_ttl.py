@@ -367,10 +367,11 @@ class StateTtlConfig:
         return self._cleanup_strategies
 
     def __repr__(self) -> str:
-        """Shows the main settings."""
+        """Shows the main settings, as PyFlink does."""
         return (
-            f"StateTtlConfig(ttl={self._ttl_ms} ms, update_type={self._update_type.name}, "
-            f"state_visibility={self._state_visibility.name})"
+            f"StateTtlConfig<update_type={self._update_type}, "
+            f"state_visibility={self._state_visibility},"
+            f"ttl_time_characteristic ={self.get_ttl_time_characteristic()},ttl={self._ttl_ms} ms>"
         )
 
 

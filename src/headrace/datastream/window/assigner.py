@@ -120,7 +120,7 @@ class TimeWindowAssigner(WindowAssigner[Any, TimeWindow]):
 def missing_timestamp(assigner: WindowAssigner[Any, Any]) -> GraphError:
     """Returns the error for a record without a timestamp."""
     return GraphError(
-        "Record has Java Long.MIN_VALUE timestamp (= no timestamp marker): a record without a "
+        "Record has Java Long.MIN_VALUE timestamp (= no timestamp marker). A record without a "
         f"timestamp reached {assigner!r}; call assign_timestamps_and_watermarks(...) before the "
         "window, or use processing-time windows"
     )
