@@ -16,7 +16,7 @@ _Convert: TypeAlias = Callable[[Any], Any]
 _Reading: TypeAlias = tuple[TypeInformation, _Convert | None]
 """The type of values in Python, and what makes them of the library's; None leaves them."""
 
-_PLAIN = {
+_PLAIN: dict[str, Callable[[], TypeInformation]] = {
     "boolean": Types.BOOLEAN,
     "int": Types.INT,
     "long": Types.LONG,
@@ -28,7 +28,7 @@ _PLAIN = {
     "fixed": lambda: Types.PRIMITIVE_ARRAY(Types.BYTE()),
 }
 
-_LOGICAL = {
+_LOGICAL: dict[str, Callable[[], TypeInformation]] = {
     "date": Types.SQL_DATE,
     "decimal": Types.BIG_DEC,
     "time-millis": Types.SQL_TIME,
