@@ -33,7 +33,12 @@ from headrace.sql.session.user_functions import drop_function, register_function
 from headrace.sql.table_api.elements import expressions_plan, values_plan
 from headrace.sql.table_api.expression_nodes import plan_of
 from headrace.sql.table_api.pandas_tables import from_pandas_plan
-from headrace.sql.table_api.stream_tables import described, stream_plan, table_stream
+from headrace.sql.table_api.stream_tables import (
+    check_stream_type,
+    described,
+    stream_plan,
+    table_stream,
+)
 from headrace.sql.types import RowType
 from headrace.table.changelog_mode import ChangelogMode
 from headrace.table.compiled_plan import CompiledPlan
@@ -423,6 +428,8 @@ class StreamTableEnvironment(TableEnvironment):
         self, table: Table, type_info: TypeInformation | None = None
     ) -> DataStream[Any]:
         """A stream of rows of a type; the table must only ever grow."""
+        if type_info is not None:
+            check_stream_type(plan_of(table).schema, type_info)
         stream = self.to_data_stream(table)
         return stream if type_info is None else stream.map(_shaped(type_info), type_info)
 
@@ -433,6 +440,7 @@ class StreamTableEnvironment(TableEnvironment):
         stream = self.to_changelog_stream(table)
         if type_info is None:
             return stream.map(_as_pair)
+        check_stream_type(plan_of(table).schema, type_info)
         pair = Types.TUPLE([Types.BOOLEAN(), type_info])
         shape = _shaped(type_info)
         return stream.map(lambda row: _as_pair(row, shape), pair)

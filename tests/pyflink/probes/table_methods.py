@@ -215,3 +215,12 @@ raises(
     Exception,
     "only accepts a single SQL statement of type INSERT",
 )
+
+# --- streams of another type than their table
+own = [Types.LONG(), Types.STRING(), Types.DOUBLE()]
+differ = "Column types of query result and sink"
+print(stream.to_append_stream(s, Types.ROW(own)).get_type())
+print(stream.to_append_stream(s, Types.ROW_NAMED(["x", "y", "z"], own)).get_type())
+for wrong in ([Types.INT(), *own[1:]], [*own[:2], Types.FLOAT()], own[:2], [*own, Types.INT()]):
+    raises(lambda: stream.to_append_stream(s, Types.ROW(wrong)), Py4JJavaError, differ)
+    raises(lambda: stream.to_retract_stream(s, Types.ROW(wrong)), Py4JJavaError, differ)

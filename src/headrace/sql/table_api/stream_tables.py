@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.errors import SqlError
+from headrace.common.typeinfo import TypeInformation
 from headrace.common.types import Row, row_of
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -21,6 +22,7 @@ from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Field
 from headrace.sql.plan.expressions import Schema as BoundSchema
 from headrace.sql.session.session import Session
+from headrace.sql.session.sink_types import check_types, mismatch
 from headrace.sql.session.table_plan import with_time
 from headrace.sql.statements import ColumnDefinition, WatermarkDefinition
 from headrace.sql.table_api.expression_nodes import ExpressionBase, node_of
@@ -28,9 +30,10 @@ from headrace.sql.table_api.stream_types import data_type_of, type_of_rows
 from headrace.sql.table_api.table_binding import TableBinding
 from headrace.sql.types import DataType
 
-__all__ = ["described", "stream_plan", "table_stream"]
+__all__ = ["check_stream_type", "described", "stream_plan", "table_stream"]
 
 _INSERTS = ChangelogMode.insert_only()
+_STREAM_SINK = "Unregistered_DataStream_Sink"
 
 
 @dataclass
@@ -137,6 +140,16 @@ def described(declared: TableEntry, stream: DataStream[Any], plan: n.Node) -> Ta
     columns = tuple(replace(c, expression_is_sql=False) for c in declared.columns)
     watermark = declared.watermark and replace(declared.watermark, is_sql=False)
     return replace(declared, columns=columns, watermark=watermark)
+
+
+def check_stream_type(schema: BoundSchema, info: TypeInformation) -> None:
+    """Refuses a type that rows of a table do not have, column by column."""
+    own = data_type_of(info)
+    if isinstance(own, t.RowType):
+        sink = BoundSchema(tuple(Field(f.name, f.data_type) for f in own.fields))
+        if len(sink) != len(schema):
+            raise mismatch(_STREAM_SINK, "Different number of columns.", schema, sink)
+        check_types(_STREAM_SINK, schema, schema.columns(), sink)
 
 
 def _key_of(declared: TableEntry | None, schema: BoundSchema) -> tuple[int, ...]:
@@ -255,7 +268,7 @@ def table_stream(
     times: list[int] = []
     if declared is not None:
         plan, times = _as_declared(session, plan, declared)
-    name = ("Unregistered_DataStream_Sink",)
+    name = (_STREAM_SINK,)
     target, key = _StreamSink(mode, session.zone), _key_of(declared, plan.schema)
     sink = n.Sink(plan.schema, plan, name, target, _declared_schema(plan, declared), key)
     session.check_sink(sink)
