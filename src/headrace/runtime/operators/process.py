@@ -22,6 +22,9 @@ from headrace.runtime.operator import Operator, OperatorContext
 from headrace.runtime.operators.simple import TEXTS, FunctionOperator
 from headrace.runtime.state.key_cell import NO_KEY, KeyCell
 
+# PyFlink's words.
+_REGISTER = "Register timers is only supported on a keyed stream."
+_DELETE = "Deleting timers is only supported on a keyed streams."
 _SINGLE_VALUES = (*TEXTS, tuple, dict, Row)
 """What can be iterated, but is rather one result of a process function than several."""
 
@@ -48,17 +51,14 @@ class Timers(TimerService):
         self._operator.processing_timers.register(self._checked(timestamp), self._cell.key)
 
     def delete_event_time_timer(self, timestamp: int) -> None:
-        self._operator.event_timers.delete(self._checked(timestamp), self._cell.key)
+        self._operator.event_timers.delete(self._checked(timestamp, _DELETE), self._cell.key)
 
     def delete_processing_time_timer(self, timestamp: int) -> None:
-        self._operator.processing_timers.delete(self._checked(timestamp), self._cell.key)
+        self._operator.processing_timers.delete(self._checked(timestamp, _DELETE), self._cell.key)
 
-    def _checked(self, timestamp: int) -> int:
+    def _checked(self, timestamp: int, refusal: str = _REGISTER) -> int:
         if not self._keyed:
-            raise StateError(
-                "timers are only available on a keyed stream: call key_by() before process() "
-                "(Setting timers is only supported on a keyed streams.)"
-            )
+            raise StateError(f"{refusal} Call key_by() before process()")
         if type(timestamp) is not int:
             # A float, or a numpy integer, is common in Python; a fraction of a ms is cut off.
             try:

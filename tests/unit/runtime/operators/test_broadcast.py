@@ -117,7 +117,7 @@ def test_only_registered_states_are_there(side: str) -> None:
 
 def test_without_a_key_there_are_no_timers_and_no_keyed_state() -> None:
     with broadcast_harness(Anything(), LIMITS) as h:
-        with pytest.raises(StateError, match="timers are only available on a keyed stream"):
+        with pytest.raises(StateError, match="Register timers is only supported on a keyed stream"):
             h.process(lambda ctx: ctx.timer_service().register_event_time_timer(1))
         with pytest.raises(StateError, match="has no keyed state"):
             h.broadcast(lambda ctx: ctx.apply_to_keyed_state(LIMITS, print))
