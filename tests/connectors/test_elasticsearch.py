@@ -28,6 +28,7 @@ from headrace.datastream.connectors.elasticsearch import (
 )
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
+from headrace.testing.connectors import check_sink
 from tests.faults import killed_slots
 from tests.unit.datastream.connectors.reading import FakeWriterContext
 from tools.database_server import DatabaseUnavailableError
@@ -181,4 +182,22 @@ def test_a_slot_is_killed_that_writes(server: ElasticsearchServer, tmp_path: Pat
         lambda s: s.map(lambda i: {"id": i}).sink_to(made),
         lambda: [document["id"] for document in documents(server, index).values()],
         tmp_path,
+    )
+
+
+def test_the_sink_keeps_the_contract(server: ElasticsearchServer) -> None:
+    indexes: list[str] = []
+
+    def made() -> ElasticsearchSink:
+        emitter = ElasticsearchEmitter.static_index(indexes[-1], "id")
+        return Elasticsearch7SinkBuilder().set_hosts(server.url).set_emitter(emitter).build()
+
+    check_sink(
+        made,
+        [{"id": i} for i in range(60)],
+        None,
+        read=lambda: list(documents(server, indexes[-1]).values()),
+        clear=lambda: indexes.append(f"test-{next(_numbers)}"),
+        parallelisms=(2,),
+        epoch_records=12,
     )

@@ -12,9 +12,12 @@ import pytest
 
 from headrace.common.errors import GraphError, HeadraceError, JobExecutionError
 from headrace.common.serialization import SimpleStringSchema
+from headrace.common.typeinfo import Types
+from headrace.datastream.connectors import DeliveryGuarantee
 from headrace.datastream.connectors.rabbitmq import RMQConnectionConfig, RMQSink, RMQSource
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
+from headrace.testing.connectors import check_sink
 from tests.connectors.reading import Reading
 from tests.faults import killed_slots
 from tools.queue_server import RabbitMqServer
@@ -211,4 +214,20 @@ def test_a_slot_is_killed_that_reads(queue: Queue, tmp_path: Path) -> None:
         lambda env: env.add_source(source).set_parallelism(1),
         lambda texts: queue.put(*texts, ids=True),
         tmp_path,
+    )
+
+
+def test_the_sink_keeps_the_contract(queue: Queue) -> None:
+    def clear() -> None:
+        queue.take()
+
+    check_sink(
+        lambda: RMQSink(queue.config, queue.name, SimpleStringSchema()),
+        [f"m{i}" for i in range(60)],
+        Types.STRING(),
+        read=queue.take,
+        clear=clear,
+        guarantee=DeliveryGuarantee.AT_LEAST_ONCE,
+        parallelisms=(2,),
+        epoch_records=12,
     )
