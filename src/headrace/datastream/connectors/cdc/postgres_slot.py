@@ -32,6 +32,12 @@ _SLOT = """
         active_pid
     FROM pg_replication_slots WHERE slot_name = %s
 """
+# Services give the right by a role, such as rds_replication.
+_MAY_REPLICATE = """
+    SELECT bool_or(rolsuper OR rolreplication OR rolname <> current_user)
+    FROM pg_roles WHERE pg_has_role(oid, 'MEMBER') AND
+        (rolname = current_user OR position('replication' IN rolname) > 0)
+"""
 # Row filters are unknown to PostgreSQL before 15.
 _PUBLISHED = """
     SELECT t.schemaname, t.tablename, p.pubinsert AND p.pubupdate AND p.pubdelete,
@@ -178,9 +184,7 @@ def probe_publication(
 
 def probe_slot(connection: Any, settings: PostgresSettings) -> None:
     """See whether the slot can be read, or could be made; changes nothing."""
-    (may,) = connection.execute(
-        "SELECT rolsuper OR rolreplication FROM pg_roles WHERE rolname = current_user"
-    ).fetchone()
+    (may,) = connection.execute(_MAY_REPLICATE).fetchone()
     if not may:
         raise HeadraceError(_no_privilege(settings, "it does not have the attribute REPLICATION"))
     found = _find(connection, settings)

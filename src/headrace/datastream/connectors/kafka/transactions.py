@@ -30,6 +30,7 @@ __all__ = ["KafkaCommitter", "TransactionalWriter", "Transactions"]
 _REQUEST_S = 30.0
 _CLOSE_S = 5.0
 _SPARE = 2
+_AT_ONCE = 8
 _MOST_RUNS = 100
 
 
@@ -95,7 +96,7 @@ class Transactions:
         before = max([step, *(s.parallelism for s in states)])
         ids = [self._id(s, i) for s in range(mine, before, step) for i in range(producers)]
         # Brokers answer each after a moment, or half a second if they have just started.
-        with ThreadPoolExecutor(len(ids)) as pool:
+        with ThreadPoolExecutor(min(len(ids), _AT_ONCE)) as pool:
             made = list(pool.map(self._producer, ids))
         self._ids = producers
         self._free, others = made[:producers], made[producers:]
