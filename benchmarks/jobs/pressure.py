@@ -1,9 +1,10 @@
 """A source that never runs dry and a function that is slow: how far apart checkpoints are, in JSON.
 
-    python -m benchmarks.jobs.pressure CARRIER SECONDS MS_PER_RECORD
+    python -m benchmarks.jobs.pressure CARRIER SECONDS MS_PER_RECORD [RECORDS [unaligned]]
 
 A checkpoint is asked for every second. With back pressure it has to wait for what is on its way to
-the function, unless little is.
+the function, unless little is. With RECORDS each record of the source becomes so many in front of
+the function, so there is much even if the source reads one; an unaligned checkpoint overtakes it.
 """
 
 from __future__ import annotations
@@ -48,12 +49,15 @@ class _Slow(KeyedProcessFunction[int, Record, Record], CheckpointListener):
             file.write(f"{time.time()}\n")
 
 
-def measure(carrier: str, seconds: float, ms_per_record: float) -> dict[str, Any]:
+def measure(
+    carrier: str, seconds: float, ms_per_record: float, records: int = 1, unaligned: str = ""
+) -> dict[str, Any]:
     """Run the job."""
     settings = {
         "execution.carrier": carrier,
         "spark.master": "local[2]",
         "execution.checkpointing.interval": "1 s",
+        "execution.checkpointing.unaligned.enabled": str(unaligned == "unaligned"),
     }
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
     env.set_parallelism(2)
@@ -63,6 +67,8 @@ def measure(carrier: str, seconds: float, ms_per_record: float) -> dict[str, Any
     with tempfile.TemporaryDirectory() as directory:
         source = Paced(0, start_ns, start_ns + int(seconds * 1e9))
         stream: Any = env.from_source(source, WatermarkStrategy.no_watermarks(), "endless")
+        if records > 1:
+            stream = stream.flat_map(lambda r: [(r[0] + n, *r[1:]) for n in range(records)])
         stream = stream.key_by(lambda r: r[0]).process(_Slow(directory, ms_per_record / 1000))
         stream.print()
         env.execute("pressure")
@@ -73,4 +79,5 @@ def measure(carrier: str, seconds: float, ms_per_record: float) -> dict[str, Any
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(sys.argv[1], float(sys.argv[2]), float(sys.argv[3]))))
+    given = sys.argv[1], float(sys.argv[2]), float(sys.argv[3]), *map(int, sys.argv[4:5])
+    print(json.dumps(measure(*given, *sys.argv[5:])))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -256,6 +258,51 @@ def test_channels_and_alignment_are_measured(tmp_path: Path) -> None:
         tasks = next(iter(details.values())).vertices.values()
         assert sum(task.processed_data for task in tasks) > 0
         job.finish()
+
+
+class _Slow(MapFunction[Row, Row]):
+    """Takes its time for each record until there is a file."""
+
+    def __init__(self, fast: Path) -> None:
+        self._fast = fast
+
+    def map(self, value: Row) -> Row:
+        if not self._fast.exists():
+            time.sleep(0.01)
+        return value
+
+
+def test_unaligned_checkpoints_have_what_was_on_its_way_when_slots_are_killed(
+    tmp_path: Path,
+) -> None:
+    settings = {
+        "execution.checkpointing.unaligned.enabled": "true",
+        "execution.live.buffer-memory": "1kb",
+    }
+    slow = _Slow(tmp_path / "fast")
+
+    def change(stream: Any) -> Any:
+        return stream.key_by(lambda row: row[0]).map(slow).uid("slow")
+
+    def unaligned() -> bool:
+        (*_, last) = job.master.checkpoints.history or [None]
+        return last is not None and last.persisted_data > 0
+
+    with CountingJob(tmp_path / "job", settings, change, carrier=LiveProcessCarrier) as job:
+        for restarts in range(1, 3):
+            job.wait_for(unaligned, "a checkpoint with records that were on their way")
+            os.kill(job.slots()[0], signal.SIGKILL)
+            job.wait_for_restarts(restarts)
+            job.wait_for_rows(20)
+        job.wait_for(unaligned, "another one")
+        last = job.master.checkpoints.history[-1]
+        told = [s for task in last.tasks.values() for s in task.subtasks or ()]
+        assert any(s.unaligned_checkpoint and s.alignment.persisted for s in told)
+        savepoint = job.master.trigger_savepoint(str(tmp_path / "sp")).result(WAIT_S)
+        saved = next(c for c in job.master.checkpoints.history if c.external_path == savepoint)
+        assert saved.persisted_data == 0, "savepoints are always aligned"
+        (tmp_path / "fast").touch()
+        job.finish_with_files()
 
 
 def test_a_live_job_can_be_looked_at(tmp_path: Path) -> None:

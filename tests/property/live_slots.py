@@ -11,16 +11,22 @@ import queue
 import selectors
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import cycle
 from typing import Any
 from unittest import mock
 
 from headrace.coordination.carrier import SlotListener, SlotsWanted
 from headrace.graph.ids import SlotId
+from headrace.runtime import subtask_input
 from headrace.runtime.epoch import EpochPlan
+from headrace.runtime.exchange.carry_over import Cutoff
+from headrace.runtime.exchange.frame_queue import FrameMemory
 from headrace.runtime.exchange.live import KEYED, LENGTH
 from headrace.runtime.exchange.wire import MessageSocket
 from headrace.runtime.slot import messages as m
+from headrace.runtime.slot import worker as slot_worker
 from headrace.runtime.slot.live_epochs import LiveEpochs
 from headrace.runtime.slot.protocol import LIVE_INPUT, LIVE_OUTPUT, TaskRequest
 from headrace.runtime.slot.worker import SlotWorker
@@ -31,15 +37,45 @@ _READ_BYTES = 1 << 16
 
 
 @contextlib.contextmanager
-def carried(live: bool) -> Iterator[None]:
-    """Jobs that run in this process are carried live, or epoch by epoch."""
+def carried(
+    live: bool, cuts: Sequence[int | None] = (None,), memory: int = 1_000
+) -> Iterator[None]:
+    """Jobs that run in this process are carried live, or epoch by epoch.
+
+    Args:
+        live: Whether they are.
+        cuts: After how many looks at the clock each live epoch is cut short, in turn; None where
+            it is not.
+        memory: What frames that wait may take of it.
+    """
     carrier = LiveLocalCarrier if live else LocalCarrier
-    with mock.patch.object(runner, "LocalCarrier", carrier):
+    resize = FrameMemory.resize
+    with (
+        mock.patch.object(runner, "LocalCarrier", carrier),
+        mock.patch.object(LiveLocalCarrier, "cuts", cycle(cuts)),
+        mock.patch.object(slot_worker, "Cutoff", CountedCutoff),
+        mock.patch.object(subtask_input, "_FIRST_PIECE", 1),
+        mock.patch.object(FrameMemory, "resize", lambda self, most: resize(self, memory)),
+    ):
         yield
+
+
+class CountedCutoff(Cutoff):
+    """Comes after so many looks at it, whatever the time is."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(looks and 10**9)
+        self._left = looks
+
+    def reached(self) -> bool:
+        self._left -= 1
+        return self._left < 0
 
 
 class LiveLocalCarrier(LocalCarrier):
     """Has all slots of a job in this process, and carries what they send at once."""
+
+    cuts: Iterator[int | None] = cycle((None,))
 
     def slots(self, wanted: SlotsWanted, listener: SlotListener) -> LocalSlots:
         self._slots = LiveLocalSlots(self, wanted, listener)
@@ -83,6 +119,9 @@ class LiveLocalSlots(LocalSlots):
         return True
 
     def _run_levels(self, plan: EpochPlan) -> None:
+        # Those that carry out an order are never cut.
+        if plan.checkpoint is None:
+            plan = replace(plan, cut_after_ms=next(LiveLocalCarrier.cuts))
         threads = [
             threading.Thread(target=self._run, args=(slot, worker, plan))
             for slot, worker in self._workers.items()

@@ -26,6 +26,8 @@ EVENTS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 100)), max_size=40
 CUTS = st.lists(st.integers(1, 9), min_size=1, max_size=6)
 PARALLELISM = st.integers(1, 4)
 SEEDS = st.none() | st.integers(0, 1_000)
+ENDS = st.lists(st.none() | st.integers(0, 6), max_size=5).map(lambda ends: [*ends, None])
+"""After how many looks at the clock live epochs are cut short for a checkpoint, in turn."""
 FAILURES = st.sets(st.integers(1, 8), max_size=3)
 
 
@@ -38,6 +40,7 @@ def histories(test: Any) -> Any:
         seed=SEEDS,
         failures=FAILURES,
         live=st.booleans(),
+        ends=ENDS,
     )
     return examples(30)(given_all(test))
 
@@ -51,11 +54,12 @@ def test_counting_by_key(
     seed: int | None,
     failures: set[int],
     live: bool,
+    ends: list[int | None],
 ) -> None:
     env = environment(parallelism)
     stream = env.from_collection(events).key_by(key_of).process(CountAndTrace())
     out = stream.set_parallelism(width)
-    with carried(live):
+    with carried(live, ends):
         result = run_in_process(
             env, {"out": out}, epoch_records=cuts, shuffle_seed=seed, restore_after=failures
         )
@@ -72,12 +76,13 @@ def test_records_of_a_key_keep_their_order(
     seed: int | None,
     failures: set[int],
     live: bool,
+    ends: list[int | None],
 ) -> None:
     env = environment(parallelism)
     numbered = [(key, number) for number, (key, _) in enumerate(events)]
     stream = env.from_collection(numbered).key_by(key_of).map(lambda e: e).set_parallelism(width)
     stream = stream.key_by(key_of).map(lambda e: e).key_by(key_of).process(CountAndTrace())
-    with carried(live):
+    with carried(live, ends):
         result = run_in_process(
             env, {"out": stream}, epoch_records=cuts, shuffle_seed=seed, restore_after=failures
         )
@@ -98,11 +103,12 @@ def test_reducing_by_key_ends_with_the_same_totals(
     seed: int | None,
     failures: set[int],
     live: bool,
+    ends: list[int | None],
 ) -> None:
     env = environment(parallelism)
     spread = env.from_collection(events).rebalance().map(lambda e: e)
     stream = spread.key_by(key_of).reduce(lambda a, b: (a[0], a[1] + b[1])).set_parallelism(width)
-    with carried(live):
+    with carried(live, ends):
         result = run_in_process(
             env, {"out": stream}, epoch_records=cuts, shuffle_seed=seed, restore_after=failures
         )
@@ -122,11 +128,12 @@ def test_timers_fire_once_for_every_bucket_and_never_early(
     seed: int | None,
     failures: set[int],
     live: bool,
+    ends: list[int | None],
 ) -> None:
     env = environment(parallelism)
     timed = env.from_collection(events).assign_timestamps_and_watermarks(strategy())
     stream = timed.key_by(key_of).process(SumUntilTimer()).set_parallelism(width)
-    with carried(live):
+    with carried(live, ends):
         result = run_in_process(
             env, {"out": stream}, epoch_records=cuts, shuffle_seed=seed, restore_after=failures
         )
@@ -146,9 +153,16 @@ def test_timers_fire_once_for_every_bucket_and_never_early(
     seed=SEEDS,
     failures=FAILURES,
     live=st.booleans(),
+    ends=ENDS,
 )
 def test_parallel_sources_and_every_partitioner_lose_nothing(
-    count: int, cuts: list[int], parallelism: int, seed: int | None, failures: set[int], live: bool
+    count: int,
+    cuts: list[int],
+    parallelism: int,
+    seed: int | None,
+    failures: set[int],
+    live: bool,
+    ends: list[int | None],
 ) -> None:
     env = environment(parallelism)
     numbers = env.from_sequence(1, count)
@@ -162,7 +176,7 @@ def test_parallel_sources_and_every_partitioner_lose_nothing(
         "forward": numbers.forward().map(lambda x: x),
         "union": numbers.union(numbers.rebalance()).rescale().map(lambda x: x).set_parallelism(4),
     }
-    with carried(live):
+    with carried(live, ends):
         result = run_in_process(
             env, streams, epoch_records=cuts, shuffle_seed=seed, restore_after=failures
         )

@@ -136,6 +136,11 @@ LIVE_IDLE_TIMEOUT = declare(
     "How long the Spark job of a live job goes on when there is nothing to do. It comes back with "
     "the first record or timer.",
 )  # fmt: skip
+LIVE_BUFFER_MEMORY = declare(
+    "execution.live.buffer-memory", MEMORY, "64mb",
+    "How much memory of a slot frames may take that wait to be sent or to be processed. What does "
+    "not fit is in a temporary file until its turn comes.",
+)  # fmt: skip
 IDLE_SPARK = declare(
     "execution.idle-spark.timeout", DURATION, None,
     "How long a Spark waits, idle, for the next run of the same user when this one has ended; 0 "
@@ -227,18 +232,20 @@ CHECKPOINTS_NUM_RETAINED = declare(
 )
 UNALIGNED_ENABLED = declare(
     "execution.checkpointing.unaligned.enabled", BOOLEAN, False,
-    "Accepted: a barrier never waits behind more than one epoch's records, and between two epochs "
-    "there is nothing in flight to save.",
+    "Whether checkpoints of a live job overtake records that wait: what a subtask has received and "
+    "not processed becomes part of the checkpoint. Needs the mode EXACTLY_ONCE.",
     "execution.checkpointing.unaligned",
 )  # fmt: skip
 UNALIGNED_FORCED = declare(
-    "execution.checkpointing.unaligned.forced", BOOLEAN, False, "Accepted; see above."
-)
+    "execution.checkpointing.unaligned.forced", BOOLEAN, False,
+    "Accepted: there are no jobs with unaligned checkpoints that would have to be forced.",
+)  # fmt: skip
 ALIGNED_CHECKPOINT_TIMEOUT = declare(
     "execution.checkpointing.aligned-checkpoint-timeout",
     DURATION,
     "0 ms",
-    "Accepted; see above.",
+    "How long an unaligned checkpoint waits for all records before it, as an aligned one does, "
+    "before it overtakes those that are left.",
     "execution.checkpointing.alignment-timeout",
 )
 LOCAL_RECOVERY = declare(

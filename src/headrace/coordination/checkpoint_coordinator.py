@@ -71,6 +71,8 @@ class CheckpointSettings:
     compress: bool = False
     local_recovery: bool = False
     local_directory: str | None = None
+    unaligned: bool = False
+    aligned_timeout_ms: int = 0
 
     @property
     def enabled(self) -> bool:
@@ -110,6 +112,11 @@ class SavepointOrder:
     @property
     def ends_attempt(self) -> bool:
         return self.stop or self.rescaled is not None
+
+    @property
+    def aligned(self) -> bool:
+        """Whether it has nothing that is on its way: as in Flink, so that a program may change."""
+        return self.directory is not None or self.ends_attempt
 
 
 @dataclass
@@ -201,6 +208,13 @@ class CheckpointCoordinator:
             start = self._schedule.next_start(len(self._pending), bool(self._orders))
         due = min((*expiry, *([] if start is None else [start])), default=None)
         return None if due is None else now_ms + due - self._clock()
+
+    def expected_in_ms(self) -> tuple[int | None, bool]:
+        """In what time the next one would start, and whether others must be complete before."""
+        with self._lock:
+            start = self._schedule.expected_start()
+            must_wait = len(self._pending) >= self._settings.limit
+        return None if start is None else start - self._clock(), must_wait
 
     def begin(
         self, now_ms: int, enumerators: Callable[[], dict[VertexId, Any]]

@@ -66,6 +66,7 @@ def checkpoint_entry(
         failure_message=why,
         failure_timestamp=ended_ms if failed else None,
         processed_data=sum(p.alignment_bytes for p in taken.parts.values()),
+        persisted_data=sum(p.carried_bytes for p in taken.parts.values()),
     )
 
 
@@ -85,6 +86,7 @@ def _task(
         num_subtasks=parallelism,
         num_acknowledged_subtasks=len(done),
         processed_data=sum(taken.parts[key].alignment_bytes for key in done),
+        persisted_data=sum(taken.parts[key].carried_bytes for key in done),
         subtasks=tuple(_subtask(taken, vertex, index) for index in range(parallelism)),
     )
 
@@ -94,6 +96,12 @@ def _subtask(taken: TakenCheckpoint, vertex: VertexId, index: int) -> Checkpoint
     if part is None:
         return CheckpointSubtask(index)
     at_ms = taken.acknowledged_ms[vertex, index]
-    alignment = SubtaskAlignment(processed=part.alignment_bytes, duration=round(part.alignment_ms))
+    alignment = SubtaskAlignment(
+        processed=part.alignment_bytes,
+        persisted=part.carried_bytes,
+        duration=round(part.alignment_ms),
+    )
     took_ms = max(at_ms - taken.started_ms, 0)
-    return CheckpointSubtask.completed(index, at_ms, took_ms, part.size, alignment)
+    return CheckpointSubtask.completed(
+        index, at_ms, took_ms, part.size, alignment, unaligned=part.unaligned
+    )

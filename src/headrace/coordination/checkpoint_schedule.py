@@ -45,6 +45,10 @@ class CheckpointSchedule:
             due = max(due, self._last_end + self._min_pause_ms)
         return due
 
+    def expected_start(self) -> int | None:
+        """When the next one would start if none were under way; None if none is wanted."""
+        return self.next_start(0, ordered=False)
+
     def is_due(self, under_way: int, ordered: bool) -> bool:
         """Whether one is to start now."""
         start = self.next_start(under_way, ordered)

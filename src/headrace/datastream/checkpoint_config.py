@@ -183,8 +183,8 @@ class CheckpointConfig:
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
         """Switches unaligned checkpoints on.
 
-        Accepted for Flink's programs. Here every checkpoint is taken between two epochs, when no
-        record is in flight, so there is nothing to wait for and nothing in flight to save.
+        In a live job a checkpoint then does not wait until all records before it are processed:
+        those that wait become part of it. Elsewhere no record is on its way between two epochs.
         """
         return self._set(options.UNALIGNED_ENABLED, bool(enabled))
 
@@ -195,7 +195,7 @@ class CheckpointConfig:
     def set_aligned_checkpoint_timeout(
         self, alignment_timeout: Duration | Time | timedelta | int
     ) -> CheckpointConfig:
-        """Sets when an aligned checkpoint becomes unaligned; accepted, without effect."""
+        """Sets when an aligned checkpoint becomes unaligned."""
         return self._set_time(options.ALIGNED_CHECKPOINT_TIMEOUT, alignment_timeout, 0)
 
     def get_aligned_checkpoint_timeout(self) -> Duration:

@@ -282,11 +282,11 @@ class StreamExecutionEnvironment(EarlierMethods):
         return self._checkpoint_config.get_checkpointing_mode()
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
-        """Whether unaligned checkpoints are asked for; epochs are aligned without waiting."""
+        """Whether checkpoints of a live job overtake records that wait."""
         return self._checkpoint_config.is_unaligned_checkpoints_enabled()
 
     def is_force_unaligned_checkpoints(self) -> bool:
-        """Whether unaligned checkpoints are forced; epochs are aligned without waiting."""
+        """Whether unaligned checkpoints are forced; accepted, without effect."""
         return self._checkpoint_config.is_force_unaligned_checkpoints()
 
     def enable_changelog_state_backend(self, enabled: bool) -> StreamExecutionEnvironment:

@@ -36,7 +36,9 @@ class EpochPlan:
     """Everything that a slot must know to run its part of an epoch.
 
     `commit` is the number under which sinks commit the epoch without a checkpoint, if they do.
-    In a `brief` epoch sources do not wait for more than is there.
+    In a `brief` epoch sources do not wait for more than is there. `cut_after_ms` says when it is to
+    end, because a checkpoint waits for it: what a subtask has not processed by then it carries over
+    to the next epoch.
     """
 
     epoch: EpochId
@@ -50,6 +52,7 @@ class EpochPlan:
     drain: bool = False
     max_watermarks: dict[VertexId, int] = field(default_factory=dict)
     brief: bool = False
+    cut_after_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,10 @@ class ChannelReport:
         in_queue: Frames that waited for it.
         out_queue: Frames that nobody took yet.
         alignment_ms: The time from the first barrier to the last one.
-        alignment_bytes: What came in between.
+        alignment_bytes: What came in between and was processed.
+        carried_frames: Frames that are carried over to the next epoch.
+        carried_bytes: Their bytes.
+        cut: Whether the epoch was cut short.
     """
 
     in_usage: float = 0.0
@@ -98,6 +104,9 @@ class ChannelReport:
     out_queue: int = 0
     alignment_ms: float = 0.0
     alignment_bytes: int = 0
+    carried_frames: int = 0
+    carried_bytes: int = 0
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,3 +142,8 @@ class EpochReport:
     splits: tuple[SplitReport, ...] = ()
     hot_key: HotKey | None = None
     channels: ChannelReport | None = None
+
+    @property
+    def carries(self) -> bool:
+        """Whether it carries something over to the next epoch."""
+        return self.channels is not None and self.channels.carried_frames > 0

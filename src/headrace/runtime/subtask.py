@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from headrace.common.conversion import column_converter
@@ -29,7 +29,9 @@ from headrace.runtime.epoch import (
     OperatorReport,
     SplitReport,
 )
-from headrace.runtime.exchange.input_gate import ChannelKey, InputGate, in_channel_order
+from headrace.runtime.exchange.carry_over import CarriedEdge, Cutoff, is_carried
+from headrace.runtime.exchange.frame_queue import FrameMemory
+from headrace.runtime.exchange.input_gate import ChannelKey, InputGate
 from headrace.runtime.exchange.isolation import isolate
 from headrace.runtime.exchange.live import LiveExchange
 from headrace.runtime.exchange.output import (
@@ -39,7 +41,7 @@ from headrace.runtime.exchange.output import (
     OperatorOutput,
 )
 from headrace.runtime.exchange.routing import connected_receivers, connected_senders, make_router
-from headrace.runtime.exchange.wire import FrameHeader, decode_payload
+from headrace.runtime.exchange.wire import FrameHeader
 from headrace.runtime.failure import UserCodeFailure
 from headrace.runtime.functions.dead_letters import LenientOutput
 from headrace.runtime.operator import Operator, OperatorContext, SubtaskServices, TaskInfo
@@ -50,6 +52,7 @@ from headrace.runtime.slot.deployment import VertexDeployment
 from headrace.runtime.state.backend import KeyedStateBackend
 from headrace.runtime.state.factory import StateBackends
 from headrace.runtime.subtask_figures import MetricSettings, SubtaskFigures
+from headrace.runtime.subtask_input import SubtaskInput
 from headrace.runtime.time.timer_state import TimerState
 
 _SPLITS_REPORTED = 20
@@ -67,6 +70,7 @@ class Subtask:
         track_changes: bool = False,
         state_backends: StateBackends | None = None,
         metrics: MetricSettings | None = None,
+        memory: FrameMemory | None = None,
     ) -> None:
         self.task = task
         self.vertex: JobVertex = deployment.unpacked()
@@ -90,6 +94,14 @@ class Subtask:
         self.gate = self._build_gate()
         if self.gate.channels:
             self.head.watermark_of = self.gate.watermark_of
+        self.input = SubtaskInput(
+            self.gate,
+            {e.index for e in self.vertex.in_edges if is_carried(e.partitioning)},
+            self.head.first_input,
+            memory or FrameMemory(),
+            self.take,
+            self.tick,
+        )
         backend = self.head.context.backend
         self._sorted: SortedInput | None = None
         if self.vertex.batch and backend is not None:
@@ -194,12 +206,21 @@ class Subtask:
     def _build_gate(self) -> InputGate:
         gate = InputGate()
         for edge in self.vertex.in_edges:
-            senders = self._deployment.senders[edge.index]
+            senders = self._deployment.senders[edge.index].parallelism
             for sender in connected_senders(
                 edge.partitioning, self.task.subtask, senders, self.task.parallelism
             ):
                 gate.add_channel((edge.index, sender), edge.input_index)
         return gate
+
+    @property
+    def in_edges(self) -> list[tuple[JobEdge, CarriedEdge]]:
+        """The exchanges that lead here, and how a snapshot names them."""
+        senders = self._deployment.senders
+        return [
+            (e, CarriedEdge.of(e, senders[e.index].operator_id, senders[e.index].parallelism))
+            for e in self.vertex.in_edges
+        ]
 
     @property
     def fed(self) -> bool:
@@ -244,6 +265,7 @@ class Subtask:
         send: Callable[[bytes], None],
         at_barrier: Callable[[CheckpointRequest, ChannelReport | None], None] | None = None,
         live: LiveExchange | None = None,
+        cutoff: Cutoff | None = None,
     ) -> EpochReport:
         """Take part in an epoch.
 
@@ -254,6 +276,7 @@ class Subtask:
             at_barrier: Called at its end if a checkpoint is due, with what the channels were like.
             live: What carries the frames while they are made, if they are: receivers then learn
                 from barriers that they have all of them.
+            cutoff: When to carry over to the next epoch what was not processed.
         """
         started, waited_s = time.perf_counter(), live.waited_s if live else 0.0
         use = live.begin() if live else None
@@ -264,15 +287,17 @@ class Subtask:
         self.tick()
         if isinstance(self.head, SourceOperator):
             self.figures.send_mark(self.head, self._clock())
-            self._read(self.head, plan, frames)
+            self._read(self.head, plan, frames, cutoff)
         else:
-            bytes_in = self._consume(frames)
+            bytes_in = self.input.consume(frames, cutoff, use)
         self.tick()
         self.look_for_idleness()
         for operator in reversed(self.operators.values()):
             operator.end_epoch()
         for writer in self._writers:
             writer.flush(last=live is not None)
+        if use is not None and cutoff is not None:
+            use.cut = cutoff.reached()
         channels = use.report(len(self.gate.channels), self._channels_out) if use else None
         if plan.checkpoint is not None and at_barrier is not None:
             at_barrier(plan.checkpoint, channels)
@@ -327,7 +352,13 @@ class Subtask:
             count += known
         return count <= entries
 
-    def _read(self, source: SourceOperator, plan: EpochPlan, frames: Iterable[bytes]) -> None:
+    def _read(
+        self,
+        source: SourceOperator,
+        plan: EpochPlan,
+        frames: Iterable[bytes],
+        cutoff: Cutoff | None,
+    ) -> None:
         if self.finished:
             return
         if plan.drain:
@@ -343,33 +374,11 @@ class Subtask:
             source.read(sys.maxsize, math.inf, self.tick)
         else:
             deadline = time.monotonic() + plan.max_read_ms / 1000
+            if cutoff is not None:
+                deadline = min(deadline, cutoff.at)
             limit = plan.max_watermarks.get(self.vertex.id)
             source.read(plan.max_records, deadline, self.tick, limit, plan.brief)
         self.finished = source.ended
-
-    def _consume(self, frames: Iterable[bytes]) -> int:
-        size = 0
-        ordered = in_channel_order(frames)
-        if self.head.first_input is not None:
-            ordered = self._first(self.head.first_input, ordered)
-        for channel, frame in ordered:
-            size += len(frame)
-            for element in decode_payload(frame):
-                self.take(channel, element)
-            self.tick()
-        return size
-
-    def _first(
-        self, input_index: int, frames: Iterable[tuple[ChannelKey, bytes]]
-    ) -> Iterator[tuple[ChannelKey, bytes]]:
-        """Frames of one input as they come, then those of the others."""
-        later = []
-        for channel, frame in frames:
-            if self.gate.input_of(channel) == input_index:
-                yield channel, frame
-            else:
-                later.append((channel, frame))
-        yield from later
 
     def take(self, channel: ChannelKey, element: Element) -> None:
         """Process one element of an input channel."""
@@ -443,6 +452,8 @@ class Subtask:
         """When an operator wants to be called although no data comes."""
         if self.finished:
             return None
+        if self.input.carried:
+            return self._clock()
         times = [o.wake_up_at() for o in self.operators.values()]
         return min((t for t in times if t is not None), default=None)
 

@@ -102,6 +102,7 @@ def _master_options(
         epoch_target_s=to_millis(get(options.EPOCH_TARGET)) / 1000,
         epoch_max_records=get(options.EPOCH_MAX_RECORDS),
         live_linger_s=_live_linger_ms(configuration) / 1000,
+        buffer_memory=get(options.LIVE_BUFFER_MEMORY),
         heartbeats=HeartbeatSettings(
             to_millis(get(options.HEARTBEAT_INTERVAL)) / 1000,
             to_millis(get(options.HEARTBEAT_TIMEOUT)) / 1000,
@@ -162,4 +163,8 @@ def _checkpoint_settings(configuration: Configuration) -> CheckpointSettings:
         local_recovery=get(options.LOCAL_RECOVERY),
         local_directory=get(options.LOCAL_BACKUP_DIRS),
         most_increments=get(options.CHECKPOINTING_MAX_INCREMENTS),
+        unaligned=(
+            get(options.UNALIGNED_ENABLED) and get(options.CHECKPOINTING_MODE) == "EXACTLY_ONCE"
+        ),
+        aligned_timeout_ms=to_millis(get(options.ALIGNED_CHECKPOINT_TIMEOUT)),
     )

@@ -47,6 +47,7 @@ class MiniRunner:
         job_parameters: What functions see as global job parameters.
         cached_files: Paths by name.
         metrics: What subtasks report about themselves.
+        restore_path: The directory of a snapshot to start from.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class MiniRunner:
         job_parameters: dict[str, str] | None = None,
         cached_files: dict[str, str] | None = None,
         metrics: MetricSettings | None = None,
+        restore_path: str | None = None,
     ) -> None:
         self.job_graph = job_graph
         self.epochs = 0
@@ -74,6 +76,7 @@ class MiniRunner:
             cached_files=cached_files or {},
             metrics=metrics or MetricSettings(),
             restarts=self._restarts,
+            restore_path=restore_path,
             run=EarlierRun(JobID().to_hex_string()),
         )
         self._master: JobMaster | None = None

@@ -67,7 +67,8 @@ class SubtaskDurations:
 class SubtaskAlignment:
     """How long a subtask waited for barriers after the first one, and what it processed meanwhile.
 
-    Without a live job a barrier is the end of an epoch: there is nothing to align.
+    What it had not processed when an epoch was cut short was persisted. Without a live job a barrier
+    is the end of an epoch: there is nothing to align.
     """
 
     buffered: int = 0
@@ -95,11 +96,18 @@ class CheckpointSubtask:
 
     @classmethod
     def completed(
-        cls, index: int, at_ms: int, took_ms: int, size: int, alignment: SubtaskAlignment
+        cls,
+        index: int,
+        at_ms: int,
+        took_ms: int,
+        size: int,
+        alignment: SubtaskAlignment,
+        *,
+        unaligned: bool = False,
     ) -> CheckpointSubtask:
         """One that has written its part."""
         durations = SubtaskDurations(0, took_ms)
-        flags = (0, False, False)
+        flags = (0, unaligned, False)
         return cls(index, "completed", at_ms, took_ms, size, size, durations, alignment, *flags)
 
 
@@ -165,6 +173,7 @@ class CheckpointTask:
         alignments = [s.alignment for s in done if s.alignment is not None]
         alignment = AlignmentSummary(
             processed=statistics(a.processed for a in alignments),
+            persisted=statistics(a.persisted for a in alignments),
             duration=statistics(a.duration for a in alignments),
         )
         return replace(self, summary=TaskSummary(size, size, took, nothing, durations, alignment))
@@ -249,6 +258,7 @@ class CheckpointSummary:
             statistics(c.state_size for c in completed),
             statistics(c.end_to_end_duration for c in completed),
             processed_data=statistics(c.processed_data for c in completed),
+            persisted_data=statistics(c.persisted_data for c in completed),
         )
 
 

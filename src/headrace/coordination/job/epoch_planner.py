@@ -43,6 +43,8 @@ class EpochPlanner:
         self._physical = physical
         self._budgets = {False: budget, True: live_budget or budget}
         self._live = False
+        self._carries = False
+        self._worked_s, self._most_read = 0.0, 0
         self._clock = clock
         self._sources = SourceCoordinator(job_graph)
         self._alignment = WatermarkAligner(job_graph)
@@ -70,13 +72,14 @@ class EpochPlanner:
         commit: CheckpointId | None,
         drain: bool,
         live: bool = False,
+        cut_after_ms: int | None = None,
     ) -> EpochPlan:
-        """The next epoch."""
+        """The next epoch. Sources read nothing while others have something from the last one."""
         self._live = live
         return EpochPlan(
             EpochId(epoch),
             attempt,
-            self._budget.max_records,
+            0 if self._carries or cut_after_ms == 0 else self._budget.max_records,
             self._budget.max_read_ms,
             splits,
             self._sources.finished_vertices,
@@ -85,6 +88,7 @@ class EpochPlanner:
             drain,
             self._alignment.limits(self._clock.steady_ms()),
             brief=live,
+            cut_after_ms=cut_after_ms,
         )
 
     @property
@@ -95,8 +99,13 @@ class EpochPlanner:
         """Learn from an epoch."""
         self._alignment.observe(reports)
         self._sources.observe(reports)
-        most_read = max(r.records_read for r in reports if r.source)
-        self._budget.observe(self._work_s(reports), most_read)
+        self._worked_s += self._work_s(reports)
+        self._most_read += max(r.records_read for r in reports if r.source)
+        self._carries = any(r.carries for r in reports)
+        # What was read has not been worked on before nothing of it is carried over any more.
+        if not self._carries:
+            self._budget.observe(self._worked_s, self._most_read)
+            self._worked_s, self._most_read = 0.0, 0
 
     def _work_s(self, reports: Sequence[EpochReport]) -> float:
         """How long subtasks worked.

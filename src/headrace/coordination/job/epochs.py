@@ -12,6 +12,7 @@ from headrace.coordination.commit_record import CommitRecord
 from headrace.coordination.global_commits import GlobalCommits
 from headrace.coordination.job.attempt import JobAttempt
 from headrace.coordination.job.clock import JobClock
+from headrace.coordination.job.epoch_cutter import EpochCutter
 from headrace.coordination.job.epoch_pacer import Linger
 from headrace.coordination.job.epoch_planner import EpochPlanner, seconds_until
 from headrace.coordination.job.figures import EpochTimes, JobFigures
@@ -64,6 +65,7 @@ class Epochs:
         self._cancelling = cancelling
         self._expire = expire
         self._on_epoch = on_epoch
+        self._cutter = EpochCutter(options.checkpoints, checkpoints)
         self._linger = Linger(options.live_linger_s)
         self._uncovered = UncoveredCommits(int(options.epoch_target_s * 1000))
         self.epoch = 0
@@ -75,6 +77,7 @@ class Epochs:
 
     def run(self, attempt: JobAttempt, planner: EpochPlanner) -> Iterator[None]:
         """Run epochs until there is nothing left to do, or an order ends the attempt."""
+        self._cutter = EpochCutter(self._options.checkpoints, self._checkpoints)
         while True:
             self.epoch += 1
             self._figures.epoch_started()
@@ -85,6 +88,7 @@ class Epochs:
             reports = attempt.run_epoch(plan)
             ran = time.monotonic()
             planner.observe(reports)
+            self._cutter.observe(plan, reports)
             finished = all(r.finished for r in reports)
             self._collected.epoch_ended(self.epoch, final=not self._options.checkpoints.enabled)
             if plan.commit is not None and any(r.committables for r in reports):
@@ -128,6 +132,7 @@ class Epochs:
             None if request is not None else self._uncovered_commit(),
             drain=order is not None and order.drain,
             live=self.live,
+            cut_after_ms=self._cutter.cut_after_ms(request, order) if self.live else None,
         )
         return plan, order
 

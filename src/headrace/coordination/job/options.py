@@ -13,6 +13,7 @@ from headrace.coordination.job.restart_policy import NoRestart, RestartPolicy
 from headrace.coordination.slots.heartbeats import HeartbeatSettings
 from headrace.graph.job_graph import JobGraph
 from headrace.runtime.epoch import EpochReport
+from headrace.runtime.exchange.frame_queue import DEFAULT_MEMORY
 from headrace.runtime.slot.deployment import JobSettings
 from headrace.runtime.slot.messages import Close
 from headrace.runtime.state.factory import StateBackendSettings
@@ -27,6 +28,8 @@ class JobMasterOptions:
     epoch_max_records: int | None = None
     live_linger_s: float = 0.002
     """The least time between two epochs that are carried live."""
+    buffer_memory: int = DEFAULT_MEMORY
+    """What frames that wait may take of a slot's memory."""
     slots: SlotEnvironment = field(default_factory=SlotEnvironment)
     heartbeats: HeartbeatSettings = field(default_factory=HeartbeatSettings)
     cancellation: Close = field(default_factory=Close)
@@ -59,6 +62,7 @@ class JobMasterOptions:
             local_recovery=self.checkpoints.local_recovery,
             local_directory=self.checkpoints.local_directory,
             metrics=self.metrics,
+            buffer_memory=self.buffer_memory,
         )
 
 

@@ -68,4 +68,6 @@ def checkpoint_config(master: JobMaster) -> CheckpointConfiguration | None:
         state_backend=master.options.state_backend.type,
         checkpoint_storage=master.checkpoints.store.directory,
         tolerable_failed_checkpoints=settings.tolerable_failures,
+        unaligned_checkpoints=settings.unaligned,
+        aligned_checkpoint_timeout=settings.aligned_timeout_ms,
     )

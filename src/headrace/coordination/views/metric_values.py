@@ -58,6 +58,8 @@ def _job(master: JobMaster) -> dict[str, Any]:
         "lastCheckpointDuration": last.end_to_end_duration if last else -1,
         "lastCheckpointSize": last.checkpointed_size if last else -1,
         "lastCheckpointFullSize": last.state_size if last else -1,
+        "lastCheckpointProcessedData": last.processed_data if last else -1,
+        "lastCheckpointPersistedData": last.persisted_data if last else -1,
         "lastCheckpointExternalPath": last.external_path if last else "n/a",
         "lastCompletedCheckpointId": last.id if last else -1,
         "lastCheckpointRestoreTimestamp": restored.restore_timestamp if restored else -1,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 
 from headrace.runtime.epoch import ChannelReport
+from headrace.runtime.exchange.frame_queue import FrameMemory, FrameQueue
 
 _BUFFER_BYTES = 32 * 1024
 _BUFFERS_OF_CHANNEL = 2
@@ -17,8 +17,8 @@ _MORE_BUFFERS = 8
 class ChannelUse:
     """What is measured while a subtask takes part in an epoch.
 
-    The most that waited for it and the most that it had sent and nobody took yet; and what came
-    while barriers were missing.
+    The most that waited for it and the most that it had sent and nobody took yet; what came while
+    barriers were missing; and what it carries over to the next epoch.
     """
 
     in_frames: int = 0
@@ -27,6 +27,13 @@ class ChannelUse:
     out_bytes: int = 0
     alignment_s: float = 0.0
     alignment_bytes: int = 0
+    carried_frames: int = 0
+    carried_bytes: int = 0
+    cut: bool = False
+
+    def carries(self, frame: bytes) -> None:
+        """A frame that has come is not processed: if it was counted as such, that was wrong."""
+        self.alignment_bytes = max(self.alignment_bytes - len(frame), 0)
 
     def report(self, channels_in: int, channels_out: int) -> ChannelReport:
         """In the words of the job master."""
@@ -37,6 +44,9 @@ class ChannelUse:
             self.out_frames,
             self.alignment_s * 1000,
             self.alignment_bytes,
+            self.carried_frames,
+            self.carried_bytes,
+            self.cut,
         )
 
 
@@ -50,33 +60,34 @@ def _usage(size: int, channels: int) -> float:
 class Arrived:
     """Frames that wait for a subtask, and the most that have waited."""
 
-    __slots__ = ("_bytes", "_frames", "_most_bytes", "_most_frames")
+    __slots__ = ("_most_bytes", "_most_frames", "_queue")
 
-    def __init__(self) -> None:
-        self._frames: deque[bytes] = deque()
-        self._bytes = self._most_bytes = self._most_frames = 0
+    def __init__(self, memory: FrameMemory) -> None:
+        self._queue = FrameQueue(memory)
+        self._most_bytes = self._most_frames = 0
 
     def __len__(self) -> int:
-        return len(self._frames)
+        return len(self._queue)
 
     def append(self, frame: bytes) -> None:
         """One has come."""
-        frames = self._frames
-        frames.append(frame)
-        self._bytes += len(frame)
-        if self._bytes > self._most_bytes:
-            self._most_bytes = self._bytes
-        if len(frames) > self._most_frames:
-            self._most_frames = len(frames)
+        queue = self._queue
+        queue.append(frame)
+        if queue.size > self._most_bytes:
+            self._most_bytes = queue.size
+        if len(queue) > self._most_frames:
+            self._most_frames = len(queue)
 
     def popleft(self) -> bytes:
         """The first one."""
-        frame = self._frames.popleft()
-        self._bytes -= len(frame)
-        return frame
+        return self._queue.popleft()
+
+    def clear(self) -> None:
+        """Forget what has come."""
+        self._queue.clear()
 
     def take_most(self) -> tuple[int, int]:
         """How many frames and bytes waited at most since this was asked."""
         most = self._most_frames, self._most_bytes
-        self._most_frames, self._most_bytes = len(self._frames), self._bytes
+        self._most_frames, self._most_bytes = len(self._queue), self._queue.size
         return most

@@ -1,9 +1,9 @@
 """Frames that leave a slot and arrive in it while an epoch runs, over two connections that stay.
 
 One task takes all output of the slot, another one brings its input. Nothing here ever waits for
-somebody to take what is sent: what the connection does not take stays in memory, and goes when the
-slot waits for its own input. So slots that send to each other cannot block each other, and what is
-in memory is a part of one epoch, which the budget of the sources bounds.
+somebody to take what is sent: what the connection does not take stays here, and goes when the slot
+waits for its own input. So slots that send to each other cannot block each other. Beyond a limit of
+memory, what waits is in files.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from headrace.runtime.exchange.channel_use import Arrived, ChannelUse
+from headrace.runtime.exchange.frame_queue import FrameMemory, FrameQueue
 from headrace.runtime.exchange.wire import (
     EMPTY_SIZE,
     FrameHeader,
@@ -41,6 +42,8 @@ _PROBE_LEVEL = 0xFFFF
 _READ_BYTES = 1 << 16
 """More would come from the system and go back to it with each call, whatever has come."""
 _MOST_PARTS = 64
+_WINDOW_BYTES = 1 << 20
+"""What is taken from a connection, or fetched back from a file, at a time."""
 
 
 def slot_of(frame: bytes, places: Places) -> int:
@@ -54,23 +57,28 @@ class LiveExchange:
 
     Args:
         slot: The slot.
+        places: Where subtasks are.
+        memory: Limits what waits in memory.
 
     Attributes:
         places: Where subtasks are.
         waited_s: How long it was waited for others, in all.
     """
 
-    def __init__(self, slot: int, places: Places = ()) -> None:
+    def __init__(self, slot: int, places: Places = (), memory: FrameMemory | None = None) -> None:
         self._slot = slot
         self.places = places
+        self._memory = memory or FrameMemory()
         self._hosts: Sequence[int] = ()
         self._output: socket.socket | None = None
         self._input: socket.socket | None = None
         self._poll = select.poll()
         self._unsent: deque[memoryview] = deque()
         self._unsent_bytes = 0
+        # What there was no memory for; it goes when everything before it has left.
+        self._later = FrameQueue(self._memory)
         self._read = bytearray()
-        self._arrived: dict[tuple[int, int], Arrived] = defaultdict(Arrived)
+        self._arrived: dict[tuple[int, int], Arrived] = defaultdict(lambda: Arrived(self._memory))
         self._use = ChannelUse()
         self.waited_s = 0.0
 
@@ -97,9 +105,13 @@ class LiveExchange:
                 with contextlib.suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
         self.close()
+        self._memory.left += self._unsent_bytes
         self._unsent.clear()
         self._unsent_bytes = 0
+        self._later.clear()
         self._read.clear()
+        for arrived in self._arrived.values():
+            arrived.clear()
         self._arrived.clear()
 
     def close(self) -> None:
@@ -161,14 +173,22 @@ class LiveExchange:
         arrived.popleft()
 
     def _send_to(self, slot: int, frame: bytes) -> None:
+        if self._later or (self._unsent and len(frame) > self._memory.left):
+            self._later.append(frame)
+        else:
+            self._put(slot, frame)
+        self._write()
+        unsent_bytes = self._unsent_bytes + self._later.size
+        if unsent_bytes > self._use.out_bytes:
+            self._use.out_bytes = unsent_bytes
+            self._use.out_frames = (len(self._unsent) + 1) // 2 + len(self._later)
+
+    def _put(self, slot: int, frame: bytes) -> None:
         head = KEYED.pack(8, self._hosts[slot], len(frame))
         self._unsent.append(memoryview(head))
         self._unsent.append(memoryview(frame))
         self._unsent_bytes += len(head) + len(frame)
-        self._write()
-        if self._unsent_bytes > self._use.out_bytes:
-            self._use.out_bytes = self._unsent_bytes
-            self._use.out_frames = (len(self._unsent) + 1) // 2
+        self._memory.left -= len(head) + len(frame)
 
     def _watch(self) -> None:
         self._poll = select.poll()
@@ -204,10 +224,14 @@ class LiveExchange:
             while unsent:
                 left = self._output.sendmsg(islice(unsent, _MOST_PARTS), (), socket.MSG_DONTWAIT)
                 self._unsent_bytes -= left
+                self._memory.left += left
                 while unsent and left >= len(unsent[0]):
                     left -= len(unsent.popleft())
                 if left:
                     unsent[0] = unsent[0][left:]
+                while self._later and self._unsent_bytes < _WINDOW_BYTES:
+                    frame = self._later.popleft()
+                    self._put(slot_of(frame, self.places), frame)
         except BlockingIOError:
             return
         except OSError as error:
@@ -216,7 +240,8 @@ class LiveExchange:
     def _receive(self) -> None:
         assert self._input is not None
         data = self._read
-        while True:
+        most = len(data) + _WINDOW_BYTES
+        while len(data) < most:
             try:
                 chunk = self._input.recv(_READ_BYTES, socket.MSG_DONTWAIT)
             except BlockingIOError:

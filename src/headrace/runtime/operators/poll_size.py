@@ -5,7 +5,6 @@ from __future__ import annotations
 from headrace.runtime.batch import BATCH_SIZE
 
 _FIRST = 2_000
-_FAST_S = 0.05
 _SLOW_S = 0.25
 
 
@@ -14,14 +13,19 @@ class PollSize:
 
     Deadlines and timers are looked at between two batches only. A function that calls a service
     may take seconds for as many records as another takes milliseconds for.
+
+    Args:
+        first: The size of the first batch.
+        slow_s: The time that a batch should take at most; a fifth of it is quick.
     """
 
-    def __init__(self) -> None:
-        self.records = _FIRST
+    def __init__(self, first: int = _FIRST, slow_s: float = _SLOW_S) -> None:
+        self.records = first
+        self._slow_s = slow_s
 
     def observe(self, records: int, took_s: float) -> None:
         """Learn from a batch."""
-        if took_s > _SLOW_S:
-            self.records = max(int(records * _SLOW_S / took_s), 1)
-        elif took_s < _FAST_S:
+        if took_s > self._slow_s:
+            self.records = max(int(records * self._slow_s / took_s), 1)
+        elif took_s < self._slow_s / 5:
             self.records = min(self.records * 5, BATCH_SIZE)

@@ -15,6 +15,7 @@ from headrace.graph.job_graph import ChainedOperator, JobEdge, JobGraph, JobVert
 from headrace.graph.partitioning import Partitioning
 from headrace.graph.physical_graph import Location, Partition, PhysicalGraph
 from headrace.graph.specs import SourceSpec
+from headrace.runtime.exchange.frame_queue import DEFAULT_MEMORY
 from headrace.runtime.snapshots.local_copies import LocalCopies
 from headrace.runtime.state.factory import StateBackendSettings
 from headrace.runtime.storage import Storages
@@ -37,10 +38,19 @@ class JobSettings:
     local_recovery: bool = False
     local_directory: str | None = None
     metrics: MetricSettings = field(default_factory=MetricSettings)
+    buffer_memory: int = DEFAULT_MEMORY
 
     def local_copies(self) -> LocalCopies | None:
         """The copies of snapshots on this host, if the job wants some."""
         return LocalCopies(self.local_directory, self.job_id) if self.local_recovery else None
+
+
+@dataclass(frozen=True)
+class InEdge:
+    """An exchange as its receiver sees it."""
+
+    operator_id: OperatorId
+    parallelism: int
 
 
 @dataclass(frozen=True)
@@ -57,7 +67,7 @@ class VertexDeployment:
 
     vertex: JobVertex
     specs: tuple[bytes, ...]
-    senders: dict[int, int]
+    senders: dict[int, InEdge]
     receivers: dict[int, OutEdge]
 
     def unpacked(self) -> JobVertex:
@@ -107,7 +117,7 @@ def single_operator(
             out_edges=(),
         ),
         (spec,),
-        {edge.index: 1 for edge in edges},
+        {edge.index: InEdge(OperatorId("outside"), 1) for edge in edges},
         {},
     )
 
@@ -159,7 +169,11 @@ def _packed(
     job_graph: JobGraph, physical: PhysicalGraph, specs: dict[NodeId, bytes]
 ) -> dict[VertexId, bytes]:
     locations = physical.locations()
-    parallelism = {v.id: v.parallelism for v in job_graph.vertices}
+    senders = {
+        o.node: InEdge(o.operator_id, v.parallelism)
+        for v in job_graph.vertices
+        for o in v.operators
+    }
     vertices = {}
     for vertex in job_graph.vertices:
         receivers = {}
@@ -177,7 +191,7 @@ def _packed(
             VertexDeployment(
                 bare,
                 tuple(specs[op.node] for op in vertex.operators),
-                {e.index: parallelism[e.source_vertex] for e in vertex.in_edges},
+                {e.index: senders[e.source_node] for e in vertex.in_edges},
                 receivers,
             )
         )

@@ -31,7 +31,7 @@ class LiveEpochs:
         # The job whose tasks are served: those of earlier ones are not any more.
         self._number = 0
         self._roles: set[str] = set()
-        self._exchange = LiveExchange(slot)
+        self._exchange = LiveExchange(slot, memory=worker.memory)
         os.register_at_fork(after_in_child=self._exchange.close)
         self._locations: dict[tuple[str, int], tuple[int, int]] = {}
 

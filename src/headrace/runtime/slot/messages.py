@@ -220,7 +220,8 @@ class Snapshotted:
     """The snapshot of a subtask is in storage, or could not be written.
 
     `base` is the checkpoint that is needed beside it, if it has changes only. The alignment is the
-    time from the first barrier to the last one, and what came in between.
+    time from the first barrier to the last one, and what was processed in between; of an unaligned
+    one, what was carried over is in the snapshot.
     """
 
     slot: SlotId
@@ -234,6 +235,8 @@ class Snapshotted:
     base: CheckpointId | None = None
     alignment_ms: float = 0.0
     alignment_bytes: int = 0
+    unaligned: bool = False
+    carried_bytes: int = 0
 
     @property
     def size(self) -> int:

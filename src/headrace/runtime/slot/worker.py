@@ -12,6 +12,8 @@ from typing import Any
 
 from headrace.graph.ids import SlotId
 from headrace.runtime.epoch import EpochPlan, EpochReport, SubtaskKey
+from headrace.runtime.exchange.carry_over import Cutoff
+from headrace.runtime.exchange.frame_queue import FrameMemory
 from headrace.runtime.exchange.live import LiveExchange
 from headrace.runtime.exchange.wire import PeerGoneError
 from headrace.runtime.failure import FailureReport, report_failure
@@ -57,6 +59,8 @@ class SlotWorker:
         self._clock = clock
         self._on_job = on_job
         self._taps = RecordTaps(slot, send)
+        self.memory = FrameMemory()
+        """What frames that wait may take."""
         self.subtasks: dict[SubtaskKey, Subtask] = {}
         self.broken = False
         """Whether something failed: the state is of no epoch any more."""
@@ -101,8 +105,9 @@ class SlotWorker:
     ) -> None:
         """Let all subtasks take part in an epoch, upstream first, with what `live` carries."""
         reports = []
+        cutoff = None if plan.cut_after_ms is None else Cutoff(plan.cut_after_ms)
         for subtask in self.subtasks.values():
-            report = self._take_part(subtask, plan, frames(subtask), live.send, live)
+            report = self._take_part(subtask, plan, frames(subtask), live.send, live, cutoff)
             if report is None:
                 return
             reports.append(report)
@@ -116,12 +121,13 @@ class SlotWorker:
         frames: Iterable[bytes],
         send: Callable[[bytes], None],
         live: LiveExchange | None = None,
+        cutoff: Cutoff | None = None,
     ) -> EpochReport | None:
         """Let a subtask take part in an epoch; its report if it could."""
         self.current = (subtask.vertex.id, subtask.task.subtask)
         try:
             at_barrier = partial(self._snapshots.take, subtask)
-            return subtask.run_epoch(plan, frames, send, at_barrier, live)
+            return subtask.run_epoch(plan, frames, send, at_barrier, live, cutoff)
         except PeerGoneError:
             raise
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the job fails with it
@@ -146,6 +152,7 @@ class SlotWorker:
         try:
             job: JobDeployment = pickle.loads(message.job)
             self._on_job(job)
+            self.memory.resize(job.settings.buffer_memory)
             self._snapshots.use(job.settings.storages, job.settings.local_copies())
             state_backends = StateBackends(job.settings.state_backend)
             for partition, deployment in job.subtasks_of(self._id):
@@ -171,6 +178,7 @@ class SlotWorker:
                     job.settings.track_changes,
                     state_backends,
                     job.settings.metrics,
+                    self.memory,
                 )
                 self.subtasks[partition.vertex, task.subtask] = subtask
                 self._snapshots.restore(subtask, message.restore)

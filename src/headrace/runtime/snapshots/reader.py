@@ -10,15 +10,19 @@ import pickle
 import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from headrace.common.errors import CheckpointError, CheckpointFailureReason
 from headrace.graph.ids import CheckpointId, KeyGroup
+from headrace.runtime.exchange.carry_over import CarriedEdge, CarriedFrames
 from headrace.runtime.snapshots.subtasks import SubtaskSnapshot
 from headrace.runtime.snapshots.writer import (
     BLOCK,
     END,
+    FRAME,
     MAGIC,
+    MAGIC_CARRIED,
     TRAILER,
     Seal,
     key_group_range_of,
@@ -89,12 +93,34 @@ class SnapshotFile:
             {i: self._operator_state(entry) for i, entry in index["operator_state"].items()},
             index["checkpoint"],
             {i: StoredState.of(self, entry) for i, entry in index["timers"].items()},
+            carried=self._carried(index.get("carried")),
         )
+
+    def _carried(self, entry: dict[str, Any] | None) -> CarriedFrames | None:
+        if entry is None:
+            return None
+        return CarriedFrames(
+            entry["operator"],
+            {number: CarriedEdge(**edge) for number, edge in entry["edges"].items()},
+            partial(self._frames, entry["chunks"]),
+            entry["count"],
+            entry["size"],
+        )
+
+    def _frames(self, chunks: list[Place]) -> Iterator[bytes]:
+        for place in chunks:
+            data = self.read(place)
+            at = 0
+            while at < len(data):
+                (length,) = FRAME.unpack_from(data, at)
+                at += FRAME.size
+                yield data[at : at + length]
+                at += length
 
     def _index(self) -> tuple[Any, int, int]:
         """The index, and size and checksum of the file as its last bytes have them."""
         head = self._range(0, len(MAGIC))
-        if head != MAGIC:
+        if head not in (MAGIC, MAGIC_CARRIED):
             raise unusable(self.path, "is not a snapshot in a format that this version knows")
         trailer = self._range(-TRAILER.size, None)
         if len(trailer) < TRAILER.size or not trailer.endswith(END):

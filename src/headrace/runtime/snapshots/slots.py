@@ -106,6 +106,8 @@ class SlotSnapshots:
             base=snapshot.base,
             alignment_ms=channels.alignment_ms,
             alignment_bytes=channels.alignment_bytes,
+            unaligned=channels.cut or snapshot.carried is not None,
+            carried_bytes=0 if snapshot.carried is None else snapshot.carried.size,
         )
         if self._copies is not None and not request.savepoint:
             self._copies.began(request.checkpoint, snapshot.base, path)

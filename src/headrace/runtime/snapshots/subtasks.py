@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headrace.graph.ids import CheckpointId
+from headrace.runtime.exchange.carry_over import CarriedFrames, refused, shared_out
 from headrace.runtime.key_groups import key_group_of, key_group_range
 from headrace.runtime.operator import Operator
 from headrace.runtime.state.operator_state import OperatorStateSnapshot
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _TIMERS = ("event_timers", "processing_timers")
 FEW_ENTRIES = 10_000
+_LITTLE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class SubtaskSnapshot:
         operator_state: Operator state.
         checkpoint: The number of the checkpoint, or the one that it would have had.
         timers: Timers of keyed operators.
+        carried: Frames that the subtask had received and not processed.
         few: Whether it has so few entries that the subtask may wait until they are serialized.
     """
 
@@ -50,6 +53,7 @@ class SubtaskSnapshot:
     checkpoint: CheckpointId | None = None
     timers: Mapping[str, Any] = field(default_factory=dict)
     few: bool = False
+    carried: CarriedFrames | None = None
 
     def serialized(self) -> SubtaskSnapshot:
         """The same with all views turned into bytes."""
@@ -71,6 +75,8 @@ class SubtaskSnapshot:
 
     def has_state_of(self, operator_id: str) -> bool:
         """Whether anything would be lost without an operator; its event time is not state."""
+        if self.carried is not None and self.carried.operator == operator_id:
+            return True
         keyed, timers = self.keyed.get(operator_id), self.timers.get(operator_id)
         if (keyed is not None and keyed.states) or (timers is not None and timers.places()):
             return True
@@ -119,7 +125,12 @@ def take_snapshot(
     if base is not None:
         # Whoever names it as a base knows that it is complete; the word may still be on its way.
         subtask.checkpoint_can_be_base(base)
-    few = subtask.has_at_most(FEW_ENTRIES, base) and _is_little(operator_state)
+    carried = _carried(subtask)
+    few = (
+        subtask.has_at_most(FEW_ENTRIES, base)
+        and _is_little(operator_state)
+        and (carried is None or carried.size <= _LITTLE_BYTES)
+    )
     followed = None if savepoint else checkpoint
     keyed: dict[str, StateSnapshot] = {}
     timers: dict[str, StateSnapshot] = {}
@@ -138,6 +149,20 @@ def take_snapshot(
         number,
         timers,
         few,
+        carried,
+    )
+
+
+def _carried(subtask: Subtask) -> CarriedFrames | None:
+    queue = subtask.input.carried
+    if not queue:
+        return None
+    return CarriedFrames(
+        subtask.head.context.operator_id,
+        {edge.index: described for edge, described in subtask.in_edges},
+        queue.__iter__,
+        len(queue),
+        queue.size,
     )
 
 
@@ -192,6 +217,30 @@ def restore_subtask(subtask: Subtask, snapshots: Sequence[SubtaskSnapshot]) -> N
             operator.operator_state.restore(
                 saved, own[0].parallelism, task.subtask, task.parallelism
             )
+    _restore_carried(subtask, snapshots)
+
+
+def _restore_carried(subtask: Subtask, snapshots: Sequence[SubtaskSnapshot]) -> None:
+    task, head = subtask.task, subtask.head.context.operator_id
+    for operator in subtask.operators.values():
+        operator_id = operator.context.operator_id
+        # Of each subtask the last one: changes to state may be in several, but not these.
+        last = {s.subtask: s for s in snapshots if operator_id in s.operators}
+        for snapshot in (last[number] for number in sorted(last)):
+            carried = snapshot.carried
+            if carried is None or carried.operator != operator_id:
+                continue
+            if operator_id != head:
+                raise refused(carried, "through an exchange")
+            for frame in shared_out(
+                carried,
+                (snapshot.subtask, snapshot.parallelism),
+                subtask.in_edges,
+                task.subtask,
+                task.parallelism,
+                task.max_parallelism,
+            ):
+                subtask.input.carried.append(frame)
 
 
 def needed_parts(parts: list[tuple[int, RestorableState | None]]) -> list[RestorableState]:

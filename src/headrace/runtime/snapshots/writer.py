@@ -8,24 +8,38 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from struct import Struct
 from typing import Any, Protocol
 
 import cloudpickle
 
 from headrace.graph.ids import CheckpointId, KeyGroup
+from headrace.runtime.exchange.carry_over import CarriedFrames
 from headrace.runtime.snapshots.subtasks import SubtaskSnapshot
 from headrace.runtime.state.declaration import StateMeta
 from headrace.runtime.state.operator_state import OperatorStateSnapshot, SavedOperatorState
 from headrace.runtime.state.snapshot import StateSnapshot
 
-__all__ = ["BLOCK", "END", "MAGIC", "TRAILER", "Output", "Seal", "write_to"]
+__all__ = [
+    "BLOCK",
+    "END",
+    "FRAME",
+    "MAGIC",
+    "MAGIC_CARRIED",
+    "TRAILER",
+    "Output",
+    "Seal",
+    "write_to",
+]
 
 MAGIC = b"headrace snapshot 2\n"
+MAGIC_CARRIED = b"headrace snapshot 3\n"
 END = b"hr-end2\n"
 BLOCK = Struct(">HI")
 """In front of each block in a chunk: its key group and its length."""
+FRAME = Struct(">I")
+"""In front of each frame that was carried over: its length."""
 TRAILER = Struct(">QII8s")
 """The last bytes of the file: where the index begins, its length, its checksum, and END."""
 
@@ -74,7 +88,8 @@ class _Counted:
 def write_to(output: Output, snapshot: SubtaskSnapshot, *, compress: bool = False) -> Seal:
     """Write a snapshot, whose views are used up."""
     file = _Counted(output)
-    file.write(MAGIC)
+    # A version that knows nothing of carried frames must not lose them.
+    file.write(MAGIC if snapshot.carried is None else MAGIC_CARRIED)
     pack = _compressed if compress else bytes
     index = {
         "subtask": snapshot.subtask,
@@ -92,6 +107,8 @@ def write_to(output: Output, snapshot: SubtaskSnapshot, *, compress: bool = Fals
         "keyed": {i: _keyed(file, state, pack) for i, state in snapshot.keyed.items()},
         "timers": {i: _keyed(file, state, pack) for i, state in snapshot.timers.items()},
     }
+    if snapshot.carried is not None:
+        index["carried"] = _carried(file, snapshot.carried, pack)
     offset, length, checksum = file.place(cloudpickle.dumps(index, protocol=5))
     file.write(TRAILER.pack(offset, length, checksum, END))
     return Seal(file.position, checksum, snapshot.checkpoint)
@@ -147,6 +164,26 @@ def _keyed(file: _Counted, state: StateSnapshot, pack: Any) -> dict[str, Any]:
         "version": state.version,
         "states": [_described(meta) for meta in state.states.values()],
         "chunks": chunks,
+    }
+
+
+def _carried(file: _Counted, carried: CarriedFrames, pack: Any) -> dict[str, Any]:
+    places: list[tuple[int, int, int]] = []
+    chunk = bytearray()
+    for frame in carried.frames():
+        chunk += FRAME.pack(len(frame))
+        chunk += frame
+        if len(chunk) > _CHUNK_BYTES:
+            places.append(file.place(pack(bytes(chunk))))
+            chunk.clear()
+    if chunk:
+        places.append(file.place(pack(bytes(chunk))))
+    return {
+        "operator": carried.operator,
+        "edges": {index: asdict(edge) for index, edge in carried.edges.items()},
+        "count": carried.count,
+        "size": carried.size,
+        "chunks": places,
     }
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import socket
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from headrace.graph.ids import SlotId
+from headrace.runtime.exchange.frame_queue import FrameMemory
 from headrace.runtime.exchange.wire import MessageSocket
 from headrace.runtime.slot import messages as m
 from headrace.runtime.slot.live_epochs import LiveEpochs
@@ -19,7 +21,7 @@ class Slot:
 
     def __init__(self) -> None:
         self.said: list[Any] = []
-        worker: Any = None
+        worker: Any = SimpleNamespace(memory=FrameMemory())
         self.epochs = LiveEpochs(SlotId(0), worker, self.said.append)
 
     def call(self, number: int, role: str, *, gone: bool = False) -> socket.socket:
