@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +17,7 @@ from headrace.common.configuration import Configuration
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from tests.faults.row_files import RowFiles, committed_rows
 
 pytestmark = pytest.mark.usefixtures("room_for_live_jobs")
 
@@ -101,3 +105,32 @@ def test_a_failing_function_fails_the_job_and_ends_the_spark_job() -> None:
     with pytest.raises(Exception, match="ZeroDivisionError"):
         env.execute("fails")
     wait_until(lambda: not live_jobs())
+
+
+def test_an_unaligned_checkpoint_overtakes_what_waits_and_restores_it(tmp_path: Path) -> None:
+    """One record becomes many in front of a slow function, and a slot is killed."""
+    env = environment(
+        **{
+            "execution.checkpointing.interval": "200 ms",
+            "execution.checkpointing.unaligned.enabled": "true",
+            "execution.checkpointing.dir": str(tmp_path / "checkpoints"),
+            "execution.live.buffer-memory": "10kb",
+            "restart-strategy.type": "fixed-delay",
+            "restart-strategy.fixed-delay.delay": "0 ms",
+        }
+    )
+
+    def slow(row: tuple[int, int]) -> tuple[int, int]:
+        time.sleep(0.002)
+        return row
+
+    many = numbers(env, 10, 1000).flat_map(lambda n: [(n, i) for i in range(300)])
+    many.key_by(lambda row: row[1]).map(slow).sink_to(RowFiles(tmp_path / "rows"))
+    job = env.submit("unaligned")
+    checkpoints = job.checkpoints.history
+    wait_until(lambda: checkpoints and checkpoints[-1].persisted_data > 0, job)
+    os.kill(job.attempt.slot_pids[0], signal.SIGKILL)
+    job.result_future().result(_WAIT_S)
+    assert job.restarts == 1
+    rows = Counter(map(tuple, committed_rows(tmp_path / "rows")))
+    assert rows == Counter((n, i) for n in range(10) for i in range(300))

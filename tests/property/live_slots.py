@@ -34,12 +34,11 @@ from headrace.testing import runner
 from headrace.testing.local_carrier import LocalCarrier, LocalSlots
 
 _READ_BYTES = 1 << 16
+CUTS = (None, 3, 0, 1, 8)
 
 
 @contextlib.contextmanager
-def carried(
-    live: bool, cuts: Sequence[int | None] = (None,), memory: int = 1_000
-) -> Iterator[None]:
+def carried(live: bool, cuts: Sequence[int | None] = CUTS, memory: int = 1_000) -> Iterator[None]:
     """Jobs that run in this process are carried live, or epoch by epoch.
 
     Args:

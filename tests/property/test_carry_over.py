@@ -170,7 +170,7 @@ def test_frames_are_carried_over_and_restored_and_some_are_in_a_file() -> None:
         assert sum(queue.spilled for queue in queues) > 0
         assert not results(first)
         snapshot = first.snapshot()
-    with carried(True):
+    with carried(True, [None]):
         second = runner(counting, 3, 20, snapshot.directory)
         while not second.finished:
             second.run_epoch()

@@ -220,6 +220,8 @@ export interface CheckpointTask {
   state_size: number;
   checkpointed_size?: number;
   end_to_end_duration: number;
+  processed_data?: number;
+  persisted_data?: number;
   num_subtasks: number;
   num_acknowledged_subtasks: number;
 }

@@ -119,6 +119,7 @@ function Details({ job, checkpoint }: { job: Job; checkpoint: Checkpoint }) {
     { title: "Duration", cell: ([, t]) => <Bar share={t.end_to_end_duration / longest} text={duration(t.end_to_end_duration)} /> },
     { title: "State size", cell: ([, t]) => <Bar share={t.state_size / largest} text={bytes(t.state_size)} /> },
     { title: "Written", number: true, cell: ([, t]) => bytes(t.checkpointed_size) },
+    { title: "Processed (persisted) in flight", number: true, cell: ([, t]) => `${bytes(t.processed_data)} (${bytes(t.persisted_data)})` },
   ];
   return (
     <Panel title={`${checkpoint.is_savepoint ? "Savepoint" : "Checkpoint"} ${checkpoint.id}`}>
@@ -141,6 +142,8 @@ const MEASURES: [string, string, (value: number | undefined) => string][] = [
   ["end_to_end_duration", "Duration", duration],
   ["state_size", "State size", bytes],
   ["checkpointed_size", "Written", bytes],
+  ["processed_data", "Processed in flight", bytes],
+  ["persisted_data", "Persisted in flight", bytes],
 ];
 
 function Summary({ summary }: { summary: Record<string, Distribution> }) {

@@ -67,8 +67,8 @@ class SubtaskDurations:
 class SubtaskAlignment:
     """How long a subtask waited for barriers after the first one, and what it processed meanwhile.
 
-    What it had not processed when an epoch was cut short was persisted. Without a live job a barrier
-    is the end of an epoch: there is nothing to align.
+    What it had not processed when an epoch was cut short was persisted. Without a live job a
+    barrier is the end of an epoch: there is nothing to align.
     """
 
     buffered: int = 0

@@ -10,7 +10,7 @@ from headrace.coordination.job.epoch_planner import EpochPlanner, seconds_until
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.graph.ids import CheckpointId, EpochId
 from headrace.graph.physical_graph import build_physical_graph
-from headrace.runtime.epoch import CheckpointRequest, EpochReport
+from headrace.runtime.epoch import ChannelReport, CheckpointRequest, EpochReport
 from headrace.testing import ManualClock
 from headrace.testing.clock import SimulatedTime
 
@@ -123,3 +123,18 @@ def test_what_is_overdue_is_due_now() -> None:
     assert seconds_until(None, 5) is None
     assert seconds_until(1_500, 1_000) == 0.5
     assert seconds_until(1, 1_000) == 0
+
+
+def test_sources_wait_for_what_is_carried_over_and_the_budget_learns_from_all_of_it() -> None:
+    job = Planned()
+    carrying = ChannelReport(carried_frames=1)
+    job.planner.plan(1, 0, {}, None, None, drain=False, live=True, cut_after_ms=50)
+    job.planner.observe(job.reports(channels=carrying))
+    assert job.planner.plan(2, 0, {}, None, None, drain=False, live=True).max_records == 0
+    assert job.live_budget.observed == []
+    job.planner.observe(job.reports(records_read=0, channels=ChannelReport()))
+    ((work_s, read),) = job.live_budget.observed
+    assert (round(work_s, 3), read) == (0.604, 4)
+    assert job.planner.plan(3, 0, {}, None, None, drain=False, live=True).max_records == 7
+    cut = job.planner.plan(4, 0, {}, None, None, drain=False, live=True, cut_after_ms=0)
+    assert cut.max_records == 0

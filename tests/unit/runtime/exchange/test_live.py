@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from headrace.runtime.batch import Batch
+from headrace.runtime.exchange.frame_queue import DEFAULT_MEMORY, FrameMemory
 from headrace.runtime.exchange.live import KEYED, LENGTH, LiveExchange, slot_of
 from headrace.runtime.exchange.wire import FrameHeader, PeerGoneError, decode_payload, encode_frame
 
@@ -20,8 +21,9 @@ PLACES = ((0, 1), (0, 1))
 class Slot:
     """An exchange, and the far ends of its connections."""
 
-    def __init__(self, number: int) -> None:
-        self.exchange = LiveExchange(number, PLACES)
+    def __init__(self, number: int, memory: int = DEFAULT_MEMORY) -> None:
+        self.memory = FrameMemory(memory)
+        self.exchange = LiveExchange(number, PLACES, self.memory)
         output, self.output = socket.socketpair()
         input_, self.input = socket.socketpair()
         self.exchange.take_output(output)
@@ -87,8 +89,9 @@ def test_what_is_for_another_slot_names_its_task(slot: Slot) -> None:
     assert slot_of(sent, PLACES) == 1
 
 
-def test_slots_that_send_more_than_anybody_takes_do_not_block_each_other() -> None:
-    slots = [Slot(0), Slot(1)]
+@pytest.mark.parametrize("memory", [DEFAULT_MEMORY, 1_000], ids=["in memory", "in files"])
+def test_slots_that_send_more_than_anybody_takes_do_not_block_each_other(memory: int) -> None:
+    slots = [Slot(0, memory), Slot(1, memory)]
     big = tuple(range(200_000))
     for number, slot in enumerate(slots):
         for sequence in range(3):
@@ -111,6 +114,21 @@ def test_slots_that_send_more_than_anybody_takes_do_not_block_each_other() -> No
     assert taken == {0: 3, 1: 3}
     for slot in slots:
         slot.close()
+        assert slot.memory.left == memory, "nothing waits any more"
+
+
+def test_what_nobody_takes_leaves_in_order_from_memory_and_file() -> None:
+    slot = Slot(0, memory=300_000)
+    frames = [frame(1, 0, n, values=tuple(range(20_000))) for n in range(40)]
+    for sent in frames:
+        slot.exchange.send(sent)
+    assert slot.exchange._later.spilled > 20
+    flushing = threading.Thread(target=slot.exchange.flush)
+    flushing.start()
+    assert [slot.sent() for _ in frames] == [(1, sent) for sent in frames]
+    flushing.join()
+    assert slot.memory.left == 300_000
+    slot.close()
 
 
 @pytest.mark.parametrize("end", ["input", "output"])
