@@ -26,7 +26,11 @@ _log = logging.getLogger(__name__)
 
 _WRITE = "-XX:ArchiveClassesAtExit="
 _KEPT = 3
-"""Archives that are kept, for as many versions; each takes about a hundred megabytes."""
+"""Archives that are kept, for as many environments; each takes about a hundred megabytes."""
+
+_IN_USE_S = 3600.0
+"""What was used within this time is kept in any case: who works with several environments in turn
+would have their archives written again and again."""
 
 _WRITTEN_S = 600.0
 """A JVM that has begun to write an archive has finished by then, or was killed."""
@@ -120,7 +124,8 @@ class ClassArchive:
         """Make room for another one."""
         archives = sorted(self._directory.glob("spark-*.jsa"), key=lambda p: p.stat().st_mtime)
         for old in archives[: 1 - _KEPT]:
-            old.unlink(missing_ok=True)
+            if time.time() - old.stat().st_mtime > _IN_USE_S:
+                old.unlink(missing_ok=True)
 
 
 def _identity(java: str, spark_home: str) -> Iterator[str]:

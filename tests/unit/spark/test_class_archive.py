@@ -65,6 +65,13 @@ def test_archives_of_many_versions_do_not_pile_up(archive: ClassArchive, tmp_pat
     assert sorted(p.name for p in tmp_path.glob("*.jsa")) == ["spark-0.jsa", "spark-1.jsa"]
 
 
+def test_archives_that_were_used_a_moment_ago_stay(archive: ClassArchive, tmp_path: Path) -> None:
+    for number in range(5):
+        (tmp_path / f"spark-{number}.jsa").touch()
+    archive.options()
+    assert len(list(tmp_path.glob("*.jsa"))) == 5
+
+
 def test_java_and_spark_have_their_own(tmp_path: Path) -> None:
     paths = {
         ClassArchive(tmp_path, java, str(tmp_path / spark)).path
