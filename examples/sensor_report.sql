@@ -1,10 +1,14 @@
 -- Readings of a hundred sensors, and a report of the warmest ones for every two seconds of them.
 -- Run it with `headrace sql examples/sensor_report.sql`.
 
+-- Rows are shown as they come, though the table has an end.
+SET 'execution.carrier' = 'live';
+
 CREATE TABLE readings (
     sensor INT,
     temperature DOUBLE,
-    at AS PROCTIME()
+    at AS LOCALTIMESTAMP,
+    WATERMARK FOR at AS at
 ) WITH (
     'connector' = 'datagen',
     'number-of-rows' = '40000',

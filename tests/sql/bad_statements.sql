@@ -624,6 +624,9 @@ WITH j AS (SELECT a.id, a.item, a.et FROM orders AS a JOIN shuffled AS s ON a.it
 SELECT t.id FROM TABLE(TUMBLE(TABLE ticker, DESCRIPTOR(pt), INTERVAL '1' DAY)) AS t JOIN TABLE(TUMBLE(TABLE ticker, DESCRIPTOR(pt), INTERVAL '1' DAY)) AS u ON t.window_start = u.window_start AND t.window_end = u.window_end;
 -- at: JOIN TABLE(TUMBLE(TABLE ticker, DESCRIPTOR(pt), INTERVAL '1' DAY)) AS u ON t.window_start = u.window_start AND t.window_end = u.window_end
 -- says: Processing time Window Join is not supported yet.
+SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY id) AS place FROM TABLE(TUMBLE(TABLE ticker, DESCRIPTOR(pt), INTERVAL '1' DAY))) WHERE place <= 3;
+-- at: ROW_NUMBER
+-- says: Processing time Window TopN is not supported yet: give the table a time attribute of event time, with a WATERMARK
 SELECT * FROM TABLE(TUMBLE(TABLE (SELECT id, et FROM orders), DESCRIPTOR(et), INTERVAL '10' SECOND));
 -- at: (
 -- says: TABLE takes a name; write a query without TABLE: (SELECT ...)

@@ -16,6 +16,7 @@ from headrace.sql.plan.joins import (
 from headrace.sql.plan.match import Match
 from headrace.sql.plan.process_table import GivenTable, ProcessTable
 from headrace.sql.plan.time_attributes import time_of
+from headrace.sql.rules.window_columns import window_column
 from headrace.sql.udf.process.hints import ArgumentTrait
 from headrace.util.exceptions import TableException
 
@@ -42,6 +43,12 @@ def check_stream(plan: n.Node) -> None:
         _check_process(plan)
     elif isinstance(plan, n.OverAggregate):
         _check_over(plan)
+    elif isinstance(plan, n.Rank) and _ranks_by_the_clock(plan):
+        raise _refused(
+            plan,
+            "Processing time Window TopN is not supported yet: give the table a time attribute of "
+            "event time, with a WATERMARK",
+        )
     elif isinstance(plan, n.Rank) and plan.function != "ROW_NUMBER":
         raise _refused(
             plan,
@@ -56,6 +63,11 @@ def check_stream(plan: n.Node) -> None:
         )
     elif isinstance(plan, n.Limit) and plan.keys and plan.fetch is None:
         raise _refused(plan, "ORDER BY with OFFSET alone is not supported on a stream; add LIMIT")
+
+
+def _ranks_by_the_clock(plan: n.Rank) -> bool:
+    found = None if plan.window is None else window_column(plan.input, plan.window[1])
+    return found is not None and not found[0].window.event_time
 
 
 _NEEDS_INSERTS = (
