@@ -115,7 +115,8 @@ class EpochReport:
 
     Attributes that need a word: `records_sent` counts what left for other vertices since the job
     started; `exhausted` says that a source has read all splits that it has,
-    `more` that there was more to read when the epoch ended; `metrics` are those of user functions
+    `more` that there was more to read when the epoch ended, `commits` that it has sinks that
+    commit; `metrics` are those of user functions
     by operator id, `latencies` are by source and operator; `channels` is known of live epochs.
     """
 
@@ -132,6 +133,7 @@ class EpochReport:
     busy_ms: float
     watermark: int
     wake_up_at: int | None
+    commits: bool = True
     committables: int = 0
     aligned_watermark: int | None = None
     exhausted: bool = False

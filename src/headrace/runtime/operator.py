@@ -201,6 +201,11 @@ class Operator:
         """Everything prepared up to this number counts; sinks commit it."""
 
     @property
+    def commits(self) -> bool:
+        """Whether it has to get ready for commits at all."""
+        return False
+
+    @property
     def committables(self) -> int:
         """How many things wait to be committed."""
         return 0

@@ -490,6 +490,7 @@ class Subtask:
             busy_ms=busy_ms,
             watermark=self.head.watermark,
             wake_up_at=self.wake_up_at(),
+            commits=any(o.commits for o in operators),
             committables=sum(o.committables for o in operators),
             aligned_watermark=self._aligned_watermark(),
             exhausted=isinstance(self.head, SourceOperator) and self.head.exhausted,

@@ -89,6 +89,7 @@ class Epochs:
             ran = time.monotonic()
             planner.observe(reports)
             self._cutter.observe(plan, reports)
+            self._uncovered.observe(any(r.commits for r in reports))
             finished = all(r.finished for r in reports)
             self._collected.epoch_ended(self.epoch, final=not self._options.checkpoints.enabled)
             if plan.commit is not None and any(r.committables for r in reports):

@@ -16,6 +16,7 @@ class UncoveredCommits:
     def __init__(self, interval_ms: int) -> None:
         self._interval_ms = interval_ms
         self._due_ms = 0
+        self._wanted = True
         self.pending = False
         """Whether an epoch was not committed yet."""
 
@@ -25,9 +26,14 @@ class UncoveredCommits:
 
     def planned(self, now_ms: int, commits: bool) -> None:
         """An epoch begins."""
-        self.pending = not commits
+        self.pending = not commits and self._wanted
         if commits:
             self._due_ms = now_ms + self._interval_ms
+
+    def observe(self, wanted: bool) -> None:
+        """Learn from an epoch whether the job has sinks that commit."""
+        self._wanted = wanted
+        self.pending = self.pending and wanted
 
     def next_due(self) -> int | None:
         """When an epoch must run to commit what others have left; None if nothing is left."""

@@ -136,6 +136,11 @@ class SinkOperator(Operator):
     # Commits.
 
     @property
+    def commits(self) -> bool:
+        own = type(self._writer).prepare_commit is not SinkWriter.prepare_commit
+        return own or self._committer is not None
+
+    @property
     def committables(self) -> int:
         return len(self._prepared)
 

@@ -23,6 +23,17 @@ def test_live_epochs_commit_from_time_to_time() -> None:
     assert commits.due(1100, live=True)
 
 
+def test_no_epoch_runs_for_sinks_that_do_not_commit() -> None:
+    commits = UncoveredCommits(interval_ms=100)
+    commits.planned(1000, commits=True)
+    commits.planned(1004, commits=False)
+    commits.observe(wanted=False)
+    assert commits.next_due() is None
+    assert not commits.pending
+    commits.planned(1008, commits=False)
+    assert commits.next_due() is None
+
+
 def test_at_the_end_the_rest_is_committed_at_once() -> None:
     commits = UncoveredCommits(interval_ms=100)
     commits.planned(1000, commits=True)
