@@ -13,7 +13,7 @@ import pytest
 from headrace.cluster.client.rest_client import RestClient
 from tests.jobs.command import HEADRACE, headrace, headrace_process
 from tests.jobs.test_cluster import RunningCluster
-from tests.jobs.test_cluster_programs import jobs, states
+from tests.jobs.test_cluster_programs import jobs
 from tests.jobs.test_sql_gateway import BOUNDED, ENDLESS, NOWHERE
 
 pytestmark = pytest.mark.spark
@@ -26,15 +26,21 @@ def cluster(tmp_path: Path) -> Iterator[RunningCluster]:
     headrace("stop-cluster", "--dir", str(running.directory))
 
 
+def states(cluster: RunningCluster) -> dict[str, str]:
+    return {name: job["state"] for name, job in jobs(cluster).items()}
+
+
 def insert(name: str, table: str) -> str:
     return f"SET 'pipeline.name' = '{name}'; INSERT INTO nowhere SELECT n FROM {table};"
 
 
 def test_jobs_of_a_client_and_a_gateway_are_those_of_the_cluster(
-    cluster: RunningCluster, tmp_path: Path
+    cluster: RunningCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = f"{BOUNDED}; {ENDLESS}; {NOWHERE}; SET 'parallelism.default' = '1';"
     options = ("sql-client", "-m", cluster.address, "-e")
+    # Its jobs have the client's Python, whatever the `python3` of the PATH is.
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
     headrace_process(*options, first + insert("bounded", "five"))
     assert states(cluster) == {"bounded": "FINISHED"}
 

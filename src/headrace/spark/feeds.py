@@ -56,6 +56,9 @@ _SHORTAGES = (
 """What machines lack, and what to do about it."""
 
 
+_NO_WORKER = re.compile(r"Error from python worker:\s+(.+)")
+"""What a Python that Spark could not use as a worker said."""
+
 _REASON = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?) SQLSTATE: ", re.DOTALL)
 """What a query itself gives as the reason why it fails."""
 
@@ -202,6 +205,11 @@ def spark_failure(error: Exception) -> str:
         return reason[1]
     _, found, trace = text.partition("Traceback (most recent call last):")
     raised = _RAISED.search(trace) if found else None
-    said = raised[0].strip() if raised else _LOST_TASK.sub("", text.partition("\n")[0])
+    if raised:
+        said = raised[0].strip()
+    elif no_worker := _NO_WORKER.search(text):
+        said = no_worker[1]
+    else:
+        said = _LOST_TASK.sub("", text.partition("\n")[0])
     said = said.removeprefix(f"{HeadraceError.__module__}.HeadraceError: ")[:500]
     return next((f"{why} ({said})" for mark, why in _SHORTAGES if mark in said), said)

@@ -115,12 +115,12 @@ def get_or_create_context(
         found = SparkContext._active_spark_context
         if found is not None and found._jsc is not None:
             return found
+        _before_starting()
         if shared.is_shared():
             return shared.attach()
         if not is_this_process(settings.get("spark.master", _MASTER)):
             return start_context(settings, log_limit)
         request = idle_request(settings, log_limit)
-        _before_starting()
         # It gets ready while Spark does.
         slot_zygote()
         return _idle_context(request, idle_s) or start_context(settings, log_limit)

@@ -24,6 +24,12 @@ PYTHONPATH was:
   /x/pyspark.zip
 org.apache.spark.SparkException: EOFException occurred"""
 
+NO_MODULE = """Job aborted due to stage failure: Task 0 in stage 0.0 failed 1 times: Lost task 0.0 in stage 0.0 (TID 0) (localhost executor driver): org.apache.spark.SparkException:
+Error from python worker:
+  /x/python3: Error while finding module specification for 'headrace.spark.python_daemon'
+PYTHONPATH was:
+  /x/pyspark.zip"""
+
 LOST = "Job aborted due to stage failure: Task 1 in stage 0.0 failed 4 times, most recent failure: "
 
 
@@ -32,6 +38,11 @@ LOST = "Job aborted due to stage failure: Task 1 in stage 0.0 failed 4 times, mo
     [
         (IN_A_TASK, "ValueError: no such column"),
         (AT_THE_START, "OSError: AF_UNIX path too long"),
+        (
+            NO_MODULE,
+            "/x/python3: Error while finding module specification for "
+            "'headrace.spark.python_daemon'",
+        ),
         ("Job 3 was cancelled\n\tat x.Y", "Job 3 was cancelled"),
         ("", ""),
     ],
