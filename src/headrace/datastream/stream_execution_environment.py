@@ -581,6 +581,11 @@ class StreamExecutionEnvironment(EarlierMethods):
             self._transformations = []
         return graph
 
+    def discard(self) -> None:
+        """Forget the program so far: what was built is not run by itself."""
+        unexecuted.looked_at(self._number)
+        self._transformations = []
+
     def _graph_of(
         self, transformations: Sequence[Transformation], job_name: str | None = None
     ) -> StreamGraph:

@@ -48,8 +48,7 @@ def source_scan(node: n.Scan, columns: Sequence[int], settings: PlanSettings) ->
         raise UnsupportedBySparkError("a table that is read in slots")
     env = StreamExecutionEnvironment(settings.configuration)
     source, specs = _chain(transformation_of(table.narrowed(columns).build(env)))
-    # It is not run by itself.
-    env.get_stream_graph(clear=True)
+    env.discard()
     types = tuple(node.schema[i].type for i in columns)
     names = tuple(map(column_name, columns))
     function = SplitColumns(source, specs, tuple(columns), types, names)
