@@ -156,7 +156,7 @@ def test_errors_show_the_place(gateway: Gateway) -> None:
     assert gateway.http.get(f"{operation}/status").json() == {"status": "ERROR"}
     assert gateway.http.get(f"{operation}/result/0").status_code == 400
     (error,) = gateway.first(gateway.execute(session, "SELECT FROM WHERE"))["errors"]
-    assert error.startswith("line 1, column ")
+    assert error.startswith("SQL parse failed. line 1, column ")
 
 
 def test_a_statement_set_may_come_in_pieces(gateway: Gateway) -> None:

@@ -62,7 +62,7 @@ def test_a_record_without_timestamp(assigner: Any, trigger: Any, stamps: Any) ->
 
 
 def test_a_record_without_timestamp_in_a_job(keyed: Any) -> None:
-    with pytest.raises(JobExecutionError, match="a record without a timestamp reached Tumbling"):
+    with pytest.raises(JobExecutionError, match="A record without a timestamp reached Tumbling"):
         collect(keyed.window(TumblingEventTimeWindows.of(10)).process(Values()))
 
 
