@@ -125,9 +125,11 @@ COURSES = st.builds(
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
     """Spark's SQL, apart from the sessions of jobs in this process."""
-    sql = pytest.importorskip("pyspark.sql")
-    builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    session = builder.getOrCreate().newSession()
+    pytest.importorskip("pyspark")
+    from headrace.spark.session import get_or_create_session
+
+    # One that jobs of later tests can run in: a bare one has workers that do not find headrace.
+    session = get_or_create_session({}).newSession()
     for key, value in ONCE.items():
         session.conf.set(f"spark.sql.{key}", value)
     yield session

@@ -24,7 +24,7 @@ PYTHONPATH was:
   /x/pyspark.zip
 org.apache.spark.SparkException: EOFException occurred"""
 
-NO_MODULE = """Job aborted due to stage failure: Task 0 in stage 0.0 failed 1 times: Lost task 0.0 in stage 0.0 (TID 0) (localhost executor driver): org.apache.spark.SparkException:
+NO_MODULE = """Job aborted due to stage failure: Task 0 failed: org.apache.spark.SparkException:
 Error from python worker:
   /x/python3: Error while finding module specification for 'headrace.spark.python_daemon'
 PYTHONPATH was:
