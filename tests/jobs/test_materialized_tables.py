@@ -9,11 +9,14 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
 
 from headrace.common.errors import SqlError
 from headrace.table import EnvironmentSettings, TableEnvironment
@@ -118,3 +121,37 @@ def test_the_clock_refreshes_the_partition_of_its_time(tmp_path: Path) -> None:
     t_env.execute_sql("ALTER MATERIALIZED TABLE years REFRESH").wait()
     assert written(out) == [(1,), (2,), (3,), (4,), (5,)]
     assert len(rows(t_env, "SHOW JOBS")) == len(jobs) + 2
+
+
+def test_a_table_begins_with_rows_from_now_on(tmp_path: Path) -> None:
+    t_env, out = environment(), tmp_path / "out"
+    t_env.get_config().set("execution.checkpointing.savepoint-dir", str(tmp_path / "savepoints"))
+    lake = str(tmp_path / "lake")
+    write_deltalake(lake, pa.table({"id": pa.array([0], pa.int32())}))
+    t_env.execute_sql(
+        f"CREATE TABLE lake (id INT) WITH ('connector' = 'delta', 'path' = '{lake}', "
+        "'source.monitor-interval' = '100 ms')"
+    )
+    new = (
+        f"MATERIALIZED TABLE new WITH ('connector' = 'filesystem', 'path' = '{out}', "
+        "'format' = 'parquet') START_MODE = {mode} FRESHNESS = INTERVAL '1' SECOND "
+        "AS SELECT id FROM lake"
+    )
+    t_env.execute_sql("CREATE " + new.format(mode="FROM_NOW"))
+    added = count(1)
+
+    def comes() -> bool:
+        # The job sees what is added after it has begun, which only its result shows.
+        rows = pa.table({"id": pa.array([next(added)], pa.int32())})
+        write_deltalake(lake, rows, mode="append")
+        return bool(written(out))
+
+    until(comes)
+    assert (0,) not in written(out)
+    with pytest.raises(SqlError, match="cannot go on where the job before it was"):
+        t_env.execute_sql("CREATE OR ALTER " + new.format(mode="RESUME_OR_FROM_NOW"))
+    t_env.execute_sql("CREATE OR ALTER " + new.format(mode="FROM_BEGINNING"))
+    until(lambda: (0,) in written(out))
+    [(text,)] = rows(t_env, "SHOW CREATE MATERIALIZED TABLE new")
+    assert "START_MODE = FROM_BEGINNING" in text
+    t_env.execute_sql("DROP MATERIALIZED TABLE new")

@@ -6,6 +6,7 @@ import datetime
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -13,8 +14,12 @@ from headrace.common.errors import SqlError
 from headrace.sql import statements as s
 from headrace.sql.catalog import InMemoryCatalog
 from headrace.sql.catalog.materialization import Freshness
+from headrace.sql.catalog.start_mode import StartMode
+from headrace.sql.functions.builtin.times import parse_timestamp
 from headrace.sql.parsing import parse_statement
+from headrace.sql.plan import nodes as n
 from headrace.sql.session.refresh_scheduler import RefreshScheduler
+from headrace.sql.session.starting_points import beginning_at
 from headrace.util.exceptions import CatalogException
 from tests.sql.sessions import LocalSession
 
@@ -77,7 +82,15 @@ def test_a_statement_has_all_clauses() -> None:
         ("FRESHNESS = INTERVAL '60' SECOND REFRESH_MODE = FULL", "must be less than 60"),
         ("FRESHNESS = INTERVAL '2' DAY", "freshness must be 1 when the time unit is DAY"),
         ("FRESHNESS = 3", "only supports define interval type FRESHNESS"),
-        ("START_MODE = FROM_NOW", "Expecting FROM_BEGINNING"),
+        ("START_MODE = FROM_THEN", "Expecting one of FROM_BEGINNING, FROM_NOW"),
+        ("START_MODE = FROM_NOW(INTERVAL '0' DAY)", "only supports positive integer type values"),
+        ("START_MODE = FROM_NOW(INTERVAL '1' EPOCH)", "only supports SECOND, MINUTE, HOUR"),
+        ("START_MODE = FROM_TIMESTAMP(TIMESTAMP 'noon')", "a timestamp, which 'noon' is not"),
+        ("START_MODE = FROM_NOW FRESHNESS = INTERVAL '1' DAY", "is for a continuous refresh"),
+        (
+            "START_MODE = FROM_NOW FRESHNESS = INTERVAL '1' MINUTE",
+            r"default_database.src cannot be read for what comes from now on alone",
+        ),
     ],
 )
 def test_what_freshness_cannot_be(
@@ -86,6 +99,90 @@ def test_what_freshness_cannot_be(
     with pytest.raises(SqlError, match=message):
         created(session, tmp_path, clauses)
     assert shown(session, "SHOW MATERIALIZED TABLES") == []
+
+
+KAFKA = (
+    "'connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'localhost:1', "
+    "'format' = 'json', 'scan.startup.mode' = 'earliest-offset'"
+)
+MYSQL = (
+    "'connector' = 'mysql-cdc', 'hostname' = 'localhost', 'username' = 'ada', 'password' = 'x', "
+    "'database-name' = 'shop', 'table-name' = 'orders'"
+)
+POSTGRES = (
+    "'connector' = 'postgres-cdc', 'hostname' = 'localhost', 'username' = 'ada', 'password' = 'x', "
+    "'database-name' = 'shop', 'schema-name' = 'public', 'table-name' = 'orders', "
+    "'slot.name' = 'job'"
+)
+
+
+def test_sources_begin_at_a_moment_or_now(session: LocalSession) -> None:
+    for name, options in (("k", KAFKA), ("m", MYSQL), ("p", POSTGRES)):
+        session.execute(f"CREATE TABLE {name} (id INT, at AS PROCTIME()) WITH ({options})")
+
+    def starts(query: str, millis: int | None) -> list[tuple[str | None, ...]]:
+        plan = session.session.query_plan(parse_statement(query).tree, query)
+        found, waiting = [], [beginning_at(plan, millis)]
+        while waiting:
+            node = waiting.pop()
+            waiting.extend(node.inputs)
+            if isinstance(node, n.Scan):
+                options = node.declared.options
+                keys = ("connector", "scan.startup.mode", "scan.startup.timestamp-millis")
+                found.append(tuple(options.get(key) for key in keys))
+        return sorted(found)
+
+    both = "SELECT id FROM k UNION ALL SELECT id FROM m"
+    assert starts(both, 1000) == [
+        ("kafka", "timestamp", "1000"),
+        ("mysql-cdc", "timestamp", "1000"),
+    ]
+    assert starts(f"{both} UNION ALL SELECT id FROM p", None) == [
+        ("kafka", "latest-offset", None),
+        ("mysql-cdc", "latest-offset", None),
+        ("postgres-cdc", "latest-offset", None),
+    ]
+    with pytest.raises(SqlError, match=r"table .*\.p cannot be read for what came since a moment"):
+        starts("SELECT id FROM p", 1000)
+    # Rows are looked up in a table as it is; it has no beginning.
+    session.execute(
+        "CREATE TABLE items (id INT) WITH ('connector' = 'jdbc', "
+        "'url' = 'jdbc:postgresql://localhost:1/shop', 'table-name' = 'items')"
+    )
+    lookup = "SELECT k.id FROM k JOIN items FOR SYSTEM_TIME AS OF k.at AS i ON i.id = k.id"
+    assert starts(lookup, None) == [("jdbc", None, None), ("kafka", "latest-offset", None)]
+    with pytest.raises(SqlError, match=r"table .*\.items cannot be read"):
+        starts("SELECT k.id FROM k JOIN items ON items.id = k.id", None)
+
+
+@pytest.mark.parametrize(
+    ("clause", "moment"),
+    [
+        ("FROM_NOW", None),
+        ("RESUME_OR_FROM_NOW(INTERVAL '2' HOUR)", "2024-03-31 10:00:00"),
+        ("FROM_NOW(INTERVAL '1' MONTH)", "2024-02-29 12:00:00"),
+        ("FROM_TIMESTAMP(TIMESTAMP '2024-01-01 00:00:00')", "2024-01-01 00:00:00"),
+        (
+            "FROM_TIMESTAMP(TIMESTAMP WITH LOCAL TIME ZONE '2024-01-01 00:00:00')",
+            "2023-12-31 23:00:00",
+        ),
+    ],
+)
+def test_a_start_mode_is_a_moment(clause: str, moment: str | None) -> None:
+    found = parse_statement(
+        f"CREATE MATERIALIZED TABLE m START_MODE = {clause} AS SELECT id FROM src"
+    )
+    assert isinstance(found, s.CreateMaterializedTable)
+    assert found.start_mode is not None
+    start = StartMode.of(*found.start_mode)
+    assert str(start) == clause
+    now = parse_timestamp("2024-03-31 12:00:00")
+    assert now is not None
+    expected = None if moment is None else parse_timestamp(moment)
+    assert start.moment(now, ZoneInfo("Europe/Berlin")) == expected
+    altered = parse_statement(f"ALTER MATERIALIZED TABLE m START_MODE = {clause} AS SELECT 1 AS a")
+    assert isinstance(altered, s.Alter)
+    assert altered.value[2] == found.start_mode
 
 
 def test_the_schedule_is_that_of_the_clock() -> None:

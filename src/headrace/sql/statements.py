@@ -97,6 +97,7 @@ class CreateMaterializedTable(Statement):
         query: The query that fills it.
         query_text: Its text.
         names: A list of columns without types, which puts those of the query into another order.
+        start_mode: The words of START_MODE: its kind, and those of its interval or timestamp.
         freshness: The number and the unit of FRESHNESS, as they are written.
         refresh_mode: CONTINUOUS or FULL, if it is said.
         or_alter: Whether one that exists is changed.
@@ -106,6 +107,7 @@ class CreateMaterializedTable(Statement):
     query: Any
     query_text: str
     names: tuple[str, ...] = ()
+    start_mode: tuple[str, ...] | None = None
     freshness: tuple[str, str] | None = None
     refresh_mode: str | None = None
     or_alter: bool = False

@@ -6,6 +6,7 @@ import datetime
 from dataclasses import dataclass
 
 from headrace.common.errors import SqlError
+from headrace.sql.catalog.start_mode import FROM_BEGINNING, StartMode
 
 __all__ = ["Freshness", "Materialization"]
 
@@ -88,6 +89,7 @@ class Materialization:
         namespace: The catalog and database in which names of the query are found.
         freshness: How far it may lag behind.
         mode: CONTINUOUS or FULL.
+        start: Where the sources of a continuous job begin that goes on from nothing.
         status: INITIALIZING, ACTIVATED or SUSPENDED.
         job_id: The job that refreshes it continuously, or did so last.
         savepoint: What the next continuous job goes on from.
@@ -97,6 +99,7 @@ class Materialization:
     namespace: tuple[str, str]
     freshness: Freshness
     mode: str
+    start: StartMode = FROM_BEGINNING
     status: str = "INITIALIZING"
     job_id: str | None = None
     savepoint: str | None = None

@@ -257,6 +257,14 @@ class TableFactory(ABC):
 
     name: str
 
+    def beginning_at(self, context: TableContext, millis: int | None) -> dict[str, str] | None:
+        """Options of a table that is read for what came since a moment, or comes from now on.
+
+        Returns:
+            None if there are none.
+        """
+        return None
+
     def create_source(self, context: TableContext) -> TableSource:
         raise SqlError(
             f"Connector '{self.name}' can only be used as a sink. It cannot be used as a source."

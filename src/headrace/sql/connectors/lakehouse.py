@@ -45,6 +45,10 @@ class _LakehouseFactory(TableFactory):
         """The table that the options name."""
         raise NotImplementedError
 
+    def beginning_at(self, context: TableContext, millis: int | None) -> dict[str, str] | None:
+        follows = "source.monitor-interval" in context.options
+        return {"scan.startup.mode": "latest"} if follows and millis is None else None
+
     def create_source(self, context: TableContext) -> TableSource:
         """Reads the rows that are there, and with `source.monitor-interval` those that follow."""
         table = self._table(context)

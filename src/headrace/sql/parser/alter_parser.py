@@ -54,10 +54,13 @@ class AlterParser(CreateParser):
             keys = [] if self._check(TokenType.R_PAREN) else self._parse_csv(self.string)
             self._match_r_paren()
             return s.Alter(kind, path, "reset", keys, if_exists)
+        start = self.start_mode() if kind == "MATERIALIZED TABLE" else None
         if self._match(TokenType.ALIAS):
             first = self._curr
             query = self.parse_query()
-            return s.Alter(kind, path, "as", (query, self.text_since(first)), if_exists)
+            return s.Alter(kind, path, "as", (query, self.text_since(first), start), if_exists)
+        if start is not None:
+            self.raise_error("Expecting AS and a query")
         if self._match_texts(("ADD", "MODIFY")):
             change = self._prev.text.lower()
             if change == "add" and (self._at("PARTITION") or self._at("IF")):

@@ -13,6 +13,9 @@ from headrace.sql.parser.statement_pieces import StatementPieces, nearest
 
 __all__ = ["CreateParser"]
 
+_STARTS = ("FROM_BEGINNING", "FROM_NOW", "FROM_TIMESTAMP")
+_START_MODES = (*_STARTS, *(f"RESUME_OR_{start}" for start in _STARTS))
+
 
 class CreateParser(StatementPieces):
     """CREATE, and the columns and keys that ALTER TABLE has as well."""
@@ -98,13 +101,7 @@ class CreateParser(StatementPieces):
         if self._check(TokenType.L_PAREN) and self._is_list_of_names():
             names = self.names()
         table = self._table(path)
-        if self._match_text_seq("START_MODE"):
-            self.expect("=")
-            if not self._match_text_seq("FROM_BEGINNING"):
-                self.raise_error(
-                    "Expecting FROM_BEGINNING, which is the only START_MODE that is supported; "
-                    "options of a source, such as 'scan.startup.mode', say where it begins"
-                )
+        start = self.start_mode()
         freshness = self._freshness() if self._match_text_seq("FRESHNESS") else None
         mode = None
         if self._match_text_seq("REFRESH_MODE"):
@@ -117,8 +114,29 @@ class CreateParser(StatementPieces):
         first = self._curr
         query = self.parse_query()
         return s.CreateMaterializedTable(
-            table, query, self.text_since(first), names, freshness, mode, or_alter
+            table, query, self.text_since(first), names, start, freshness, mode, or_alter
         )
+
+    def start_mode(self) -> tuple[str, ...] | None:
+        """START_MODE: its word, and the words of its interval or timestamp."""
+        if not self._match_text_seq("START_MODE"):
+            return None
+        self.expect("=")
+        if not self._match_texts(_START_MODES):
+            self.raise_error(f"Expecting one of {', '.join(_START_MODES)}")
+        kind = self._prev.text.upper()
+        if kind.endswith("TIMESTAMP"):
+            self._match_l_paren()
+            self.expect("TIMESTAMP")
+            zone = "LOCAL" if self._match_text_seq("WITH", "LOCAL", "TIME", "ZONE") else ""
+            words: tuple[str, ...] = (kind, self.string(), zone)
+        elif kind.endswith("NOW") and self._match(TokenType.L_PAREN):
+            self.expect("INTERVAL")
+            words = (kind, *self._interval())
+        else:
+            return (kind,)
+        self._match_r_paren()
+        return words
 
     def _is_list_of_names(self) -> bool:
         """Whether there are no types in the parentheses that begin here."""
@@ -132,6 +150,10 @@ class CreateParser(StatementPieces):
                 "MATERIALIZED TABLE only supports define interval type FRESHNESS, please refer to "
                 "the materialized table document."
             )
+        return self._interval()
+
+    def _interval(self) -> tuple[str, str]:
+        """The number and the unit behind INTERVAL."""
         sign = "-" if self._match(TokenType.DASH) else ""
         return sign + self.string(), self.word()
 

@@ -23,15 +23,18 @@ from headrace.sql.plan.joins import TemporalJoin
 from headrace.sql.plan.lookups import LookupJoin
 from headrace.sql.types import CharType, DataType, IntegralType, VarCharType
 
-__all__ = ["lookup_joins"]
+__all__ = ["is_lookup", "lookup_joins"]
+
+
+def is_lookup(join: TemporalJoin) -> bool:
+    """Whether a join becomes one that looks up rows."""
+    return _looked_up(join) is not None
 
 
 def lookup_joins(node: n.Node) -> n.Node:
     """Equalities between columns of the table and values of the other side become its keys."""
-    if not isinstance(node, TemporalJoin) or node.event_time or node.versions is not None:
-        return node
-    table = _table(node.right)
-    if table is None:
+    table = _looked_up(node)
+    if table is None or not isinstance(node, TemporalJoin):
         return node
     width = len(node.left.schema)
     keys: dict[int, Expression] = {}
@@ -86,6 +89,12 @@ class _Table:
     def is_whole(self) -> bool:
         places = [p.index if isinstance(p, Column) else None for p in self.projections]
         return places == list(range(len(self.scan.schema)))
+
+
+def _looked_up(node: n.Node) -> _Table | None:
+    if not isinstance(node, TemporalJoin) or node.event_time or node.versions is not None:
+        return None
+    return _table(node.right)
 
 
 def _table(node: n.Node) -> _Table | None:

@@ -11,6 +11,7 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from headrace.common.errors import SqlError
 from headrace.common.job_client import JobClient
@@ -27,11 +28,13 @@ from headrace.sql.catalog import TableEntry, TablePath
 from headrace.sql.catalog.entries import DATE_FORMATTER, PARTITION_FIELDS
 from headrace.sql.catalog.manager import quoted, text_literal
 from headrace.sql.catalog.materialization import Freshness, Materialization
-from headrace.sql.functions.builtin.times import date_format
+from headrace.sql.catalog.start_mode import FROM_BEGINNING, StartMode
+from headrace.sql.functions.builtin.times import date_format, now
 from headrace.sql.parsing import parse_statement
 from headrace.sql.plan.expressions import Schema
 from headrace.sql.session.result import StatementResult
 from headrace.sql.session.session import Session
+from headrace.sql.session.starting_points import beginning_at
 from headrace.sql.session.table_changes import changed_table
 from headrace.sql.session.table_plan import declared_schema
 from headrace.sql.types import CharType, MapType, VarCharType
@@ -82,7 +85,18 @@ def _declared(session: Session, statement: s.CreateMaterializedTable) -> Materia
     if mode == "FULL":
         freshness.check_periodic()
     namespace = session.catalogs.namespace
-    return Materialization(statement.query_text, namespace, freshness, mode)
+    start = _start(statement.start_mode, mode)
+    return Materialization(statement.query_text, namespace, freshness, mode, start)
+
+
+def _start(words: tuple[str, ...] | None, mode: str) -> StartMode:
+    start = FROM_BEGINNING if words is None else StartMode.of(*words)
+    if mode == "FULL" and not start.everything:
+        raise SqlError(
+            f"START_MODE = {start} is for a continuous refresh: a full one reads all that there "
+            "is. Set REFRESH_MODE = CONTINUOUS, or choose rows with WHERE"
+        )
+    return start
 
 
 def _entry(
@@ -210,6 +224,7 @@ def _alter_as_created(
         query=statement.query_text,
         namespace=session.catalogs.namespace,
         freshness=freshness,
+        start=_start(statement.start_mode, before.mode),
     )
     entry = _entry(session, statement, changed, text)
     _check_appended(known.columns, entry.columns)
@@ -241,7 +256,7 @@ def alter_materialized_table(session: Session, statement: s.Alter) -> StatementR
     elif statement.change == "resume":
         _resume(session, full, entry, entry.materialization, statement.value)
     elif statement.change == "as":
-        _apply(session, full, entry, _with_query(session, entry, statement.value[1]))
+        _apply(session, full, entry, _with_query(session, entry, *statement.value[1:]))
     else:
         changed = changed_table(session, entry, statement)
         _check_change(entry, changed, statement)
@@ -262,15 +277,18 @@ def drop_materialized_table(session: Session, path: s.Path, if_exists: bool) -> 
     session.catalogs.drop_table(full, if_exists=if_exists, kind="MATERIALIZED TABLE")
 
 
-def _with_query(session: Session, entry: TableEntry, query: str) -> TableEntry:
+def _with_query(
+    session: Session, entry: TableEntry, query: str, start_mode: tuple[str, ...] | None
+) -> TableEntry:
     assert entry.materialization is not None
+    start = _start(start_mode, entry.materialization.mode)
     if not all(map(_is_stored, entry.columns)):
         raise SqlError(
             "ALTER query for MATERIALIZED TABLE with schema containing non persisted columns is "
             "not supported, consider using CREATE OR ALTER MATERIALIZED TABLE instead"
         )
     namespace = session.catalogs.namespace
-    changed = replace(entry.materialization, query=query, namespace=namespace)
+    changed = replace(entry.materialization, query=query, namespace=namespace, start=start)
     schema = _query_plan(_beside(session, changed), query).schema
     columns = [s.ColumnDefinition(f.name, f.type) for f in schema]
     _check_appended(entry.columns, columns)
@@ -336,6 +354,7 @@ def _apply(session: Session, full: TablePath, before: TableEntry, after: TableEn
     assert materialization is not None
     previous, active = before, full in session.scheduler
     if materialization.mode == "CONTINUOUS":
+        _check_start(session, materialization, after.materialization)
         active = materialization.status == "ACTIVATED"
         if _running(session, materialization) is not None:
             previous = _suspend(session, full, before, materialization)
@@ -349,6 +368,17 @@ def _apply(session: Session, full: TablePath, before: TableEntry, after: TableEn
         if previous is not before:
             _activate(session, full, previous, {})
         raise
+
+
+def _check_start(session: Session, before: Materialization, after: Materialization | None) -> None:
+    """Positions of a job fit its own query alone."""
+    positions = before.savepoint is not None or _running(session, before) is not None
+    if positions and after is not None and after.start.resumes:
+        raise SqlError(
+            f"START_MODE = {after.start}: the changed table cannot go on where the job before it "
+            "was. Set START_MODE to FROM_BEGINNING, FROM_NOW or FROM_TIMESTAMP with CREATE OR "
+            "ALTER MATERIALIZED TABLE"
+        )
 
 
 # Refreshing.
@@ -569,6 +599,11 @@ def _sink_plan(
         wanted = " AND ".join(f"{quoted([k])} = {text_literal(v)}" for k, v in partition.items())
         text = f"SELECT * FROM (\n{text}\n) WHERE {wanted}"
     query = _query_plan(side, text)
+    start = materialization.start
+    if not side.batch and not start.everything:
+        zone = ZoneInfo(side.config.get_local_timezone())
+        moment = start.moment(now(), zone)
+        query = beginning_at(query, None if moment is None else moment // 1000)
     names = query.schema.names
     return side.sink_plan(full, query, columns=names, options=dict(options), overwrite=side.batch)
 

@@ -334,7 +334,7 @@ def create_statement(path: tuple[str, ...], entry: TableEntry, temporary: bool) 
     filled = entry.materialization
     if filled is not None:
         text += (
-            f"START_MODE = FROM_BEGINNING\nFRESHNESS = {filled.freshness}\n"
+            f"START_MODE = {filled.start}\nFRESHNESS = {filled.freshness}\n"
             f"REFRESH_MODE = {filled.mode}\nAS {filled.query}\n"
         )
     return text

@@ -45,7 +45,7 @@ def changed_table(session: Session, entry: TableEntry, statement: s.Alter) -> Ta
             raise SqlError("ALTER TABLE RESET does not support changing 'connector'")
         return replace(entry, options={k: v for k, v in entry.options.items() if k not in value})
     if change == "as":
-        query, text = value
+        query, text, _ = value
         columns = view_columns(session, query, text)
         here = session.catalogs.namespace
         return replace(entry, columns=columns, view_text=text, namespace=here)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace.datastream.connectors.cdc import MySqlSource, MySqlSourceBuilder, StartupOptions
 from headrace.sql.connectors.base import TableContext, TableFactory, TableSource
 from headrace.sql.connectors.cdc.options import cdc_table, common_options
-from headrace.sql.connectors.kafka.options import one_of
+from headrace.sql.connectors.kafka.options import one_of, startup_at
 
 __all__ = ["MySqlCdcFactory"]
 
@@ -16,6 +16,9 @@ class MySqlCdcFactory(TableFactory):
     """`'connector' = 'mysql-cdc'`."""
 
     name = "mysql-cdc"
+
+    def beginning_at(self, context: TableContext, millis: int | None) -> dict[str, str] | None:
+        return startup_at(millis)
 
     def create_source(self, context: TableContext) -> TableSource:
         """Reads tables, and then the log; or one of these alone."""

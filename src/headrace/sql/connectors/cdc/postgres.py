@@ -11,7 +11,7 @@ from headrace.datastream.connectors.cdc import (
 from headrace.datastream.connectors.cdc.postgres_settings import DEFAULT_PUBLICATION
 from headrace.sql.connectors.base import TableContext, TableFactory, TableSource
 from headrace.sql.connectors.cdc.options import cdc_table, common_options
-from headrace.sql.connectors.kafka.options import one_of
+from headrace.sql.connectors.kafka.options import one_of, startup_at
 
 __all__ = ["PostgresCdcFactory"]
 
@@ -22,6 +22,9 @@ class PostgresCdcFactory(TableFactory):
     """`'connector' = 'postgres-cdc'`."""
 
     name = "postgres-cdc"
+
+    def beginning_at(self, context: TableContext, millis: int | None) -> dict[str, str] | None:
+        return startup_at(None) if millis is None else None
 
     def create_source(self, context: TableContext) -> TableSource:
         """Reads tables, and then the log; or one of these alone."""

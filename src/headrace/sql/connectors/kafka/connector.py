@@ -24,6 +24,7 @@ from headrace.sql.connectors.kafka.options import (
     set_start,
     sink_builder,
     source_builder,
+    startup_at,
 )
 from headrace.sql.connectors.kafka.rows import (
     KafkaLayout,
@@ -42,6 +43,9 @@ class KafkaFactory(TableFactory):
     """`'connector' = 'kafka'`."""
 
     name = "kafka"
+
+    def beginning_at(self, context: TableContext, millis: int | None) -> dict[str, str] | None:
+        return startup_at(millis)
 
     def create_source(self, context: TableContext) -> TableSource:
         """Reads topics, from an offset on and, if it is bounded, up to another."""

@@ -20,7 +20,15 @@ from headrace.datastream.connectors.kafka import (
 from headrace.sql.binder.context import suggestion
 from headrace.sql.connectors.base import TableContext
 
-__all__ = ["delivery", "partitioner", "set_end", "set_start", "sink_builder", "source_builder"]
+__all__ = [
+    "delivery",
+    "partitioner",
+    "set_end",
+    "set_start",
+    "sink_builder",
+    "source_builder",
+    "startup_at",
+]
 
 _STARTUP = ("group-offsets", "earliest-offset", "latest-offset", "timestamp", "specific-offsets")
 _BOUNDED = ("unbounded", "group-offsets", "latest-offset", "timestamp", "specific-offsets")
@@ -85,6 +93,13 @@ def set_start(context: TableContext, builder: KafkaSourceBuilder, topics: list[s
     elif mode == "specific-offsets":
         start = _offsets(context, "startup", offsets, topics)
     builder.set_starting_offsets(start)
+
+
+def startup_at(millis: int | None) -> dict[str, str]:
+    """Options `scan.startup.*` that begin at a moment, or now."""
+    if millis is None:
+        return {"scan.startup.mode": "latest-offset"}
+    return {"scan.startup.mode": "timestamp", "scan.startup.timestamp-millis": str(millis)}
 
 
 def set_end(context: TableContext, builder: KafkaSourceBuilder, topics: list[str]) -> bool:
