@@ -29,7 +29,7 @@ def beginning_at(plan: n.Node, millis: int | None) -> n.Node:
     def change(node: n.Node) -> n.Node:
         if not isinstance(node, n.Scan) or node in looked_up:
             return node
-        return replace(node, **_begun(node, millis))
+        return _begun(node, millis)
 
     find(plan)
     return n.rewrite_nodes(plan, change)
@@ -39,7 +39,7 @@ def _scans(node: n.Node) -> list[n.Node]:
     return [node] if isinstance(node, n.Scan) else [x for i in node.inputs for x in _scans(i)]
 
 
-def _begun(scan: n.Scan, millis: int | None) -> dict[str, object]:
+def _begun(scan: n.Scan, millis: int | None) -> n.Scan:
     table = ".".join(scan.table)
     context = scan.declared
     factory = find_factory(context.options, table) if context is not None else None
@@ -51,4 +51,4 @@ def _begun(scan: n.Scan, millis: int | None) -> dict[str, object]:
             "FROM_BEGINNING"
         )
     declared = replace(context, options={**context.options, **options}, _used={"connector"})
-    return {"source": factory.create_source(declared), "declared": declared}
+    return replace(scan, source=factory.create_source(declared), declared=declared)
