@@ -190,3 +190,22 @@ def test_a_program_without_the_exchange_is_refused() -> None:
         with pytest.raises(HeadraceError, match=r"frames of records .* take a savepoint"):
             runner(otherwise, 2, 20, snapshot.directory)
     first.close(quietly=True)
+
+
+def test_only_exchanges_with_frames_must_be_there() -> None:
+    def beside(env: StreamExecutionEnvironment, width: int) -> Stream:
+        # A source that is as wide as its receiver needs no exchange for all.
+        narrow = env.from_collection(EVENTS).uid("narrow")
+        return events(env).rebalance().connect(narrow).map(Same()).uid("both")
+
+    with carried(True, [0]):
+        first = runner(beside, 1, 20)
+        first.run_epoch()
+        snapshot = first.snapshot()
+    with carried(True, [None]):
+        second = runner(beside, 2, 20, snapshot.directory)
+        while not second.finished:
+            second.run_epoch()
+        assert results(first, second) == sorted((n, e) for n in ("first", "second") for e in EVENTS)
+        second.close()
+    first.close(quietly=True)

@@ -136,6 +136,8 @@ def shared_out(
     for frame in carried.frames():
         header = read_header(frame)
         saved = carried.edges[header.edge]
+        if header.edge not in found:
+            raise refused(carried, f"from operator {saved.source} ({saved.ship_strategy})")
         edge, now = found[header.edge]
         if (of, saved.senders) == (parallelism, now.senders):
             if old != subtask:
@@ -152,14 +154,13 @@ def shared_out(
 def _matching(
     carried: CarriedFrames, edges: Sequence[tuple[JobEdge, CarriedEdge]]
 ) -> dict[int, tuple[JobEdge, CarriedEdge]]:
-    """The exchange of now for each of the snapshot; those that look the same are in order."""
+    """The exchange of now for each of the snapshot that is there; of some alike, in order."""
     found, left = {}, list(edges)
     for index, saved in sorted(carried.edges.items()):
         now = next((pair for pair in left if pair[1].matches(saved)), None)
-        if now is None:
-            raise refused(carried, f"from operator {saved.source} ({saved.ship_strategy})")
-        left.remove(now)
-        found[index] = now
+        if now is not None:
+            left.remove(now)
+            found[index] = now
     return found
 
 
