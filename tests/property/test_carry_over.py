@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.common import Types
+from headrace.common import Duration, Types
 from headrace.common.errors import HeadraceError
 from headrace.datastream import (
     BroadcastProcessFunction,
@@ -209,3 +209,20 @@ def test_only_exchanges_with_frames_must_be_there() -> None:
         assert results(first, second) == sorted((n, e) for n in ("first", "second") for e in EVENTS)
         second.close()
     first.close(quietly=True)
+
+
+def test_a_stream_whose_records_wait_is_not_idle() -> None:
+    def timed(env: StreamExecutionEnvironment, width: int) -> Stream:
+        idle = strategy().with_idleness(Duration.of_millis(1))
+        return events(env).rebalance().assign_timestamps_and_watermarks(idle).name("times")
+
+    with carried(True, [0]):
+        made = runner(timed, 2, 20)
+        statuses: list[bool] = []
+        for number in range(2):
+            head = made.subtask("times", number).head
+            head.output.status = statuses.append  # type: ignore[method-assign]
+        for _ in range(3):
+            made.run_epoch()
+        assert statuses == []
+    made.close(quietly=True)

@@ -291,7 +291,8 @@ class Subtask:
         else:
             bytes_in = self.input.consume(frames, cutoff, use)
         self.tick()
-        self.look_for_idleness()
+        if plan.max_records and not (cutoff is not None and cutoff.reached()):
+            self.look_for_idleness()
         for operator in reversed(self.operators.values()):
             operator.end_epoch()
         for writer in self._writers:
@@ -443,7 +444,7 @@ class Subtask:
             operator.process_time(now)
 
     def look_for_idleness(self) -> None:
-        """Say that all input that is there was taken."""
+        """Say that all input that is there was taken: nothing waits in a source or on its way."""
         if not self.finished:
             for operator in reversed(self.operators.values()):
                 operator.look_for_idleness()

@@ -113,7 +113,7 @@ class SourceOperator(Operator):
         """Read until the budget is used up or there is nothing more now.
 
         Args:
-            max_records: The budget.
+            max_records: The budget; with none at all nobody looks whether there is something.
             deadline: When to stop, by the monotonic clock.
             tick: Lets time pass in the chain.
             max_watermark: Stop beyond this watermark, until others have caught up.
@@ -159,7 +159,7 @@ class SourceOperator(Operator):
         self._forget_finished()
         if self._reader.exhausted and self._no_more_splits:
             self._end()
-        elif not self._held:
+        elif max_records and not self._held:
             self._find_idle_splits(found_nothing)
 
     def _find_idle_splits(self, found_nothing: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -212,15 +212,36 @@ def test_records_that_come_while_others_are_read_are_no_backlog() -> None:
     assert not source.has_backlog
 
 
-def source_with(splits: list[Any]) -> tuple[SourceOperator, list[list[int]]]:
+def test_a_split_that_was_not_looked_at_is_not_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ScriptedReader, "drained_splits", lambda _: ["a"])
+    idle = WatermarkStrategy.for_monotonous_timestamps().with_idleness(IDLE)
+    now = 0
+    source, _ = source_with([("a", [[1], [2]])], idle, lambda: now)
+    source.read(1, math.inf, lambda: None)
+    now = 5_000
+    source.read(0, math.inf, lambda: None)
+    assert [s[2] for s in source.split_watermarks(1)] == [False]
+    source.read(1, math.inf, lambda: None)
+    now = 10_000
+    source.read(1, math.inf, lambda: None)
+    assert [s[2] for s in source.split_watermarks(1)] == [True]
+
+
+def source_with(
+    splits: list[Any],
+    strategy: WatermarkStrategy | None = None,
+    clock: Callable[[], int] = lambda: 0,
+) -> tuple[SourceOperator, list[list[int]]]:
     """A source that has splits, and the list of what it emits."""
     emitted: list[list[int]] = []
-    source = SourceOperator(SourceSpec(Scripted([])))
+    source = SourceOperator(SourceSpec(Scripted([]), strategy))
     task = TaskInfo("0" * 32, "job", "source", 0, 1, 128)
-    receiver = SimpleNamespace(process_batch=lambda batch: emitted.append(batch.values))
+    receiver = SimpleNamespace(
+        process_batch=lambda batch: emitted.append(batch.values), process_status=lambda idle: None
+    )
     output = OperatorOutput([cast("Any", receiver)], {})
     context = OperatorContext(
-        task, "source", "source", None, False, lambda: 0, None, {}, None, SubtaskServices()
+        task, "source", "source", None, False, clock, None, {}, None, SubtaskServices()
     )
     source.setup(context, output)
     source.open()
