@@ -290,17 +290,16 @@ def test_an_unaligned_checkpoint_has_what_was_on_its_way_when_a_slot_is_killed(
     def change(stream: Any) -> Any:
         return stream.key_by(lambda row: row[0]).map(slow).uid("slow")
 
-    def unaligned() -> bool:
+    def unaligned() -> Any:
         (*_, last) = job.master.checkpoints.history or [None]
-        return last is not None and last.persisted_data > 0
+        return last if last is not None and last.persisted_data > 0 else None
 
     with CountingJob(tmp_path / "job", settings, change, carrier=LiveProcessCarrier) as job:
         job.wait_for(unaligned, "a checkpoint with records that were on their way")
         os.kill(job.slots()[0], signal.SIGKILL)
         job.wait_for_restarts(1)
         job.wait_for_rows(20)
-        job.wait_for(unaligned, "another one")
-        last = job.master.checkpoints.history[-1]
+        last = job.wait_for(unaligned, "another one")
         told = [s for task in last.tasks.values() for s in task.subtasks or ()]
         assert any(s.unaligned_checkpoint and s.alignment.persisted for s in told)
         savepoint = job.master.trigger_savepoint(str(tmp_path / "sp")).result(WAIT_S)
