@@ -34,10 +34,9 @@ def with_unscaled(rows: str, calls: Sequence[AggregateCall]) -> str:
         return rows
     texts = []
     for index, type_ in added.items():
-        digits = column_name(index)
-        if type_.precision > _DIGITS:
-            digits = f"CAST({digits} AS DECIMAL({_DIGITS}, {type_.scale}))"
-        texts.append(f"{UNSCALED}({digits}) AS {_unscaled(index)}")
+        # Spark leaves the cast out where its own type for the column is the same.
+        type_text = f"DECIMAL({min(type_.precision, _DIGITS)}, {type_.scale})"
+        texts.append(f"{UNSCALED}(CAST({column_name(index)} AS {type_text})) AS {_unscaled(index)}")
     return f"(SELECT *, {', '.join(texts)} FROM {rows})"
 
 
