@@ -11,7 +11,7 @@ from pathlib import Path
 HEADRACE = [sys.executable, "-m", "headrace.cluster.cli"]
 PROGRAM = Path(__file__).parents[2] / "examples" / "sensor_alarms.py"
 SIZE = {"width": 1280, "height": 900}
-RUNNING_MS = 20_000
+RUNNING_MS = {"light": 90_000, "dark": 5_000}
 
 
 def make(directory: Path) -> None:
@@ -29,19 +29,23 @@ def make(directory: Path) -> None:
         address = f"127.0.0.1:{json.loads(started)['port']}"
         try:
             program = (str(PROGRAM), "--plain", "--seconds", "600", "--rate", "5000")
-            settings = ("-D", "execution.checkpointing.interval=5 s")
+            # The program ends by itself, but most jobs that people look at do not, and are live.
+            settings = (
+                *("-D", "execution.carrier=live"),
+                *("-D", "execution.checkpointing.interval=5 s"),
+            )
             submitted = _headrace("run", "-m", address, "-d", "--json", *settings, *program)
             job = json.loads(submitted)["jobid"]
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(
                     executable_path=str(chromium()), args=["--no-sandbox"]
                 )
-                for scheme in ("light", "dark"):
+                for scheme, running in RUNNING_MS.items():
                     page = browser.new_page(viewport=SIZE, color_scheme=scheme)
                     page.goto(f"http://{address}/#/jobs/{job}")
                     page.get_by_text("temperature alarm").first.wait_for(state="attached")
                     # Figures over time need some.
-                    page.wait_for_timeout(RUNNING_MS)
+                    page.wait_for_timeout(running)
                     page.screenshot(path=directory / f"dashboard-{scheme}.png")
                 browser.close()
         finally:
