@@ -216,22 +216,33 @@ class CheckpointCoordinator:
             must_wait = len(self._pending) >= self._settings.limit
         return None if start is None else start - self._clock(), must_wait
 
+    @property
+    def ordered(self) -> bool:
+        """Whether somebody waits for one that has not started."""
+        with self._lock:
+            return bool(self._orders)
+
     def begin(
-        self, now_ms: int, enumerators: Callable[[], dict[VertexId, Any]]
+        self,
+        now_ms: int,
+        enumerators: Callable[[], dict[VertexId, Any]],
+        scheduled_only: bool = False,
     ) -> tuple[CheckpointRequest, SavepointOrder | None] | None:
         """Start a checkpoint if one is due; the request goes into the epoch's plan.
 
         Args:
             now_ms: The time of day.
             enumerators: Gives the state of all enumerators, if it is wanted.
+            scheduled_only: Whether orders wait for another time.
         """
         with self._lock:
-            if not self._schedule.is_due(len(self._pending), bool(self._orders)):
+            ordered = bool(self._orders) and not scheduled_only
+            if not self._schedule.is_due(len(self._pending), ordered):
                 return None
         # Nobody else starts one, so it stays due.
         given_out = enumerators()
         with self._lock:
-            order = self._orders.pop(0) if self._orders else None
+            order = self._orders.pop(0) if self._orders and not scheduled_only else None
             checkpoint = self._next_checkpoint()
             if order is not None and order.directory is not None:
                 directory = self.store.savepoint_directory(order.directory, self._job_id)

@@ -216,6 +216,11 @@ class JobAttempt:
         self.wait_until(lambda: False, seconds)
 
     @property
+    def woken(self) -> bool:
+        """Whether somebody has called `wake`, or has data, since the last epoch began."""
+        return self._woken
+
+    @property
     def _disturbed(self) -> bool:
         return self._woken or self._cancelled or self._failure is not None
 

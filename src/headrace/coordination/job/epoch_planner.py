@@ -119,18 +119,26 @@ class EpochPlanner:
         )
         return sum(slowest) / 1000
 
+    def look_for_splits(self) -> bool:
+        """Ask enumerators between two epochs; whether one is to follow, before any checkpoint."""
+        return self._sources.look(self._clock.steady_ms()) or self.discovery_left_s() == 0
+
+    def discovery_left_s(self) -> float | None:
+        """How long no enumerator wants to be asked."""
+        steady = self._clock.steady_ms()
+        return seconds_until(self._sources.next_discovery(steady), steady)
+
     def time_left_s(
-        self, reports: Sequence[EpochReport], barrier_due_ms: int | None
+        self, reports: Sequence[EpochReport], commit_due_ms: int | None
     ) -> float | None:
-        """How long nothing is due: no timer, no source, no checkpoint or commit; None for any time.
+        """How long no epoch is due: no timer, no source and no commit; None for any time.
 
         Times are turned into durations here, once: whoever waits must not look at a clock again
         that may be set meanwhile.
         """
         now, steady = self._clock.now_ms(), self._clock.steady_ms()
         left = [seconds_until(r.wake_up_at, now) for r in reports if not r.finished]
-        left.append(seconds_until(barrier_due_ms, now))
-        left.append(seconds_until(self._sources.next_discovery(steady), steady))
+        left.append(seconds_until(commit_due_ms, now))
         left.append(seconds_until(self._alignment.resume_at(), steady))
         return min((ms for ms in left if ms is not None), default=None)
 

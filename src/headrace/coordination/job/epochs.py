@@ -68,6 +68,7 @@ class Epochs:
         self._cutter = EpochCutter(options.checkpoints, checkpoints)
         self._linger = Linger(options.live_linger_s)
         self._uncovered = UncoveredCommits(int(options.epoch_target_s * 1000))
+        self._rests = False
         self.epoch = 0
         """The number of the last epoch that began."""
         self.live = False
@@ -102,6 +103,7 @@ class Epochs:
             self._figures.epoch_ended(plan, times, reports)
             read = sum(r.records_read for r in reports if r.source)
             self._linger.observe(started, read, any(r.more for r in reports))
+            self._rests = read == 0
             self._on_epoch(self.epoch, ran - started, reports)
             yield
             if order is not None and order.ends_attempt and self._ended_by(order, attempt):
@@ -200,17 +202,45 @@ class Epochs:
         if self.live and (pause_s := self._linger.pause_s(time.monotonic(), due_s)) > 0:
             attempt.pause(pause_s)
         attempt.wait(lambda: self.time_left_s(attempt, planner))
+        while self._needs_no_epoch(attempt, planner):
+            attempt.wait(lambda: self.time_left_s(attempt, planner))
+
+    def _needs_no_epoch(self, attempt: JobAttempt, planner: EpochPlanner) -> bool:
+        """Do what is due, if a job in which nothing happens can do that between two epochs.
+
+        So what carries a live job ends although checkpoints and looks for splits go on.
+        """
+        if not self._rests or attempt.woken or self._checkpoints.ordered:
+            return False
+        if self._work_left_s(attempt, planner) == 0 or planner.look_for_splits():
+            return False
+        self._expire()
+        begun = self._checkpoints.begin(
+            self._clock.now_ms(), planner.enumerators, scheduled_only=True
+        )
+        if begun is not None:
+            self._take(attempt, begun[0])
+        self._global_commits.commit(attempt.committed)
+        return True
 
     def time_left_s(
         self, attempt: JobAttempt | None, planner: EpochPlanner, sources: bool = True
     ) -> float | None:
         """How long nothing is due, between two epochs; None if only a source can tell."""
-        told = () if attempt is None else tuple(attempt.reports.values())
-        reports = [r for r in told if sources or not r.source]
         now = self._clock.now_ms()
+        left_s = (
+            self._work_left_s(attempt, planner, sources),
+            planner.discovery_left_s(),
+            seconds_until(self._checkpoints.next_due(now), now),
+        )
+        return min((s for s in left_s if s is not None), default=None)
+
+    def _work_left_s(
+        self, attempt: JobAttempt | None, planner: EpochPlanner, sources: bool = True
+    ) -> float | None:
+        """The same of what needs an epoch in any case."""
+        told = () if attempt is None else tuple(attempt.reports.values())
         commit_due = self._uncovered.next_due()
         if commit_due is not None:
-            commit_due += now - self._clock.steady_ms()
-        due = self._checkpoints.next_due(now), commit_due
-        barrier_due = min((ms for ms in due if ms is not None), default=None)
-        return planner.time_left_s(reports, barrier_due)
+            commit_due += self._clock.now_ms() - self._clock.steady_ms()
+        return planner.time_left_s([r for r in told if sources or not r.source], commit_due)

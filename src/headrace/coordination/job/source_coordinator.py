@@ -19,6 +19,7 @@ class SourceCoordinator:
         self._enumerators: dict[VertexId, SplitEnumerator] = {}
         self._parallelism: dict[VertexId, int] = {}
         self._returned: dict[SubtaskKey, list[Any]] = {}
+        self._found: dict[SubtaskKey, list[Any]] = {}
         for vertex in job_graph.vertices:
             spec = vertex.operators[0].spec
             if isinstance(spec, SourceSpec):
@@ -27,6 +28,16 @@ class SourceCoordinator:
 
     def discover(self, now_ms: int) -> dict[SubtaskKey, list[Any]]:
         """New splits for each subtask."""
+        found, self._found = self._found, {}
+        return found or self._ask(now_ms)
+
+    def look(self, now_ms: int) -> bool:
+        """Look for splits that the next discovery gives out; whether there is any news."""
+        finished = self.finished_vertices
+        self._found = self._ask(now_ms)
+        return bool(self._found) or finished != self.finished_vertices
+
+    def _ask(self, now_ms: int) -> dict[SubtaskKey, list[Any]]:
         found, self._returned = self._returned, {}
         for vertex, enumerator in self._enumerators.items():
             for subtask, splits in enumerator.discover(now_ms).items():
