@@ -135,7 +135,10 @@ class MiniRunner:
         self._step()
 
     def run_epoch(self) -> None:
-        """Wait until there is something to do, and run one epoch: every subtask once."""
+        """Wait until there is something to do, and run one epoch: every subtask once.
+
+        Of a job that rests, this is a look for splits or a checkpoint instead.
+        """
         self._step()
 
     def wait_ms(self) -> int | None:
@@ -152,15 +155,20 @@ class MiniRunner:
         """Open, run to the end or for `max_epochs`, and close.
 
         Args:
-            max_epochs: End the job after so many epochs.
+            max_epochs: End the job after so many epochs, or as much else that it does at rest.
             restore_after: Numbers of epochs after which the job fails and goes on from its state.
             rescale_after: Numbers of epochs after which another parallelism is asked for: one epoch
                 later the job goes on with it, from a savepoint.
         """
         rescales = rescale_after or {}
         self.open(checkpointing=bool(restore_after or rescales))
-        while not self.finished and (max_epochs is None or self.epochs < max_epochs):
+        rested = 0
+        while not self.finished and (max_epochs is None or self.epochs + rested < max_epochs):
+            ran = self.epochs
             self.run_epoch()
+            if self.epochs == ran:
+                rested += 1
+                continue
             if self.epochs in restore_after and not self.finished:
                 self.snapshot_and_restore()
             if self.epochs in rescales and not self.finished:

@@ -117,6 +117,9 @@ class Epochs:
                 self._take_final_checkpoint(attempt, planner)
                 return
             self._wait_for_work(attempt, planner)
+            while self._needs_no_epoch(attempt, planner):
+                yield
+                attempt.wait(lambda: self.time_left_s(attempt, planner))
 
     def _plan(
         self, attempt: JobAttempt, planner: EpochPlanner
@@ -202,8 +205,6 @@ class Epochs:
         if self.live and (pause_s := self._linger.pause_s(time.monotonic(), due_s)) > 0:
             attempt.pause(pause_s)
         attempt.wait(lambda: self.time_left_s(attempt, planner))
-        while self._needs_no_epoch(attempt, planner):
-            attempt.wait(lambda: self.time_left_s(attempt, planner))
 
     def _needs_no_epoch(self, attempt: JobAttempt, planner: EpochPlanner) -> bool:
         """Do what is due, if a job in which nothing happens can do that between two epochs.
@@ -212,6 +213,7 @@ class Epochs:
         """
         if not self._rests or attempt.woken or self._checkpoints.ordered:
             return False
+        looks = planner.discovery_left_s() == 0
         if self._work_left_s(attempt, planner) == 0 or planner.look_for_splits():
             return False
         self._expire()
@@ -221,7 +223,8 @@ class Epochs:
         if begun is not None:
             self._take(attempt, begun[0])
         self._global_commits.commit(attempt.committed)
-        return True
+        # If neither was due, only an epoch can tell what ended the wait.
+        return looks or begun is not None
 
     def time_left_s(
         self, attempt: JobAttempt | None, planner: EpochPlanner, sources: bool = True
