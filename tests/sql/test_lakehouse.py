@@ -355,6 +355,15 @@ def test_what_does_not_fit_is_refused(options: str, tmp_path: Path) -> None:
         session.insert("INSERT INTO typed VALUES ('1', 'a')")
 
 
+def test_what_comes_later_needs_somebody_who_looks(options: str) -> None:
+    session = LocalSession()
+    mode = "'scan.startup.mode' = 'latest'"
+    session.execute(f"CREATE TABLE t (id BIGINT) WITH ({options}, {mode})")
+    session.insert("INSERT INTO t VALUES (1)")
+    with pytest.raises(SqlError, match=r"table .*t needs 'source\.monitor-interval'"):
+        session.query("SELECT * FROM t")
+
+
 @pytest.mark.server
 def test_tables_of_an_object_store_are_kept_up_to_date(tmp_path: Path) -> None:
     with running_s3_server() as server:

@@ -146,7 +146,14 @@ def _latest(context: TableContext) -> bool:
             f"'scan.startup.mode' of table {context.name} must be 'initial' or 'latest', not "
             f"'{mode}'"
         )
-    return mode == "latest"
+    latest = mode == "latest"
+    if latest and "source.monitor-interval" not in context.options:
+        raise SqlError(
+            f"'scan.startup.mode' = 'latest' of table {context.name} needs "
+            "'source.monitor-interval', without which a table is read once and has nothing new; "
+            "set it, for example to '10 s', or leave 'scan.startup.mode' out"
+        )
+    return latest
 
 
 @dataclass(frozen=True)
