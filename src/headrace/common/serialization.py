@@ -31,13 +31,18 @@ def _checked_charset(charset: str) -> str:
         raise GraphError(f"there is no character set {charset!r}; try 'UTF-8'") from error
 
 
+def _newer(cls: type, one: str, many: str) -> bool:
+    """Whether the method for one record is overridden where that for many knows nothing of it."""
+    first = next(vars(base) for base in cls.__mro__ if one in vars(base) or many in vars(base))
+    return many not in first
+
+
 class SerializationSchema:
     """Turns records into bytes for a sink. Subclasses implement `serialize` and are picklable."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "serialize" in vars(cls) and "serialize_many" not in vars(cls):
-            # That of a base knows nothing of the new method for one record.
+        if _newer(cls, "serialize", "serialize_many"):
             cls.serialize_many = SerializationSchema.serialize_many  # type: ignore[method-assign]
 
     def open(self) -> None:
@@ -57,8 +62,7 @@ class DeserializationSchema:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "deserialize" in vars(cls) and "deserialize_many" not in vars(cls):
-            # That of a base knows nothing of the new method for one message.
+        if _newer(cls, "deserialize", "deserialize_many"):
             cls.deserialize_many = DeserializationSchema.deserialize_many  # type: ignore[method-assign]
 
     def open(self) -> None:

@@ -124,7 +124,19 @@ class _Louder(_Loud):
     pass
 
 
-@pytest.mark.parametrize("schema", [_Loud(), _Louder()])
+class _Upper:
+    def serialize(self, element: Any) -> bytes:
+        return super().serialize(element.upper())  # type: ignore[misc,no-any-return]
+
+    def deserialize(self, message: bytes) -> str:
+        return super().deserialize(message).upper()  # type: ignore[misc,no-any-return]
+
+
+class _MixedIn(_Upper, SimpleStringSchema):
+    pass
+
+
+@pytest.mark.parametrize("schema", [_Loud(), _Louder(), _MixedIn()])
 def test_a_method_for_one_is_not_passed_over_for_many(schema: SimpleStringSchema) -> None:
     assert schema.serialize_many(["a", "b"]) == [b"A", b"B"]
     assert schema.deserialize_many([b"a", b"b"]) == ["A", "B"]
