@@ -316,7 +316,7 @@ class TestStatements:
         assert rows(t_env, "SHOW MODULES") == []
         t_env.execute_sql("LOAD MODULE core")
         assert t_env.list_full_modules() == [ModuleEntry("core", True)]
-        assert str(t_env.list_full_modules()[0]) == "ModuleEntry{name='core', used=true}"
+        assert str(t_env.list_full_modules()) == "[ModuleEntry{name='core', used=true}]"
 
     def test_functions_of_hive_are_known_as_long_as_their_module_is_used(
         self, t_env: TableEnvironment

@@ -503,11 +503,13 @@ def _row_column(type_info: RowTypeInfo, for_result: bool) -> Converter:
     converters = [column_converter(t, for_result=for_result) for t in types_of_fields]
     names = type_info.get_field_names()
     arity = len(names)
+    nameless = names == [f"f{i}" for i in range(arity)]
 
     def to_row(value: Any) -> Row:
         """A row with the declared names, in the declared order."""
         if isinstance(value, Row):
-            fields = value.get_fields_by_names(names)
+            by_position = nameless and not set(names) <= set(field_names_of(value) or names)
+            fields = values_of(value) if by_position else value.get_fields_by_names(names)
             return row_of(list(fields), names, value.get_row_kind())
         if isinstance(value, (tuple, list)):
             return row_of(list(value), names)

@@ -50,5 +50,5 @@ class ModuleEntry:
     def __hash__(self) -> int:
         return hash(str(self))
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"ModuleEntry{{name='{self._name}', used={str(self._used).lower()}}}"

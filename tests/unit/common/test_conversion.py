@@ -161,6 +161,8 @@ CHANGED = [
     (Types.OBJECT_ARRAY(Types.ROW([Types.INT()])), [Row(1)], [Row(f0=1)]),
     # Rows get their names, and are put in order by them.
     (Types.ROW([Types.STRING(), Types.INT()]), Row("a", 1), Row(f0="a", f1=1)),
+    (Types.ROW([Types.STRING(), Types.INT()]), Row(name="a", n=1), Row(f0="a", f1=1)),
+    (Types.ROW([Types.STRING(), Types.INT()]), Row(f1=1, f0="a"), Row(f0="a", f1=1)),
     (Types.ROW([Types.STRING(), Types.INT()]), ("a", 1), Row(f0="a", f1=1)),
     (Types.ROW([Types.STRING(), Types.INT()]), ["a", None], Row(f0="a", f1=None)),
     (Types.ROW([Types.SHORT()]), Row(40000), Row(f0=-25536)),
