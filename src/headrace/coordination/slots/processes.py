@@ -73,6 +73,9 @@ class SlotProcesses:
         self._called = threading.Condition()
         self._cancelled = False
         self._snapshots: queue.SimpleQueue[m.Snapshotted | None] = queue.SimpleQueue()
+        self._snapshot_teller = threading.Thread(
+            target=self._tell_of_snapshots, daemon=True, name="headrace-snapshots"
+        )
         address = carrier.control_address() or os.path.join(self._directory, "control")
         self._server = ControlServer(
             address,
@@ -112,9 +115,7 @@ class SlotProcesses:
         ]
         self._wait_for_hellos(self._carrier.start_slots(launches))
         self._heartbeats.start()
-        threading.Thread(
-            target=self._tell_of_snapshots, daemon=True, name="headrace-snapshots"
-        ).start()
+        self._snapshot_teller.start()
 
     def send(self, slot: SlotId, message: Any) -> None:
         self._server.send(slot, message)
@@ -155,6 +156,9 @@ class SlotProcesses:
         self._heartbeats.stop()
         self._server.close()
         self._snapshots.put(None)
+        if self._snapshot_teller.is_alive():
+            # What follows from the last ones does not meet the next attempt.
+            self._snapshot_teller.join()
         self._scratch.remove()
 
     # On other threads.

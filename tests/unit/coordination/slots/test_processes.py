@@ -17,7 +17,7 @@ import pytest
 from headrace.common.errors import HeadraceError
 from headrace.coordination.carrier import EpochRun, SlotsWanted
 from headrace.coordination.slots.processes import ProcessCarrier, SlotProcesses
-from headrace.graph.ids import SlotId
+from headrace.graph.ids import CheckpointId, SlotId, VertexId
 from headrace.graph.physical_graph import build_physical_graph
 from headrace.runtime.slot import messages as m
 from headrace.runtime.slot.protocol import SlotLaunch
@@ -108,6 +108,37 @@ def test_what_a_slot_writes_says_nothing_about_its_life(slots: Any) -> None:
     started = slots(start)
     started.start()
     assert list(started.hellos) == [0]
+    calls[0].close()
+
+
+def test_whoever_lets_slots_go_waits_for_what_follows_from_their_last_snapshots(
+    slots: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handling, storage_answers = threading.Event(), threading.Event()
+    heard: list[Any] = []
+
+    def on_message(_: Listening, message: Any) -> None:
+        if isinstance(message, m.Snapshotted):
+            handling.set()
+            storage_answers.wait(60)
+        heard.append(message)
+
+    monkeypatch.setattr(Listening, "on_message", on_message)
+    calls: list[Any] = []
+
+    def start(launch: SlotLaunch) -> int:
+        calls.append(Client(launch.control_address, authkey=launch.token.encode()))
+        calls[0].send_bytes(pickle.dumps(m.Hello(SlotId(0), 1, os.getpid(), "here", "", None)))
+        return os.getpid()
+
+    started = slots(start)
+    started.start()
+    snapshot = m.Snapshotted(SlotId(0), VertexId("v"), 0, CheckpointId(1), "path")
+    calls[0].send_bytes(pickle.dumps(snapshot))
+    assert handling.wait(60)
+    threading.Timer(0.2, storage_answers.set).start()
+    started.close()
+    assert heard[-1] == snapshot
     calls[0].close()
 
 
