@@ -323,15 +323,12 @@ class CheckpointStore:
         """Where a savepoint goes: `savepoint-<job>-<random>`, as in Flink."""
         return join(parent, f"savepoint-{job_id[:6]}-{secrets.token_hex(6)}")
 
-    def add(
-        self, checkpoint: CompletedCheckpoint, in_use: Collection[CompletedCheckpoint] = ()
-    ) -> None:
-        """A checkpoint is complete; others that are under way build upon those in use."""
+    def add(self, checkpoint: CompletedCheckpoint) -> None:
+        """A checkpoint is complete; `sweep` deletes those that are not needed any more."""
         self.completed.append(checkpoint)
         for old in self.completed[: -self._retained]:
             self.completed.remove(old)
             self._retired.append(old)
-        self._sweep(in_use)
 
     def adopt(self, checkpoint: CompletedCheckpoint, *, claim: bool = False) -> None:
         """A checkpoint that the job starts from: it can go back to it, but never deletes it.
@@ -347,10 +344,10 @@ class CheckpointStore:
             return True
         return not checkpoint.savepoint and resolve(checkpoint.directory, "..") == self.directory
 
-    def _sweep(self, in_use: Collection[CompletedCheckpoint] = ()) -> None:
+    def sweep(self, in_use: Collection[CompletedCheckpoint] = ()) -> None:
         """Delete what was retired, as far as nobody needs it.
 
-        What cannot be deleted now is tried again next time: it takes space, but does no harm.
+        Checkpoints that are under way build upon those in use. What cannot be deleted now is tried again next time: it takes space, but does no harm.
         """
         needed = {file for c in (*self.completed, *in_use) for file in c.all_files}
         for checkpoint in [c for c in self._retired if c not in in_use]:
@@ -393,7 +390,7 @@ class CheckpointStore:
         """Delete all checkpoints; savepoints belong to the user."""
         self._retired += [*self.completed, *self._dropped]
         self.completed, self._dropped = [], []
-        self._sweep()
+        self.sweep()
         storage = self.storages.of(self.directory)
         with _tolerant(self.directory):
             if not checkpoints_in(self.directory, storage):

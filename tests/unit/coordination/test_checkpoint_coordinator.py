@@ -134,6 +134,35 @@ def test_an_epoch_that_starts_does_not_wait_for_one_that_is_being_completed(
     assert found == [None]
 
 
+def test_nobody_waits_while_an_old_one_is_deleted(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deleting, storage_answers = threading.Event(), threading.Event()
+    discard = CompletedCheckpoint.discard
+
+    def discard_late(checkpoint: CompletedCheckpoint, *needed: Any) -> None:
+        deleting.set()
+        storage_answers.wait(60)
+        discard(checkpoint, *needed)
+
+    monkeypatch.setattr(CompletedCheckpoint, "discard", discard_late)
+    job = make()
+    first = job.complete(100)
+    completing = threading.Thread(target=job.complete, args=(200,))
+    completing.start()
+    asked = threading.Thread(target=job.coordinator.progress)
+    try:
+        assert deleting.wait(60)
+        assert job.completed == [1, 2], "sinks commit meanwhile"
+        asked.start()
+        asked.join(10)
+        assert not asked.is_alive()
+    finally:
+        storage_answers.set()
+        completing.join()
+    assert not Path(first.directory).exists()
+
+
 def test_enumerators_are_asked_when_a_checkpoint_starts(make: Any) -> None:
     checkpoints = make(interval_ms=100)
 

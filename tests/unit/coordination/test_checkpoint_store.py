@@ -45,6 +45,7 @@ def completed(
     )
     checkpoint.write_metadata()
     store.add(checkpoint)
+    store.sweep()
     return checkpoint
 
 
