@@ -387,7 +387,7 @@ class CheckpointCoordinator:
             return self._give_up(pending, CheckpointFailureReason.FINALIZE_FAILURE, why)
         crash_point("metadata-written")
         subsumed: list[_Pending] = []
-        bases: list[CompletedCheckpoint] = []
+        delete_useless: Callable[[], None] | None = None
         with self._lock:
             self._failures.succeeded()
             self._schedule.completed()
@@ -397,14 +397,15 @@ class CheckpointCoordinator:
                 # A checkpoint in progress may still complete as an increment of its base, so the
                 # store must not delete that base yet.
                 bases = [p.base for p in self._pending.values() if p.base is not None]
-                self.store.add(completed)
+                delete_useless = self.store.add(completed, bases)
                 older = [c for c, p in self._pending.items() if c < pending.checkpoint]
                 subsumed = [self._pending.pop(c) for c in older if not self._pending[c].order]
         if pending.binding:
             self._on_end(pending.checkpoint, True)
         crash_point("checkpoint-announced")
-        # Without the lock: nobody waits for it. One that has begun since then builds upon `latest`.
-        self.store.sweep(bases)
+        if delete_useless is not None:
+            # Without the lock: epochs and commits do not wait for the storage.
+            delete_useless()
         _log.info(
             "checkpoint %s of job %s is complete: %d bytes in %d ms",
             pending.checkpoint,

@@ -16,7 +16,7 @@ import logging
 import pickle
 import secrets
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -323,12 +323,19 @@ class CheckpointStore:
         """Where a savepoint goes: `savepoint-<job>-<random>`, as in Flink."""
         return join(parent, f"savepoint-{job_id[:6]}-{secrets.token_hex(6)}")
 
-    def add(self, checkpoint: CompletedCheckpoint) -> None:
-        """A checkpoint is complete; `sweep` deletes those that are not needed any more."""
+    def add(
+        self, checkpoint: CompletedCheckpoint, in_use: Collection[CompletedCheckpoint] = ()
+    ) -> Callable[[], None]:
+        """A checkpoint is complete; others that are under way build upon those in use.
+
+        The result deletes what nobody needs any more. It can be called at any later time: whatever
+        comes builds upon what is needed now.
+        """
         self.completed.append(checkpoint)
         for old in self.completed[: -self._retained]:
             self.completed.remove(old)
             self._retired.append(old)
+        return self._sweep(in_use)
 
     def adopt(self, checkpoint: CompletedCheckpoint, *, claim: bool = False) -> None:
         """A checkpoint that the job starts from: it can go back to it, but never deletes it.
@@ -344,17 +351,25 @@ class CheckpointStore:
             return True
         return not checkpoint.savepoint and resolve(checkpoint.directory, "..") == self.directory
 
-    def sweep(self, in_use: Collection[CompletedCheckpoint] = ()) -> None:
-        """Delete what was retired, as far as nobody needs it.
+    def _sweep(self, in_use: Collection[CompletedCheckpoint] = ()) -> Callable[[], None]:
+        """What deletes those that were retired, as far as nobody needs them.
 
-        Checkpoints that are under way build upon those in use. What cannot be deleted now is tried again next time: it takes space, but does no harm.
+        What cannot be deleted is tried again next time: it takes space, but does no harm.
         """
         needed = {file for c in (*self.completed, *in_use) for file in c.all_files}
-        for checkpoint in [c for c in self._retired if c not in in_use]:
-            with _tolerant(checkpoint.directory):
-                if self._owns(checkpoint):
-                    checkpoint.discard(needed)
-                self._retired.remove(checkpoint)
+        useless = [c for c in self._retired if c not in in_use]
+        self._retired = [c for c in self._retired if c in in_use]
+
+        def delete() -> None:
+            for checkpoint in useless:
+                try:
+                    if self._owns(checkpoint):
+                        checkpoint.discard(needed)
+                except OSError as error:
+                    _warn(checkpoint.directory, error)
+                    self._retired.append(checkpoint)
+
+        return delete
 
     def base(self, job_id: str, most_increments: int) -> CompletedCheckpoint | None:
         """What the next incremental checkpoint builds upon; None if it should be a full one.
@@ -390,7 +405,7 @@ class CheckpointStore:
         """Delete all checkpoints; savepoints belong to the user."""
         self._retired += [*self.completed, *self._dropped]
         self.completed, self._dropped = [], []
-        self.sweep()
+        self._sweep()()
         storage = self.storages.of(self.directory)
         with _tolerant(self.directory):
             if not checkpoints_in(self.directory, storage):
@@ -406,7 +421,11 @@ def _tolerant(directory: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        _log.warning("%s cannot be deleted: %s", directory, error)
+        _warn(directory, error)
+
+
+def _warn(directory: str, error: OSError) -> None:
+    _log.warning("%s cannot be deleted: %s", directory, error)
 
 
 # A job's directory.

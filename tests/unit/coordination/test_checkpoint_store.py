@@ -44,8 +44,7 @@ def completed(
         increments=(*increments, Increment(CheckpointId(number), size)),
     )
     checkpoint.write_metadata()
-    store.add(checkpoint)
-    store.sweep()
+    store.add(checkpoint)()
     return checkpoint
 
 

@@ -99,7 +99,6 @@ def test_own_checkpoints_come_after_what_the_job_started_from(tmp_path: Path, jo
     assert points.latest is own
     assert points.fall_back(own, DAMAGED) is given
     for number in (12, 13):
-        store.add(written(store.directory_of(CheckpointId(number)), number))
-        store.sweep()
+        store.add(written(store.directory_of(CheckpointId(number)), number))()
     assert given not in store.completed, "newer ones take its place"
     assert Path(given.directory, "_metadata").exists(), "it is not the job's to delete"
