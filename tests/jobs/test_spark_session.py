@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pyspark
+import pytest
 from pyspark.find_spark_home import _find_spark_home
 
 from headrace.spark.class_archive import ClassArchive
@@ -46,6 +47,21 @@ def test_secrets_are_not_on_the_command_line_of_the_jvm() -> None:
     assert in_spark == in_hadoop == "hidden"
     assert "spark.my.own=shown" in commands
     assert "hidden" not in commands
+
+
+def test_spark_on_this_machine_gets_more_than_its_gigabyte(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SPARK_DRIVER_MEMORY", raising=False)
+    # More than one gigabyte is there, and that is all that Spark itself would take.
+    program = "import os; from headrace.spark.session import get_or_create_session; " + (
+        "jvm = get_or_create_session({}).sparkContext._jvm; "
+        "most = jvm.java.lang.Runtime.getRuntime().maxMemory() >> 20; "
+        "print(most, os.environ['SPARK_DRIVER_MEMORY'])"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    most, asked = run.stdout.split()
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    assert asked == f"{most}m", run.stderr
+    assert 1024 <= int(most) <= max(1024, physical // 4)
 
 
 def test_workers_take_what_the_daemon_has_imported() -> None:

@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from py4j.protocol import Py4JError
+from pyspark import SparkContext
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -30,7 +31,7 @@ from headrace.datastream.connectors.spark_query import (
     SparkTable,
 )
 from headrace.spark.feeds import DataFrameFeed, batches_of, nothing, spark_failure
-from headrace.spark.jvm import java_frame
+from headrace.spark.jvm import java_frame, jvm_of
 from headrace.spark.python_parts import SplitReader, StepInTask, as_large, this_python
 from headrace.spark.query_feed import (
     active,
@@ -41,7 +42,7 @@ from headrace.spark.query_feed import (
     session_with,
     view_of,
 )
-from headrace.spark.session import get_or_create_session
+from headrace.spark.session import get_or_create_session, is_this_process
 
 __all__ = ["RelationFeed", "planned_text", "relation_frame"]
 
@@ -50,6 +51,12 @@ _MIB = 1 << 20
 _SMALL = 8 * _MIB
 """Tables of fewer bytes Spark may send to every task of a join."""
 _SHUFFLE = "spark.sql.shuffle.partitions"
+_PARTITION_BYTES = 16 * _MIB
+_HASH_JOINS = "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold"
+_USUAL_MEMORY = 1024 * _MIB
+"""What Spark takes by default. Sorting for joins spills when it is full; hash tables fail."""
+_TABLES_IN_MEMORY = 24
+"""A hash table takes several times the bytes of its rows in an exchange, and is not alone."""
 _ROW_BYTES = 16
 _MOST_PARTITIONS = 200
 _FEW_ROWS = {
@@ -121,11 +128,21 @@ def _settings(inputs: dict[str, Any]) -> dict[str, str]:
         size += found.get("rows", 0) * _ROW_BYTES
         size += _MIB if found.get("size", 0) is None else found.get("size", 0)
     context = get_or_create_session({}).sparkContext
-    partitions = max(context.defaultParallelism, size // (4 * _MIB))
+    partitions = max(context.defaultParallelism, size // _PARTITION_BYTES)
     # A power of two, so that there are few different sessions.
     partitions = min(1 << (partitions - 1).bit_length(), _MOST_PARTITIONS)
+    defaults = {_SHUFFLE: f"{partitions}", _HASH_JOINS: _hash_join_bytes(context)}
+    users = context.getConf()
     chosen = _FEW_ROWS if size < _MIB else _MANY_ROWS
-    return chosen if context.getConf().contains(_SHUFFLE) else {**chosen, _SHUFFLE: f"{partitions}"}
+    return {**chosen, **{k: v for k, v in defaults.items() if not users.contains(k)}}
+
+
+def _hash_join_bytes(context: SparkContext) -> str:
+    """How large the smaller side of a join may be for a hash table, in bytes of an exchange."""
+    if not is_this_process(str(context.master)):
+        return "0"
+    spare = jvm_of(context).java.lang.Runtime.getRuntime().maxMemory() - _USUAL_MEMORY
+    return f"{max(spare, 0) // (_TABLES_IN_MEMORY * context.defaultParallelism)}"
 
 
 def relation_frame(query: SparkQuery, inputs: dict[str, Any], parallelism: int = 1) -> DataFrame:

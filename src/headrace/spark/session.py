@@ -42,6 +42,9 @@ from headrace.spark.idle.request import SparkRequest
 from headrace.spark.jvm import spark_of
 
 _log = logging.getLogger(__name__)
+_MIB = 1 << 20
+_LEAST_MEMORY = 1024 * _MIB
+_MOST_MEMORY = 4096 * _MIB
 _lock = threading.RLock()
 
 MIN_JAVA = 17
@@ -159,6 +162,9 @@ def start_context(settings: Mapping[str, str], log_limit: LogLimit) -> SparkCont
     if master.startswith("local"):
         merged |= _ON_THIS_MACHINE
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    if is_this_process(master):
+        # Spark looks here last, after all settings and files of the user.
+        os.environ.setdefault("SPARK_DRIVER_MEMORY", f"{_java_memory() // _MIB}m")
     if not is_this_process(master):
         merged |= _ON_A_CLUSTER
     if master.startswith("yarn"):
@@ -207,6 +213,15 @@ def _processors() -> int:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
         count = min(count, max(math.ceil(int(quota) / int(period)), 1))
     return count
+
+
+def _java_memory() -> int:
+    """A quarter of what there is, as Java itself would take; Spark alone takes one gigabyte."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with contextlib.suppress(OSError, ValueError):
+        # Without a limit it is not a number.
+        memory = min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return min(max(memory // 4, _LEAST_MEMORY), _MOST_MEMORY)
 
 
 def choose_python(executable: str) -> None:
