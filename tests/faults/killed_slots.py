@@ -43,12 +43,12 @@ SETTINGS = {
 }
 
 
-def killing(directory: Path) -> Callable[[int], int]:
+def killing(directory: Path, fatal: int = FATAL) -> Callable[[int], int]:
     """Kills its slot at a number, the first time that it comes."""
 
     def pass_on(value: int) -> int:
         killed = directory / "killed"
-        if value == FATAL and not killed.exists():
+        if value == fatal and not killed.exists():
             killed.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return value
@@ -60,14 +60,14 @@ def killing(directory: Path) -> Callable[[int], int]:
 def running(
     build: Callable[[StreamExecutionEnvironment], Any],
     directory: Path,
-    carrier: ProcessCarrier | None = None,
+    carrier: ProcessCarrier,
+    parallelism: int = 2,
 ) -> Iterator[Any]:
     """The master of a job that is killed once."""
-    carrier = carrier or ProcessCarrier()
     settings = {**SETTINGS, "execution.checkpointing.dir": str(directory / "checkpoints")}
     configuration = Configuration.from_dict(settings)
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
-    env.set_parallelism(2)
+    env.set_parallelism(parallelism)
     build(env)
     master = JobMaster(
         build_job_graph(env.get_stream_graph("killed", clear=True)),
@@ -100,6 +100,7 @@ def check_sink(
     found: Callable[[], list[int]],
     directory: Path,
     once: bool = True,
+    carrier: Callable[[], ProcessCarrier] = LiveProcessCarrier,
 ) -> None:
     """Nothing is lost of the numbers that a job writes, nor there twice if each is to be `once`."""
 
@@ -109,7 +110,7 @@ def check_sink(
         stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
         write(stream.map(killing(directory), Types.INT()))
 
-    with running(build, directory) as master:
+    with running(build, directory, carrier()) as master:
         master.result_future().result(LIMIT_S)
     arrived = Counter(found())
     assert (arrived if once else Counter(set(arrived))) == EVERYTHING

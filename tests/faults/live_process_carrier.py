@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from headrace.common.errors import HeadraceError
 from headrace.coordination.carrier import SlotListener, SlotsWanted
 from headrace.coordination.slots.live import (
     Carriage,
@@ -41,6 +42,7 @@ class LiveProcessCarrier(ProcessCarrier, LiveCarrier):
         self.carriages = 0
         self.running = 0
         self.refuses = False
+        self._ends: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
 
     def slots(self, wanted: SlotsWanted, listener: SlotListener) -> LiveSlots:
         return LiveCarrier.slots(self, wanted, listener)
@@ -66,7 +68,7 @@ class LiveProcessCarrier(ProcessCarrier, LiveCarrier):
         inputs = [os.fdopen(read, "rb") for read, _ in pipes]
         self._shuffle = shuffle = _Shuffle([os.fdopen(write, "wb") for _, write in pipes])
         produce, consume = OutputOfSlots(carriage), InputOfSlots(carriage)
-        ends: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
+        self._ends = ends = queue.SimpleQueue()
         for i in places:
             _in_thread(lambda i=i: produce.dump_stream([i], shuffle), ends)
             _in_thread(lambda i=i: consume(i, [inputs[i]]), ends)
@@ -83,7 +85,8 @@ class LiveProcessCarrier(ProcessCarrier, LiveCarrier):
         self._shuffle.break_down()
 
     def cancel_carriage(self) -> None:
-        """The slots are let go as well, with which tasks end."""
+        """As with Spark, nobody waits for its tasks, which end with their slots."""
+        self._ends.put(HeadraceError("the job that carries frames was cancelled"))
 
 
 class _Shuffle:

@@ -7,12 +7,14 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.faults.counting_job import CountingJob
 from tests.faults.fragile import Fragile
 from tests.faults.laden import laden
+from tests.faults.live_process_carrier import EITHER_CARRIER
 from tests.faults.processes import alive
 
 PAGES_OF_A_CHECKPOINT = 18
@@ -21,14 +23,18 @@ PAGE = 4096
 
 Start = Callable[..., CountingJob]
 
+pytestmark = EITHER_CARRIER
+
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
+def start(tmp_path: Path, carrier: Any) -> Iterator[Start]:
     started: list[CountingJob] = []
 
     def run(**settings: str) -> CountingJob:
         given = {f"execution.checkpointing.{k.replace('_', '-')}": v for k, v in settings.items()}
-        job = CountingJob(tmp_path, given, lambda rows: laden(rows).map(Fragile(tmp_path)))
+        job = CountingJob(
+            tmp_path, given, lambda rows: laden(rows).map(Fragile(tmp_path)), carrier=carrier
+        )
         started.append(job)
         return job
 
@@ -43,7 +49,7 @@ def statuses(job: CountingJob) -> list[str]:
 
 
 def test_checkpoints_that_take_too_long_make_the_job_go_back(start: Start, tmp_path: Path) -> None:
-    job = start(tolerable_failed_checkpoints="2", timeout="2 s")
+    job = start(tolerable_failed_checkpoints="2", timeout="1 s")
     job.wait_for_rows(1)
     restarts = job.master.restarts
     (tmp_path / "slow").touch()
@@ -52,7 +58,7 @@ def test_checkpoints_that_take_too_long_make_the_job_go_back(start: Start, tmp_p
     failure = job.master.history.root_failure
     assert failure is not None
     assert "3 checkpoints in a row failed and 2 are tolerated" in failure.message
-    assert "not complete after 2000 ms" in failure.message
+    assert "not complete after 1000 ms" in failure.message
     job.wait_for_rows(1)
     job.finish_with_files()
 
@@ -104,9 +110,9 @@ def test_failures_that_are_tolerated_and_those_that_are_not(start: Start, tmp_pa
     assert "FAILING" not in states
 
 
-def test_a_stale_slot_that_wakes_up_late_does_no_harm(start: Start, tmp_path: Path) -> None:
+def test_a_stale_slot_that_wakes_up_late_does_no_harm(tmp_path: Path, carrier: Any) -> None:
     settings = {"heartbeat.interval": "200 ms", "heartbeat.timeout": "6 s"}
-    with CountingJob(tmp_path / "stale", settings) as job:
+    with CountingJob(tmp_path / "stale", settings, carrier=carrier) as job:
         job.wait_for_rows(1)
         stale = job.slots()
         for slot in stale:

@@ -45,14 +45,14 @@ def test_a_point_costs_nothing_and_kills_nobody_unless_armed(points: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("carrier", "change"),
-    [(ProcessCarrier, laden), (LiveProcessCarrier, lambda stream: stream)],
-    ids=["epochs, forking", "live"],
+    ("carrier", "backend", "change"),
+    [(ProcessCarrier, "hashmap", laden), (LiveProcessCarrier, "rocksdb", lambda stream: stream)],
+    ids=["epochs, forking", "live, with RocksDB"],
 )
 def test_slots_killed_at_every_point(
-    points: Path, tmp_path: Path, carrier: Any, change: Any
+    points: Path, tmp_path: Path, carrier: Any, backend: str, change: Any
 ) -> None:
-    settings = {"execution.checkpointing.incremental": "true"}
+    settings = {"execution.checkpointing.incremental": "true", "state.backend.type": backend}
     with CountingJob(tmp_path / "job", settings, change, carrier=carrier) as job:
         for point in OF_SLOT:
             job.wait_for_rows(1)

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,8 +14,11 @@ from headrace.common.errors import JobExecutionError
 from headrace.coordination.checkpoint_store import CompletedCheckpoint
 from headrace.runtime.snapshots.writer import TRAILER
 from tests.faults.counting_job import WAIT_S, CountingJob
+from tests.faults.live_process_carrier import EITHER_CARRIER
 
 RETAINED = 3
+
+pytestmark = EITHER_CARRIER
 
 
 def truncate(file: Path) -> None:
@@ -67,9 +71,9 @@ def state_file(checkpoint: CompletedCheckpoint) -> Path:
     return max(Path(checkpoint.directory).glob("*.snapshot"), key=lambda f: f.stat().st_size)
 
 
-def test_a_damaged_checkpoint_is_replaced_by_the_one_before(tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_replaced_by_the_one_before(tmp_path: Path, carrier: Any) -> None:
     settings = {"execution.checkpointing.num-retained": str(RETAINED)}
-    with CountingJob(tmp_path, settings) as job:
+    with CountingJob(tmp_path, settings, carrier=carrier) as job:
         store = job.master.checkpoints.store
         for damage, word in DAMAGES:
             job.wait_for_checkpoints(RETAINED)
@@ -104,25 +108,25 @@ def test_a_damaged_checkpoint_is_replaced_by_the_one_before(tmp_path: Path) -> N
 
 
 def test_a_named_checkpoint_that_is_damaged_is_an_error_and_its_job_is_not(
-    tmp_path: Path,
+    tmp_path: Path, carrier: Any
 ) -> None:
     keep = {
         "execution.checkpointing.num-retained": str(RETAINED),
         "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
     }
-    with CountingJob(tmp_path, keep) as job:
+    with CountingJob(tmp_path, keep, carrier=carrier) as job:
         job.wait_for_checkpoints(RETAINED)
         job.wait_for_rows(20)
         job.master.cancel().result(WAIT_S)
         *_, before, newest = job.master.checkpoints.store.completed
     truncate(state_file(newest))
     from_one = keep | {"execution.state-recovery.path": newest.directory}
-    with CountingJob(tmp_path, from_one) as job:
+    with CountingJob(tmp_path, from_one, carrier=carrier) as job:
         with pytest.raises(JobExecutionError, match="damaged") as failed:
             job.master.result_future().result(WAIT_S)
         assert before.directory in str(failed.value), "it says what else there is"
     from_job = keep | {"execution.state-recovery.path": str(Path(newest.directory).parent)}
-    with CountingJob(tmp_path, from_job) as job:
+    with CountingJob(tmp_path, from_job, carrier=carrier) as job:
         job.wait_for_rows(20)
         entry = job.master.history.root_failure
         assert entry is not None

@@ -13,6 +13,7 @@ from headrace.datastream.functions import KeyedProcessFunction, RuntimeContext
 from headrace.datastream.state import ValueStateDescriptor
 from tests.faults.counting_job import CountingJob
 from tests.faults.laden import laden
+from tests.faults.live_process_carrier import EITHER_CARRIER
 from tests.faults.processes import LIMIT_S, Child, assert_gone
 
 LINE = 30_000
@@ -61,11 +62,14 @@ class Keep(KeyedProcessFunction[Any, Any, Any]):
         yield value
 
 
+@EITHER_CARRIER
 def test_what_children_print_arrives_in_whole_lines(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, carrier: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with CountingJob(
-        tmp_path, change=lambda s: laden(s.key_by(lambda v: v[0]).process(Keep()).uid("keep"))
+        tmp_path,
+        change=lambda s: laden(s.key_by(lambda v: v[0]).process(Keep()).uid("keep")),
+        carrier=carrier,
     ) as job:
         completed = job.master.checkpoints.totals
         job.wait_for(lambda: completed["COMPLETED"] >= 10, "ten checkpoints")
@@ -87,9 +91,12 @@ class Forks(KeyedProcessFunction[Any, Any, Any]):
         yield value
 
 
-def test_a_process_of_user_code_does_not_disturb_the_slot(tmp_path: Path) -> None:
+@EITHER_CARRIER
+def test_a_process_of_user_code_does_not_disturb_the_slot(tmp_path: Path, carrier: Any) -> None:
     with CountingJob(
-        tmp_path, change=lambda s: s.key_by(lambda v: v[0]).process(Forks()).uid("forks")
+        tmp_path,
+        change=lambda s: s.key_by(lambda v: v[0]).process(Forks()).uid("forks"),
+        carrier=carrier,
     ) as job:
         job.wait_for_rows(20)
         assert job.master.restarts == 0, job.master.history.failures

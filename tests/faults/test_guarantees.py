@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -13,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from headrace.common.configuration import Configuration
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.base import (
     ReadBatch,
@@ -26,9 +23,12 @@ from headrace.datastream.connectors.base import (
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.functions import SinkFunction
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from tests.faults.killed_slots import LIMIT_S, killing, running
+from tests.faults.live_process_carrier import EITHER_CARRIER
+from tests.faults.process_carrier import ProcessCarrier
 from tests.faults.test_commit_steps import Files, Killer, Sending
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = EITHER_CARRIER
 
 RECORDS, AT_ONCE, FATAL = 800, 40, 500
 
@@ -78,7 +78,7 @@ class NumbersReader(SourceReader):
         end = min(start + min(max_records, AT_ONCE), RECORDS)
         self.taken.write_text(str(end))
         self.position = replace(self.position, next=end) if end < RECORDS else None
-        time.sleep(0.05)
+        time.sleep(0.02)
         return ReadBatch("numbers", list(range(start, end)))
 
     def snapshot(self) -> list[Any]:
@@ -122,41 +122,28 @@ def idempotent(stream: DataStream[int], directory: Path) -> None:
 
 
 def two_phase(stream: DataStream[int], directory: Path) -> None:
-    stream.map(killing(directory)).add_sink(Files(directory, "never", 1))
+    stream.map(killing(directory, FATAL)).add_sink(Files(directory, "never", 1))
 
 
 def write_ahead(stream: DataStream[int], directory: Path) -> None:
-    stream.map(killing(directory)).sink_to(Sending(directory, "never"))
+    stream.map(killing(directory, FATAL)).sink_to(Sending(directory, "never"))
 
 
-def killing(directory: Path) -> Callable[[int], int]:
-    def pass_on(value: int) -> int:
-        killed = directory / "killed"
-        if value == FATAL and not killed.exists():
-            killed.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return value
-
-    return pass_on
-
-
-def run(directory: Path, replayable: bool, sink: Callable[..., None]) -> Counter[int]:
+def run(
+    directory: Path,
+    replayable: bool,
+    sink: Callable[..., None],
+    carrier: Callable[[], ProcessCarrier],
+) -> Counter[int]:
     """How often each number arrived."""
     (directory / "out").mkdir()
-    settings = {
-        "spark.master": "local[2]",
-        "execution.epoch.target": "200 ms",
-        "execution.checkpointing.interval": "200 ms",
-        "restart-strategy.type": "fixed-delay",
-        "restart-strategy.fixed-delay.attempts": "3",
-        "restart-strategy.fixed-delay.delay": "10 ms",
-    }
-    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
-    env.set_parallelism(1)
-    source = Numbers(str(directory / "taken"), replayable)
-    sink(env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers"), directory)
-    env.execute("guarantee")
-    assert (directory / "killed").exists()
+
+    def build(env: StreamExecutionEnvironment) -> None:
+        source = Numbers(str(directory / "taken"), replayable)
+        sink(env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers"), directory)
+
+    with running(build, directory, carrier(), parallelism=1) as master:
+        master.result_future().result(LIMIT_S)
     return arrived(directory)
 
 
@@ -169,24 +156,24 @@ def arrived(directory: Path) -> Counter[int]:
 EVERYTHING = Counter(range(RECORDS))
 
 
-def test_any_sink_on_a_replayable_source_at_least_once(tmp_path: Path) -> None:
-    found = run(tmp_path, True, any_sink)
+def test_any_sink_on_a_replayable_source_at_least_once(tmp_path: Path, carrier: Any) -> None:
+    found = run(tmp_path, True, any_sink, carrier)
     assert set(found) == set(EVERYTHING)
     assert found[FATAL] == 2
 
 
 @pytest.mark.parametrize("sink", [idempotent, two_phase, write_ahead])
 def test_better_sinks_on_a_replayable_source_exactly_once(
-    tmp_path: Path, sink: Callable[..., None]
+    tmp_path: Path, sink: Callable[..., None], carrier: Any
 ) -> None:
-    assert run(tmp_path, True, sink) == EVERYTHING
+    assert run(tmp_path, True, sink, carrier) == EVERYTHING
 
 
 @pytest.mark.parametrize("sink", [any_sink, idempotent, two_phase, write_ahead])
 def test_no_sink_on_a_source_that_cannot_replay_is_better_than_at_most_once(
-    tmp_path: Path, sink: Callable[..., None]
+    tmp_path: Path, sink: Callable[..., None], carrier: Any
 ) -> None:
-    found = run(tmp_path, False, sink)
+    found = run(tmp_path, False, sink, carrier)
     assert set(found.values()) == {1}
     lost = set(EVERYTHING) - set(found)
     # What came together with the record that was fatal, and nothing that was committed before.

@@ -22,7 +22,7 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.graph.job_graph import build_job_graph
 from headrace.spark.executor import _master_options
 from tests.faults.counting_job import WAIT_S
-from tests.faults.process_carrier import ProcessCarrier
+from tests.faults.live_process_carrier import EITHER_CARRIER
 
 
 class OneRecord(SourceFunction[int]):
@@ -61,7 +61,8 @@ class Keeping(MapFunction[int, int], CheckpointedFunction):
         return value
 
 
-def test_checkpoints_go_on_while_nothing_comes(tmp_path: Path) -> None:
+@EITHER_CARRIER
+def test_checkpoints_go_on_while_nothing_comes(tmp_path: Path, carrier: Any) -> None:
     configuration = Configuration.from_dict(
         {
             "execution.checkpointing.interval": "50 ms",
@@ -72,10 +73,10 @@ def test_checkpoints_go_on_while_nothing_comes(tmp_path: Path) -> None:
     environment.set_parallelism(1)
     environment.add_source(OneRecord()).map(Keeping())
     graph = environment.get_stream_graph("idle", clear=True)
-    carrier = ProcessCarrier()
+    carries = carrier()
     options = _master_options(configuration, prepare(configuration), {})
     reached = threading.Event()
-    master = JobMaster(build_job_graph(graph), carrier, options)
+    master = JobMaster(build_job_graph(graph), carries, options)
     told = master.checkpoints.on_snapshot
 
     def watch(*arguments: Any) -> Any:
@@ -91,4 +92,4 @@ def test_checkpoints_go_on_while_nothing_comes(tmp_path: Path) -> None:
         assert reached.wait(WAIT_S), master.checkpoints.totals
     finally:
         master.cancel().result(WAIT_S)
-        carrier.end()
+        carries.end()

@@ -16,7 +16,9 @@ from headrace.common.errors import JobExecutionError
 from headrace.coordination.checkpoint_store import CompletedCheckpoint
 from headrace.coordination.slots import live
 from headrace.coordination.slots.live import LiveSettings, NotLiveError
+from headrace.coordination.views import job_picture
 from headrace.coordination.views.checkpoint_details import checkpoint_details
+from headrace.coordination.views.job_picture import diagnosis_of
 from headrace.coordination.views.metric_values import metrics_of
 from headrace.datastream.functions import MapFunction, RuntimeContext
 from headrace.runtime.slot.protocol import Carriage
@@ -327,6 +329,37 @@ def test_a_live_job_can_be_looked_at(tmp_path: Path) -> None:
             "latency markers",
         )
         assert job.master.live
+        job.finish()
+
+
+def test_a_live_job_is_diagnosed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_picture, "_LONG_S", 0.5)
+    hangs = tmp_path / "hangs"
+
+    def pass_on(row: Row) -> Row:
+        while hangs.exists():
+            time.sleep(0.01)
+        return row
+
+    def found(code: str) -> Any:
+        diagnosis = diagnosis_of(job.master)
+        return next((f for f in (diagnosis, *diagnosis.findings) if f.code == code), None)
+
+    with CountingJob(
+        tmp_path / "job", change=lambda s: s.map(pass_on), carrier=LiveProcessCarrier
+    ) as job:
+        job.wait_for(lambda: found("source-limited"), "that it keeps up")
+        hangs.touch()
+        said = job.wait_for(lambda: found("long-epoch"), "that it hangs").sentence
+        assert f"{Path(__file__).name}:" in said
+        assert "(pass_on)" in said
+        hangs.unlink()
+        os.kill(job.slots()[0], signal.SIGKILL)
+        job.wait_for_restarts(1)
+        assert "ended unexpectedly" in job.wait_for(lambda: found("restarting"), "why").sentence
+        job.paused.touch()
+        job.wait_for(lambda: found("idle"), "that nothing comes")
+        job.paused.unlink()
         job.finish()
 
 

@@ -249,12 +249,17 @@ class Killing(JdbcSink):
 
 
 @pytest.mark.spark
-def test_slots_killed_between_all_steps(table: Table, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("room_for_live_jobs")
+@pytest.mark.parametrize(
+    ("table", "carrier"), [("postgresql", "live"), ("mariadb", "epochs")], indirect=["table"]
+)
+def test_slots_killed_between_all_steps(table: Table, carrier: str, tmp_path: Path) -> None:
     plain = sink_of(table)
     sink = Killing(**vars(plain))
     object.__setattr__(sink, "markers", str(tmp_path))
     settings = {
         "spark.master": "local[2]",
+        "execution.carrier": carrier,
         "execution.epoch.target": "150 ms",
         "execution.checkpointing.interval": "200 ms",
         "restart-strategy.type": "fixed-delay",
