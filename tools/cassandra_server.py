@@ -58,7 +58,8 @@ class CassandraServer(DatabaseServer):
     packages = ()
     places = ()
 
-    def _programs(self) -> tuple[Path | None, Path]:
+    @classmethod
+    def programs(cls) -> tuple[Path | None, Path]:
         return None, fetched_jars("cassandra", "org.apache.cassandra:cassandra-all", VERSION)
 
     def _initialize(self) -> None:

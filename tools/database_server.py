@@ -95,7 +95,7 @@ class DatabaseServer(ABC):
     database = "shop"
 
     def __init__(self) -> None:
-        self.root, self.bin = self._programs()
+        self.root, self.bin = self.programs()
         self._account = _account()
         self.directory = Path(tempfile.mkdtemp(prefix=f"headrace-{self.product}-"))
         self.data = self.directory / "data"
@@ -122,45 +122,51 @@ class DatabaseServer(ABC):
 
     # Programs.
 
-    def _programs(self) -> tuple[Path | None, Path]:
-        """Where packages are unpacked, if they are, and the directory of the programs."""
-        unpacked = cache_directory() / f"debian-{self.product}"
+    @classmethod
+    def programs(cls) -> tuple[Path | None, Path]:
+        """Where packages are unpacked, if they are, and the directory of the programs.
+
+        They are fetched the first time.
+        """
+        unpacked = cache_directory() / f"debian-{cls.product}"
         cache_directory().mkdir(parents=True, exist_ok=True)
         with (cache_directory() / f"{unpacked.name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            found = self._find(Path("/"))
+            found = cls._find(Path("/"))
             if found is not None:
                 return None, found
             if not unpacked.exists():
-                self._get(unpacked)
-            found = self._find(Path("/"))
+                cls._get(unpacked)
+            found = cls._find(Path("/"))
             if found is not None:
                 return None, found
-            found = self._find(unpacked)
+            found = cls._find(unpacked)
         if found is None:
-            raise DatabaseUnavailableError(f"the packages {self.packages} have no {self.program}")
+            raise DatabaseUnavailableError(f"the packages {cls.packages} have no {cls.program}")
         return unpacked, found
 
-    def _find(self, root: Path) -> Path | None:
-        places = [d for pattern in self.places for d in sorted(root.glob(pattern), reverse=True)]
-        return next((d for d in places if (d / self.program).exists()), None)
+    @classmethod
+    def _find(cls, root: Path) -> Path | None:
+        places = [d for pattern in cls.places for d in sorted(root.glob(pattern), reverse=True)]
+        return next((d for d in places if (d / cls.program).exists()), None)
 
-    def _get(self, target: Path) -> None:
+    @classmethod
+    def _get(cls, target: Path) -> None:
         if shutil.which("apt-get") is None:
-            raise DatabaseUnavailableError(f"{self.product} is not installed, and no apt-get is")
+            raise DatabaseUnavailableError(f"{cls.product} is not installed, and no apt-get is")
         if os.geteuid() == 0:
             environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-            install = ("apt-get", "install", "--yes", "--no-install-recommends", *self.packages)
+            install = ("apt-get", "install", "--yes", "--no-install-recommends", *cls.packages)
             run = subprocess.run(install, env=environment, capture_output=True, text=True)
             if run.returncode == 0:
                 return
-            raise DatabaseUnavailableError(f"{self.product} cannot be installed: {run.stderr}")
+            raise DatabaseUnavailableError(f"{cls.product} cannot be installed: {run.stderr}")
         with tempfile.TemporaryDirectory(dir=target.parent) as directory:
             depends = subprocess.run(
                 [
                     *("apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests"),
                     *("--no-conflicts", "--no-breaks", "--no-replaces", "--no-enhances"),
-                    *self.packages,
+                    *cls.packages,
                 ],
                 capture_output=True,
                 text=True,
@@ -170,7 +176,7 @@ class DatabaseServer(ABC):
                 ("apt-get", "download", *sorted(names)), cwd=directory, capture_output=True
             )
             if run.returncode != 0:
-                raise DatabaseUnavailableError(f"{self.product} cannot be downloaded")
+                raise DatabaseUnavailableError(f"{cls.product} cannot be downloaded")
             tree = Path(directory, "tree")
             for package in Path(directory).glob("*.deb"):
                 subprocess.run(("dpkg", "-x", str(package), str(tree)), check=True)

@@ -31,7 +31,8 @@ class FerretDbServer(DatabaseServer):
     packages = ()
     places = ()
 
-    def _programs(self) -> tuple[Path | None, Path]:
+    @classmethod
+    def programs(cls) -> tuple[Path | None, Path]:
         target = cache_directory() / f"ferretdb-{VERSION}"
         cache_directory().mkdir(parents=True, exist_ok=True)
         with (cache_directory() / f"{target.name}.lock").open("w") as lock:

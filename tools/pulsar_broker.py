@@ -61,7 +61,8 @@ class PulsarBroker(DatabaseServer):
     packages = ()
     places = ()
 
-    def _programs(self) -> tuple[Path | None, Path]:
+    @classmethod
+    def programs(cls) -> tuple[Path | None, Path]:
         return None, fetched_jars("pulsar", "org.apache.pulsar:pulsar-broker", VERSION)
 
     @property
