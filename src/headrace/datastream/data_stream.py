@@ -369,8 +369,9 @@ class DataStream(StreamBase[T]):
         For `map`, `flat_map`, `filter` and `process` a record whose function raises goes to the
         side output as a `DeadLetter`, and the function goes on with the next one; so do a timer
         that raises, and a result that does not fit its declared type. For a source it is what
-        cannot be deserialized (Kafka, files). State that the function changed before it raised
-        stays changed, and what a process function or a timer has emitted stays emitted.
+        cannot be deserialized (files, Kafka and brokers like it). State that the function changed
+        before it raised stays changed, and what a process function or a timer has emitted stays
+        emitted.
 
         Example:
             >>> failed = OutputTag("failed")

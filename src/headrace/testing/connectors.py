@@ -2,12 +2,13 @@
 
 A source gives each record once, and a sink has each record once (or at least once), whatever
 happens in between: failures between epochs, going back to an older checkpoint, another
-parallelism. A table that is looked up gives the rows of each key, and a catalog finds what it
-lists. Jobs run in this process, and connectors are their real ones.
+parallelism. What cannot be read or written is never passed over in silence. A table that is looked
+up gives the rows of each key, and a catalog finds what it lists. Jobs run in this process, and
+connectors are their real ones.
 
 Example:
     >>> def test_my_source() -> None:
-    ...     check_source(lambda: MySource("orders"), expected=[1, 2, 3])
+    ...     check_source(lambda: MySource("orders"), expected=[1, 2, 3], bad=[b"no number"])
     >>> def test_my_sink() -> None:
     ...     check_sink(MySink, ["a", "b"], Types.STRING(), read=my_rows, clear=my_delete)
     >>> def test_my_catalog() -> None:
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.errors import GraphError
+from headrace.common.errors import GraphError, JobExecutionError
 from headrace.common.typeinfo import TypeInformation
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.base import (
@@ -35,6 +36,8 @@ from headrace.datastream.connectors.base import (
     WriterContext,
 )
 from headrace.datastream.data_stream import DataStream
+from headrace.datastream.dead_letter import DeadLetter
+from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.graph.job_graph import build_job_graph
 from headrace.testing.runner import MiniRunner
@@ -53,44 +56,101 @@ __all__ = ["check_catalog", "check_lookup", "check_sink", "check_source"]
 _EPOCHS = 50
 """Failures happen in so many epochs at most; a job then runs to its end."""
 
-Course = Callable[[MiniRunner], None]
+_QUIET_S = 0.3
+"""A source that gives nothing for so long may have nothing now."""
+
+_NEVER_MS = 10**12
+
+_LATE_EPOCHS = 5
+"""What a source without an end gives too often, it gives before or in so many more epochs."""
 
 
-def _undisturbed(runner: MiniRunner) -> None:
+class _Job(MiniRunner):
+    """A job in real time; one whose source has no end is over when it has done enough.
+
+    What a connector waits for does not come sooner on a simulated clock.
+    """
+
+    def __init__(
+        self,
+        env: StreamExecutionEnvironment,
+        epoch_records: int,
+        enough: Callable[[], bool] | None = None,
+    ) -> None:
+        graph = build_job_graph(env.get_stream_graph("contract", clear=True))
+        super().__init__(
+            graph, epoch_records=epoch_records, clock=lambda: time.time_ns() // 1_000_000
+        )
+        self._enough = enough
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing follows."""
+        return self.finished or (self._enough is not None and self._enough())
+
+    def advance(self) -> None:
+        """Run epochs until one has read something, or nothing comes."""
+        deadline = time.monotonic() + _QUIET_S
+        read = sum(self.records_per_epoch)
+        while not self.over and sum(self.records_per_epoch) == read:
+            if time.monotonic() > deadline:
+                return
+            self.run_epoch()
+
+    def come_to_an_end(self, patience_s: float) -> None:
+        """Run until the job is over, or has not come on for too long."""
+        if self._enough is None:
+            while not self.finished:
+                self.run_epoch()
+            return
+        deadline = time.monotonic() + patience_s
+        self.checkpoint()
+        while not self.over and time.monotonic() < deadline:
+            self.advance()
+            self.checkpoint()
+        for _ in range(_LATE_EPOCHS):
+            self.run_epoch()
+        self.checkpoint()
+
+
+Course = Callable[[_Job], None]
+
+
+def _undisturbed(job: _Job) -> None:
     """Nothing happens."""
 
 
-def _failing(runner: MiniRunner) -> None:
-    """Each epoch is followed by a failure, before subtasks hear of their checkpoint."""
-    while not runner.finished and runner.epochs < _EPOCHS:
-        runner.run_epoch()
-        if not runner.finished:
-            runner.snapshot_and_restore()
+def _failing(job: _Job) -> None:
+    """Each epoch is followed by a failure, before subtasks hear of their checkpoint or after."""
+    heard = False
+    while not job.over and job.epochs < _EPOCHS:
+        job.advance()
+        if not job.finished:
+            job.restore(job.checkpoint() if heard else job.snapshot())
+        heard = not heard
 
 
-def _going_back(runner: MiniRunner) -> None:
+def _going_back(job: _Job) -> None:
     """What was done since a checkpoint is done again."""
-    while not runner.finished and runner.epochs < _EPOCHS:
-        runner.run_epoch()
-        if runner.finished:
+    while not job.over and job.epochs < _EPOCHS:
+        job.advance()
+        if job.finished:
             return
-        snapshot = runner.snapshot()
-        runner.run_epoch()
-        if not runner.finished:
-            runner.restore(snapshot)
+        snapshot = job.snapshot()
+        job.advance()
+        if not job.finished:
+            job.restore(snapshot)
         # Once more, so that the job comes on.
-        if not runner.finished:
-            runner.run_epoch()
+        job.advance()
 
 
-def _rescaled(runner: MiniRunner) -> None:
+def _rescaled(job: _Job) -> None:
     """Every second epoch has another parallelism."""
     for parallelism in (3, 1, 4, 2):
         for _ in range(2):
-            if not runner.finished:
-                runner.run_epoch()
-        if not runner.finished:
-            runner.rescale(parallelism)
+            job.advance()
+        if not job.finished:
+            job.rescale(parallelism)
 
 
 _COURSES: dict[str, Course] = {
@@ -105,32 +165,59 @@ def check_source(
     make: Callable[[], Source],
     expected: Collection[Any],
     *,
+    bad: Collection[Any] = (),
+    guarantee: DeliveryGuarantee = DeliveryGuarantee.EXACTLY_ONCE,
     parallelisms: Sequence[int] = (1, 3),
     epoch_records: int = 2,
+    patience_s: float = 60.0,
 ) -> None:
-    """Check that a bounded source gives its records once, whatever happens.
+    """Check that a source gives its records once, whatever happens.
+
+    A source without an end is stopped when all records have come.
 
     Args:
-        make: Makes the source; it is called for each run.
+        make: Makes the source; it is called for each run. If reading takes something away, as from
+            a queue, it also puts it there again.
         expected: All records, in any order.
+        bad: What of the input cannot be read, as `DeadLetter.record` has it. With `on_error` each
+            has to be set aside once, and a job without has to fail, also after a restart.
+        guarantee: With `AT_LEAST_ONCE`, records may come several times.
         parallelisms: Numbers of readers to begin with.
         epoch_records: How many records a reader may give in an epoch; fewer than there are.
+        patience_s: How long to wait for records of a source without an end.
 
     Raises:
         AssertionError: Records are missing, doubled or others, with what happened in the run.
     """
+    repeats = guarantee is DeliveryGuarantee.AT_LEAST_ONCE
     for parallelism in parallelisms:
         for name, course in _COURSES.items():
             source = make()
-            if not source.bounded:
-                raise GraphError("check_source takes a source that ends: give it an end")
-            env = StreamExecutionEnvironment.get_execution_environment()
-            env.set_parallelism(parallelism)
-            committed = _CommittedRecords.new()
+            env = _environment(parallelism)
+            committed, letters = _CommittedRecords.new(), _CommittedRecords.new()
             stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "source")
+            if bad:
+                failed = OutputTag("bad")
+                stream.on_error(failed).get_side_output(failed).map(_record_of).sink_to(letters)
             stream.sink_to(committed)
-            _run(env, course, epoch_records)
-            _compare(committed.records, expected, f"{name}, beginning with {parallelism} readers")
+
+            def enough(good: _CommittedRecords = committed, bads: Any = letters) -> bool:
+                return not _difference(good.records, expected)[0] and (
+                    not _difference(bads.records, bad)[0]
+                )
+
+            job = _Job(env, epoch_records, None if source.bounded else enough)
+            _run(job, course, patience_s)
+            where = f"{name}, beginning with {parallelism} readers"
+            _compare(committed.records, expected, where, repeats)
+            _compare(letters.records, bad, f"{where}: of those that cannot be read", repeats)
+            committed.forget()
+            letters.forget()
+    if bad:
+        env = _environment(parallelisms[0])
+        stream = env.from_source(make(), WatermarkStrategy.no_watermarks(), "source")
+        stream.sink_to(_CommittedRecords.new())
+        _expect_failure(_Job(env, epoch_records), f"{next(iter(bad))!r} cannot be read", patience_s)
 
 
 def check_sink(
@@ -140,6 +227,7 @@ def check_sink(
     *,
     read: Callable[[], Collection[Any]],
     clear: Callable[[], None],
+    bad: Any = None,
     guarantee: DeliveryGuarantee = DeliveryGuarantee.EXACTLY_ONCE,
     key: Callable[[Any], Any] | None = None,
     expected: Collection[Any] | None = None,
@@ -154,6 +242,8 @@ def check_sink(
         type_info: Their type.
         read: What the sink has after a run.
         clear: Empties what is written to; called before each run.
+        bad: A record of that type that cannot be written, because of its schema or because the
+            other end refuses it. A job that has it has to fail, also after a restart.
         guarantee: With `AT_LEAST_ONCE`, records may be there several times.
         key: By what the stream is keyed before the sink, for one that needs changes in order.
         expected: What `read` should give; the records without it.
@@ -163,19 +253,25 @@ def check_sink(
     Raises:
         AssertionError: Records are missing, doubled or others, with what happened in the run.
     """
+    epoch_records = epoch_records or max(len(records) // 20, 1)
+
+    def job_of(given: list[Any], parallelism: int) -> _Job:
+        clear()
+        env = _environment(parallelism)
+        stream: DataStream[Any] = env.from_collection(given, type_info)
+        if key is not None:
+            stream = stream.key_by(key).map(_same, type_info)
+        stream.sink_to(make())
+        return _Job(env, epoch_records)
+
     for parallelism in parallelisms:
         for name, course in _COURSES.items():
-            clear()
-            env = StreamExecutionEnvironment.get_execution_environment()
-            env.set_parallelism(parallelism)
-            stream: DataStream[Any] = env.from_collection(list(records), type_info)
-            if key is not None:
-                stream = stream.key_by(key).map(_same, type_info)
-            stream.sink_to(make())
-            _run(env, course, epoch_records or max(len(records) // 20, 1))
+            _run(job_of(list(records), parallelism), course)
             wanted = records if expected is None else expected
             where = f"{name}, beginning with {parallelism} writers"
             _compare(read(), wanted, where, guarantee is DeliveryGuarantee.AT_LEAST_ONCE)
+    if bad is not None:
+        _expect_failure(job_of([*records, bad], parallelisms[0]), f"{bad!r} cannot be written")
 
 
 def check_lookup(
@@ -209,8 +305,7 @@ def check_lookup(
     columns = ", ".join(f"t.`{name}`" for name in rows[0])
     for parallelism in parallelisms:
         for name, course in _COURSES.items():
-            env = StreamExecutionEnvironment.get_execution_environment()
-            env.set_parallelism(parallelism)
+            env = _environment(parallelism)
             tables = StreamTableEnvironment.create(env)
             table = declare(tables)
             type_ = tables.from_path(table).get_schema().get_field_data_type(key)
@@ -226,8 +321,9 @@ def check_lookup(
             )
             committed = _CommittedRecords.new()
             tables.to_data_stream(found).sink_to(committed)
-            _run(env, course, 2)
+            _run(_Job(env, epoch_records=2), course)
             joined = [tuple(row) for row in committed.records]
+            committed.forget()
             _compare(joined, expected, f"{name}, beginning with {parallelism} subtasks")
 
 
@@ -305,31 +401,62 @@ def _same(record: Any) -> Any:
     return record
 
 
-def _run(env: StreamExecutionEnvironment, course: Course, epoch_records: int) -> None:
-    job = build_job_graph(env.get_stream_graph("contract", clear=True))
-    # Real time: what a connector waits for does not come sooner on a simulated clock.
-    runner = MiniRunner(job, epoch_records=epoch_records, clock=lambda: time.time_ns() // 1_000_000)
+def _record_of(letter: DeadLetter) -> Any:
+    return letter.record
+
+
+def _environment(parallelism: int) -> StreamExecutionEnvironment:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    # When checkpoints are taken is up to the course of events.
+    return env.enable_checkpointing(_NEVER_MS).set_parallelism(parallelism)
+
+
+def _run(job: _Job, course: Course, patience_s: float = 0.0) -> None:
     log = logging.getLogger("headrace.coordination")
     level = log.level
     # Its failures are made on purpose.
     log.setLevel(logging.ERROR)
     try:
-        runner.open(checkpointing=True)
-        course(runner)
-        while not runner.finished:
-            runner.run_epoch()
-        runner.close()
+        job.open(checkpointing=True)
+        course(job)
+        job.come_to_an_end(patience_s)
+        job.close()
     except BaseException:
-        runner.close(quietly=True)
+        job.close(quietly=True)
         raise
     finally:
         log.setLevel(level)
 
 
+def _expect_failure(job: _Job, why: str, patience_s: float | None = None) -> None:
+    """A job has to fail, and to fail again when it goes on from its last checkpoint."""
+    deadline = None if patience_s is None else time.monotonic() + patience_s
+
+    def go_on(job: _Job) -> None:
+        job.restart_after_failure()
+        while not job.finished and (deadline is None or time.monotonic() < deadline):
+            job.checkpoint()
+            job.advance()
+        raise AssertionError(f"{why}, but the job goes on: it has to fail, also after a restart")
+
+    try:
+        _run(job, go_on)
+    except JobExecutionError:
+        return
+
+
 def _compare(
     found: Collection[Any], expected: Collection[Any], where: str, repeats: bool = False
 ) -> None:
-    """Compare as bags; records need be neither hashable nor comparable."""
+    missing, left = _difference(found, expected)
+    if repeats:
+        left = [record for record in left if record not in expected]
+    assert not missing, f"{where}: {len(missing)} records are missing, such as {missing[0]!r}"
+    assert not left, f"{where}: {len(left)} records are too many, such as {left[0]!r}"
+
+
+def _difference(found: Collection[Any], expected: Collection[Any]) -> tuple[list[Any], list[Any]]:
+    """What is missing and what is too many, as bags; records need not be hashable."""
     left = list(found)
     missing = []
     for record in expected:
@@ -337,10 +464,7 @@ def _compare(
             left.remove(record)
         else:
             missing.append(record)
-    if repeats:
-        left = [record for record in left if record not in expected]
-    assert not missing, f"{where}: {len(missing)} records are missing, such as {missing[0]!r}"
-    assert not left, f"{where}: {len(left)} records are too many, such as {left[0]!r}"
+    return missing, left
 
 
 # A sink that is exactly once by construction, for what sources give.
@@ -360,8 +484,10 @@ class _CommittedRecords(Sink):
 
     @property
     def records(self) -> list[Any]:
-        batches = _committed.pop(self.number).values()
-        return [record for batch in batches for record in batch]
+        return [record for batch in _committed[self.number].values() for record in batch]
+
+    def forget(self) -> None:
+        del _committed[self.number]
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _BatchWriter(context)

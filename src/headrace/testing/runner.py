@@ -175,11 +175,15 @@ class MiniRunner:
                 self.rescale(rescales[self.epochs])
         self.close()
 
+    def checkpoint(self) -> CompletedCheckpoint:
+        """A checkpoint between two epochs, which sinks have committed."""
+        return self._running.checkpoint_now()
+
     def snapshot(self) -> CompletedCheckpoint:
         """A checkpoint between two epochs, of which the subtasks have not heard yet."""
         self._carrier.deaf = True
         try:
-            return self._running.checkpoint_now()
+            return self.checkpoint()
         finally:
             self._carrier.deaf = False
 
@@ -190,9 +194,13 @@ class MiniRunner:
         while store.latest is not None and store.latest is not snapshot:
             store.drop(store.latest)
         assert master.attempt is not None
-        self._restarts.allowed = True
+        self.restart_after_failure()
         master.attempt.fail(f"it was made to go back to snapshot {snapshot.checkpoint}")
         self._step()
+
+    def restart_after_failure(self) -> None:
+        """Let the next failure not be the end: the job goes on from its last checkpoint."""
+        self._restarts.allowed = True
 
     def snapshot_and_restore(self) -> None:
         """Fail and recover between two epochs."""

@@ -14,6 +14,7 @@ from headrace.common.serialization import Encoder
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
 from headrace.datastream.connectors.base import (
+    Committer,
     DeliveryGuarantee,
     ReadBatch,
     ReaderContext,
@@ -25,12 +26,15 @@ from headrace.datastream.connectors.base import (
     StaticEnumerator,
     WriterContext,
 )
+from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from headrace.datastream.connectors.file_system import FileSink, FileSource, StreamFormat
 from headrace.datastream.connectors.lakehouse import (
     DeltaLakeTable,
     LakehouseSink,
     LakehouseSource,
 )
+from headrace.datastream.connectors.number_seq import NumberSequenceSource
+from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
 from headrace.sql.catalog import CatalogStore, InMemoryCatalog, TableEntry
 from headrace.table import DataTypes, LookupTableSource, Schema, StreamTableEnvironment
 from headrace.testing.connectors import check_catalog, check_lookup, check_sink, check_source
@@ -59,6 +63,27 @@ def test_files_keep_the_contract(tmp_path: Path) -> None:
         read=lambda: lines_of(out),
         clear=lambda: shutil.rmtree(out, ignore_errors=True),
     )
+
+
+def test_lines_that_cannot_be_read_keep_the_contract(tmp_path: Path) -> None:
+    for name, lines in {"a": ["1,x", "2,y,?", "3,y"], "b": ["none,z", "4,v"]}.items():
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    columns = CsvSchema.builder().add_number_column("id").add_string_column("name").build()
+    format_ = CsvReaderFormat.for_schema(columns)
+    check_source(
+        lambda: FileSource.for_record_stream_format(format_, str(tmp_path)).build(),
+        [Row(id=1, name="x"), Row(id=3, name="y"), Row(id=4, name="v")],
+        bad=[["2", "y", "?"], ["none", "z"]],
+        epoch_records=1,
+    )
+
+
+def test_generators_keep_the_contract() -> None:
+    numbers = list(range(40))
+    check_source(lambda: NumberSequenceSource(0, 39), numbers)
+    check_source(lambda: DataGeneratorSource(lambda i: i, 40), numbers)
+    rate = RateLimiterStrategy.per_second(2_000)
+    check_source(lambda: DataGeneratorSource(lambda i: i, 40, rate), numbers, parallelisms=(2,))
 
 
 @pytest.mark.slow
@@ -129,6 +154,80 @@ def test_a_source_that_reads_again_is_found() -> None:
         check_source(_Forgetful, list(range(10)))
 
 
+@dataclass(frozen=True)
+class _Lines(Source):
+    """Numbers as texts, without an end."""
+
+    lines: tuple[str, ...]
+    skips: bool = False
+    bounded = False
+
+    def create_enumerator(self, parallelism: int) -> SplitEnumerator:
+        return StaticEnumerator([_At(0)], parallelism)
+
+    def create_reader(self, context: ReaderContext) -> SourceReader:
+        return _LineReader(self, context)
+
+
+@dataclass(frozen=True)
+class _At:
+    position: int
+    split_id: str = "lines"
+
+
+class _LineReader(SourceReader):
+    def __init__(self, source: _Lines, context: ReaderContext) -> None:
+        self._source, self._context = source, context
+        self._at: list[_At] = []
+
+    def add_splits(self, splits: Sequence[Any]) -> None:
+        self._at += splits
+
+    def poll(self, max_records: int) -> ReadBatch | None:
+        if not self._at:
+            return None
+        start = self._at[0].position
+        lines = self._source.lines[start : start + max_records]
+        self._at = [_At(start + len(lines))]
+        values = [number for line in lines for number in self._parsed(line)]
+        return ReadBatch("lines", values) if lines else None
+
+    def _parsed(self, line: str) -> list[int]:
+        try:
+            return [int(line)]
+        except ValueError as error:
+            if not self._source.skips and not self._context.set_aside(line, error):
+                raise
+            return []
+
+    def snapshot(self) -> list[Any]:
+        return self._at
+
+    @property
+    def exhausted(self) -> bool:
+        return False
+
+
+LINES = ("1", "2", "x", "3", "4", "5", "y")
+
+
+def test_a_source_without_an_end_is_stopped_when_all_has_come() -> None:
+    check_source(lambda: _Lines(LINES), [1, 2, 3, 4, 5], bad=["x", "y"])
+    with pytest.raises(
+        AssertionError, match=r"without a failure.*1 records are missing, such as 6"
+    ):
+        check_source(lambda: _Lines(LINES[:2]), [1, 2, 6], patience_s=0.1)
+    with pytest.raises(AssertionError, match=r"without a failure.*1 records are too many"):
+        check_source(lambda: _Lines(LINES[:2]), [1])
+
+
+def test_a_source_that_passes_over_what_it_cannot_read_is_found() -> None:
+    with pytest.raises(
+        AssertionError, match=r"of those that cannot be read: 2 records are missing"
+    ):
+        check_source(lambda: _Lines(LINES, True), [1, 2, 3, 4, 5], bad=["x", "y"], patience_s=0.1)
+
+
 _written: list[Any] = []
 
 
@@ -156,6 +255,85 @@ def test_a_sink_that_does_not_wait_is_found() -> None:
         clear=_written.clear,
         guarantee=DeliveryGuarantee.AT_LEAST_ONCE,
     )
+
+
+class _Committing(_Hasty):
+    """Writes with each commit, also if that was done before."""
+
+    def create_writer(self, context: WriterContext) -> SinkWriter:
+        return _HoldingWriter()
+
+    def create_committer(self, context: WriterContext) -> Committer:
+        return _ForgetfulCommitter()
+
+
+class _HoldingWriter(SinkWriter):
+    def __init__(self) -> None:
+        self._values: list[Any] = []
+
+    def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
+        self._values += values
+
+    def prepare_commit(self, checkpoint: int, end_of_input: bool) -> list[Any]:
+        held, self._values = self._values, []
+        return held
+
+
+class _ForgetfulCommitter(Committer):
+    def commit(self, committables: list[Any]) -> None:
+        _written.extend(committables)
+
+
+def test_a_sink_that_commits_twice_is_found() -> None:
+    with pytest.raises(AssertionError, match=r"with failures between epochs.*too many"):
+        check_sink(
+            _Committing,
+            list(range(40)),
+            Types.LONG(),
+            read=lambda: _written,
+            clear=_written.clear,
+        )
+
+
+class _Choosy(_Hasty):
+    """Takes small numbers."""
+
+    def __init__(self, tells: bool) -> None:
+        self._tells = tells
+
+    def create_writer(self, context: WriterContext) -> SinkWriter:
+        return _ChoosyWriter(self._tells)
+
+
+class _ChoosyWriter(SinkWriter):
+    def __init__(self, tells: bool) -> None:
+        self._tells = tells
+
+    def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
+        if self._tells and max(values) > 1_000:
+            raise ValueError("too large")
+        _written.extend(value for value in values if value <= 1_000)
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_a_sink_says_what_it_does_not_take(tells: bool) -> None:
+    def check() -> None:
+        check_sink(
+            lambda: _Choosy(tells),
+            list(range(40)),
+            Types.LONG(),
+            read=lambda: _written,
+            clear=_written.clear,
+            bad=1_001,
+            guarantee=DeliveryGuarantee.AT_LEAST_ONCE,
+            parallelisms=(1,),
+        )
+
+    if tells:
+        check()
+    else:
+        with pytest.raises(AssertionError, match="1001 cannot be written, but the job goes on"):
+            check()
 
 
 CITIES = [(10, "Bern"), (10, "Berne"), (20, "Oslo")]
