@@ -11,6 +11,7 @@ import pytest
 
 from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.cdc import MySqlSource, MySqlSourceBuilder, StartupOptions
+from headrace.testing.connectors import check_source
 from tests.cdc.capturing import Capture, capturing, materialized, ops
 from tests.jdbc.test_tables import Table
 from tests.kafka.running import Running
@@ -223,3 +224,11 @@ def test_a_query_follows_the_table(mariadb: MariaDbServer) -> None:
     assert before[:-1] == taken[:-1]
     assert before[1:-1] == after[1:-1]
     assert before[-2] == table.name
+
+
+def test_rows_and_changes_keep_the_contract(mariadb: MariaDbServer) -> None:
+    table = Table(mariadb, "id INT PRIMARY KEY, v INT")
+    rows = ", ".join(f"({n}, {n * n})" for n in range(20))
+    table.execute(f"INSERT INTO {table.name} VALUES {rows}")
+    made = builder(mariadb, table.name).split_size(7).deserializer(lambda change: [change.after])
+    check_source(made.build, [(n, n * n) for n in range(20)], parallelisms=(2,), epoch_records=4)

@@ -342,3 +342,10 @@ def test_the_rows_that_are_there_keep_the_contract(shop: Shop) -> None:
     builder = shop.builder("t").startup_options(StartupOptions.snapshot()).split_size(7)
     made = builder.deserializer(lambda change: [change.after])
     check_source(made.build, [(n, n * n) for n in range(1, 41)], epoch_records=3)
+
+
+def test_a_source_without_an_end_keeps_the_contract(shop: Shop) -> None:
+    shop.table("t", "id INT PRIMARY KEY, v INT")
+    shop.execute("INSERT INTO t SELECT n, n * n FROM generate_series(1, 20) AS n")
+    made = shop.builder("t").split_size(7).deserializer(lambda change: [change.after])
+    check_source(made.build, [(n, n * n) for n in range(1, 21)], parallelisms=(2,), epoch_records=4)

@@ -14,6 +14,8 @@ import pytest
 
 from headrace.common.errors import GraphError, HeadraceError, JobExecutionError
 from headrace.common.serialization import SimpleStringSchema
+from headrace.common.typeinfo import Types
+from headrace.datastream.connectors import DeliveryGuarantee
 from headrace.datastream.connectors.kinesis import (
     FlinkKinesisConsumer,
     KinesisDeserializationSchema,
@@ -25,6 +27,7 @@ from headrace.datastream.connectors.kinesis import (
 from headrace.datastream.connectors.kinesis.client import aws_client
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
+from headrace.testing.connectors import check_sink
 from tests.connectors.reading import Reading
 from tests.faults import killed_slots
 from tests.faults.killed_slots import END, RECORDS, texts
@@ -283,4 +286,30 @@ def test_a_slot_is_killed_that_reads(aws: S3Server, tmp_path: Path) -> None:
 
     killed_slots.check_source(
         lambda env: env.add_source(consumer(aws, stream)), put_in_parts, tmp_path
+    )
+
+
+def test_the_sink_keeps_the_contract(aws: S3Server) -> None:
+    streams: list[str] = []
+
+    def read() -> list[str]:
+        put(aws, streams[-1], str(END))
+        reading = Reading(consumer(aws, streams[-1]))
+        found = reading.read(1)
+        # It has one shard, so that nothing follows the last record.
+        while found[-1] != str(END):
+            found += reading.read(1)
+        reading.close()
+        return found[:-1]
+
+    # With two writers at a time moto loses records, as its code says.
+    check_sink(
+        lambda: streams_sink(aws, streams[-1]),
+        [f"m{i}" for i in range(40)],
+        Types.STRING(),
+        read=read,
+        clear=lambda: streams.append(new_stream(aws)),
+        guarantee=DeliveryGuarantee.AT_LEAST_ONCE,
+        parallelisms=(1,),
+        epoch_records=8,
     )

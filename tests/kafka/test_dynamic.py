@@ -18,6 +18,7 @@ from headrace.datastream.connectors.dynamic_kafka import (
 from headrace.datastream.connectors.kafka import KafkaOffsetsInitializer
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
+from headrace.testing.connectors import check_source
 from tests.kafka.broker import Kafka
 from tests.kafka.running import now_ms
 
@@ -65,3 +66,16 @@ def test_what_is_missing_or_wrong() -> None:
         SingleClusterTopicMetadataService("one", {})
     with pytest.raises(FunctionTypeError, match="SingleClusterTopicMetadataService"):
         DynamicKafkaSource.builder().set_kafka_metadata_service(KafkaMetadataService())
+
+
+def test_the_source_keeps_the_contract(kafka: Kafka) -> None:
+    topic = kafka.topic(partitions=2)
+    for partition in range(2):
+        kafka.write(topic, [f"{partition}:{i}" for i in range(12)], partition)
+    start = KafkaOffsetsInitializer.earliest()
+    check_source(
+        lambda: builder(kafka.servers).set_stream_ids({topic}).set_starting_offsets(start).build(),
+        [f"{partition}:{i}" for partition in range(2) for i in range(12)],
+        parallelisms=(2,),
+        epoch_records=3,
+    )

@@ -30,6 +30,7 @@ from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimi
 from headrace.datastream.connectors.file_system import FileSink, FileSource, StreamFormat
 from headrace.datastream.connectors.lakehouse import (
     DeltaLakeTable,
+    IcebergTable,
     LakehouseSink,
     LakehouseSource,
 )
@@ -110,6 +111,32 @@ def test_a_delta_table_keeps_the_contract(tmp_path: Path) -> None:
         expected=[*(Row(i, "new") for i in range(30)), *ROWS[30:]],
         parallelisms=(2,),
     )
+
+
+@pytest.mark.slow
+def test_an_iceberg_table_keeps_the_contract(tmp_path: Path) -> None:
+    names = iter(range(100))
+    table = [IcebergTable("shop.t", {})]
+
+    def clear() -> None:
+        folder = tmp_path / str(next(names))
+        folder.mkdir()
+        properties = {
+            "type": "sql",
+            "uri": f"sqlite:///{folder}/catalog.db",
+            "warehouse": f"file://{folder}/warehouse",
+        }
+        table[0] = IcebergTable("shop.t", properties)
+
+    def rows() -> list[Row]:
+        found = table[0]
+        batches = [b for f in found.files().files for b in found.read(f, ("id", "name"))]
+        return [Row(*row.values()) for batch in batches for row in batch.to_pylist()]
+
+    how: Any = {"read": rows, "clear": clear, "parallelisms": (2,), "epoch_records": 12}
+    check_sink(lambda: LakehouseSink(table[0]), ROWS, ROW, **how)
+    named = [Row(id=i, name=f"n{i}") for i in range(60)]
+    check_source(lambda: LakehouseSource(table[0]), named, parallelisms=(2,), epoch_records=20)
 
 
 @dataclass(frozen=True)
