@@ -281,6 +281,11 @@ class CatalogManager:
         entry = self.find_function_entry(path, namespace)
         return None if entry is None else loaded_function(entry)
 
+    def find_system_function(self, name: str) -> Any:
+        """A user's function that may take the place of a built-in one."""
+        entry = self.system_functions.get(name.lower())
+        return None if entry is None else loaded_function(entry)
+
     def find_function_entry(
         self, path: tuple[str, ...], namespace: tuple[str, str] | None = None
     ) -> FunctionEntry | None:

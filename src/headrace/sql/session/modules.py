@@ -87,6 +87,11 @@ class ModuleManager:
             )
         return None
 
+    def has_built_in(self, name: str) -> bool:
+        """Whether a built-in function has the name, which then is not looked up in catalogs."""
+        known = builtin_registry().find(name)
+        return "core" in self._kinds() and known is not None and not known.hidden
+
     def function_names(self) -> list[str]:
         """Names of functions that are not built in."""
         return sorted(HIVE_FUNCTIONS) if "hive" in self._kinds() else []

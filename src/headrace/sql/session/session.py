@@ -178,7 +178,10 @@ class Session:
 
         def find_function(path: tuple[str, ...]) -> Any:
             parts = tuple(".".join(path).split("."))
-            found = self.catalogs.find_function(parts, namespace)
+            if len(parts) == 1 and self.modules.has_built_in(parts[0]):
+                found = self.catalogs.find_system_function(parts[0])
+            else:
+                found = self.catalogs.find_function(parts, namespace)
             if found is None and len(parts) == 1:
                 found = self.modules.find_function(parts[0])
                 if found is not None:
