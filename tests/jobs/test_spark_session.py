@@ -49,19 +49,25 @@ def test_secrets_are_not_on_the_command_line_of_the_jvm() -> None:
     assert "hidden" not in commands
 
 
-def test_spark_on_this_machine_gets_more_than_its_gigabyte(monkeypatch: pytest.MonkeyPatch) -> None:
+MEMORY = """
+import os
+from headrace.spark.session import get_or_create_session
+java = get_or_create_session({}).sparkContext._jvm.java
+arguments = java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()
+print(os.environ["SPARK_DRIVER_MEMORY"], *(a for a in arguments if a.startswith("-Xmx")))
+"""
+
+
+def test_spark_on_this_machine_gets_its_share_of_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("SPARK_DRIVER_MEMORY", raising=False)
-    # More than one gigabyte is there, and that is all that Spark itself would take.
-    program = "import os; from headrace.spark.session import get_or_create_session; " + (
-        "jvm = get_or_create_session({}).sparkContext._jvm; "
-        "most = jvm.java.lang.Runtime.getRuntime().maxMemory() >> 20; "
-        "print(most, os.environ['SPARK_DRIVER_MEMORY'])"
-    )
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    most, asked = run.stdout.split()
+    run = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    asked, given = run.stdout.split()
+    assert given == f"-Xmx{asked}"
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
-    assert asked == f"{most}m", run.stderr
-    assert 1024 <= int(most) <= max(1024, physical // 4)
+    assert 1024 <= int(asked.removesuffix("m")) <= max(1024, physical // 4)
 
 
 def test_workers_take_what_the_daemon_has_imported() -> None:
