@@ -45,7 +45,7 @@ class Filter(ProcessTableFunction):
             yield threshold, input.v * factor
 
 
-class Upper(ProcessTableFunction):
+class InCapitals(ProcessTableFunction):
     """A column more; it collects."""
 
     def get_result_type(self) -> str:

@@ -78,7 +78,7 @@ def test_rows_by_themselves(call: str) -> None:
 
 def test_columns_pass_through() -> None:
     made = session()
-    assert rows(made, "SELECT * FROM Upper(TABLE t) WHERE v = 3") == [("a", 3, "A")] * 2
+    assert rows(made, "SELECT * FROM InCapitals(TABLE t) WHERE v = 3") == [("a", 3, "A")] * 2
     result = made.query("SELECT * FROM Passing(TABLE t PARTITION BY v)")
     assert result.schema.names == ["k", "v", "EXPR$0"]
     assert [tuple(row) for _, row in result.rows][:2] == [("a", 1, 2), ("b", 2, 3)]
