@@ -17,7 +17,7 @@ from headrace.datastream.connectors import DeliveryGuarantee
 from headrace.datastream.connectors.rabbitmq import RMQConnectionConfig, RMQSink, RMQSource
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
-from headrace.testing.connectors import check_sink
+from headrace.testing.connectors import check_sink, check_source
 from tests.connectors.reading import Reading
 from tests.faults import killed_slots
 from tools.queue_server import RabbitMqServer
@@ -42,6 +42,13 @@ class Text(SimpleStringSchema):
 
     def is_end_of_stream(self, next_element: Any) -> bool:
         return bool(next_element == END)
+
+
+class Strict(SimpleStringSchema):
+    """Text that refuses what is none."""
+
+    def deserialize(self, message: bytes) -> str:
+        return message.decode()
 
 
 class Queue:
@@ -230,4 +237,26 @@ def test_the_sink_keeps_the_contract(queue: Queue) -> None:
         guarantee=DeliveryGuarantee.AT_LEAST_ONCE,
         parallelisms=(2,),
         epoch_records=12,
+    )
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_the_source_keeps_the_contract(queue: Queue, ids: bool) -> None:
+    texts = [f"m{i}" for i in range(20)]
+
+    def refilled() -> RMQSource:
+        queue.channel.queue_purge(queue.name)
+        queue.put(*texts[:10], ids=ids)
+        properties = pika.BasicProperties(correlation_id="bad")
+        queue.channel.basic_publish("", queue.name, b"\xff", properties)
+        queue.put(*texts[10:], ids=ids)
+        return RMQSource(queue.config, queue.name, ids, Strict())
+
+    check_source(
+        refilled,
+        texts,
+        bad=[b"\xff"],
+        guarantee=DeliveryGuarantee.EXACTLY_ONCE if ids else DeliveryGuarantee.AT_LEAST_ONCE,
+        parallelisms=(1,),
+        epoch_records=4,
     )
