@@ -111,10 +111,16 @@ def _missing(context: SparkContext) -> str | None:
         # Executors look these up in settings that they were started with.
         for key, value in FRAME_BY_FRAME.items():
             if conf.get(key) != value:
-                return f"the executors were not started with {key}={value}"
+                return (
+                    f"the executors were not started with {key}={value}: set that when the Spark "
+                    "session is made"
+                )
         # They may still have to come. Spark says then whether there is room.
         return None
     room = task_room(context)
     if room < TASKS:
-        return f"it needs room for {TASKS} tasks, and {context.master} has it for {room}"
+        return (
+            f"it needs room for {TASKS} tasks, and {context.master} has it for {room}: start Spark "
+            f"with local[{TASKS + 1}] or more"
+        )
     return None

@@ -71,10 +71,10 @@ def test_who_demands_it_gets_it_for_bounded_jobs_too() -> None:
             spark(spark_dynamicAllocation_enabled="true"),
             "spark.dynamicAllocation.enabled=true: set it to false",
         ),
-        (spark(room=1), "room for 2 tasks, and local[4] has it for 1"),
+        (spark(room=1), "local[4] has it for 1: start Spark with local[3] or more"),
         (
             spark(master="spark://host:7077"),
-            "the executors were not started with spark.buffer.size=8",
+            "not started with spark.buffer.size=8: set that when the Spark session is made",
         ),
     ],
     ids=["release", "speculation", "allocation", "room", "cluster"],
