@@ -33,6 +33,7 @@ class LiveProcessCarrier(ProcessCarrier, LiveCarrier):
 
     Attributes:
         carriages: How many jobs have begun to carry frames.
+        cancelled: How many were cancelled.
         refuses: Whether they do not begin at all.
     """
 
@@ -41,6 +42,7 @@ class LiveProcessCarrier(ProcessCarrier, LiveCarrier):
         LiveCarrier.__init__(self, live or LiveSettings(demanded=True))
         self.carriages = 0
         self.running = 0
+        self.cancelled = 0
         self.refuses = False
         self._ends: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
 
@@ -66,7 +68,7 @@ class LiveProcessCarrier(ProcessCarrier, LiveCarrier):
         places = range(max(carriage.hosts) + 1)
         pipes = [os.pipe() for _ in places]
         inputs = [os.fdopen(read, "rb") for read, _ in pipes]
-        self._shuffle = shuffle = _Shuffle([os.fdopen(write, "wb") for _, write in pipes])
+        self._shuffle = shuffle = Shuffle([os.fdopen(write, "wb") for _, write in pipes])
         produce, consume = OutputOfSlots(carriage), InputOfSlots(carriage)
         self._ends = ends = queue.SimpleQueue()
         for i in places:
@@ -86,10 +88,11 @@ class LiveProcessCarrier(ProcessCarrier, LiveCarrier):
 
     def cancel_carriage(self) -> None:
         """As with Spark, nobody waits for its tasks, which end with their slots."""
+        self.cancelled += 1
         self._ends.put(HeadraceError("the job that carries frames was cancelled"))
 
 
-class _Shuffle:
+class Shuffle:
     """Takes whole pairs of a place and a frame, and gives each place its frames."""
 
     def __init__(self, places: list[Any]) -> None:

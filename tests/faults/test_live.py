@@ -22,6 +22,7 @@ from headrace.coordination.views.job_picture import diagnosis_of
 from headrace.coordination.views.metric_values import metrics_of
 from headrace.datastream.functions import MapFunction, RuntimeContext
 from headrace.runtime.slot.protocol import Carriage
+from tests.faults import live_process_carrier
 from tests.faults.counting import PARALLELISM, Row
 from tests.faults.counting_job import WAIT_S, CountingJob
 from tests.faults.live_process_carrier import LiveProcessCarrier
@@ -201,8 +202,31 @@ def test_an_idle_job_lets_it_go_and_gets_it_back(tmp_path: Path) -> None:
             job.paused.touch()
             job.wait_for(lambda: job.carrier.running == 0, "its end")
             job.paused.unlink()
+        assert job.carrier.cancelled == 0, "it ends by itself"
         job.finish_with_files()
         assert job.master.restarts == 0
+
+
+def test_one_through_which_no_frames_come_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(live, "_PROBE_S", 0.5)
+    monkeypatch.setattr(live_process_carrier.Shuffle, "write", lambda self, pairs: None)
+    with CountingJob(tmp_path, carrier=lambda: LiveProcessCarrier(LiveSettings())) as job:
+        job.wait_for_rows(20)
+        job.finish_with_files()
+        assert not job.carrier.was_live
+        assert job.master.restarts == 0
+    assert "epochs of the job are carried one by one: the Spark job that carries" in caplog.text
+
+
+def test_a_savepoint_does_not_wait_for_more_records(tmp_path: Path) -> None:
+    settings = {"execution.live.linger": "1 h", "execution.checkpointing.interval": "1 h"}
+    with CountingJob(tmp_path / "job", settings, carrier=LiveProcessCarrier) as job:
+        job.wait_for(lambda: job.carrier.carriages, "a job that carries frames")
+        for number in range(3):
+            job.master.trigger_savepoint(str(tmp_path / str(number))).result(WAIT_S)
+        job.master.cancel().result(WAIT_S)
 
 
 def test_it_is_replaced_from_time_to_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

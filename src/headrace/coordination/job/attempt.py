@@ -211,10 +211,6 @@ class JobAttempt:
                 again = self._rescheduled and not self._disturbed
         self.check()
 
-    def pause(self, seconds: float) -> None:
-        """Let time pass, whoever calls `wake`."""
-        self.wait_until(lambda: False, seconds)
-
     @property
     def woken(self) -> bool:
         """Whether somebody has called `wake`, or has data, since the last epoch began."""

@@ -203,7 +203,7 @@ class Epochs:
         # Records may wait for others, but not timers, checkpoints and commits.
         due_s = self.time_left_s(attempt, planner, sources=False) if self.live else None
         if self.live and (pause_s := self._linger.pause_s(time.monotonic(), due_s)) > 0:
-            attempt.pause(pause_s)
+            attempt.wait_until(lambda: self._checkpoints.ordered, pause_s)
         attempt.wait(lambda: self.time_left_s(attempt, planner))
 
     def _needs_no_epoch(self, attempt: JobAttempt, planner: EpochPlanner) -> bool:

@@ -108,6 +108,7 @@ class LiveSlots(SlotProcesses):
         self._starts = False
         self._thread: threading.Thread | None = None
         self._error: Exception | None = None
+        self._ends = False
         self._connected: set[tuple[SlotId, str]] = set()
         self._probed = 0
         self._epoch = 0
@@ -156,8 +157,10 @@ class LiveSlots(SlotProcesses):
     def close(self) -> None:
         super().close()
         self._wanted_number = 0
-        if self._thread is not None:
-            self._await_end(self._thread)
+        # What ends because it was idle is waited for here, too.
+        with self._changing:
+            if self._thread is not None:
+                self._await_end(self._thread)
 
     # The job that carries frames.
 
@@ -206,7 +209,8 @@ class LiveSlots(SlotProcesses):
 
     @property
     def _is_up(self) -> bool:
-        return self._thread is not None and self._thread.is_alive() and self._error is None
+        alive = self._thread is not None and self._thread.is_alive()
+        return alive and self._error is None and not self._ends
 
     def _start_carriage(self) -> None:
         hellos, slots = self._server.hellos, self._wanted.physical.slots
@@ -215,6 +219,7 @@ class LiveSlots(SlotProcesses):
             self._number += 1
             self._wanted_number = self._number
             self._error = None
+            self._ends = False
             self._connected.clear()
             self._probed = 0
             self._proven = self._starts = False
@@ -352,5 +357,5 @@ class LiveSlots(SlotProcesses):
             if time.monotonic() - self._ended_at < self._settings.idle_s:
                 return False
             # An epoch that begins meanwhile finds that there is no job, and waits to start one.
-            self._error = NotLiveError("nothing was to be carried")
+            self._ends = True
             return True

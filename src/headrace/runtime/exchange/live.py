@@ -1,9 +1,9 @@
 """Frames that leave a slot and arrive in it while an epoch runs, over two connections that stay.
 
 One task takes all output of the slot, another one brings its input. Nothing here ever waits for
-somebody to take what is sent: what the connection does not take stays here, and goes when the slot
-waits for its own input. So slots that send to each other cannot block each other. Beyond a limit of
-memory, what waits is in files.
+somebody to take what is sent: what the connection does not take, or for what there is no credit,
+stays here, and goes when the slot waits for its own input. So slots that send to each other cannot
+block each other. Beyond a limit of memory, what waits is in files.
 """
 
 from __future__ import annotations
@@ -18,27 +18,35 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from headrace.runtime.exchange.channel_use import Arrived, ChannelUse
+from headrace.runtime.exchange.credit import Credit
 from headrace.runtime.exchange.frame_queue import FrameMemory, FrameQueue
 from headrace.runtime.exchange.wire import (
     EMPTY_SIZE,
+    HEADER_SIZE,
     FrameHeader,
     PeerGoneError,
     destination,
     encode_frame,
+    encode_header,
     read_header,
 )
 
-__all__ = ["KEYED", "LENGTH", "LiveExchange", "Places", "slot_of"]
+__all__ = ["KEYED", "LENGTH", "SENDER", "LiveExchange", "Places", "slot_of"]
 
 KEYED = struct.Struct(">iqi")
-"""A frame on its way out: as Spark has a pair of a number and bytes, with the number's length."""
+"""What is on its way out begins so: as Spark has a pair of a number and bytes, with the number's
+length."""
 LENGTH = struct.Struct(">i")
-"""A frame on its way in: as Spark has bytes."""
+"""What is on its way in begins so: as Spark has bytes."""
+SENDER = struct.Struct(">i")
+"""These bytes are the number of the slot that sends, and a frame."""
 
 Places = Sequence[Sequence[int]]
 """The slot of each partition of each level."""
 
 _PROBE_LEVEL = 0xFFFF
+_GRANT_LEVEL = 0xFFFE
+"""No levels: frames for a slot, and not for a subtask."""
 _READ_BYTES = 1 << 16
 """More would come from the system and go back to it with each call, whatever has come."""
 _MOST_PARTS = 64
@@ -46,10 +54,10 @@ _WINDOW_BYTES = 1 << 20
 """What is taken from a connection, or fetched back from a file, at a time."""
 
 
-def slot_of(frame: bytes, places: Places) -> int:
-    """Where a frame goes."""
-    level, partition = destination(frame)
-    return partition if level == _PROBE_LEVEL else places[level][partition]
+def slot_of(carried: bytes, places: Places) -> int:
+    """Where a frame goes, which follows its sender."""
+    level, partition = destination(carried, SENDER.size)
+    return partition if level >= _GRANT_LEVEL else places[level][partition]
 
 
 class LiveExchange:
@@ -75,8 +83,10 @@ class LiveExchange:
         self._poll = select.poll()
         self._unsent: deque[memoryview] = deque()
         self._unsent_bytes = 0
-        # What there was no memory for; it goes when everything before it has left.
-        self._later = FrameQueue(self._memory)
+        # What there was no memory or no credit for, by slot; it goes before anything newer does.
+        self._later: dict[int, FrameQueue] = {}
+        self._later_bytes = 0
+        self._credit = Credit()
         self._read = bytearray()
         self._arrived: dict[tuple[int, int], Arrived] = defaultdict(lambda: Arrived(self._memory))
         self._use = ChannelUse()
@@ -85,6 +95,7 @@ class LiveExchange:
     def send_by(self, hosts: Sequence[int]) -> None:
         """From now on frames for a slot go to this task of the job that carries them."""
         self._hosts = hosts
+        self._credit.share(len(hosts))
 
     def take_output(self, connection: socket.socket) -> None:
         """What is sent leaves here."""
@@ -108,7 +119,11 @@ class LiveExchange:
         self._memory.left += self._unsent_bytes
         self._unsent.clear()
         self._unsent_bytes = 0
+        for later in self._later.values():
+            later.clear()
         self._later.clear()
+        self._later_bytes = 0
+        self._credit.forget()
         self._read.clear()
         for arrived in self._arrived.values():
             arrived.clear()
@@ -159,7 +174,7 @@ class LiveExchange:
 
     def flush(self) -> None:
         """Wait until everything has left."""
-        while self._unsent:
+        while self._unsent or self._later:
             self._turn(wait=True)
 
     def probe(self) -> None:
@@ -173,22 +188,40 @@ class LiveExchange:
         arrived.popleft()
 
     def _send_to(self, slot: int, frame: bytes) -> None:
-        if self._later or (self._unsent and len(frame) > self._memory.left):
-            self._later.append(frame)
-        else:
+        fits = len(frame) <= self._memory.left or not self._unsent
+        if slot not in self._later and fits and self._credit.allows(slot):
+            self._credit.sent(slot, len(frame))
             self._put(slot, frame)
+        else:
+            if slot not in self._later:
+                self._later[slot] = FrameQueue(self._memory)
+            self._later[slot].append(frame)
+            self._later_bytes += len(frame)
         self._write()
-        unsent_bytes = self._unsent_bytes + self._later.size
+        unsent_bytes = self._unsent_bytes + self._later_bytes
         if unsent_bytes > self._use.out_bytes:
             self._use.out_bytes = unsent_bytes
-            self._use.out_frames = (len(self._unsent) + 1) // 2 + len(self._later)
+            later = sum(map(len, self._later.values()))
+            self._use.out_frames = (len(self._unsent) + 1) // 2 + later
 
     def _put(self, slot: int, frame: bytes) -> None:
-        head = KEYED.pack(8, self._hosts[slot], len(frame))
+        head = KEYED.pack(8, self._hosts[slot], SENDER.size + len(frame)) + SENDER.pack(self._slot)
         self._unsent.append(memoryview(head))
         self._unsent.append(memoryview(frame))
         self._unsent_bytes += len(head) + len(frame)
         self._memory.left -= len(head) + len(frame)
+
+    def _fetch(self) -> None:
+        """Have more to write, of what had to wait."""
+        for slot, later in tuple(self._later.items()):
+            while self._unsent_bytes < _WINDOW_BYTES and self._credit.allows(slot):
+                frame = later.popleft()
+                self._later_bytes -= len(frame)
+                self._credit.sent(slot, len(frame))
+                self._put(slot, frame)
+                if not later:
+                    del self._later[slot]
+                    break
 
     def _watch(self) -> None:
         self._poll = select.poll()
@@ -229,9 +262,7 @@ class LiveExchange:
                     left -= len(unsent.popleft())
                 if left:
                     unsent[0] = unsent[0][left:]
-                while self._later and self._unsent_bytes < _WINDOW_BYTES:
-                    frame = self._later.popleft()
-                    self._put(slot_of(frame, self.places), frame)
+                self._fetch()
         except BlockingIOError:
             return
         except OSError as error:
@@ -260,7 +291,20 @@ class LiveExchange:
                 start = at + LENGTH.size
                 if len(view) - start < length:
                     break
-                frame = bytes(view[start : start + length])
-                self._arrived[destination(frame)].append(frame)
+                (sender,) = SENDER.unpack_from(view, start)
+                self._take(sender, bytes(view[start + SENDER.size : start + length]))
                 at = start + length
         del data[:at]
+
+    def _take(self, sender: int, frame: bytes) -> None:
+        """What a slot has sent."""
+        place = destination(frame)
+        if place[0] == _GRANT_LEVEL:
+            self._credit.granted(sender, frame[HEADER_SIZE:])
+            self._fetch()
+            return
+        self._arrived[place].append(frame)
+        grant = self._credit.taken(sender, len(frame))
+        if grant is not None:
+            # It needs no credit: there is one for half a window at most.
+            self._put(sender, encode_header(FrameHeader(_GRANT_LEVEL, sender, 0, 0, 0)) + grant)

@@ -22,6 +22,11 @@ from headrace.runtime.exchange.wire import FrameHeader, encode_frame
 Converter = Callable[[list[Any]], list[Any]]
 
 _FLUSH_RECORDS = 4096
+_FIRST_RECORDS = 256
+_MOST_RECORDS = 16_384
+"""A frame has at most so many records, the first one and later ones; small ones may join."""
+_FRAME_BYTES = 1 << 20
+"""And so many bytes, as far as it can be foreseen from the frame before."""
 
 
 class OperatorOutput:
@@ -116,7 +121,7 @@ class OperatorOutput:
 class ChannelBuffer:
     """What waits for one receiver, until there is enough of it for a frame."""
 
-    __slots__ = ("_elements", "_header", "_joined", "_records", "_send", "_sequence")
+    __slots__ = ("_elements", "_header", "_joined", "_most", "_records", "_send", "_sequence")
 
     def __init__(self, header: FrameHeader, send: Callable[[bytes], None]) -> None:
         self._header = header
@@ -124,9 +129,21 @@ class ChannelBuffer:
         self._elements: list[Element] = []
         self._joined: _JoinedBatch | None = None
         self._records = 0
+        self._most = _FIRST_RECORDS
         self._sequence = 0
 
     def add_batch(self, batch: Batch) -> None:
+        """Records, in as many frames as it takes."""
+        if len(batch) <= self._most or type(batch) is not Batch:
+            self._add(batch)
+            return
+        start = 0
+        while start < len(batch):
+            end = start + self._most
+            self._add(_part(batch, start, end))
+            start = end
+
+    def _add(self, batch: Batch) -> None:
         elements = self._elements
         last = elements[-1] if elements else None
         if self._joined is not None:
@@ -139,7 +156,7 @@ class ChannelBuffer:
         else:
             elements.append(batch)
         self._records += len(batch)
-        if self._records >= _FLUSH_RECORDS:
+        if self._records >= self._most or self._records >= _FLUSH_RECORDS:
             self.flush()
 
     def add_mark(self, mark: Element) -> None:
@@ -152,14 +169,32 @@ class ChannelBuffer:
             return
         h = self._header
         header = FrameHeader(h.level, h.partition, h.edge, h.sender, self._sequence, last)
-        self._send(encode_frame(header, self._elements))
+        frame = encode_frame(header, self._elements)
+        self._send(frame)
         self._sequence += 1
+        self._learn(len(frame))
         self._elements = []
         self._joined = None
         self._records = 0
 
+    def _learn(self, size: int) -> None:
+        """How many records the next frame may have, after one of so many bytes."""
+        if size > _FRAME_BYTES:
+            self._most = max(self._records * _FRAME_BYTES // size, 1)
+        elif self._records >= self._most and self._most < _MOST_RECORDS:
+            self._most = min(4 * self._most, self._records * _FRAME_BYTES // size, _MOST_RECORDS)
+
     def start_epoch(self) -> None:
         self._sequence = 0
+
+
+def _part(batch: Batch, start: int, end: int) -> Batch:
+    stamps, keys = batch.timestamps, batch.keys
+    return Batch(
+        batch.values[start:end],
+        None if stamps is None else list(stamps[start:end]),
+        None if keys is None else keys[start:end],
+    )
 
 
 class _JoinedBatch:

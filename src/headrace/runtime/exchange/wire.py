@@ -61,9 +61,14 @@ def encode_frame(header: FrameHeader, elements: list[Element]) -> bytes:
         payload = dumps([_pack(e) for e in elements])
     except Exception as error:
         raise _unpicklable(elements, error) from error
+    return encode_header(header) + payload
+
+
+def encode_header(header: FrameHeader) -> bytes:
+    """A header alone."""
     h = header
     sequence = h.sequence | _LAST if h.last else h.sequence
-    return _HEADER.pack(h.level, h.partition, h.edge, h.sender, sequence) + payload
+    return _HEADER.pack(h.level, h.partition, h.edge, h.sender, sequence)
 
 
 def _unpicklable(elements: list[Element], error: Exception) -> Exception:
@@ -88,9 +93,9 @@ def read_header(frame: bytes) -> FrameHeader:
     return FrameHeader(level, partition, edge, sender, sequence & ~_LAST, sequence >= _LAST)
 
 
-def destination(frame: bytes) -> tuple[int, int]:
+def destination(frame: bytes, at: int = 0) -> tuple[int, int]:
     """Level and partition only: what a Spark task needs to pass a frame on."""
-    level, partition, *_ = _HEADER.unpack_from(frame)
+    level, partition, *_ = _HEADER.unpack_from(frame, at)
     return level, partition
 
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from headrace.common.errors import HeadraceError
 from headrace.graph.ids import SlotId
 from headrace.graph.physical_graph import PhysicalGraph
 from headrace.runtime.exchange.live import LiveExchange
@@ -82,6 +83,9 @@ class LiveEpochs:
                     self._number = message.number + 1
             else:
                 return False
+        except HeadraceError as error:
+            # Outside of any subtask: what waits has no room.
+            self._worker.fail(error)
         except PeerGoneError as error:
             # In an epoch: this slot's state is of no epoch any more.
             self._worker.broken = self._worker.broken or isinstance(message, m.RunEpoch)

@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable
 
 from headrace.runtime.exchange.wire import MessageSocket
@@ -15,6 +16,7 @@ from headrace.runtime.slot.strangers import PATIENCE_S, Strangers
 
 _LONGEST_REQUEST = 4096
 _WAITING = 64
+_RETRY_S = 0.05
 
 Address = tuple[str, int]
 
@@ -59,7 +61,12 @@ class TaskListener:
 
     def _accept(self, listener: socket.socket) -> None:
         while True:
-            connection, _ = listener.accept()
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                # The caller is gone already, or there is no file for the connection just now.
+                time.sleep(_RETRY_S)
+                continue
             self._strangers.add(connection)
             threading.Thread(target=self._receive, args=(connection,), daemon=True).start()
 

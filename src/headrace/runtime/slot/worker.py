@@ -184,14 +184,14 @@ class SlotWorker:
                 self._snapshots.restore(subtask, message.restore)
                 subtask.open()
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the job fails with it
-            self.broken = True
-            failure = report_failure(
-                error,
-                vertex_name=vertex.name if vertex else "",
-                subtask=task.subtask if task else None,
-                parallelism=task.parallelism if task else None,
+            self._failed(
+                report_failure(
+                    error,
+                    vertex_name=vertex.name if vertex else "",
+                    subtask=task.subtask if task else None,
+                    parallelism=task.parallelism if task else None,
+                )
             )
-            self._send(m.Failed(self._id, failure))
             return
         self._send(m.Ready(self._id))
 
@@ -216,9 +216,16 @@ class SlotWorker:
                 self._fail(error, subtask)
         return not self.broken
 
+    def fail(self, error: Exception) -> None:
+        """The slot itself cannot go on."""
+        self._failed(report_failure(error, vertex_name="", subtask=None, parallelism=None))
+
     def _fail(self, error: BaseException, subtask: Subtask) -> None:
+        self._failed(_failure_of(error, subtask))
+
+    def _failed(self, failure: FailureReport) -> None:
         self.broken = True
-        self._send(m.Failed(self._id, _failure_of(error, subtask)))
+        self._send(m.Failed(self._id, failure))
 
 
 def _failure_of(error: BaseException, subtask: Subtask) -> FailureReport:

@@ -85,6 +85,8 @@ class FrameByFrame:
         finally:
             # Whatever became of Spark, others need not wait.
             if self._held is not None:
+                # Not by closing alone: a process that was forked meanwhile has the file open, too.
+                fcntl.flock(self._held, fcntl.LOCK_UN)
                 os.close(self._held)
                 self._held = None
 

@@ -13,7 +13,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from headrace.runtime.exchange.live import KEYED, LENGTH, slot_of
-from headrace.runtime.slot.protocol import LIVE_INPUT, LIVE_OUTPUT, Carriage, TaskRequest
+from headrace.runtime.slot.protocol import (
+    LIVE_INPUT,
+    LIVE_OUTPUT,
+    REFUSED,
+    Carriage,
+    TaskRequest,
+)
 from headrace.runtime.slot.task_listener import connect
 
 _READ_BYTES = 1 << 16
@@ -50,15 +56,23 @@ class OutputOfSlots:
             while selector.get_map():
                 for key, _ in selector.select():
                     chunk = key.fileobj.recv(_READ_BYTES)  # type: ignore[union-attr]
+                    waiting: bytearray = key.data
                     if not chunk:
+                        if waiting:
+                            raise ConnectionError(_cut_short(waiting))
                         selector.unregister(key.fileobj)
                         continue
-                    waiting: bytearray = key.data
                     waiting += chunk
                     if whole := _whole_frames(waiting):
                         stream.write(waiting[:whole])
                         del waiting[:whole]
                 stream.flush()
+
+
+def _cut_short(data: bytearray) -> str:
+    if len(data) < KEYED.size and data.endswith(REFUSED):
+        return "the slot has served another task"
+    return "the connection to the slot broke within a frame"
 
 
 def _whole_frames(data: bytearray) -> int:

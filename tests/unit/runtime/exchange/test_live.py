@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
+import struct
 import threading
 from collections.abc import Iterable, Iterator
 
@@ -11,7 +13,8 @@ import pytest
 
 from headrace.runtime.batch import Batch
 from headrace.runtime.exchange.frame_queue import DEFAULT_MEMORY, FrameMemory
-from headrace.runtime.exchange.live import KEYED, LENGTH, LiveExchange, slot_of
+from headrace.runtime.exchange import credit
+from headrace.runtime.exchange.live import KEYED, LENGTH, SENDER, LiveExchange, slot_of
 from headrace.runtime.exchange.wire import FrameHeader, PeerGoneError, decode_payload, encode_frame
 
 PLACES = ((0, 1), (0, 1))
@@ -22,6 +25,7 @@ class Slot:
     """An exchange, and the far ends of its connections."""
 
     def __init__(self, number: int, memory: int = DEFAULT_MEMORY) -> None:
+        self.number = number
         self.memory = FrameMemory(memory)
         self.exchange = LiveExchange(number, PLACES, self.memory)
         output, self.output = socket.socketpair()
@@ -30,14 +34,25 @@ class Slot:
         self.exchange.take_input(input_)
         self.exchange.send_by((0, 1))
 
-    def sent(self) -> tuple[int, bytes]:
-        """The next frame that left, and the task that it is for."""
+    def carried(self) -> tuple[int, bytes]:
+        """What left next, and the task that it is for."""
         head = self.output.recv(KEYED.size, socket.MSG_WAITALL)
         _, host, length = KEYED.unpack(head)
         return host, self.output.recv(length, socket.MSG_WAITALL)
 
+    def sent(self) -> tuple[int, bytes]:
+        """The next frame that left, and the task that it is for."""
+        host, carried = self.carried()
+        assert SENDER.unpack_from(carried) == (self.number,)
+        return host, carried[SENDER.size :]
+
+    def brings(self, carried: bytes) -> None:
+        """What another one sent arrives."""
+        self.input.sendall(LENGTH.pack(len(carried)) + carried)
+
     def arrives(self, *frames: bytes) -> None:
-        self.input.sendall(b"".join(LENGTH.pack(len(f)) + f for f in frames))
+        for f in frames:
+            self.brings(SENDER.pack(1 - self.number) + f)
 
     def close(self) -> None:
         self.exchange.hang_up()
@@ -86,7 +101,7 @@ def test_what_is_for_another_slot_names_its_task(slot: Slot) -> None:
     sent = frame(1, 0, 0, values=(5,))
     slot.exchange.send(sent)
     assert slot.sent() == (1, sent)
-    assert slot_of(sent, PLACES) == 1
+    assert slot_of(SENDER.pack(0) + sent, PLACES) == 1
 
 
 @pytest.mark.parametrize("memory", [DEFAULT_MEMORY, 1_000], ids=["in memory", "in files"])
@@ -96,25 +111,75 @@ def test_slots_that_send_more_than_anybody_takes_do_not_block_each_other(memory:
     for number, slot in enumerate(slots):
         for sequence in range(3):
             slot.exchange.send(frame(1 - number, number, sequence, sequence == 2, big))
+    assert exchanged(slots) == {0: 3, 1: 3}
+    for slot in slots:
+        slot.close()
+        assert slot.memory.left == memory, "nothing waits any more"
+
+
+def exchanged(slots: list[Slot]) -> dict[int, int]:
+    """How many frames each of two slots takes, while what they send is passed on."""
     taken = {}
 
     def take(number: int) -> None:
         taken[number] = len(list(slots[number].exchange.frames(1, number, channels=1)))
         slots[number].exchange.flush()
+        slots[number].output.shutdown(socket.SHUT_RD)
 
     def pass_on(number: int) -> None:
-        for _ in range(3):
-            slots[1 - number].arrives(slots[number].sent()[1])
+        with contextlib.suppress(struct.error, OSError):
+            while True:
+                slots[1 - number].brings(slots[number].carried()[1])
 
     threads = [threading.Thread(target=w, args=(n,)) for n in (0, 1) for w in (take, pass_on)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert taken == {0: 3, 1: 3}
+    return taken
+
+
+def test_more_than_the_credit_leaves_when_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The carrier never has more of it than that, and one frame."""
+    monkeypatch.setattr(credit, "_MOST_BYTES", 100_000)
+    monkeypatch.setattr(credit, "_LEAST_BYTES", 0)
+    slots = [Slot(0), Slot(1)]
+    frames = [frame(1, 0, n, n == 79, tuple(range(2_000))) for n in range(80)]
+    for sent in frames:
+        slots[0].exchange.send(sent)
+    size = len(frames[0])
+    on_way = 50_000 // size + 1
+    assert [slots[0].sent()[1] for _ in range(on_way)] == frames[:on_way]
+    slots[0].output.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        slots[0].sent()
+    slots[0].output.setblocking(True)
+    slots[1].exchange.send(frame(0, 1, 0, last=True))
+    slots[1].arrives(*frames[:on_way])
+    assert exchanged(slots) == {0: 1, 1: 80}
     for slot in slots:
         slot.close()
-        assert slot.memory.left == memory, "nothing waits any more"
+
+
+def test_a_slot_without_credit_does_not_keep_others_waiting() -> None:
+    places = ((0, 1, 2),)
+    slot = Slot(0)
+    slot.exchange.places = places
+    slot.exchange.send_by((0, 1, 2))
+    far = threading.Thread(target=lambda: [slot.carried() for _ in range(2)])
+    far.start()
+    # What is on its way to slot 1 is more than its share, and nobody takes it.
+    big = encode_frame(FrameHeader(0, 1, 7, 0, 0), [Batch(list(range(3_000_000)))])
+    for _ in range(3):
+        slot.exchange.send(big)
+    small = encode_frame(FrameHeader(0, 2, 7, 0, 0, last=True), [])
+    slot.exchange.send(small)
+    while slot.exchange._unsent:
+        slot.exchange._turn(wait=True)
+    assert set(slot.exchange._later) == {1}
+    far.join()
+    slot.close()
+    assert slot.memory.left == DEFAULT_MEMORY
 
 
 def test_what_nobody_takes_leaves_in_order_from_memory_and_file() -> None:
@@ -122,7 +187,7 @@ def test_what_nobody_takes_leaves_in_order_from_memory_and_file() -> None:
     frames = [frame(1, 0, n, values=tuple(range(20_000))) for n in range(40)]
     for sent in frames:
         slot.exchange.send(sent)
-    assert slot.exchange._later.spilled > 20
+    assert slot.exchange._later[1].spilled > 20
     flushing = threading.Thread(target=slot.exchange.flush)
     flushing.start()
     assert [slot.sent() for _ in frames] == [(1, sent) for sent in frames]
@@ -154,7 +219,7 @@ def test_hanging_up_is_seen_where_a_forked_process_has_the_connection_too(slot: 
 def test_nothing_of_a_connection_is_left_for_the_next_one(slot: Slot) -> None:
     cut = frame(0, 1, 0, values=(1,))
     slot.arrives(cut)
-    slot.input.sendall(LENGTH.pack(len(cut)) + cut[:5])
+    slot.input.sendall(LENGTH.pack(SENDER.size + len(cut)) + SENDER.pack(1) + cut[:5])
     slot.input.shutdown(socket.SHUT_WR)
     with pytest.raises(PeerGoneError):
         list(slot.exchange.frames(1, 0, channels=1))
@@ -165,7 +230,7 @@ def test_nothing_of_a_connection_is_left_for_the_next_one(slot: Slot) -> None:
     slot.exchange.take_output(output)
     slot.exchange.take_input(input_)
     new = frame(0, 0, 0, last=True, values=(3,))
-    far_input.sendall(LENGTH.pack(len(new)) + new)
+    far_input.sendall(LENGTH.pack(SENDER.size + len(new)) + SENDER.pack(1) + new)
     assert values(slot.exchange.frames(1, 0, channels=1)) == [[3]]
     far_output.close()
     far_input.close()
@@ -175,11 +240,11 @@ def test_a_probe_goes_to_the_next_slot(slot: Slot) -> None:
     other = Slot(1)
     probing = threading.Thread(target=slot.exchange.probe)
     probing.start()
-    host, sent = slot.sent()
-    assert (host, slot_of(sent, PLACES)) == (1, 1)
-    other.arrives(sent)
+    host, carried = slot.carried()
+    assert (host, slot_of(carried, PLACES)) == (1, 1)
+    other.brings(carried)
     other.exchange.probe()
-    slot.arrives(other.sent()[1])
+    slot.brings(other.carried()[1])
     probing.join()
     other.close()
 

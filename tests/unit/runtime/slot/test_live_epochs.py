@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 
+from headrace.common.errors import HeadraceError
 from headrace.graph.ids import SlotId
+from headrace.runtime.epoch import EpochPlan
 from headrace.runtime.exchange.frame_queue import FrameMemory
 from headrace.runtime.exchange.wire import MessageSocket
 from headrace.runtime.slot import messages as m
@@ -21,8 +23,8 @@ class Slot:
 
     def __init__(self) -> None:
         self.said: list[Any] = []
-        worker: Any = SimpleNamespace(memory=FrameMemory())
-        self.epochs = LiveEpochs(SlotId(0), worker, self.said.append)
+        self.worker = Mock(memory=FrameMemory(), broken=False)
+        self.epochs = LiveEpochs(SlotId(0), self.worker, self.said.append)
 
     def call(self, number: int, role: str, *, gone: bool = False) -> socket.socket:
         """A task calls; its end of the connection."""
@@ -66,3 +68,10 @@ def test_the_end_of_an_earlier_job_does_not_end_the_next_one(slot: Slot) -> None
             task.recv(1)
         slot.epochs.handle(m.HangUp(2))
         assert task.recv(1) == b""
+
+
+def test_what_fails_outside_of_a_subtask_fails_the_job(slot: Slot) -> None:
+    error = HeadraceError("no space left")
+    slot.worker.run_live.side_effect = error
+    slot.epochs.handle(m.RunEpoch(cast(EpochPlan, None)))
+    slot.worker.fail.assert_called_once_with(error)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import queue
 import socket
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,3 +97,24 @@ def test_a_signature_is_for_one_request() -> None:
     assert signed.is_signed_with("secret")
     assert not other.is_signed_with("secret")
     assert "secret" not in signed.to_json().decode()
+
+
+def test_tasks_are_taken_after_a_failure_to_accept_one(
+    tmp_path: Path, tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = iter([OSError(errno.EMFILE, "Too many open files"), ConnectionAbortedError()])
+    accept = socket.socket.accept
+
+    def fails_first(listener: socket.socket) -> tuple[socket.socket, Any]:
+        for failure in failures:
+            raise failure
+        return accept(listener)
+
+    monkeypatch.setattr(socket.socket, "accept", fails_first)
+    started = TaskListener(str(tmp_path / "slot"), None, "secret", lambda c, r: tasks.put((c, r)))
+    started.start()
+    channel = connect(started.path, None)
+    channel.send(REQUEST.signed("secret").to_json())
+    slot_end, _ = tasks.get(timeout=LIMIT_S)
+    channel.close()
+    slot_end.close()
