@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from functools import cache
 
 _INSTALL_S = 600
+_LOOK_S = 1.0
 
 
 class PackageUnavailableError(Exception):
@@ -29,19 +31,25 @@ def _update() -> None:
 
 
 def _apt_get(command: str, *arguments: str) -> None:
-    try:
-        done = subprocess.run(
-            ["apt-get", "-q", command, *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_INSTALL_S,
-            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-        )
-    except subprocess.TimeoutExpired:
-        raise PackageUnavailableError(
-            f"apt-get {command} took longer than {_INSTALL_S} s"
-        ) from None
-    if done.returncode != 0:
-        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        raise PackageUnavailableError(f"apt-get {command} failed: {' '.join(last)}")
+    deadline = time.monotonic() + _INSTALL_S
+    while True:
+        try:
+            done = subprocess.run(
+                ["apt-get", "-q", command, *arguments],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=max(deadline - time.monotonic(), 1),
+                env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+            )
+        except subprocess.TimeoutExpired:
+            raise PackageUnavailableError(
+                f"apt-get {command} took longer than {_INSTALL_S} s"
+            ) from None
+        if done.returncode == 0:
+            return
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        # Another process of the tests, or of the machine, installs something just now.
+        if not any("lock" in line for line in lines) or time.monotonic() > deadline:
+            raise PackageUnavailableError(f"apt-get {command} failed: {' '.join(lines[-1:])}")
+        time.sleep(_LOOK_S)
