@@ -33,6 +33,7 @@ def live_job(
         carriage: The slots.
         locations: The executor at which each task should run; nothing on one machine.
     """
+    _expect_long_rows(context)
     tasks = max(carriage.hosts) + 1
     start: RDD[Any] = context.parallelize(range(tasks), tasks)
     if locations:
@@ -45,6 +46,13 @@ def live_job(
     # The streaming shuffle wants to know a query for its logs.
     context.setLocalProperty("spark.sql.execution.id", "0")
     return frames.mapPartitionsWithIndex(InputOfSlots(carriage))
+
+
+def _expect_long_rows(context: SparkContext) -> None:
+    """Spark would say in its log each second that frames are longer than its buffers."""
+    logging = jvm_of(context).org.apache.logging.log4j
+    writer = "org.apache.spark.shuffle.streaming.StreamingShuffleWriter"
+    logging.core.config.Configurator.setLevel(writer, logging.Level.ERROR)
 
 
 def _pipelined(context: SparkContext, produced: RDD[Any], tasks: int) -> Any:

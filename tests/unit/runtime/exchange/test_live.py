@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from headrace.runtime.batch import Batch
-from headrace.runtime.exchange.frame_queue import DEFAULT_MEMORY, FrameMemory
 from headrace.runtime.exchange import credit
+from headrace.runtime.exchange.frame_queue import DEFAULT_MEMORY, FrameMemory
 from headrace.runtime.exchange.live import KEYED, LENGTH, SENDER, LiveExchange, slot_of
 from headrace.runtime.exchange.wire import FrameHeader, PeerGoneError, decode_payload, encode_frame
 
