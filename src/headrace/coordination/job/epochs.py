@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +25,8 @@ from headrace.runtime.epoch import CheckpointRequest, EpochPlan, EpochReport
 
 _LOOK_S = 1.0
 """How often a job that only waits for a checkpoint looks whether it takes too long."""
+_REST_S = 0.001
+"""Who sleeps so long had nothing to do."""
 
 
 class Epochs:
@@ -79,6 +82,7 @@ class Epochs:
     def run(self, attempt: JobAttempt, planner: EpochPlanner) -> Iterator[None]:
         """Run epochs until there is nothing left to do, or an order ends the attempt."""
         self._cutter = EpochCutter(self._options.checkpoints, self._checkpoints)
+        since = math.inf
         while True:
             self.epoch += 1
             self._figures.epoch_started()
@@ -99,7 +103,8 @@ class Epochs:
                 if finished:
                     attempt.wait_for_commit(plan.commit)
             self._global_commits.commit(attempt.committed)
-            times = EpochTimes(started, planned, ran, time.monotonic())
+            times = EpochTimes(min(since, started), started, planned, ran, time.monotonic())
+            since = started
             self._figures.epoch_ended(plan, times, reports)
             read = sum(r.records_read for r in reports if r.source)
             self._linger.observe(started, read, any(r.more for r in reports))
@@ -116,7 +121,8 @@ class Epochs:
             if finished:
                 self._take_final_checkpoint(attempt, planner)
                 return
-            self._wait_for_work(attempt, planner)
+            if self._wait_for_work(attempt, planner):
+                since = math.inf
             while self._needs_no_epoch(attempt, planner):
                 yield
                 attempt.wait(lambda: self.time_left_s(attempt, planner))
@@ -197,14 +203,19 @@ class Epochs:
         self._collected.planned(request.checkpoint, self.epoch)
         attempt.take_snapshots(request)
 
-    def _wait_for_work(self, attempt: JobAttempt, planner: EpochPlanner) -> None:
-        """Sleep until there is something to do; no Spark job runs while it waits."""
+    def _wait_for_work(self, attempt: JobAttempt, planner: EpochPlanner) -> bool:
+        """Sleep until there is something to do; no Spark job runs while it waits.
+
+        Whether there was nothing to do for a moment: what then comes has not waited.
+        """
         self._collected.wait_while_full(self._cancelling)
         # Records may wait for others, but not timers, checkpoints and commits.
         due_s = self.time_left_s(attempt, planner, sources=False) if self.live else None
         if self.live and (pause_s := self._linger.pause_s(time.monotonic(), due_s)) > 0:
             attempt.wait_until(lambda: self._checkpoints.ordered, pause_s)
+        began = time.monotonic()
         attempt.wait(lambda: self.time_left_s(attempt, planner))
+        return time.monotonic() - began > _REST_S
 
     def _needs_no_epoch(self, attempt: JobAttempt, planner: EpochPlanner) -> bool:
         """Do what is due, if a job in which nothing happens can do that between two epochs.

@@ -35,8 +35,12 @@ def known_watermark(watermark: int) -> int | None:
 
 @dataclass(frozen=True)
 class EpochTimes:
-    """When an epoch was planned, run and over, by the monotonic clock, in seconds."""
+    """When an epoch was planned, run and over, by the monotonic clock, in seconds.
 
+    Records have come `since` then: since the epoch before began, if the job had no rest in between.
+    """
+
+    since: float
     started: float
     planned: float
     ran: float
@@ -147,7 +151,8 @@ class JobFigures:
                 )
             )
             if reports[0].channels is not None:
-                self._timeline.add(int(time.time() * 1000), duration_ms, reports)
+                waited_ms = (times.started - times.since) * 1000
+                self._timeline.add(int(time.time() * 1000), waited_ms, duration_ms, reports)
             self._last_end = times.ended
             self._running = False
             self.epochs_run += 1

@@ -12,6 +12,7 @@ __all__ = ["KEPT_SECONDS", "Timeline"]
 
 KEPT_SECONDS = 300
 _SECOND_MS = 1000
+_PARTS = 4
 
 
 class Timeline:
@@ -20,17 +21,27 @@ class Timeline:
     def __init__(self) -> None:
         self._moments: deque[Moment] = deque(maxlen=KEPT_SECONDS)
         self._start_ms = 0
-        self._took: list[tuple[float, int]] = []
+        self._records = self._epochs = 0
+        self._took: list[tuple[float, float]] = []
         self._channels: list[ChannelReport] = []
 
-    def add(self, ended_ms: int, took_ms: float, reports: Sequence[EpochReport]) -> None:
-        """Take in a live epoch."""
+    def add(
+        self, ended_ms: int, waited_ms: float, took_ms: float, reports: Sequence[EpochReport]
+    ) -> None:
+        """Take in a live epoch, for which its first record has waited so long."""
         start_ms = ended_ms - ended_ms % _SECOND_MS
         if start_ms != self._start_ms:
             if self._took:
                 self._moments.append(self._moment())
             self._start_ms, self._took, self._channels = start_ms, [], []
-        self._took.append((took_ms, sum(r.records_read for r in reports if r.source)))
+            self._records = self._epochs = 0
+        records = sum(r.records_read for r in reports if r.source)
+        # They came one after the other, evenly as far as one can tell.
+        for part in range(_PARTS):
+            waited = waited_ms * (part + 0.5) / _PARTS
+            self._took.append((took_ms + waited, records / _PARTS))
+        self._records += records
+        self._epochs += 1
         self._channels += [r.channels for r in reports if r.channels is not None]
 
     def moments(self) -> tuple[Moment, ...]:
@@ -41,8 +52,8 @@ class Timeline:
         channels = self._channels
         return Moment(
             self._start_ms,
-            sum(records for _, records in self._took),
-            len(self._took),
+            self._records,
+            self._epochs,
             _percentile(self._took, 0.5),
             _percentile(self._took, 0.99),
             max(c.alignment_ms for c in channels),
@@ -52,7 +63,7 @@ class Timeline:
         )
 
 
-def _percentile(took: list[tuple[float, int]], share: float) -> float:
+def _percentile(took: list[tuple[float, float]], share: float) -> float:
     """How long a record took; where there were none, an epoch."""
     weighted = sorted((ms, records) for ms, records in took if records) or [
         (ms, 1) for ms, _ in sorted(took)

@@ -67,7 +67,7 @@ def run(figures: JobFigures, clock: Clock, epoch: int, *, more: bool = True) -> 
     figures.epoch_started()
     start = clock.now
     clock.now += 1.0
-    times = EpochTimes(start, start + 0.05, start + 0.95, start + 1.0)
+    times = EpochTimes(start, start, start + 0.05, start + 0.95, start + 1.0)
     figures.epoch_ended(plan, times, reports)
 
 
@@ -146,5 +146,5 @@ def _run_short(figures: JobFigures, clock: Clock, epoch: int) -> None:
     figures.epoch_started()
     start = clock.now
     clock.now += 0.004
-    times = EpochTimes(start, start + 0.0002, start + 0.0038, clock.now)
+    times = EpochTimes(start, start, start + 0.0002, start + 0.0038, clock.now)
     figures.epoch_ended(EpochPlan(EpochId(epoch), 1, 1000, 1000), times, reports)

@@ -31,11 +31,11 @@ def reports(records: int, channels: ChannelReport) -> list[EpochReport]:
 
 def test_a_second_sums_up_its_epochs() -> None:
     timeline = Timeline()
-    timeline.add(5_010, 4.0, reports(98, ChannelReport(0.1, 0.0, 2, 0, 1.5, 100)))
-    timeline.add(5_500, 20.0, reports(2, ChannelReport(0.3, 0.2, 9, 4, 0.5, 10)))
-    timeline.add(5_900, 1.0, reports(0, ChannelReport()))
+    timeline.add(5_010, 0.0, 4.0, reports(98, ChannelReport(0.1, 0.0, 2, 0, 1.5, 100)))
+    timeline.add(5_500, 0.0, 20.0, reports(2, ChannelReport(0.3, 0.2, 9, 4, 0.5, 10)))
+    timeline.add(5_900, 0.0, 1.0, reports(0, ChannelReport()))
     assert timeline.moments() == (), "it is not over yet"
-    timeline.add(7_000, 1.0, reports(1, ChannelReport()))
+    timeline.add(7_000, 0.0, 1.0, reports(1, ChannelReport()))
     (moment,) = timeline.moments()
     assert (moment.time, moment.records, moment.epochs) == (5_000, 100, 3)
     assert (moment.p50, moment.p99) == (4.0, 20.0)
@@ -43,11 +43,21 @@ def test_a_second_sums_up_its_epochs() -> None:
     assert (moment.in_usage, moment.out_usage) == (0.3, 0.2)
 
 
+def test_records_wait_for_the_epoch_that_takes_them() -> None:
+    """Those that came just before it hardly do, and the first ones have waited longest."""
+    timeline = Timeline()
+    timeline.add(5_000, 24.0, 2.0, reports(32, ChannelReport()))
+    timeline.add(6_000, 0.0, 2.0, reports(1, ChannelReport()))
+    (moment,) = timeline.moments()
+    assert 2 + 24 / 4 < moment.p50 < 2 + 24 * 3 / 4
+    assert 2 + 24 * 3 / 4 < moment.p99 < 2 + 24
+
+
 def test_seconds_without_records_tell_how_long_epochs_took() -> None:
     timeline = Timeline()
     for took_ms in (3.0, 1.0, 2.0):
-        timeline.add(5_000, took_ms, reports(0, ChannelReport()))
-    timeline.add(6_000, 1.0, reports(0, ChannelReport()))
+        timeline.add(5_000, 0.0, took_ms, reports(0, ChannelReport()))
+    timeline.add(6_000, 0.0, 1.0, reports(0, ChannelReport()))
     (moment,) = timeline.moments()
     assert (moment.p50, moment.p99) == (2.0, 3.0)
 
@@ -55,6 +65,6 @@ def test_seconds_without_records_tell_how_long_epochs_took() -> None:
 def test_only_the_last_minutes_are_kept() -> None:
     timeline = Timeline()
     for second in range(KEPT_SECONDS + 10):
-        timeline.add(second * 1000, 1.0, reports(1, ChannelReport()))
+        timeline.add(second * 1000, 0.0, 1.0, reports(1, ChannelReport()))
     kept = timeline.moments()
     assert (len(kept), kept[-1].time) == (KEPT_SECONDS, (KEPT_SECONDS + 8) * 1000)
