@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,8 @@ from headrace.coordination.views import job_picture
 from headrace.coordination.views.checkpoint_details import checkpoint_details
 from headrace.coordination.views.job_picture import diagnosis_of
 from headrace.coordination.views.metric_values import metrics_of
-from headrace.datastream.functions import MapFunction, RuntimeContext
+from headrace.datastream.data_stream import DataStream
+from headrace.datastream.functions import KeyedProcessFunction, MapFunction, RuntimeContext
 from headrace.runtime.slot.protocol import Carriage
 from tests.faults import live_process_carrier
 from tests.faults.counting import PARALLELISM, Row
@@ -227,6 +228,37 @@ def test_a_savepoint_does_not_wait_for_more_records(tmp_path: Path) -> None:
         for number in range(3):
             job.master.trigger_savepoint(str(tmp_path / str(number))).result(WAIT_S)
         job.master.cancel().result(WAIT_S)
+
+
+class _Alarm(KeyedProcessFunction[Row, Row, int]):
+    """Passes rows on, and notes in a file what its timers of processing time do."""
+
+    def __init__(self, fired: Path) -> None:
+        self._fired = fired
+
+    def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
+        service = ctx.timer_service()
+        service.register_processing_time_timer(service.current_processing_time() + 50)
+        yield value
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
+        late_ms = time.time() * 1000 - timestamp
+        with self._fired.open("a") as file:
+            file.write(f"{late_ms}\n")
+        yield from ()
+
+
+def test_timers_do_not_wait_for_records(tmp_path: Path) -> None:
+    settings = {"execution.live.linger": "1 h", "execution.checkpointing.interval": "1 h"}
+    fired = tmp_path / "fired"
+
+    def with_alarms(stream: DataStream[Row]) -> DataStream[Row]:
+        return stream.key_by(lambda row: row[0]).process(_Alarm(fired))
+
+    with CountingJob(tmp_path / "job", settings, with_alarms, carrier=LiveProcessCarrier) as job:
+        job.wait_for(fired.exists, "a timer that fires")
+        job.master.cancel().result(WAIT_S)
+    assert all(float(late_ms) >= 0 for late_ms in fired.read_text().split())
 
 
 def test_it_is_replaced_from_time_to_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

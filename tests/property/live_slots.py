@@ -21,6 +21,7 @@ from headrace.coordination.carrier import SlotListener, SlotsWanted
 from headrace.graph.ids import SlotId
 from headrace.runtime import subtask_input
 from headrace.runtime.epoch import EpochPlan
+from headrace.runtime.exchange import credit
 from headrace.runtime.exchange.carry_over import Cutoff
 from headrace.runtime.exchange.frame_queue import FrameMemory
 from headrace.runtime.exchange.live import KEYED, LENGTH
@@ -55,6 +56,9 @@ def carried(live: bool, cuts: Sequence[int | None] = CUTS, memory: int = 1_000) 
         mock.patch.object(slot_worker, "Cutoff", CountedCutoff),
         mock.patch.object(subtask_input, "_FIRST_PIECE", 1),
         mock.patch.object(FrameMemory, "resize", lambda self, most: resize(self, memory)),
+        # Less than two frames are on their way between any two slots.
+        mock.patch.object(credit, "_MOST_BYTES", 100),
+        mock.patch.object(credit, "_LEAST_BYTES", 0),
     ):
         yield
 
