@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -134,3 +135,37 @@ def test_an_unaligned_checkpoint_overtakes_what_waits_and_restores_it(tmp_path: 
     assert job.restarts == 1
     rows = Counter(map(tuple, committed_rows(tmp_path / "rows")))
     assert rows == Counter((n, i) for n in range(10) for i in range(300))
+
+
+def test_what_waits_for_a_slow_function_is_not_in_the_memory_of_spark(tmp_path: Path) -> None:
+    """One record becomes 400 MB, half of which go to the other slot."""
+    go_on = tmp_path / "go-on"
+
+    def slow(row: tuple[int, str]) -> tuple[str, int]:
+        while not go_on.exists():
+            time.sleep(0.01)
+        return "bytes", len(row[1])
+
+    env = environment(**{"execution.live.buffer-memory": "16mb"})
+    large = numbers(env, 1).flat_map(lambda n: ((i, f"{i:10000}") for i in range(40_000)))
+    sizes = large.key_by(lambda row: row[0]).map(slow).key_by(lambda size: size[0])
+    sizes.reduce(lambda a, b: (a[0], a[1] + b[1])).sink_to(RowFiles(tmp_path / "rows"))
+    job = env.submit("large")
+    # Memory of slots and what is on its way take a part, and the rest is in files.
+    wait_until(lambda: spilled(job) > 340_000_000, job)
+    go_on.touch()
+    job.result_future().result(_WAIT_S)
+    assert max(committed_rows(tmp_path / "rows")) == ("bytes", 400_000_000)
+
+
+def spilled(job: Any) -> int:
+    """The bytes in temporary files of the slots, which have no name."""
+    if job.attempt is None:
+        return 0
+    sizes = []
+    for pid in job.attempt.slot_pids:
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                if "/#" in str(descriptor.readlink()):
+                    sizes.append(descriptor.stat().st_size)
+    return sum(sizes)
