@@ -91,4 +91,5 @@ class ConnectedStreams(Generic[T, V]):
                 "process()"
             )
         check_shippable(function, "process of connected streams")
-        return self._apply("Co-Process", specs.CoProcessSpec(function), output_type)
+        name = "Keyed Co-Process" if self._is_keyed() else "Co-Process"
+        return self._apply(name, specs.CoProcessSpec(function), output_type)

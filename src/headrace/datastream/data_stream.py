@@ -187,7 +187,7 @@ class DataStream(StreamBase[T]):
                     f"Cannot union streams of different types: {self.get_type()} and "
                     f"{stream.get_type()}"
                 )
-        inputs = [self._values(), *(s._values() for s in streams)]
+        inputs = [self._without_keys(), *(s._without_keys() for s in streams)]
         return DataStream(self._environment, UnionTransformation(self._environment.ids, inputs))
 
     def cache(self) -> CachedDataStream[T]:
@@ -262,7 +262,7 @@ class DataStream(StreamBase[T]):
         if key_type is not None and not isinstance(key_type, TypeInformation):
             raise FunctionTypeError(f"key_by: key_type must be a TypeInformation, not {key_type!r}")
         transformation = PartitionTransformation(
-            self._environment.ids, self._values(), p.Keyed(selector.get_key)
+            self._environment.ids, self._values(), p.KeyBy(selector.get_key)
         )
         return KeyedStream(self._environment, transformation, key_type)
 
@@ -468,8 +468,17 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         return output_type
 
     def _values(self) -> Transformation:
-        # Partitioning again, a union or a sink on a keyed stream goes on from records without keys.
+        # Partitioning a keyed stream again goes on from the stream before.
         return self._transformation.inputs[0]
+
+    def _without_keys(self) -> Transformation:
+        # The records of a key stay together, and in order, on their way into a sink or a union.
+        spec = specs.MapSpec(as_map_function(_same))
+        values = self._apply("_keyed_stream_values_operator", spec, self.get_type())
+        transformation = transformation_of(values)
+        # It has no state, so nobody need give it an id where programs must.
+        transformation.uid_hash = f"{transformation.id:032x}"
+        return transformation
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
@@ -585,3 +594,7 @@ def _count_assigner(size: int, slide: int) -> WindowAssigner[Any, Any]:
     if slide == 0:
         return CountTumblingWindowAssigner.of(size)
     return CountSlidingWindowAssigner.of(size, slide)
+
+
+def _same(record: T) -> T:
+    return record

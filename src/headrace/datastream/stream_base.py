@@ -96,6 +96,10 @@ class StreamBase(OperatorSettings, Generic[T]):
             raise GraphError(f"{operation}(): the streams belong to different environments")
 
     def _values(self) -> Transformation:
+        """The transformation as an input that is partitioned anew."""
+        return self._transformation
+
+    def _without_keys(self) -> Transformation:
         """The transformation as an input that does not carry a key."""
         return self._transformation
 
@@ -106,7 +110,7 @@ class StreamBase(OperatorSettings, Generic[T]):
     ) -> DataStreamSink:
         """Writes the records with a `SinkFunction` or a `TwoPhaseCommitSinkFunction`."""
         if isinstance(sink_func, Sink):
-            return self.sink_to(sink_func)
+            return self._sink("Unnamed", self._configured(sink_func, "add_sink"))
         if isinstance(sink_func, TwoPhaseCommitSinkFunction):
             check_shippable(sink_func, "add_sink")
             return self._sink("Unnamed", TwoPhaseCommitSink(sink_func))
@@ -118,9 +122,14 @@ class StreamBase(OperatorSettings, Generic[T]):
         """Writes the records to a sink."""
         if not isinstance(sink, Sink):
             raise FunctionTypeError(f"sink_to() takes a Sink, not {sink!r}")
-        check_shippable(sink, "sink_to")
+        commits = type(sink).create_committer is not Sink.create_committer
+        parts = ("Writer", "Committer") if commits else ("Writer",)
+        return self._sink("Writer", self._configured(sink, "sink_to"), parts)
+
+    def _configured(self, sink: Sink, operation: str) -> Sink:
+        check_shippable(sink, operation)
         configured = sink.for_configuration(self._environment.get_configuration())
-        return self._sink("Writer", configured.for_type(declared_type(self)))
+        return configured.for_type(declared_type(self))
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Prints the records in the terminal, as `n> value` when there are several subtasks."""
@@ -128,9 +137,10 @@ class StreamBase(OperatorSettings, Generic[T]):
         sink = PrintSink(sink_identifier or "", declared)
         return self._sink("Print to Std. Out", sink)
 
-    def _sink(self, name: str, sink: Sink) -> DataStreamSink:
+    def _sink(self, name: str, sink: Sink, parts: tuple[str, ...] = ()) -> DataStreamSink:
+        inputs = [self._without_keys()]
         transformation = OperatorTransformation(
-            self._environment.ids, name, [self._values()], self.get_type(), specs.SinkSpec(sink)
+            self._environment.ids, name, inputs, self.get_type(), specs.SinkSpec(sink, parts)
         )
         self._environment.register(transformation)
         return DataStreamSink(self._environment, transformation)

@@ -91,6 +91,11 @@ class Keyed(Partitioning):
     ship_strategy: ClassVar[str] = "HASH"
 
 
+@dataclass(frozen=True)
+class KeyBy(Keyed):
+    """The same, where a program says `key_by()`."""
+
+
 class ColumnKeys(Protocol):
     """The keys of the records of a batch of columns."""
 

@@ -3,34 +3,84 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from typing import Any
 
 from headrace.graph.job_graph import JobGraph, JobVertex, build_job_graph
+from headrace.graph.partitioning import KeyBy
 from headrace.graph.physical_graph import build_physical_graph
-from headrace.graph.stream_graph import StreamGraph, StreamNode
+from headrace.graph.specs import SinkSpec
+from headrace.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 
 
 def plan_json(graph: StreamGraph) -> str:
-    """Nodes with id, type, pact, contents, parallelism and predecessors, sinks last."""
-    nodes = sorted(graph.nodes.values(), key=lambda n: n.is_sink)
-    return json.dumps({"nodes": [_node_json(n) for n in nodes]}, indent=2, separators=(",", " : "))
+    """Nodes with id, type, pact, contents, parallelism and predecessors, sinks last.
+
+    As in PyFlink, what computes the keys of `key_by()` is a node of its own, and so are the writer
+    and the committer of a sink.
+    """
+    plan = _JsonPlan(graph)
+    for node in sorted(graph.nodes.values(), key=lambda n: n.is_sink):
+        plan.add(node)
+    return json.dumps({"nodes": plan.nodes}, indent=2, separators=(",", " : "))
 
 
-def _node_json(node: StreamNode) -> dict[str, Any]:
-    pact = "Data Source" if node.is_source else "Data Sink" if node.is_sink else "Operator"
-    described: dict[str, Any] = {
-        "id": node.id,
-        "type": node.name,
-        "pact": pact,
-        "contents": node.description or node.name,
-        "parallelism": node.parallelism,
-    }
-    if node.in_edges:
-        described["predecessors"] = [
-            {"id": e.source, "ship_strategy": e.partitioning.ship_strategy, "side": "second"}
-            for e in node.in_edges
-        ]
-    return described
+class _JsonPlan:
+    def __init__(self, graph: StreamGraph) -> None:
+        self.nodes: list[dict[str, Any]] = []
+        self._graph = graph
+        self._more_ids = count(max(graph.nodes, default=0) + 1)
+        self._keys: dict[tuple[Any, ...], int] = {}
+
+    def add(self, node: StreamNode) -> None:
+        inputs = [(self._origin(e), e.partitioning.ship_strategy) for e in node.in_edges]
+        parts = node.spec.parts if isinstance(node.spec, SinkSpec) else ()
+        if not parts:
+            pact = "Data Source" if node.is_source else "Data Sink" if node.is_sink else "Operator"
+            self._node(node.id, node.name, node, inputs, pact)
+            return
+        # A sink that has no name is called after its writer.
+        own_name = node.name.removeprefix("Sink: ")
+        prefix = "Sink" if own_name == parts[0] else own_name
+        part_id = node.id
+        for part in parts:
+            self._node(part_id, f"{prefix}: {part}", node, inputs)
+            inputs = [(part_id, "FORWARD")]
+            part_id = next(self._more_ids)
+
+    def _origin(self, edge: StreamEdge) -> int:
+        """The node that records come from: the one that computes their keys, if there is one."""
+        if not isinstance(edge.partitioning, KeyBy):
+            return edge.source
+        which = (edge.source, edge.tag and edge.tag.tag_id, id(edge.partitioning))
+        if which not in self._keys:
+            self._keys[which] = next(self._more_ids)
+            source = self._graph.nodes[edge.source]
+            inputs = [(int(edge.source), "FORWARD")]
+            self._node(self._keys[which], "_stream_key_by_map_operator", source, inputs)
+        return self._keys[which]
+
+    def _node(
+        self,
+        node_id: int,
+        name: str,
+        node: StreamNode,
+        inputs: list[tuple[int, str]],
+        pact: str = "Operator",
+    ) -> None:
+        described: dict[str, Any] = {
+            "id": node_id,
+            "type": name,
+            "pact": pact,
+            "contents": node.description if name == node.name and node.description else name,
+            "parallelism": node.parallelism,
+        }
+        if inputs:
+            described["predecessors"] = [
+                {"id": origin, "ship_strategy": strategy, "side": "second"}
+                for origin, strategy in inputs
+            ]
+        self.nodes.append(described)
 
 
 def plan_text(graph: StreamGraph) -> str:

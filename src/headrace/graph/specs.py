@@ -152,9 +152,15 @@ class TimestampsSpec(OperatorSpec):
 
 @dataclass(frozen=True)
 class SinkSpec(OperatorSpec):
-    """Writes records; `sink` is a `headrace.datastream.connectors.base.Sink`."""
+    """Writes records.
+
+    Attributes:
+        sink: A `headrace.datastream.connectors.base.Sink`.
+        parts: What plans show it as, if not as one operator: a writer, and maybe a committer.
+    """
 
     sink: Any
+    parts: tuple[str, ...] = ()
 
     kind: ClassVar[str] = "Sink"
 

@@ -18,6 +18,7 @@ def test_the_json_has_flinks_fields() -> None:
     assert [(n["type"], n["pact"]) for n in nodes] == [
         ("Source: Sequence Source", "Data Source"),
         ("a", "Operator"),
+        ("_stream_key_by_map_operator", "Operator"),
         ("b", "Operator"),
         ("Sink: out", "Data Sink"),
     ]
@@ -26,8 +27,12 @@ def test_the_json_has_flinks_fields() -> None:
     assert by_name["a"]["contents"] == "does nothing"
     assert by_name["b"]["contents"] == "b"
     assert by_name["b"]["parallelism"] == 2
+    key = by_name["_stream_key_by_map_operator"]
     assert by_name["b"]["predecessors"] == [
-        {"id": by_name["a"]["id"], "ship_strategy": "HASH", "side": "second"}
+        {"id": key["id"], "ship_strategy": "HASH", "side": "second"}
+    ]
+    assert key["predecessors"] == [
+        {"id": by_name["a"]["id"], "ship_strategy": "FORWARD", "side": "second"}
     ]
 
 

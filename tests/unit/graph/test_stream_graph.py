@@ -9,7 +9,7 @@ import pytest
 from headrace.common.errors import GraphError
 from headrace.datastream import OutputTag, StreamExecutionEnvironment
 from headrace.datastream.functions import CoMapFunction
-from headrace.graph.partitioning import Broadcast, Forward, Keyed, Rebalance, Rescale
+from headrace.graph.partitioning import Broadcast, Forward, KeyBy, Rebalance, Rescale
 from headrace.graph.stream_graph import StreamGraph, StreamNode
 from tests.unit.graph.programs import environment, same, stream_graph
 
@@ -66,7 +66,7 @@ def test_partitioning_is_a_property_of_the_edge() -> None:
         "rebalanced": Rebalance,
         "rescaled": Rescale,
         "broadcast": Broadcast,
-        "keyed": Keyed,
+        "keyed": KeyBy,
         "last counts": Rescale,
     }
     assert {n.name for n in graph.nodes.values() if n.keyed} == {"keyed"}
