@@ -81,5 +81,5 @@ def test_lookups_of_rows_that_change() -> None:
 def test_changes_of_groups_can_be_merged() -> None:
     query = "SELECT item, COUNT(*) FROM orders GROUP BY item"
     (line,) = advice(query, **{"table_exec_mini-batch_enabled": "false"})
-    assert line.startswith("advice[1]: [ADVICE] Each row changes the result of its group at once.")
+    assert line.startswith("advice[1]: [ADVICE] You might want to enable local-global two-phase")
     assert advice(query) == ["No available advice..."]

@@ -146,8 +146,6 @@ class UserDefinedFunctionWrapper(FunctionBinding):
             raise ConfigurationError(
                 f"Inconsistent deterministic: {deterministic} and {func.is_deterministic()}"
             )
-        # The name under which PyFlink's documentation has users take it, to test it by itself.
-        self._func = func
         label = name or getattr(func, "__name__", None) or type(func).__name__
         if name is None and isinstance(func, functools.partial):
             label = "partial"
@@ -156,6 +154,11 @@ class UserDefinedFunctionWrapper(FunctionBinding):
         super().__init__(
             func, label, kind, input_types, result_type, accumulator_type, func_type, deterministic
         )
+        # The names under which PyFlink's documentation has users take the function, to test it by
+        # itself, and under which tests look at what was declared.
+        self._func = func
+        self._name = label
+        self._deterministic = deterministic
         if self.asynchronous and func_type != "general":
             raise ConfigurationError(
                 "Async scalar functions do not support pandas func_type: function "

@@ -200,3 +200,19 @@ stream.create_temporary_view(
     .select(col("id") + 1, col("name").upper_case.alias("n")),
 )
 described(stream, "few")
+
+# --- a function of Python in a plan
+from pyflink.table.udf import udf
+
+stream.create_temporary_function("added", udf(lambda a, b: a + b, result_type="BIGINT"))
+numbers = stream.from_elements([(1, 2)], ["a", "b"])
+plan = numbers.select(call("added", col("a"), col("b"))).explain()
+print("PythonCalc(select=[added(a, b) AS _c0])" in plan)
+
+# --- advice on a group of a stream
+from pyflink.table import ExplainDetail
+
+numbers = stream.from_elements([(1, 2)], ["a", "b"])
+stream.get_config().set("table.exec.mini-batch.enabled", "false")
+plan = numbers.group_by(col("a")).select(col("b").sum).explain(ExplainDetail.PLAN_ADVICE)
+print("advice[1]: [ADVICE] You might want to enable local-global two-phase optimization" in plan)

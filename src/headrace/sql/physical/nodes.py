@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
 
+from headrace.sql.functions.registry import Function
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import (
     AggregateCall,
+    Call,
     Expression,
     Schema,
     SortKey,
+    all_parts,
     expression_text,
 )
 from headrace.sql.segments.segment import Segment
@@ -44,6 +47,10 @@ __all__ = [
 
 class PhysicalNode(n.Node):
     """Base: says by itself what EXPLAIN shows of it."""
+
+    def title(self) -> str:
+        """What is before the parentheses."""
+        return type(self).__name__
 
     def texts(self) -> list[str]:
         """The parts between the parentheses."""
@@ -87,6 +94,11 @@ class Calc(n.OneInput, PhysicalNode):
 
     conditions: tuple[Expression, ...]
     projections: tuple[Expression, ...] | None
+
+    def title(self) -> str:
+        expressions = (*self.conditions, *(self.projections or ()))
+        users = any(_calls_users_function(part) for e in expressions for part in all_parts(e))
+        return "PythonCalc" if users else "Calc"
 
     def texts(self) -> list[str]:
         names = self.input.schema.names
@@ -274,6 +286,10 @@ class SparkRank(SparkSegment):
 
     def texts(self) -> list[str]:
         return self.rank.texts()
+
+
+def _calls_users_function(e: Expression) -> bool:
+    return isinstance(e, Call) and not isinstance(e.function, Function)
 
 
 def _names(node: n.Node, columns: Sequence[int]) -> str:

@@ -93,7 +93,8 @@ def _described(node: n.Node, modes: bool, batch: bool) -> str:
         parts.append("emit=[every change]")
     if modes:
         parts.append(f"changelogMode=[{'I' if batch else changelog_mode(node)}]")
-    return f"{type(node).__name__}({', '.join(parts)})"
+    title = node.title() if isinstance(node, PhysicalNode) else type(node).__name__
+    return f"{title}({', '.join(parts)})"
 
 
 def _names(names: Sequence[str], indices: Sequence[int]) -> str:

@@ -12,6 +12,7 @@ from headrace.sql.catalog import FunctionEntry
 from headrace.sql.catalog.manager import quoted
 from headrace.sql.catalog.user_functions import loaded_function
 from headrace.sql.session.session import Session
+from headrace.sql.udf.binding import FunctionBinding
 from headrace.util.exceptions import FunctionAlreadyExistException, FunctionNotExistException
 
 __all__ = ["alter_function", "create_function", "drop_function", "register_function"]
@@ -55,6 +56,7 @@ def register_function(
 ) -> None:
     """Makes a function, or the entry of one, known under a name."""
     entry = function if isinstance(function, FunctionEntry) else _entry(function)
+    entry = replace(entry, function=_named(entry.function, path[-1]))
     catalogs = session.catalogs
     if system:
         if path[-1].lower() in catalogs.system_functions and not if_not_exists:
@@ -82,6 +84,11 @@ def register_function(
             f"Function {full[1]}.{full[2]} already exists in Catalog {full[0]}."
         )
     store.put_function(full[1], full[2], entry)
+
+
+def _named(function: Any, name: str) -> Any:
+    """The function as plans and errors show it: under the name by which it is called."""
+    return function.named(name) if isinstance(function, FunctionBinding) else function
 
 
 def _entry(function: Any) -> FunctionEntry:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 from headrace.common.errors import FunctionTypeError
 from headrace.sql.functions.registry import FunctionKind
@@ -55,6 +55,12 @@ class FunctionBinding:
         self.asynchronous = inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(
             getattr(function, "__call__", None)  # noqa: B004 - objects with `async def __call__`
         )
+
+    def named(self, name: str) -> Self:
+        """The same function under another name."""
+        other = copy(self)
+        other.name = name
+        return other
 
     @property
     def batched(self) -> bool:

@@ -28,8 +28,11 @@ def merging_advice(plans: Sequence[n.Node]) -> list[str]:
     if not any(_aggregates(plan) for plan in plans):
         return []
     return [
-        "Each row changes the result of its group at once. Set 'table.exec.mini-batch.enabled' to "
-        "'true' to have the changes of an epoch merged, which is faster here and in what follows."
+        "You might want to enable local-global two-phase optimization by configuring "
+        "('table.exec.mini-batch.enabled' to 'true', 'table.exec.mini-batch.allow-latency' to a "
+        "positive long value, 'table.exec.mini-batch.size' to a positive long value). Each row "
+        "changes the result of its group at once; with the first of these settings, which is "
+        "enough, the changes of an epoch are merged, which is faster here and in what follows."
     ]
 
 
