@@ -105,6 +105,12 @@ def _apply(
         raise FunctionTypeError(
             f"Async retry strategy should not be {retry!r}: it is an AsyncRetryStrategy"
         )
+    settings = stream.get_execution_environment().get_configuration()
+    if settings.get_string("python.execution-mode", "process") == "thread":
+        raise GraphError(
+            "AsyncFunction is still not supported for 'thread' mode. Leave python.execution-mode "
+            "out: functions always run in processes of their own"
+        )
     timeout_ms = to_millis(timeout, "timeout")
     if retry is not NO_RETRY_STRATEGY and timeout_ms <= 0:
         raise GraphError("Timeout should be configured when do async with retry.")

@@ -112,6 +112,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         if self._predefined_options is not None:
             configuration.set_string(ROCKSDB_PREDEFINED_OPTIONS.key, self._predefined_options.name)
         if self._options_factory is not None:
+            find_callable(self._options_factory)
             configuration.set_string(_OPTIONS_FACTORY_KEY, self._options_factory)
         if self._transfer_threads is not None:
             configuration.set_integer(_TRANSFER_THREADS_KEY, self._transfer_threads)
@@ -148,12 +149,17 @@ class EmbeddedRocksDBStateBackend(StateBackend):
     def set_options(self, options_factory_class_name: str) -> None:
         """Sets a factory that may change RocksDB's options.
 
+        It is looked for when an environment is given the backend.
+
         Args:
             options_factory_class_name: `module:name` or `module.name` of a Python callable. It is
                 called in each slot with the `rocksdict.Options` chosen so far and returns those to
                 use.
         """
-        find_callable(options_factory_class_name)
+        if not isinstance(options_factory_class_name, str):
+            raise FunctionTypeError(
+                f"the name of an options factory is a str, not {options_factory_class_name!r}"
+            )
         self._options_factory = options_factory_class_name
 
     def get_options(self) -> str | None:

@@ -184,7 +184,13 @@ _LOCAL_TIMES: dict[Kind, Text] = {
 }
 
 
+def _any_text(value: Any) -> str:
+    return _bytes_text(value) if isinstance(value, bytes | bytearray) else str(value)
+
+
 def _stream_scalar(shape: Shape) -> Text:
+    if shape.kind is Kind.ANY:
+        return _any_text
     if shape.kind is Kind.DATE:
         return _date_text
     if shape.kind is Kind.INSTANT:

@@ -66,6 +66,16 @@ raises(
     "Async retry strategy should not be None",
 )
 
+# --- asynchronous functions in threads
+threads = Configuration()
+threads.set_string("python.execution-mode", "thread")
+ones = StreamExecutionEnvironment.get_execution_environment(threads).from_collection([1])
+raises(
+    lambda: AsyncDataStream.unordered_wait(ones, Asked(), Time.seconds(1)),
+    Exception,
+    "AsyncFunction is still not supported for 'thread' mode.",
+)
+
 # --- windows
 raises(
     lambda: EventTimeSessionWindows.with_gap(Time.seconds(0)),

@@ -269,6 +269,13 @@ def test_rocksdb_backend_settings():
     assert backend.get_db_storage_paths() == []
 
 
+def java_options():
+    backend = EmbeddedRocksDBStateBackend()
+    backend.set_options("org.apache.flink.Factory")
+    assert backend.get_options() == "org.apache.flink.Factory"
+    return backend
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -277,7 +284,8 @@ def test_rocksdb_backend_settings():
         lambda: EmbeddedRocksDBStateBackend().set_db_storage_paths("relative/a"),
         lambda: EmbeddedRocksDBStateBackend().set_number_of_transfer_threads(0),
         lambda: EmbeddedRocksDBStateBackend().set_predefined_options("DEFAULT"),
-        lambda: EmbeddedRocksDBStateBackend().set_options("org.apache.flink.Factory"),
+        lambda: EmbeddedRocksDBStateBackend().set_options(len),
+        lambda: java_options().apply_to(Configuration()),
         lambda: CustomStateBackend("org.apache.flink.Backend"),
         lambda: CustomStateBackend(object()),
     ],

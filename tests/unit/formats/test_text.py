@@ -246,3 +246,9 @@ def test_records_without_a_type_show_their_str(
         assert text_of(None) == "None"
         assert text_of(True) == "True"
         assert text_of(Row(a=1)) == "Row(a=1)"
+
+
+def test_bytes_of_any_type_in_a_row() -> None:
+    shown = formatter(Types.ROW([Types.PICKLED_BYTE_ARRAY(), Types.INT()]))
+    assert shown(Row(bytearray(b"a\xff"), 1)) == "+I[[97, -1], 1]"
+    assert shown(Row({"a": 1}, 1)) == "+I[{'a': 1}, 1]"

@@ -40,8 +40,8 @@ class JdbcConnectionOptions:
     wait_for_server_s: float = 300.0
 
     def get_db_url(self) -> str:
-        """The URL."""
-        return str(self.url)
+        """The URL, as it was given."""
+        return self.url.given or str(self.url)
 
     def get_driver_name(self) -> str | None:
         """The name of a driver class, if one was given; it is not used."""

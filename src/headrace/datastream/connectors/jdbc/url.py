@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from headrace.common.errors import FunctionTypeError, GraphError
@@ -23,6 +23,7 @@ class JdbcUrl:
     port: int
     database: str
     properties: tuple[tuple[str, str], ...] = ()
+    given: str = field(default="", repr=False, compare=False)
 
     @classmethod
     def parse(cls, url: str) -> JdbcUrl:
@@ -49,6 +50,7 @@ class JdbcUrl:
             port,
             unquote(parts.path.strip("/")),
             tuple(parse_qsl(parts.query)),
+            url,
         )
 
     def __str__(self) -> str:

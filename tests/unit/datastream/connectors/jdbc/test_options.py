@@ -45,6 +45,9 @@ def test_options_keep_what_they_were_given() -> None:
     assert (given.get_user_name(), given.get_password()) == ("me", "secret")
     assert given.get_driver_name() == "org.postgresql.Driver"
     assert "secret" not in repr(given)
+    short = options("jdbc:mysql://db/shop?password=secret&useSSL=false")
+    assert short.get_db_url() == "jdbc:mysql://db/shop?password=secret&useSSL=false"
+    assert "secret" not in repr(short)
 
 
 def test_execution_options() -> None:
