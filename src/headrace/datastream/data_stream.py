@@ -140,7 +140,7 @@ class DataStream(StreamBase[T]):
         """Keeps the records for which the function is true."""
         function = as_filter_function(func)
         check_shippable(function, "filter")
-        return self._apply("Filter", specs.FilterSpec(function), self.get_type())
+        return self._apply("Filter", specs.FilterSpec(function), self._record_type())
 
     def process(
         self, func: ProcessFunction[T, U], output_type: TypeInformation | None = None
@@ -161,7 +161,7 @@ class DataStream(StreamBase[T]):
 
     def project(self, *field_indexes: int) -> DataStream[tuple[Any, ...]]:
         """Keeps some fields of a stream of tuples."""
-        own_type = self.get_type()
+        own_type = self._record_type()
         if not isinstance(own_type, TupleTypeInfo):
             raise GraphError(
                 "Only Tuple DataStreams can be projected. Declare Types.TUPLE([...]): this one is "
@@ -182,10 +182,10 @@ class DataStream(StreamBase[T]):
         """This stream and others of the same type as one."""
         for stream in streams:
             self._check_same_environment(stream, "union")
-            if stream.get_type() != self.get_type():
+            if stream._record_type() != self._record_type():
                 raise GraphError(
-                    f"Cannot union streams of different types: {self.get_type()} and "
-                    f"{stream.get_type()}"
+                    f"Cannot union streams of different types: {self._record_type()} and "
+                    f"{stream._record_type()}"
                 )
         inputs = [self._without_keys(), *(s._without_keys() for s in streams)]
         return DataStream(self._environment, UnionTransformation(self._environment.ids, inputs))
@@ -359,7 +359,7 @@ class DataStream(StreamBase[T]):
         check_shippable(watermark_strategy, "assign_timestamps_and_watermarks")
         interval_ms = self._environment.get_config().get_auto_watermark_interval()
         spec = specs.TimestampsSpec(watermark_strategy, interval_ms)
-        return self._apply("Timestamps/Watermarks", spec, self.get_type())
+        return self._apply("Timestamps/Watermarks", spec, self._record_type())
 
     # Outputs.
 
@@ -463,7 +463,13 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         return self._key_type or Types.PICKLED_BYTE_ARRAY()
 
     def get_type(self) -> TypeInformation:
-        """The type of the records."""
+        """The type of rows of key and record, as PyFlink has it: what `execute_and_collect` gives.
+
+        What follows on the stream gets records alone.
+        """
+        return Types.ROW_NAMED(["f0", "f1"], [self.get_key_type(), self._record_type()])
+
+    def _record_type(self) -> TypeInformation:
         output_type: TypeInformation = self._transformation.output_type
         return output_type
 
@@ -474,7 +480,7 @@ class KeyedStream(DataStream[T], Generic[K, T]):
     def _without_keys(self) -> Transformation:
         # The records of a key stay together, and in order, on their way into a sink or a union.
         spec = specs.MapSpec(as_map_function(_same))
-        values = self._apply("_keyed_stream_values_operator", spec, self.get_type())
+        values = self._apply("_keyed_stream_values_operator", spec, self._record_type())
         transformation = transformation_of(values)
         # It has no state, so nobody need give it an id where programs must.
         transformation.uid_hash = f"{transformation.id:032x}"
@@ -487,8 +493,7 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         assert isinstance(self._partitioning, p.Keyed)
         key_of = self._partitioning.key_selector
         values: DataStream[T] = DataStream(self._environment, self._values())
-        types = [self.get_key_type(), self.get_type()]
-        rows = values.map(lambda record: Row(key_of(record), record), Types.ROW(types))
+        rows = values.map(lambda record: Row(key_of(record), record), self.get_type())
         self._align_with_upstream(transformation_of(rows))
         return rows.execute_and_collect(job_execution_name, limit)
 
@@ -518,7 +523,7 @@ class KeyedStream(DataStream[T], Generic[K, T]):
     def _reduce(self, function: ReduceFunction[Any]) -> DataStream[Any]:
         spec = specs.ReduceSpec(function, self._environment.is_batch())
         converts = declared_type(self) is not None
-        return self._apply("Reduce", spec, self.get_type(), converts)
+        return self._apply("Reduce", spec, self._record_type(), converts)
 
     def as_queryable_state(
         self, queryable_state_name: str, state_descriptor: StateDescriptor | None = None

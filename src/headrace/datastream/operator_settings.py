@@ -170,9 +170,14 @@ def transformation_of(stream: OperatorSettings) -> Transformation:
     return stream._transformation
 
 
+def record_type(stream: StreamBase[Any]) -> TypeInformation:
+    """The type of a stream's records, of a keyed one too."""
+    return stream._record_type()
+
+
 def declared_type(stream: StreamBase[Any]) -> TypeInformation | None:
     """The type of a stream's records, unless they are any Python objects."""
-    own_type = stream.get_type()
+    own_type = record_type(stream)
     return None if own_type == Types.PICKLED_BYTE_ARRAY() else own_type
 
 

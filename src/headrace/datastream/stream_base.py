@@ -71,6 +71,9 @@ class StreamBase(OperatorSettings, Generic[T]):
 
     def get_type(self) -> TypeInformation:
         """The type of the records; pickled Python objects where none was declared."""
+        return self._record_type()
+
+    def _record_type(self) -> TypeInformation:
         output_type: TypeInformation = self._transformation.output_type
         if isinstance(output_type, RowTypeInfo):
             names, types = output_type.get_field_names(), output_type.get_field_types()
@@ -140,7 +143,7 @@ class StreamBase(OperatorSettings, Generic[T]):
     def _sink(self, name: str, sink: Sink, parts: tuple[str, ...] = ()) -> DataStreamSink:
         inputs = [self._without_keys()]
         transformation = OperatorTransformation(
-            self._environment.ids, name, inputs, self.get_type(), specs.SinkSpec(sink, parts)
+            self._environment.ids, name, inputs, self._record_type(), specs.SinkSpec(sink, parts)
         )
         self._environment.register(transformation)
         return DataStreamSink(self._environment, transformation)

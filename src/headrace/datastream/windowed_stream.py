@@ -21,7 +21,7 @@ from headrace.datastream.functions import (
     as_reduce_function,
     check_function,
 )
-from headrace.datastream.operator_settings import applied, declared_type
+from headrace.datastream.operator_settings import applied, declared_type, record_type
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.window import Evictor, MergingWindowAssigner, Trigger, WindowAssigner
 from headrace.graph import specs
@@ -133,7 +133,7 @@ class _Windowed(WindowSettings):
 
     def get_input_type(self) -> TypeInformation:
         """The type of the records in the windows."""
-        return self._keyed_stream.get_type()
+        return record_type(self._keyed_stream)
 
     def reduce(
         self,

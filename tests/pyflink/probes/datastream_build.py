@@ -522,3 +522,9 @@ raises(lambda: env.set_runtime_mode("x"), Exception)
 print(
     RuntimeExecutionMode.BATCH, RuntimeExecutionMode.STREAMING.name, CheckpointingMode.EXACTLY_ONCE
 )
+
+# --- the type of a keyed stream
+pairs = env.from_collection([(1, "a")], Types.TUPLE([Types.INT(), Types.STRING()]))
+print(pairs.key_by(lambda v: v[0], Types.INT()).get_type())
+print(pairs.key_by(lambda v: v[0]).get_type())
+print(pairs.key_by(lambda v: v[0], Types.INT()).filter(lambda v: True).get_type())

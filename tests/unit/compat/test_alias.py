@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pickle
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -169,3 +170,15 @@ def test_slots_get_the_alias_too() -> None:
 def test_without_the_alias_nothing_is_found() -> None:
     assert not compat.is_installed()
     assert "pyflink" not in sys.modules
+
+
+def test_slots_have_the_variables_of_pyflinks_workers() -> None:
+    program = (
+        "import os, sys; sys.path.insert(0, '/cache/requirements/1f'); "
+        "import headrace.compat.preload; import pyflink.table; "
+        "print(os.environ['python'] == sys.executable, "
+        "int(os.environ['_PYTHON_WORKER_MEMORY_LIMIT']) > 0, "
+        "os.environ['_PYTHON_REQUIREMENTS_INSTALL_DIR'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.split() == ["True", "True", "/cache/requirements/1f"], done.stderr

@@ -11,6 +11,7 @@ from headrace.common.errors import SqlError
 from headrace.common.typeinfo import TypeInformation
 from headrace.common.types import Row, row_of
 from headrace.datastream.data_stream import DataStream
+from headrace.datastream.operator_settings import record_type
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql import types as t
 from headrace.sql.binder.context import suggestion
@@ -99,7 +100,7 @@ def stream_plan(
     """
     if declared is None:
         declared = _time_columns(names)
-    own = data_type_of(stream.get_type())
+    own = data_type_of(record_type(stream))
     whole = not isinstance(own, t.RowType)
     row = own if isinstance(own, t.RowType) else t.RowType([t.RowField("f0", own)])
     if declared is not None and _names_fields(declared):
@@ -132,7 +133,7 @@ def described(declared: TableEntry, stream: DataStream[Any], plan: n.Node) -> Ta
 
     Its expressions stay as the program wrote them.
     """
-    own = data_type_of(stream.get_type())
+    own = data_type_of(record_type(stream))
     fields = own.names if isinstance(own, t.RowType) else []
     names = [c.name for c in declared.columns]
     if names != list(plan.schema.names) or not set(fields) <= set(names):
