@@ -196,20 +196,34 @@ FUNCTIONS: dict[str, Any] = {
 }
 # All of these run in Spark with functions of the program.
 CALLS = [
-    ("SELECT add(v), COUNT(*) FROM t GROUP BY add(v)", "Project"),
-    ("SELECT k, SUM(add(v)) FROM t WHERE add(k) > 9 GROUP BY k", "Filter"),
-    ("SELECT total(id, k + 1) AS n, COUNT(*) FROM t GROUP BY total(id, k + 1)", "BatchedCalls"),
-    ("SELECT second(ts) AS n, MAX(total(id, 1)) FROM t GROUP BY second(ts)", "BatchedCalls"),
-    ("SELECT day_after(born) AS day, COUNT(*) FROM t GROUP BY day_after(born)", "BatchedCalls"),
+    ("SELECT add(v), COUNT(*) FROM t GROUP BY add(v)", "Project", "Add(v)"),
+    ("SELECT k, SUM(add(v)) FROM t WHERE add(k) > 9 GROUP BY k", "Filter", "(Add(k) > 9)"),
+    (
+        "SELECT total(id, k + 1) AS n, COUNT(*) FROM t GROUP BY total(id, k + 1)",
+        "BatchedCalls",
+        "<lambda>(id, (k + 1))",
+    ),
+    (
+        "SELECT second(ts) AS n, MAX(total(id, 1)) FROM t GROUP BY second(ts)",
+        "BatchedCalls",
+        "<lambda>(ts), <lambda>(id, 1)",
+    ),
+    (
+        "SELECT day_after(born) AS day, COUNT(*) FROM t GROUP BY day_after(born)",
+        "BatchedCalls",
+        "<lambda>(born)",
+    ),
     (
         "SELECT piece, n, COUNT(*), SUM(v) FROM t, LATERAL TABLE(pieces(s)) AS p(piece, n) "
         "GROUP BY piece, n",
         "Correlate",
+        "_pieces(s)",
     ),
     (
         "SELECT t.id, piece FROM t LEFT JOIN LATERAL TABLE(pieces(s)) AS p(piece, n) ON "
         "n > 0 AND id > 40 ORDER BY id, piece LIMIT 90",
         "Correlate",
+        "_pieces(s), ((n > 0) AND (id > 40))",
     ),
 ]
 
@@ -245,13 +259,16 @@ def test_a_query_of_spark_gives_what_operators_give(tables: list[str], query: st
         assert found.rows == expected.rows
 
 
-@pytest.mark.parametrize(("query", "node"), CALLS)
-def test_functions_of_the_program_run_in_spark(tables: list[str], query: str, node: str) -> None:
+@pytest.mark.parametrize(("query", "node", "computed"), CALLS)
+def test_functions_of_the_program_run_in_spark(
+    tables: list[str], query: str, node: str, computed: str
+) -> None:
     session = local(tables)
     settings = replace(session.session.settings(), spark_segments=True)
     shown = plan_text(*physical_plans([session.plan(query)], settings))
     marked = [line.strip("+-: ") for line in shown.splitlines() if "[Python in Spark]" in line]
-    assert any(line.startswith(node) for line in marked), shown
+    (line,) = (line for line in marked if line.startswith(node) and "python=[" in line)
+    assert f"python=[{computed}]" in line
     found = session.query_on_spark(query)
     assert found is not None, "a part of it is not in Spark"
     assert Counter(map(str, found.rows)) == Counter(map(str, session.query(query).rows))

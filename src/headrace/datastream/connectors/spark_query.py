@@ -125,11 +125,13 @@ class PythonStep:
         text: The query.
         function: Makes batches of batches.
         columns: Names and types of what comes out, as Spark's DDL writes them.
+        computed: The expressions that the function computes, for EXPLAIN.
     """
 
     text: str
     function: Callable[[Iterator[Any], TaskPlace], Iterator[Any]]
     columns: tuple[tuple[str, str], ...]
+    computed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

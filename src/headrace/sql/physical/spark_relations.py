@@ -11,7 +11,7 @@ from headrace.sql import types as t
 from headrace.sql.physical.nodes import SparkRows
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.plan import nodes as n
-from headrace.sql.plan.expressions import Column
+from headrace.sql.plan.expressions import Column, expression_text
 from headrace.sql.plan.joins import Join, JoinKind
 from headrace.sql.segments.expressions import UnsupportedBySparkError, storage
 from headrace.sql.segments.relations import RelationWriter, joined_rows
@@ -88,7 +88,7 @@ class _Rewriter:
         self._writer = RelationWriter(settings)
         self._needed = columns_needed(plans)
         self._queries: dict[n.Node, _Query | None] = {}
-        self._in_python: set[n.Node] = set()
+        self._in_python: dict[n.Node, tuple[str, ...]] = {}
         self._done: dict[n.Node, n.Node] = {}
 
     def visit(self, node: n.Node) -> n.Node:
@@ -120,7 +120,7 @@ class _Rewriter:
         if not relation.reads_much:
             return None
         columns = tuple(range(len(node.schema)))
-        python = frozenset(self._in_python)
+        python = tuple(self._in_python.items())
         return SparkRows(node.schema, Segment(relation, (), columns, (node,), in_python=python))
 
     def _query(self, node: n.Node) -> _Query | None:
@@ -156,7 +156,7 @@ class _Rewriter:
         except UnsupportedBySparkError:
             return self._split(node)
         if isinstance(text, PythonStep | SourceSplits):
-            self._in_python.add(node)
+            self._in_python[node] = text.computed if isinstance(text, PythonStep) else ()
         return _Query(name, node, text, tuple(inputs))
 
     def _split(self, node: n.Node) -> _Query | None:
@@ -165,8 +165,9 @@ class _Rewriter:
         if made is not None:
             look_at(made, self._needed.get(node), self._needed)
         query = None if made is None else self._query(made)
-        if query is not None:
-            self._in_python.add(node)
+        if query is not None and isinstance(node, n.Filter | Join) and node.condition is not None:
+            names = node.pair_names if isinstance(node, Join) else node.input.schema.names
+            self._in_python[node] = (expression_text(node.condition, names),)
         return query
 
     def _inner_join(self, name: str, node: Join, left: _Query, right: _Query) -> _Query:

@@ -41,7 +41,7 @@ def plan_text(
     several = _read_by_several(plans)
     shown: dict[n.Node, int] = {}
 
-    in_python: set[n.Node] = set()
+    in_python: dict[n.Node, tuple[str, ...]] = {}
 
     def add(node: n.Node, prefix: str, tail: str, place: str) -> None:
         if node in shown:
@@ -57,7 +57,8 @@ def plan_text(
         shown_place = "  [Python in Spark]" if node in in_python else place
         rows = estimated_rows(node) if estimates else None
         count = "" if rows is None else f": rowcount = {rows}"
-        lines.append(prefix + _described(node, modes, batch) + mark + count + shown_place)
+        described = _described(node, modes, batch, in_python.get(node, ()))
+        lines.append(prefix + described + mark + count + shown_place)
         below = _below(node)
         for number, child in enumerate(below):
             last = number == len(below) - 1
@@ -87,8 +88,10 @@ def _below(node: n.Node) -> Sequence[n.Node]:
     return node.segment.nodes[-1:] if isinstance(node, SparkSegment) else node.inputs
 
 
-def _described(node: n.Node, modes: bool, batch: bool) -> str:
+def _described(node: n.Node, modes: bool, batch: bool, in_python: Sequence[str]) -> str:
     parts = node.texts() if isinstance(node, PhysicalNode | ProcessTable) else _parts(node)
+    if in_python:
+        parts.append(f"python=[{', '.join(in_python)}]")
     if node.every_change:
         parts.append("emit=[every change]")
     if modes:

@@ -70,11 +70,14 @@ class PythonNodes:
         made = tuple(next(numbers) if text is None else None for text in texts)
         passed = [text for text in texts if text is not None]
         used = _used(chosen)
-        return self._step(node, CalcSpec(code), passed, used, made, None, below, chosen)
+        return self._step(
+            node, CalcSpec(code), passed, used, made, None, below, _shown(chosen, node)
+        )
 
     def batched_calls(self, node: n.BatchedCalls, below: str, text: Texts) -> PythonStep:
         """Functions of many rows; those of columns get columns, if Spark computes arguments."""
         self._check(True, *node.calls)
+        computed = _shown(node.calls, node)
         node, arguments = _with_arguments(node, text)
         spec = OPERATORS[n.BatchedCalls](node, self._settings).spec
         width, first = len(node.input.schema) - len(arguments), len(node.input.schema)
@@ -83,7 +86,7 @@ class PythonNodes:
         made = (*[None] * width, *calls)
         shown = replace(node, schema=_without(node.schema, range(width, first)))
         passed = [column_name(i) for i in range(width)]
-        return self._step(shown, spec, passed, used, made, None, below, node.calls, arguments)
+        return self._step(shown, spec, passed, used, made, None, below, computed, arguments)
 
     def correlate(self, node: n.Correlate, below: str) -> PythonStep:
         """A table function, or UNNEST."""
@@ -98,7 +101,9 @@ class PythonNodes:
         made = tuple(None if i in other else i for i in range(len(node.schema)))
         number = other[0] if other else None
         passed = [column_name(i) for i in other]
-        return self._step(node, spec, passed, used, made, number, below, node.arguments)
+        call = f"{node.function.name}({', '.join(_shown(node.arguments, node))})"
+        computed = (call, *(expression_text(e, node.schema.names) for e in conditions))
+        return self._step(node, spec, passed, used, made, number, below, computed)
 
     def _check(self, functions: bool, *expressions: Expression) -> None:
         if functions and not self._prepared:
@@ -115,7 +120,7 @@ class PythonNodes:
         made: tuple[int | None, ...],
         number: int | None,
         below: str,
-        computed: Sequence[Expression],
+        computed: tuple[str, ...],
         arguments: Sequence[str] = (),
     ) -> PythonStep:
         """What Spark passes on comes first, and then what operators look at."""
@@ -124,7 +129,6 @@ class PythonNodes:
         known = [i for i, place in enumerate(made) if place is None]
         first = len(inputs) - len(arguments)
         more = {first + i: text for i, text in enumerate(arguments)}
-        shown = ", ".join(expression_text(e, inputs.names) for e in computed)[:_SHOWN]
         texts = [
             f"CAST({x if i in self.needed else 'NULL'} AS {kinds[i]})"
             for x, i in zip(passed, known, strict=True)
@@ -143,15 +147,19 @@ class PythonNodes:
             names,
             number,
             self.job,
-            shown,
+            ", ".join(computed)[:_SHOWN],
             tuple(inputs[i].name for i in used),
         )
         columns = tuple(zip(names, kinds, strict=True))
-        return PythonStep(f"SELECT {listed} FROM {below}", function, columns)
+        return PythonStep(f"SELECT {listed} FROM {below}", function, columns, computed)
 
 
 def _used(expressions: Sequence[Expression]) -> list[int]:
     return sorted(set[int]().union(*map(columns_used, expressions)))
+
+
+def _shown(expressions: Sequence[Expression], node: n.OneInput) -> tuple[str, ...]:
+    return tuple(expression_text(e, node.input.schema.names) for e in expressions)
 
 
 def _without(schema: Schema, dropped: range) -> Schema:

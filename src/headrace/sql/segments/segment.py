@@ -80,7 +80,8 @@ class Segment:
         columns: Which columns of the node come out; the others are not needed.
         nodes: The nodes it stands for, the lowest first.
         local: The local phase of the aggregate or ranking above, if it belongs to the segment.
-        in_python: The nodes among them in which Spark calls headrace's own code.
+        in_python: The nodes among them in which Spark calls headrace's own code, each with the
+            expressions that this code computes, as texts.
         reading: How Arrow does the same in the slots, if it can; Spark has nothing to do then.
     """
 
@@ -89,5 +90,5 @@ class Segment:
     columns: tuple[int, ...]
     nodes: tuple[n.Node, ...]
     local: LocalPhase | LocalRanking | None = None
-    in_python: frozenset[n.Node] = frozenset()
+    in_python: tuple[tuple[n.Node, tuple[str, ...]], ...] = ()
     reading: ColumnReading | None = None
