@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from headrace.common.errors import HeadraceError, SqlError
-from tests.jdbc.test_tables import Table
+from headrace.datastream.connectors.jdbc import JdbcSource
+from headrace.datastream.connectors.read_alone import all_splits, read_splits
+from tests.jdbc.test_tables import Table, options_of
 from tests.sql.sessions import LocalSession
 from tools.database_server import MariaDbServer, PostgreSqlServer
 
@@ -248,6 +251,7 @@ def test_columns_that_get_each_others_values(request: pytest.FixtureRequest, ser
 
 def assert_deletes_what_it_shows(table: Table, columns: str, rows: str, *conditions: str) -> None:
     session = session_with(table, f"{columns}, PRIMARY KEY (id) NOT ENFORCED", batch=True)
+    session.execute(_READ_ALL)
     for condition in conditions:
         table.execute(f"DELETE FROM {table.name}")
         table.execute(f"INSERT INTO {table.name} VALUES {rows}")
@@ -293,3 +297,112 @@ def test_tasks_of_spark_read_parts_of_a_table(request: pytest.FixtureRequest, se
     assert found is not None
     assert len(found.rows) == 6
     assert sorted(found.rows) == sorted(session.query(query).rows)
+
+
+_READ_ALL = "SET 'table.optimizer.source.predicate-pushdown-enabled' = 'false'"
+_TEXTS = ("a", "A", "a ", "\u00e4", "b", "", "a_b", "a%", "k\\")
+_COLUMNS = (
+    "id INT, name STRING, code CHAR(3), price DECIMAL(8, 2), `day` DATE, `at` TIMESTAMP(6), "
+    "millis TIMESTAMP(3), ok BOOLEAN, ratio DOUBLE"
+)
+_PUSHED = [
+    "name = 'a'",
+    "name = 'a '",
+    "name <> 'a'",
+    "name = ''",
+    "name IN ('A', 'b', 'a ')",
+    "name NOT IN ('A', 'b')",
+    "name LIKE 'a_'",
+    "name LIKE '%'",
+    "name = 'a' OR id = 4",
+    "code = 'a'",
+    "code <> 'a  '",
+    "code LIKE 'a%'",
+    "id > 3",
+    "3 >= id",
+    "id BETWEEN 2 AND 4 AND name IS NOT NULL",
+    "CAST(id AS BIGINT) = 5",
+    "id > 2.5",
+    "id IN (1, 2, 3)",
+    "id < price",
+    "price <> 2.50",
+    "price IS NULL",
+    "`day` >= DATE '2024-01-03'",
+]
+_PUSHED_BY_POSTGRESQL = [
+    "ok",
+    "NOT ok",
+    "`at` = TIMESTAMP '2024-01-01 00:00:01.000002'",
+    "`at` > TIMESTAMP '2024-01-01 00:00:01'",
+    "millis >= TIMESTAMP '2024-01-01 00:00:02'",
+    "millis < TIMESTAMP '2024-01-01 00:00:02'",
+]
+_NOT_PUSHED = [
+    "millis <= TIMESTAMP '2024-01-01 00:00:02'",
+    "ratio >= 1",
+    "ratio = 1",
+    "name > 'A'",
+    "UPPER(name) = 'A'",
+    "id + 2147483647 < 0",
+    "NOT (id = 3 AND name = 'b')",
+    "name LIKE 'a#_b' ESCAPE '#'",
+    "CAST(price AS INT) = 2",
+]
+
+
+@pytest.mark.parametrize("server", ["postgresql", "mariadb"])
+def test_a_database_looks_at_conditions(request: pytest.FixtureRequest, server: str) -> None:
+    postgresql = server == "postgresql"
+    kinds = "DOUBLE PRECISION" if postgresql else "DOUBLE"
+    times = "TIMESTAMP(6)" if postgresql else "DATETIME(6)"
+    table = Table(
+        request.getfixturevalue(server),
+        "id INT, name VARCHAR(9), code CHAR(3), price NUMERIC(8, 2), day DATE, "
+        f"at {times}, millis {times}, ok BOOLEAN, ratio {kinds}",
+    )
+    for i, text in enumerate([*_TEXTS, None], 1):
+        quoted = "NULL" if text is None else f"'{text if postgresql else text.replace(*_ESCAPED)}'"
+        micros = f"'2024-01-01 00:00:0{i % 3}.00000{i % 3}'"
+        price = "NULL" if i == 3 else i / 2
+        ratio = i / 3 if i != 4 else "'NaN'" if postgresql else "NULL"
+        table.execute(
+            f"INSERT INTO {table.name} VALUES ({i}, {quoted}, {quoted}, {price}, "
+            f"'2024-01-0{i % 5 + 1}', {micros}, {micros}, {i % 2} = 0, {ratio})"
+        )
+    session = session_with(table, _COLUMNS, batch=True)
+    also = _PUSHED_BY_POSTGRESQL if postgresql else []
+    for condition in [*_PUSHED, *_PUSHED_BY_POSTGRESQL, *_NOT_PUSHED]:
+        query = f"SELECT id FROM t WHERE {condition}"
+        explained = session.explain(f"EXPLAIN {query}")
+        plan = explained.partition("== Optimized Physical Plan ==")[2]
+        plan = plan.partition("== Optimized Execution Plan ==")[0]
+        is_pushed = condition in _PUSHED or condition in also
+        assert is_pushed == ("filter=[" in plan and "where=[" not in plan), plan
+        found = session.query(query).rows
+        session.execute(_READ_ALL)
+        everything = session.query(query).rows
+        session.execute(_READ_ALL.replace("false", "true"))
+        assert sorted(found) == sorted(everything), condition
+
+
+_ESCAPED = ("\\", "\\\\")
+
+
+def test_conditions_and_limits_are_those_of_each_part(postgresql: PostgreSqlServer) -> None:
+    table = Table(postgresql, "id INT, name VARCHAR(9), n INT NOT NULL")
+    table.execute(
+        f"INSERT INTO {table.name} SELECT i, 'n' || i % 3, i FROM generate_series(0, 59) AS i"
+    )
+    parts = ", 'scan.partition.column' = 'id', 'scan.partition.num' = '4'"
+    bounds = ", 'scan.partition.lower-bound' = '0', 'scan.partition.upper-bound' = '59'"
+    session = session_with(table, "id INT, name STRING, n INT NOT NULL", more=parts + bounds)
+    rows = session.query("SELECT n FROM t WHERE name = 'n1' AND n < 50").rows
+    assert sorted(row[0] for _, row in rows) == list(range(1, 50, 3))
+    assert len(session.query("SELECT name FROM t WHERE name IN ('n0', 'n2') LIMIT 7").rows) == 7
+    assert [row[0] for _, row in session.query("SELECT COUNT(*) FROM t").rows][-1] == 60
+    source = JdbcSource.builder().set_connection_options(options_of(postgresql))
+    limited = replace(source.set_sql(f"SELECT id FROM {table.name}").build(), limit=5)
+    assert (
+        len([row for batch in read_splits(limited, all_splits(limited)) for row in batch.values])
+        == 5
+    )

@@ -101,6 +101,10 @@ REUSE_SUB_PLAN_ENABLED = declare(
     "table.optimizer.reuse-sub-plan-enabled", BOOLEAN, True,
     "Whether aggregates, joins and the like that a statement has twice run once.",
 )  # fmt: skip
+PREDICATE_PUSHDOWN_ENABLED = declare(
+    "table.optimizer.source.predicate-pushdown-enabled", BOOLEAN, True,
+    "Whether tables of databases and lakehouses look at conditions while they are read.",
+)  # fmt: skip
 DISTINCT_SPLIT_ENABLED = declare(
     "table.optimizer.distinct-agg.split.enabled", BOOLEAN, False,
     "Whether distinct aggregates run in two levels, for groups with very many values.",

@@ -107,6 +107,9 @@ class TableSource(ABC):
     #: may be read again, in part, if a task fails.
     read_in_spark = False
 
+    #: Whether it reads less if it is `narrowed`, `filtered` or `limited`, and describes that.
+    pushes_down = False
+
     #: What a table that makes watermarks says about them.
     watermark_options = WatermarkOptions()
 
@@ -129,9 +132,17 @@ class TableSource(ABC):
         """The stream with watermarks, where the source takes them."""
         raise NotImplementedError(f"{type(self).__name__} does not produce watermarks")
 
-    def describe(self) -> str:
-        """What EXPLAIN shows besides the table's name."""
-        return ""
+    def filtered(self, conditions: Sequence[Expression]) -> tuple[TableSource, list[Expression]]:
+        """The same table with fewer rows, and those of the conditions still to be looked at."""
+        return self, list(conditions)
+
+    def limited(self, rows: int) -> TableSource:
+        """The same table for who takes any so many rows of it; it may give more."""
+        return self
+
+    def describe(self) -> list[str]:
+        """What EXPLAIN shows of how it was narrowed, filtered and limited."""
+        return []
 
     def lookup(
         self, columns: Sequence[int], limits: LookupLimits, configuration: Configuration

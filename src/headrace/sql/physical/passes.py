@@ -22,6 +22,7 @@ from headrace.sql.physical.process_tables import process_tables
 from headrace.sql.physical.settings import PlanSettings
 from headrace.sql.physical.shared_subplans import shared_subplans
 from headrace.sql.physical.sink_constraints import sink_constraints
+from headrace.sql.physical.source_pushdown import source_pushdown
 from headrace.sql.physical.spark_relations import spark_relations
 from headrace.sql.physical.spark_segments import spark_segments
 from headrace.sql.physical.state_ttls import state_ttls
@@ -51,6 +52,7 @@ PHYSICAL_PASSES: tuple[Pass, ...] = (
     _of_nodes(upsert_materialize),
     _of_nodes(deletes_by_key),
     _of_nodes(keep_lookups),
+    source_pushdown,
     spark_relations,
     _of_nodes(local_phases),
     spark_segments,

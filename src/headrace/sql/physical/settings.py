@@ -64,6 +64,7 @@ class PlanSettings:
         model_calls: How asynchronous calls of models run.
         search_calls: How asynchronous vector searches run.
         reuse_subplans: Whether what a statement computes twice is computed once.
+        pushdown: Whether tables look at conditions while they are read.
         multi_join: Whether joins on one key run in one operator.
         keep_lookups: Whether what was found for rows that may change is kept.
         configuration: That of the job, for what slots read by themselves.
@@ -89,6 +90,7 @@ class PlanSettings:
     model_calls: CallLimits = field(default_factory=CallLimits)
     search_calls: CallLimits = field(default_factory=CallLimits)
     reuse_subplans: bool = True
+    pushdown: bool = True
     multi_join: bool = False
     keep_lookups: bool = False
     configuration: Configuration = field(default_factory=Configuration)

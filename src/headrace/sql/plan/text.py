@@ -118,7 +118,7 @@ def _parts(node: n.Node) -> list[str]:
         parts = [f"table=[{'.'.join(node.table)}]", f"fields=[{', '.join(node.schema.names)}]"]
         if node.watermark is not None:
             parts.append(f"watermark=[{expression_text(node.watermark, node.schema.names)}]")
-        return parts
+        return [*parts, *node.source.describe()]
     if isinstance(node, n.Values):
         rows = ", ".join(str(r) for r in node.rows[:_MOST_ROWS])
         more = ", ..." if len(node.rows) > _MOST_ROWS else ""

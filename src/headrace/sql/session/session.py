@@ -158,6 +158,7 @@ class Session:
             model_calls=CallLimits(read(o.MODEL_CALLS), millis(o.MODEL_TIMEOUT)),
             search_calls=CallLimits(read(o.SEARCH_CALLS), millis(o.SEARCH_TIMEOUT)),
             reuse_subplans=read(o.REUSE_SUB_PLAN_ENABLED),
+            pushdown=read(o.PREDICATE_PUSHDOWN_ENABLED),
             multi_join=read(o.MULTI_JOIN_ENABLED),
             keep_lookups=read(o.UPDATE_STRATEGY) == "TRY_RESOLVE",
             configuration=self.env.get_configuration(),

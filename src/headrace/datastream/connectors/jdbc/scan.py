@@ -38,7 +38,7 @@ class ScanEnumerator(SplitEnumerator):
         if self._done:
             return {}
         try:
-            splits = self._splits()
+            splits = list(map(self._limited, self._splits()))
         except ServerAwayError as error:
             if not self._told:
                 _log.warning("the JDBC source waits for its database: %s", error)
@@ -62,8 +62,13 @@ class ScanEnumerator(SplitEnumerator):
         if column.lower is None:
             # No rows, or none with a value.
             sql = f"SELECT * FROM ({source.sql}) AS headrace_scan"
-            return [JdbcSplit("0", sql)]
-        return _ranged(source.sql, column, quoted_name(source.connection_options, column.name))
+            return [JdbcSplit("0", sql, source.parameters[0])]
+        name = quoted_name(source.connection_options, column.name)
+        return _ranged(source.sql, source.parameters[0], column, name)
+
+    def _limited(self, split: JdbcSplit) -> JdbcSplit:
+        limit = self._source.limit
+        return split if limit is None else replace(split, sql=f"{split.sql} LIMIT {limit}")
 
     def _with_bounds(self, column: PartitionColumn) -> PartitionColumn:
         options = replace(self._source.connection_options, wait_for_server_s=0)
@@ -73,7 +78,7 @@ class ScanEnumerator(SplitEnumerator):
         sql = f"SELECT MIN({name}), MAX({name}) FROM ({self._source.sql}) AS headrace_scan"
         try:
             with connection.cursor() as cursor:
-                cursor.execute(sql)
+                cursor.execute(database.driver_sql(sql), list(self._source.parameters[0]))
                 lowest, highest = cursor.fetchone()
         except Exception as error:
             raise HeadraceError(
@@ -112,7 +117,9 @@ def ranges(lower: Any, upper: Any, count: int) -> list[Any]:
     return sorted({b for b in bounds if b > lower})
 
 
-def _ranged(sql: str, column: PartitionColumn, name: str) -> list[JdbcSplit]:
+def _ranged(
+    sql: str, given: tuple[Any, ...], column: PartitionColumn, name: str
+) -> list[JdbcSplit]:
     """Parts that have each row once: those without a value are in the first one."""
     query = f"SELECT * FROM ({sql}) AS headrace_scan WHERE "
     bounds = ranges(column.lower, column.upper, column.partitions)
@@ -124,7 +131,7 @@ def _ranged(sql: str, column: PartitionColumn, name: str) -> list[JdbcSplit]:
         where = " AND ".join(terms) or "1 = 1"
         if low is None and high is not None:
             where = f"({where} OR {name} IS NULL)"
-        values = tuple(b for b in (low, high) if b is not None)
+        values = (*given, *(b for b in (low, high) if b is not None))
         splits.append(JdbcSplit(str(number), f"{query}{where} ORDER BY {name}", values))
     return splits
 

@@ -49,6 +49,8 @@ class JdbcSource(Source):
     parameters: tuple[tuple[Any, ...], ...] = ((),)
     partition_column: PartitionColumn | None = None
     fetch_size: int = 1000
+    #: How many rows of each part are read at most; the planner of SQL sets it.
+    limit: int | None = None
 
     @staticmethod
     def builder() -> JdbcSourceBuilder:

@@ -13,7 +13,7 @@ from headrace.sql.plan.expressions import Call, Column, Expression, Literal
 from headrace.sql.types.type_rules import as_decimal, is_approximate, is_character, is_interval
 from headrace.sql.types.values import row_to_external
 
-__all__ = ["DatabaseText"]
+__all__ = ["DatabaseText", "is_plain_pattern", "keeps_value"]
 
 _ARITHMETIC = {"PLUS": "+", "MINUS": "-", "TIMES": "*"}
 _ORDER = {
@@ -75,7 +75,7 @@ class DatabaseText:
             return self._constant(e)
         name = getattr(getattr(e, "function", None), "name", type(e).__name__)
         if isinstance(e, Call) and not hasattr(e.function, "bound"):
-            if name == "CAST" and _same_value(e.args[0].type, e.type):
+            if name == "CAST" and keeps_value(e.args[0].type, e.type):
                 return self.text(e.args[0])
             written = self._call(name, e.args)
             if written is not None:
@@ -105,7 +105,7 @@ class DatabaseText:
         return "?"
 
     def _call(self, name: str, args: tuple[Expression, ...]) -> str | None:
-        if name == "LIKE" and (len(args) != 2 or not _plain_pattern(args[1])):
+        if name == "LIKE" and (len(args) != 2 or not is_plain_pattern(args[1])):
             return None
         if name in _ARITHMETIC and not all(isinstance(a.type, t.NumericType) for a in args):
             return None
@@ -141,12 +141,12 @@ class DatabaseText:
         return f" AND CAST({self.text(e)} AS DOUBLE PRECISION) <> 'NaN'"
 
 
-def _plain_pattern(pattern: Expression) -> bool:
+def is_plain_pattern(pattern: Expression) -> bool:
     """Whether a pattern has no backslash, which some databases take for an escape."""
     return isinstance(pattern, Literal) and "\\" not in str(pattern.value)
 
 
-def _same_value(source: t.DataType, target: t.DataType) -> bool:
+def keeps_value(source: t.DataType, target: t.DataType) -> bool:
     """Whether a cast leaves every value as it is, so that a database needs none."""
     if isinstance(source, t.NullType) or source.same_but_null(target):
         return True
@@ -172,7 +172,7 @@ def _fits(source: t.DataType, column: t.DataType) -> bool:
 
     Of a fraction, a database stores the nearest whole number, where a cast cuts it off.
     """
-    if type(source) is type(column) or _same_value(source, column):
+    if type(source) is type(column) or keeps_value(source, column):
         return True
     if isinstance(source, t.NumericType):
         if isinstance(column, t.IntegralType):

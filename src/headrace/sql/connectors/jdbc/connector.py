@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,12 +24,13 @@ from headrace.sql.connectors.base import TableContext, TableFactory, TableSink, 
 from headrace.sql.connectors.jdbc.changes import ChangeSink
 from headrace.sql.connectors.jdbc.conditions import DatabaseText
 from headrace.sql.connectors.jdbc.lookup import JdbcKeys
+from headrace.sql.connectors.jdbc.scan_conditions import ScanCondition, ScanConditions
 from headrace.sql.connectors.jdbc.values import DriverRows, OfMySql
 from headrace.sql.connectors.lookup_options import LookupCaching
 from headrace.sql.connectors.streams import by_columns, internal_rows
 from headrace.sql.lookups.full_cache import SourceRows, WholeTable
 from headrace.sql.lookups.tables import LookupLimits, LookupTable
-from headrace.sql.plan.expressions import Expression, Schema, columns_used
+from headrace.sql.plan.expressions import Expression, Schema, columns_used, expression_text
 from headrace.sql.types import DateType, IntegralType, TimestampType
 
 __all__ = ["JdbcFactory"]
@@ -59,11 +60,10 @@ class JdbcFactory(TableFactory):
     def create_source(self, context: TableContext) -> TableSource:
         """Reads the rows that are there, in one part or, by a column, in several."""
         options, table = self._common(context, _OF_SINKS)
-        names = [quoted_name(options, name) for name in context.schema.names]
         builder = (
             JdbcSource.builder()
             .set_connection_options(options)
-            .set_sql(f"SELECT {', '.join(names)} FROM {quoted_path(options, table)}")
+            .set_sql(_select(options, table, context.schema.names))
             .set_result_set_fetch_size(context.integer("scan.fetch-size") or 1000)
         )
         context.boolean("scan.auto-commit")
@@ -177,22 +177,93 @@ def _bound(type_: Any, text: str, context: TableContext) -> Any:
     )
 
 
+def _select(
+    options: JdbcConnectionOptions, table: str, names: Sequence[str], left_out: Collection[str] = ()
+) -> str:
+    """A query of all columns; those that nobody looks at are NULL."""
+    columns = [
+        f"NULL AS {quoted_name(options, x)}" if x in left_out else quoted_name(options, x)
+        for x in names
+    ]
+    return f"SELECT {', '.join(columns)} FROM {quoted_path(options, table)}"
+
+
 @dataclass
 class _JdbcTable(TableSource):
+    """A table of a database.
+
+    The database gives `columns`, all if it is None, of rows that satisfy `conditions`, which go
+    with what EXPLAIN shows of them, and of each part `limit` rows at most.
+    """
+
     source: JdbcSource
     rows: DriverRows
     table: str
     caching: LookupCaching
     retries: int
+    columns: tuple[int, ...] | None = None
+    conditions: tuple[tuple[str, ScanCondition], ...] = ()
+    limit: int | None = None
     looks_up = True
     read_in_spark = True
+    pushes_down = True
 
     def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
         no_watermarks = WatermarkStrategy.no_watermarks()
-        rows = env.from_source(self.source, no_watermarks, "Source: jdbc")
+        schema = self._read_schema()
+        rows = env.from_source(self._scanned(), no_watermarks, "Source: jdbc")
         if self.source.connection_options.url.product != "postgresql":
-            rows = rows.map(OfMySql(tuple(self.rows.schema.types))).name("Values of MySQL")
-        return internal_rows(rows, self.rows.schema, False, self.rows.zone)
+            rows = rows.map(OfMySql(tuple(schema.types))).name("Values of MySQL")
+        return internal_rows(rows, schema, False, self.rows.zone)
+
+    def _scanned(self) -> JdbcSource:
+        names, part = self.rows.schema.names, self.source.partition_column
+        read = range(len(names)) if self.columns is None else self.columns
+        left_out = set(names) - {names[i] for i in read} - {part.name if part else None}
+        sql = _select(self.rows.options, self.table, names, left_out)
+        where = " AND ".join(condition.sql for _, condition in self.conditions)
+        values = tuple(value for _, condition in self.conditions for value in condition.values)
+        sql = f"{sql} WHERE {where}" if where else sql
+        return replace(self.source, sql=sql, parameters=(values,), limit=self.limit)
+
+    def _read_schema(self) -> Schema:
+        """The columns, where those that nobody looks at may be NULL."""
+        schema, read = self.rows.schema, self.columns
+        return Schema(
+            tuple(
+                f if read is None or i in read else replace(f, type=f.type.nullable())
+                for i, f in enumerate(schema)
+            )
+        )
+
+    def narrowed(self, columns: Sequence[int]) -> TableSource:
+        return replace(self, columns=tuple(columns))
+
+    def filtered(self, conditions: Sequence[Expression]) -> tuple[TableSource, list[Expression]]:
+        schema = self.rows.schema
+        writer = ScanConditions(self.rows.options, schema, self.rows.zone)
+        found, left = list(self.conditions), []
+        for e in conditions:
+            condition = writer.of(e)
+            if condition is None:
+                left.append(e)
+            else:
+                found.append((expression_text(e, schema.names), condition))
+        return (
+            self if len(left) == len(conditions) else replace(self, conditions=tuple(found))
+        ), left
+
+    def limited(self, rows: int) -> TableSource:
+        return replace(self, limit=rows)
+
+    def describe(self) -> list[str]:
+        parts = []
+        if self.conditions:
+            parts.append(f"filter=[{' AND '.join(shown for shown, _ in self.conditions)}]")
+        if self.columns is not None:
+            names = self.rows.schema.names
+            parts.append(f"project=[{', '.join(names[i] for i in self.columns)}]")
+        return parts if self.limit is None else [*parts, f"limit=[{self.limit}]"]
 
     def lookup(
         self, columns: Sequence[int], limits: LookupLimits, configuration: Configuration
