@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -421,3 +422,111 @@ def test_a_procedure_puts_small_files_together(
     assert [tuple(row) for _, row in found] == [("Success",)]
     assert len(table.files().files) == 1
     assert len(session.query("SELECT * FROM orders").rows) == 3
+
+
+_LONG = "x" * 200
+_PRUNED = [
+    ("day = DATE '2024-01-02'", 1),
+    ("day >= DATE '2024-01-02' AND day <= DATE '2024-01-03'", 2),
+    ("id > 29", 1),
+    ("id IN (3, 33)", 2),
+    ("25 <= id", 2),
+    ("amount < 0.95", 1),
+    ("amount < 0.955", 4),
+    ("name = 'n15'", 2),
+    (f"name >= '{_LONG}'", 1),
+    ("`at` < TIMESTAMP '2024-01-01 00:00:09'", 1),
+    ("`at` <= TIMESTAMP '2024-01-01 00:00:09.9996'", 2),
+    ("moment > CAST(TIMESTAMP '2024-01-01 00:00:29.9999' AS TIMESTAMP_LTZ(6))", 2),
+    ("name IS NULL", 1),
+    ("CAST(id AS BIGINT) = 50", 0),
+    ("id = 7 OR id = 8", 4),
+    ("UPPER(name) = 'N7'", 4),
+    ("ratio > 2", 4),
+]
+
+
+def _days(table: LakeTable) -> None:
+    """Four files, each of one day, with ten rows that go up."""
+    columns = pa.schema(
+        [
+            ("id", pa.int32()),
+            ("name", pa.string()),
+            ("amount", pa.decimal128(8, 2)),
+            ("day", pa.date32()),
+            ("at", pa.timestamp("us")),
+            ("moment", pa.timestamp("us", "UTC")),
+            ("ratio", pa.float64()),
+        ]
+    )
+    table.create(columns, ["day"])
+    begin = datetime(2024, 1, 1)
+    for number in range(4):
+        ids = range(number * 10, number * 10 + 10)
+        # The last time of each has more digits than a table may keep in its log.
+        times = [begin + timedelta(seconds=i, microseconds=999_700 * (i % 10 == 9)) for i in ids]
+        names = [None if i == 0 else _LONG + "y" if i == 39 else f"n{i}" for i in ids]
+        rows = {
+            "id": list(ids),
+            "name": names,
+            "amount": [Decimal(i) / 10 for i in ids],
+            "day": [date(2024, 1, number + 1)] * 10,
+            "at": times,
+            "moment": [time.replace(tzinfo=UTC) for time in times],
+            "ratio": [float("nan") if i == 1 else float(i) for i in ids],
+        }
+        table.append(Batch("w", number), ds.dataset(pa.Table.from_pydict(rows, columns)))
+
+
+def test_files_without_rows_that_a_query_needs_are_not_read(
+    table: LakeTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = delta_options if isinstance(table, DeltaLakeTable) else iceberg_options
+    _days(table)
+    session = LocalSession(batch=True, parallelism=2)
+    session.execute(
+        "CREATE TABLE orders (id INT, name STRING, amount DECIMAL(8, 2), `day` DATE, "
+        f"`at` TIMESTAMP(6), moment TIMESTAMP_LTZ(6), ratio DOUBLE) WITH ({make(tmp_path)})"
+    )
+    read: list[str] = []
+    original = type(table).read
+
+    def noting(self: Any, file: Any, names: Sequence[str]) -> Any:
+        assert set(names) < {"id", "name", "amount", "day", "at", "moment", "ratio"}
+        read.append(file.name)
+        return original(self, file, names)
+
+    monkeypatch.setattr(type(table), "read", noting)
+    for condition, files in _PRUNED:
+        read.clear()
+        found = session.query(f"SELECT id FROM orders WHERE {condition}").rows
+        assert len(read) == files, condition
+        session.execute(_WITHOUT)
+        expected = session.query(f"SELECT id FROM orders WHERE {condition}").rows
+        session.execute(_WITHOUT.replace("false", "true"))
+        assert sorted(found) == sorted(expected), condition
+    plan = session.explain("EXPLAIN SELECT COUNT(*) FROM orders WHERE id > 3 AND ratio > 1")
+    assert "filter=[(id > 3)], project=[id, ratio]" in plan
+    assert all(file.size for file in table.files().files)
+
+
+_WITHOUT = "SET 'table.optimizer.source.predicate-pushdown-enabled' = 'false'"
+
+
+@pytest.mark.spark
+def test_tasks_of_spark_read_files(table: LakeTable, tmp_path: Path) -> None:
+    make = delta_options if isinstance(table, DeltaLakeTable) else iceberg_options
+    _days(table)
+    session = LocalSession(batch=True, parallelism=2)
+    session.execute(
+        "CREATE TABLE orders (id INT, name STRING, amount DECIMAL(8, 2), `day` DATE, "
+        f"`at` TIMESTAMP(6)) WITH ({make(tmp_path)})"
+    )
+    query = (
+        "SELECT a.`day`, COUNT(*), SUM(a.amount), MAX(b.`at`) FROM orders AS a JOIN orders AS b "
+        "ON a.id = b.id WHERE a.id > 12 GROUP BY a.`day`"
+    )
+    found = session.query_on_spark(query)
+    assert found is not None, "a part of it is not in Spark"
+    assert len(found.rows) == 3
+    assert sorted(found.rows) == sorted(session.query(query).rows)

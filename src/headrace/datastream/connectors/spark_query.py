@@ -16,7 +16,6 @@ from headrace.datastream.connectors.base import Source
 from headrace.datastream.connectors.file_system.enumeration import (
     FileSplit,
     files_under,
-    is_remote,
 )
 from headrace.datastream.connectors.read_alone import all_splits
 
@@ -247,10 +246,10 @@ class SparkQuery:
 
 def _size(splits: list[Any]) -> int | None:
     """Bytes of pieces of files."""
-    if not all(isinstance(split, FileSplit) and not is_remote(split.path) for split in splits):
-        return None
     size = 0
     for split in splits:
-        end: int = os.path.getsize(split.path) if split.end is None else split.end
-        size += end - split.start
+        found = split.size if isinstance(split, FileSplit) else None
+        if found is None:
+            return None
+        size += found
     return size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +18,17 @@ from headrace.datastream.connectors.lakehouse import (
     LakeTable,
 )
 from headrace.datastream.connectors.lakehouse.source import LakeRows
+from headrace.datastream.connectors.lakehouse.table import ColumnBound
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.connectors.base import TableContext, TableFactory, TableSink, TableSource
 from headrace.sql.connectors.files.columnar_rows import row_converter
+from headrace.sql.connectors.lake_conditions import bounds_of
 from headrace.sql.connectors.lookup_options import LookupCaching
 from headrace.sql.connectors.streams import by_columns, external_rows
 from headrace.sql.lookups.full_cache import SourceRows, WholeTable
 from headrace.sql.lookups.tables import LookupLimits, LookupTable
-from headrace.sql.plan.expressions import Schema
+from headrace.sql.plan.expressions import Expression, Schema, expression_text
 from headrace.sql.types import DataType, RowField, RowType
 
 if TYPE_CHECKING:
@@ -61,14 +63,15 @@ class _LakehouseFactory(TableFactory):
         caching = LookupCaching.of(context)
         context.check_all_used()
         schema = context.schema
-        rows = _InternalRows(table, tuple(schema.names), tuple(schema.types))
+        names = tuple(schema.names)
+        rows = _InternalRows(table, names, tuple(schema.types), names)
         missing = set(rows.names) - set(_existing(table, context).names)
         if missing:
             raise SqlError(
                 f"table {context.name} declares {', '.join(sorted(missing))}, which "
                 f"{table.name} does not have; it has {', '.join(_existing(table, context).names)}"
             )
-        return _LakehouseTable(table, rows, caching, interval, latest, skip)
+        return _LakehouseTable(table, rows, caching, interval, latest, skip, context)
 
     def create_sink(self, context: TableContext, overwrite: bool = False) -> TableSink:
         """Adds rows, or with a primary key inserts, updates and deletes them."""
@@ -158,34 +161,66 @@ def _latest(context: TableContext) -> bool:
 
 @dataclass(frozen=True)
 class _InternalRows(LakeRows):
-    """Rows in internal form."""
+    """Rows in internal form, of `columns`; those that are not read are NULL."""
 
     types: tuple[DataType, ...]
+    columns: tuple[str, ...]
 
     def converter(self) -> Callable[[pa.RecordBatch], list[Any]]:
-        return row_converter(self.names, self.types)
+        return row_converter(self.columns, self.types)
 
 
 @dataclass
 class _LakehouseTable(TableSource):
     table: LakeTable
-    rows: LakeRows
+    rows: _InternalRows
     caching: LookupCaching
     interval: timedelta | None
     from_latest: bool
     skip_changes: bool
+    context: TableContext
+    where: tuple[tuple[str, ColumnBound], ...] = ()
     looks_up = True
     searches = True
+    read_in_spark = True
+    pushes_down = True
 
     @property
     def bounded(self) -> bool:
         return self.interval is None
 
     def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
+        where = tuple(bound for _, bound in self.where)
         source = LakehouseSource(
-            self.table, self.interval, self.from_latest, self.skip_changes, self.rows
+            self.table, self.interval, self.from_latest, self.skip_changes, self.rows, where
         )
         return env.from_source(source, WatermarkStrategy.no_watermarks(), "Source: lakehouse")
+
+    def narrowed(self, columns: Sequence[int]) -> TableSource:
+        # Rows that are only counted have one column, too.
+        names = tuple(self.rows.columns[i] for i in columns) or self.rows.columns[:1]
+        return replace(self, rows=replace(self.rows, names=names))
+
+    def filtered(self, conditions: Sequence[Expression]) -> tuple[TableSource, list[Expression]]:
+        """Files without such rows are not read; of the others all rows are."""
+        schema, left = self.context.schema, list(conditions)
+        found = [
+            (expression_text(e, schema.names), bound)
+            for e in conditions
+            for bound in bounds_of(e, schema, self.context.zone)
+        ]
+        if not found or not self.bounded:
+            return self, left
+        return replace(self, where=(*self.where, *found)), left
+
+    def describe(self) -> list[str]:
+        parts = []
+        if self.where:
+            shown = dict.fromkeys(text for text, _ in self.where)
+            parts.append(f"filter=[{' AND '.join(shown)}]")
+        if self.rows.names != self.rows.columns:
+            parts.append(f"project=[{', '.join(self.rows.names)}]")
+        return parts
 
     def lookup(
         self, columns: Sequence[int], limits: LookupLimits, configuration: Configuration

@@ -78,6 +78,13 @@ class FileSplit:
     end: int | None
     position: int | None = None
 
+    @property
+    def size(self) -> int | None:
+        """How many bytes it has, if that is known without opening it."""
+        if is_remote(self.path):
+            return None
+        return (os.path.getsize(self.path) if self.end is None else self.end) - self.start
+
 
 def file_path(path: Any) -> str:
     """An absolute path of this machine, or the URL of a file system that fsspec reaches.

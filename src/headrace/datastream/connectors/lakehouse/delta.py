@@ -6,7 +6,8 @@ the table's log: whether it was committed is known for certain.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from headrace.datastream.connectors.file_system.enumeration import is_remote, lo
 from headrace.datastream.connectors.lakehouse.table import (
     Batch,
     Changes,
+    ColumnBound,
     LakeFile,
     LakeTable,
     NewFiles,
@@ -28,6 +30,15 @@ if TYPE_CHECKING:
 __all__ = ["DeltaLakeTable"]
 
 _GONE = "headrace_gone"
+_CONDITIONS: dict[str, Callable[..., Any]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "IS NULL": lambda column: column.is_null(),
+    "IS NOT NULL": lambda column: ~column.is_null(),
+}
 # Operations of Delta's log that leave the rows as they are.
 _SAME_ROWS = {"OPTIMIZE", "SET TBLPROPERTIES", "ADD CONSTRAINT", "CREATE TABLE", "VACUUM START"}
 
@@ -124,9 +135,9 @@ class DeltaLakeTable(LakeTable):
     def compact(self) -> None:
         self._open().optimize.compact()
 
-    def files(self) -> NewFiles:
+    def files(self, where: Sequence[ColumnBound] = ()) -> NewFiles:
         table = self._open()
-        return NewFiles(table.version(), _files(table))
+        return NewFiles(table.version(), _files(table, where))
 
     def files_since(self, version: int, skip_changes: bool) -> NewFiles:
         table = self._open()
@@ -155,11 +166,36 @@ class DeltaLakeTable(LakeTable):
         return iter(fragment.to_batches(schema=schema, columns=list(names)))
 
 
-def _files(table: Any) -> list[LakeFile]:
+def _files(table: Any, where: Sequence[ColumnBound] = ()) -> list[LakeFile]:
     """Files in a fixed order; pieces of the library's dataset read them, wherever they are."""
+    import pyarrow as pa
+
     dataset = table.to_pyarrow_dataset()
-    fragments = sorted(dataset.get_fragments(), key=lambda f: str(f.path))
-    return [LakeFile(f.path, (dataset.schema, f)) for f in fragments]
+    fragments = sorted(dataset.get_fragments(_condition(dataset, where)), key=lambda f: str(f.path))
+    known = pa.table(table.get_add_actions(flatten=True))
+    sizes = dict(zip(known["path"].to_pylist(), known["size_bytes"].to_pylist(), strict=True))
+    return [LakeFile(f.path, (dataset.schema, f), sizes.get(f.path)) for f in fragments]
+
+
+def _condition(dataset: Any, where: Sequence[ColumnBound]) -> Any:
+    """What the library compares with what the log says of each file; None for all files."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = None
+    for bound in where:
+        kind, column = dataset.schema.field(bound.column).type, pc.field(bound.column)
+        try:
+            values = [pa.scalar(value, kind) for value in bound.values]
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            # No such value fits into the column.
+            continue
+        if bound.sign == "IN":
+            condition = column.isin(pa.array(bound.values, kind))
+        else:
+            condition = _CONDITIONS[bound.sign](column, *values)
+        found = condition if found is None else found & condition
+    return found
 
 
 def _committed(table: Any, batch: Batch) -> bool:

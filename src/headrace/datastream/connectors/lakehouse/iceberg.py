@@ -7,9 +7,11 @@ snapshots were expired since.
 
 from __future__ import annotations
 
+import datetime
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import GraphError
@@ -17,6 +19,7 @@ from headrace.datastream.connectors.file_system.enumeration import is_remote, lo
 from headrace.datastream.connectors.lakehouse.table import (
     Batch,
     Changes,
+    ColumnBound,
     LakeFile,
     LakeTable,
     NewFiles,
@@ -166,12 +169,14 @@ class IcebergTable(LakeTable):
         with table.transaction() as transaction:
             _replace(transaction, table, [task.file for task in small], rows)
 
-    def files(self) -> NewFiles:
+    def files(self, where: Sequence[ColumnBound] = ()) -> NewFiles:
         table = self._open()
         snapshot = table.current_snapshot()
         if snapshot is None:
             return NewFiles(-1, [])
-        return NewFiles(snapshot.snapshot_id, _files(table.scan().plan_files()))
+        return NewFiles(
+            snapshot.snapshot_id, _files(table.scan(_condition(table, where)).plan_files())
+        )
 
     def files_since(self, version: int, skip_changes: bool) -> NewFiles:
         from pyiceberg.table.snapshots import Operation, ancestors_of
@@ -211,7 +216,50 @@ class IcebergTable(LakeTable):
 
 
 def _files(tasks: Any) -> list[LakeFile]:
-    return [LakeFile(t.file.file_path, t) for t in sorted(tasks, key=lambda t: t.file.file_path)]
+    ordered = sorted(tasks, key=lambda t: t.file.file_path)
+    return [LakeFile(t.file.file_path, t, t.file.file_size_in_bytes) for t in ordered]
+
+
+def _condition(table: Any, where: Sequence[ColumnBound]) -> Any:
+    """What the library compares with what manifests say of files and partitions."""
+    from pyiceberg import expressions as x
+
+    signs: dict[str, Any] = {
+        "=": x.EqualTo,
+        "<": x.LessThan,
+        "<=": x.LessThanOrEqual,
+        ">": x.GreaterThan,
+        ">=": x.GreaterThanOrEqual,
+        "IS NULL": x.IsNull,
+        "IS NOT NULL": x.NotNull,
+    }
+    found: Any = x.AlwaysTrue()
+    for bound in where:
+        kind = table.schema().find_type(bound.column)
+        values = [_as(kind, value) for value in bound.values]
+        if bound.sign == "IN":
+            condition = x.In(bound.column, values)
+        else:
+            condition = signs[bound.sign](bound.column, *values)
+        try:
+            condition.bind(table.schema())
+        except (TypeError, ValueError):
+            # No such value fits into the column.
+            continue
+        found = x.And(found, condition)
+    return found
+
+
+def _as(kind: Any, value: Any) -> Any:
+    """A value as the library takes it for a type."""
+    from pyiceberg.types import DecimalType, TimestamptzType
+
+    if isinstance(kind, TimestamptzType) and isinstance(value, datetime.datetime):
+        return value.replace(tzinfo=datetime.UTC)
+    if isinstance(kind, DecimalType) and isinstance(value, Decimal):
+        digits = Decimal(1).scaleb(-kind.scale)
+        return value.quantize(digits) if value % digits == 0 else value
+    return value
 
 
 def _parts(rows: ds.Dataset) -> Iterator[list[pa.RecordBatch]]:

@@ -19,7 +19,7 @@ from headrace.datastream.connectors.base import (
 from headrace.datastream.connectors.file_system.enumeration import FileSplit
 from headrace.datastream.connectors.file_system.file_reader import FileReader
 from headrace.datastream.connectors.file_system.formats import BulkFormat
-from headrace.datastream.connectors.lakehouse.table import LakeFile, LakeTable
+from headrace.datastream.connectors.lakehouse.table import ColumnBound, LakeFile, LakeTable
 from headrace.datastream.formats.columnar import ColumnarRecords, skipping
 from headrace.formats.arrow import row_type_of, rows_of
 
@@ -34,6 +34,11 @@ class LakeSplit(FileSplit):
     """A file of a table."""
 
     file: LakeFile = field(kw_only=True)
+
+    @property
+    def size(self) -> int | None:
+        """As the table says: the path is but a label."""
+        return self.file.size
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,7 @@ class LakehouseSource(Source):
         skip_changes: Pass over commits that delete or replace rows. Without it they are an error,
             because a stream of added rows cannot say that a row is gone.
         rows: How files become records; `Row` objects of all columns without it.
+        where: Files without a row within these bounds are not read; without an interval.
 
     Example:
         >>> source = LakehouseSource(DeltaLakeTable("/data/orders"), timedelta(seconds=1))
@@ -99,6 +105,7 @@ class LakehouseSource(Source):
     from_latest: bool = False
     skip_changes: bool = False
     rows: LakeRows | None = None
+    where: tuple[ColumnBound, ...] = ()
 
     def __post_init__(self) -> None:
         if self.interval is not None and to_millis(self.interval) <= 0:
@@ -156,7 +163,7 @@ class _LakeEnumerator(SplitEnumerator):
         if source.interval is not None:
             self._next_ms = now_ms + to_millis(source.interval)
         if self._version is None:
-            new = source.table.files()
+            new = source.table.files(source.where)
             files = [] if source.from_latest else new.files
         else:
             new = source.table.files_since(self._version, source.skip_changes)

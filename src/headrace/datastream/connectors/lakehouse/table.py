@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-__all__ = ["Batch", "Changes", "LakeFile", "LakeTable", "NewFiles", "require"]
+__all__ = ["Batch", "Changes", "ColumnBound", "LakeFile", "LakeTable", "NewFiles", "require"]
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,27 @@ class LakeFile:
     Attributes:
         name: Its path, for messages.
         task: What the library needs to read it. Picklable.
+        size: How many bytes it has, if the table knows.
     """
 
     name: str
     task: Any
+    size: int | None = None
+
+
+@dataclass(frozen=True)
+class ColumnBound:
+    """What is true of a column in all rows that somebody needs.
+
+    Attributes:
+        column: Its name.
+        sign: One of `=`, `<`, `<=`, `>`, `>=`, `IN`, `IS NULL` and `IS NOT NULL`.
+        values: What it is compared with; times are those of UTC, without a zone.
+    """
+
+    column: str
+    sign: str
+    values: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,8 +120,8 @@ class LakeTable(ABC):
         """Put small files together; the rows stay the same."""
 
     @abstractmethod
-    def files(self) -> NewFiles:
-        """All files of the table as it is."""
+    def files(self, where: Sequence[ColumnBound] = ()) -> NewFiles:
+        """The files of the table as it is, but for those without a row within the bounds."""
 
     @abstractmethod
     def files_since(self, version: int, skip_changes: bool) -> NewFiles:
