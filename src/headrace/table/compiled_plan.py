@@ -22,12 +22,12 @@ import cloudpickle
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.sql import statements as s
 from headrace.sql.catalog import CatalogManager, DatabaseEntry, InMemoryCatalog, TablePath
+from headrace.sql.catalog.declarations import create_model_statement, create_statement
 from headrace.sql.models.provider import ModelContext
 from headrace.sql.parsing import parse_statement
 from headrace.sql.plan import nodes as n
 from headrace.sql.session.explain import explain_plans
 from headrace.sql.session.session import Session
-from headrace.sql.session.show import create_model_statement, create_statement
 from headrace.sql.session.statement_executor import StatementExecutor
 from headrace.table.environment_catalogs import session_of
 from headrace.table.explain_detail import detail_names

@@ -5,10 +5,11 @@ from __future__ import annotations
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.catalog import TableEntry
+from headrace.sql.catalog.declarations import computed_text, watermark_text
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Field
 from headrace.sql.session.session import Session
-from headrace.sql.session.show import computed_text, shown_schema, watermark_text
+from headrace.sql.session.show import shown_schema
 from headrace.sql.statements import ColumnDefinition
 from headrace.table.catalog import (
     Column,

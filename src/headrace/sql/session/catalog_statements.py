@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from headrace.common.errors import SqlError
 from headrace.common.settings.secrets import without_secrets
 from headrace.sql import statements as s
 from headrace.sql.catalog import DatabaseEntry
+from headrace.sql.catalog.declarations import with_clause
 from headrace.sql.catalog.definitions import CatalogDefinition
 from headrace.sql.catalog.entries import PartitionEntry
 from headrace.sql.catalog.manager import quoted, text_literal
@@ -26,7 +26,6 @@ __all__ = [
     "describe_database",
     "partition_names",
     "show_create_catalog",
-    "with_clause",
 ]
 
 
@@ -109,12 +108,6 @@ def show_create_catalog(session: Session, statement: s.Show) -> StatementResult:
     options = with_clause(without_secrets(found.options))
     text = f"CREATE CATALOG {quoted([name])}\n{comment}{options}"
     return StatementResult.of_rows(["result"], [(text,)])
-
-
-def with_clause(options: Mapping[str, str]) -> str:
-    """WITH and options, one on each line."""
-    pairs = [f"  {text_literal(k)} = {text_literal(v)}" for k, v in sorted(options.items())]
-    return "WITH (\n" + ",\n".join(pairs) + "\n)\n"
 
 
 def _partitions(session: Session, path: tuple[str, ...]) -> TablePartitions:
