@@ -9,9 +9,11 @@ an upload in parts that counts when it is completed.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import posixpath
 import shutil
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -56,6 +58,16 @@ class Storage(ABC):
     def write_private(self, path: str, data: bytes) -> None:
         """As `write`; where files have permissions, the owner alone may read the file."""
         self.write(path, data)
+
+    def write_new_private(self, path: str, data: bytes) -> bool:
+        """As `write_private`, unless there is such a file: then it stays, and the answer is False.
+
+        An object store may not notice a file that another process writes in the same moment.
+        """
+        if self.exists(path):
+            return False
+        self.write_private(path, data)
+        return True
 
     @abstractmethod
     def open(self, path: str) -> BinaryIO:
@@ -117,16 +129,22 @@ class LocalStorage(Storage):
     """Files on this machine, or on a file system that is mounted on all machines."""
 
     @contextlib.contextmanager
-    def create(self, path: str, mode: int = 0o666) -> Iterator[BinaryIO]:
+    def create(
+        self,
+        path: str,
+        mode: int = 0o666,
+        name: Callable[[Path, Path], None] = os.replace,
+    ) -> Iterator[BinaryIO]:
         target = Path(local_path(path))
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+        writer = f"{os.getpid()}-{threading.get_ident()}"
+        temporary = target.with_name(f".{target.name}.{writer}.part")
         try:
             with open(temporary, "wb", opener=partial(os.open, mode=mode)) as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(temporary, target)
+            name(temporary, target)
             _sync_directory(target.parent)
         finally:
             temporary.unlink(missing_ok=True)
@@ -138,6 +156,20 @@ class LocalStorage(Storage):
     def write_private(self, path: str, data: bytes) -> None:
         with self.create(path, mode=0o600) as file:
             file.write(data)
+
+    def write_new_private(self, path: str, data: bytes) -> bool:
+        try:
+            # Unlike a renamed file, a link takes the place of none.
+            with self.create(path, mode=0o600, name=os.link) as file:
+                file.write(data)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno not in (errno.EPERM, errno.ENOTSUP):
+                raise
+            # A file system without links.
+            return super().write_new_private(path, data)
+        return True
 
     def open(self, path: str) -> BinaryIO:
         return open(local_path(path), "rb")

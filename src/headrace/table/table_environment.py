@@ -505,6 +505,7 @@ def new_session(env: StreamExecutionEnvironment, settings: EnvironmentSettings) 
         settings.get_built_in_catalog_name(),
         settings.get_built_in_database_name(),
         definitions_of(env.get_configuration()),
+        env.get_configuration(),
     )
     batch = not settings.is_streaming_mode()
     if batch:

@@ -247,7 +247,7 @@ class Sessions:
             raise UnknownSessionError(f"Session '{handle}' does not exist")
         session.close()
         with self._lock:
-            self._left_behind = [job for job in self._left_behind if _runs(job)]
+            self._left_behind = [job for job in self._left_behind if not job.ended]
         _log.info("session %s was closed", handle)
 
     def jobs(self) -> list[SubmittedJob]:
@@ -263,7 +263,8 @@ class Sessions:
     def close_idle(self, now_s: float) -> None:
         """End sessions that nobody has asked for, unless they keep tables up to date."""
         for session in list(self._sessions.values()):
-            if now_s - session.accessed_s > self._idle_s and not session.session.scheduler:
+            idle = now_s - session.accessed_s > self._idle_s
+            if idle and not session.session.keeps_tables_fresh:
                 with contextlib.suppress(UnknownSessionError):
                     self.close(session.handle)
 
@@ -274,12 +275,8 @@ class Sessions:
             with contextlib.suppress(UnknownSessionError):
                 self.close(handle)
         for job in self._left_behind:
-            if _runs(job):
+            if not job.ended:
                 job.client.cancel().result()
-
-
-def _runs(job: SubmittedJob) -> bool:
-    return not job.client.get_job_status().result().is_terminal_state()
 
 
 def _nothing() -> None:

@@ -13,6 +13,7 @@ from headrace.sql.catalog.entries import (
     TablePath,
     TableStatistics,
 )
+from headrace.sql.catalog.files import FileCatalog
 from headrace.sql.catalog.manager import (
     DEFAULT_CATALOG,
     DEFAULT_DATABASE,
@@ -28,6 +29,7 @@ __all__ = [
     "CatalogStore",
     "ColumnStatistics",
     "DatabaseEntry",
+    "FileCatalog",
     "FunctionEntry",
     "InMemoryCatalog",
     "ModelEntry",

@@ -106,8 +106,10 @@ def create_statement(path: tuple[str, ...], entry: TableEntry, temporary: bool) 
         label = entry.primary_key_name or "PK_" + "_".join(entry.primary_key)
         key = _listed(entry.primary_key)
         lines.append(f"CONSTRAINT {quoted([label])} PRIMARY KEY ({key}) NOT ENFORCED")
-    body = ",\n".join(f"  {x}" for x in lines)
-    text = f"CREATE {kind}{entry.kind} {name} (\n{body}\n)"
+    text = f"CREATE {kind}{entry.kind} {name}"
+    if lines:
+        body = ",\n".join(f"  {x}" for x in lines)
+        text += f" (\n{body}\n)"
     if entry.comment:
         text += f"\nCOMMENT {text_literal(entry.comment)}"
     if entry.distribution is not None:

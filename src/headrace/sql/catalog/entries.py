@@ -6,7 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.sql.catalog.materialization import Materialization
-from headrace.sql.statements import ColumnDefinition, TableDistribution, WatermarkDefinition
+from headrace.sql.statements import (
+    ColumnDefinition,
+    CreateTable,
+    TableDistribution,
+    WatermarkDefinition,
+)
 
 __all__ = [
     "ColumnStatistics",
@@ -74,6 +79,20 @@ class TableEntry:
             for c in self.columns
         )
         object.__setattr__(self, "columns", columns)
+
+    @staticmethod
+    def declared(statement: CreateTable) -> TableEntry:
+        """What CREATE TABLE says."""
+        return TableEntry(
+            statement.columns,
+            statement.watermark,
+            statement.primary_key,
+            statement.primary_key_name,
+            statement.partitioned_by,
+            statement.options,
+            statement.comment,
+            distribution=statement.distribution,
+        )
 
     @property
     def is_view(self) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from headrace.common.configuration import Configuration
 from headrace.common.errors import SqlError
 from headrace.sql.binder.context import suggestion
 from headrace.sql.catalog.definitions import CatalogDefinitions, InMemory
@@ -70,9 +71,10 @@ class CatalogManager:
         catalog: str = DEFAULT_CATALOG,
         database: str = DEFAULT_DATABASE,
         definitions: CatalogDefinitions | None = None,
+        configuration: Configuration | None = None,
     ) -> None:
         first = InMemoryCatalog(catalog, database)
-        self.registry = CatalogRegistry(definitions or InMemory(), first)
+        self.registry = CatalogRegistry(definitions or InMemory(), first, configuration)
         self.current_catalog = catalog
         self.current_database = database
         self.temporary_tables: dict[TablePath, TableEntry] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from headrace.common.configuration import Configuration
 from headrace.common.errors import SqlError
 from headrace.common.settings.secrets import without_secrets
 from headrace.sql.binder.context import suggestion
@@ -19,6 +20,7 @@ CatalogFactory = Callable[[str, dict[str, str]], CatalogStore]
 """Makes a catalog of its name and its options, `type` left out."""
 
 CATALOG_TYPES: dict[str, str] = {
+    "file": "headrace.sql.catalog.files:file_catalog",
     "generic_in_memory": "headrace.sql.catalog.registry:in_memory",
     "hive": "headrace.sql.catalog.hive:hive_catalog",
     "jdbc": "headrace.sql.catalog.jdbc:jdbc_catalog",
@@ -30,9 +32,15 @@ CATALOG_TYPES: dict[str, str] = {
 class CatalogRegistry:
     """The catalogs of a session: those that it has opened, and those that are only defined."""
 
-    def __init__(self, definitions: CatalogDefinitions, first: CatalogStore) -> None:
+    def __init__(
+        self,
+        definitions: CatalogDefinitions,
+        first: CatalogStore,
+        configuration: Configuration | None = None,
+    ) -> None:
         self._stores = {first.name: first}
         self._definitions = definitions
+        self._configuration = Configuration() if configuration is None else configuration
 
     def names(self) -> list[str]:
         return sorted({*self._stores, *self._definitions.names()})
@@ -42,7 +50,7 @@ class CatalogRegistry:
         if found is None:
             defined = self._definitions.find(name)
             if defined is not None:
-                found = self._stores[name] = new_store(name, defined.options)
+                found = self._stores[name] = self._opened(new_store(name, defined.options))
         return found
 
     def store(self, name: str) -> CatalogStore:
@@ -60,7 +68,11 @@ class CatalogRegistry:
     def register(self, name: str, store: CatalogStore) -> None:
         """Add a catalog that is there already."""
         self._check_new(name)
-        self._stores[name] = store
+        self._stores[name] = self._opened(store)
+
+    def _opened(self, store: CatalogStore) -> CatalogStore:
+        store.open(self._configuration)
+        return store
 
     def create(
         self, name: str, options: dict[str, str], comment: str | None, if_not_exists: bool
@@ -69,7 +81,7 @@ class CatalogRegistry:
         if if_not_exists and self._is_known(name):
             return
         self._check_new(name)
-        self._stores[name] = new_store(name, options)
+        self._stores[name] = self._opened(new_store(name, options))
         self._definitions.put(name, CatalogDefinition(dict(options), comment))
 
     def _is_known(self, name: str) -> bool:
@@ -97,7 +109,7 @@ class CatalogRegistry:
         if self._definitions.find(name) is None:
             raise CatalogException(f"Catalog {name} does not exist in the catalog store.")
         if changed.options != self.definition(name).options:
-            self._stores[name] = store.replaced_by(new_store(name, changed.options))
+            self._stores[name] = store.replaced_by(self._opened(new_store(name, changed.options)))
         self._definitions.put(name, changed)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NoReturn
 
+from headrace.common.configuration import Configuration
 from headrace.sql.catalog.entries import (
     ColumnStatistics,
     DatabaseEntry,
@@ -45,6 +46,12 @@ class CatalogStore(ABC):
 
     holds_materialized_tables = False
     """Whether all of an entry is kept, also `materialization`."""
+
+    def open(self, configuration: Configuration) -> None:  # noqa: B027 - there may be nothing to do
+        """Called once with the settings of the session, before anything is asked.
+
+        What is wrong with the options should be said here.
+        """
 
     def replaced_by(self, changed: CatalogStore) -> CatalogStore:
         """What the session goes on with after ALTER CATALOG: a catalog of the changed options."""

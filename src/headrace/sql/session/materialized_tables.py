@@ -108,16 +108,9 @@ def _entry(
     table = statement.table
     side = _beside(session, materialization)
     schema = side.query_plan(statement.query, text).schema
-    entry = TableEntry(
-        _columns(statement, schema),
-        table.watermark,
-        table.primary_key,
-        table.primary_key_name,
-        table.partitioned_by,
-        table.options,
-        table.comment,
+    entry = replace(
+        TableEntry.declared(replace(table, columns=_columns(statement, schema))),
         materialization=materialization,
-        distribution=table.distribution,
     )
     _check(entry, schema)
     declared_schema(entry, session.binding())
@@ -419,14 +412,16 @@ def _schedule(
 
     def refresh(due: datetime.datetime) -> None:
         entry = session.catalogs.find_table(full)
-        if entry is None or entry.materialization is None:
+        known = None if entry is None else entry.materialization
+        # Another session may have dropped or suspended it.
+        if entry is None or known is None or known.status == "SUSPENDED":
             session.scheduler.stop(full)
             return
         name = f"Materialized_table_{quoted(full)}_periodic_refresh_job"
         client = _insert(
             origin,
             full,
-            entry.materialization,
+            known,
             {PIPELINE_NAME.key: name},
             partition=_partition_of(entry, due),
             options=options,
@@ -544,11 +539,8 @@ def _resume(
 
 def _running(session: Session, materialization: Materialization) -> JobClient | None:
     """The continuous job of a table, unless it has ended."""
-    for job in session.known_jobs():
-        if str(job.client.get_job_id()) == materialization.job_id:
-            ended = job.client.get_job_status().result().is_terminal_state()
-            return None if ended else job.client
-    return None
+    job_id = materialization.job_id
+    return None if job_id is None else session.running_job(job_id)
 
 
 def _with(entry: TableEntry, **changes: Any) -> TableEntry:
@@ -583,7 +575,7 @@ def _insert(
     client = side.run_inserts([plan]).job_client
     assert client is not None
     for job in side.jobs:
-        (owner or session).keep_job(job)
+        (owner or session).keep_job(replace(job, refreshes=not side.batch))
     return client
 
 

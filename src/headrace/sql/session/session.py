@@ -61,6 +61,12 @@ class SubmittedJob:
     client: JobClient
     name: str
     started_ms: int
+    refreshes: bool = False
+    """Whether it keeps a materialized table up to date."""
+
+    @property
+    def ended(self) -> bool:
+        return self.client.get_job_status().result().is_terminal_state()
 
     @property
     def ended_well(self) -> bool:
@@ -443,6 +449,18 @@ class Session:
             old = next((known for known in self.jobs if known.ended_well), None)
             self.jobs = [known for known in self.jobs if known is not old]
         self.jobs.append(job)
+
+    def running_job(self, job_id: str) -> JobClient | None:
+        """A job that this session started or another one, unless it has ended."""
+        for job in self.known_jobs():
+            if str(job.client.get_job_id()) == job_id:
+                return None if job.ended else job.client
+        return self.env.running_job(job_id)
+
+    @property
+    def keeps_tables_fresh(self) -> bool:
+        """Whether materialized tables depend on this session: on its clock, or its catalogs."""
+        return bool(self.scheduler) or any(j.refreshes and not j.ended for j in self.jobs)
 
     def _job_name(self, default: str) -> str:
         return self.config.get("pipeline.name", default)

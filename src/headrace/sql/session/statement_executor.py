@@ -126,16 +126,7 @@ class StatementExecutor:
     # Tables and views.
 
     def _create_table(self, statement: s.CreateTable, text: str) -> StatementResult:
-        entry = TableEntry(
-            statement.columns,
-            statement.watermark,
-            statement.primary_key,
-            statement.primary_key_name,
-            statement.partitioned_by,
-            statement.options,
-            statement.comment,
-            distribution=statement.distribution,
-        )
+        entry = TableEntry.declared(statement)
         if statement.like is not None:
             base = self.catalogs.find_table(statement.like.table)
             if base is None:
