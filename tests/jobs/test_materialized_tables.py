@@ -18,6 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 
+from headrace.cluster.sql_gateway.sessions import Sessions, UnknownSessionError
+from headrace.common.configuration import Configuration
 from headrace.common.errors import SqlError
 from headrace.table import EnvironmentSettings, TableEnvironment
 
@@ -93,6 +95,51 @@ def test_a_stream_refreshes_a_table_and_goes_on_from_a_savepoint(tmp_path: Path)
     t_env.execute_sql("DROP MATERIALIZED TABLE sums")
     assert t_env.list_materialized_tables() == []
     assert [job[2] for job in rows(t_env, "SHOW JOBS")] == ["FINISHED", "FINISHED", "CANCELED"]
+
+
+def test_a_table_outlives_the_gateway_and_the_session_that_made_it(tmp_path: Path) -> None:
+    src, out = tmp_path / "src", tmp_path / "out"
+    put(src, "1", {"v": 1})
+    settings = {
+        "parallelism.default": "1",
+        "execution.checkpointing.savepoint-dir": str(tmp_path / "savepoints"),
+        "table.catalog-store.kind": "file",
+        "table.catalog-store.file.path": str(tmp_path / "catalogs"),
+    }
+    gateways = [Sessions(Configuration.from_dict(settings)) for _ in range(2)]
+    first = gateways[0].open(None, {})
+    for statement in (
+        f"CREATE CATALOG shop WITH ('type' = 'file', 'path' = '{tmp_path}/shop')",
+        "USE CATALOG shop",
+        "CREATE TABLE src (v INT) WITH ('connector' = 'filesystem', "
+        f"'path' = '{src}', 'format' = 'json', 'source.monitor-interval' = '100 ms')",
+        f"CREATE MATERIALIZED TABLE copied WITH ('connector' = 'filesystem', 'path' = '{out}', "
+        "'format' = 'parquet') FRESHNESS = INTERVAL '1' SECOND AS SELECT v FROM src",
+    ):
+        first.execute(statement).wait()
+    gateways[0].close_idle(time.monotonic() + 3600)
+    assert gateways[0].get(first.handle) is first
+    gateways[0].close(first.handle)
+    until(lambda: written(out) == [(1,)])
+
+    # As after a restart, nothing is known of the job but its id.
+    later = gateways[1].open(None, {})
+    later.execute("USE CATALOG shop").wait()
+    with pytest.raises(SqlError, match="continuous refresh job has been resumed"):
+        later.execute("ALTER MATERIALIZED TABLE copied RESUME").wait()
+    later.execute("ALTER MATERIALIZED TABLE copied SUSPEND").wait()
+    assert [job.client.get_job_status().result().name for job in gateways[0].jobs()] == ["FINISHED"]
+    put(src, "2", {"v": 2})
+    later.execute("ALTER MATERIALIZED TABLE copied RESUME").wait()
+    until(lambda: written(out) == [(1,), (2,)])
+    other = gateways[0].open(None, {})
+    other.execute("DROP MATERIALIZED TABLE shop.`default`.copied").wait()
+    assert [job.client.get_job_status().result().name for job in gateways[1].jobs()] == ["CANCELED"]
+    gateways[1].close_idle(time.monotonic() + 3600)
+    with pytest.raises(UnknownSessionError):
+        gateways[1].get(later.handle)
+    for gateway in gateways:
+        gateway.close_all()
 
 
 def test_the_clock_refreshes_the_partition_of_its_time(tmp_path: Path) -> None:

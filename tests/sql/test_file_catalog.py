@@ -14,7 +14,7 @@ import pytest
 from headrace.cluster.sql_gateway.sessions import GatewaySession
 from headrace.common.configuration import Configuration
 from headrace.common.errors import SqlError
-from headrace.sql.catalog import FileCatalog, FunctionEntry, TableEntry
+from headrace.sql.catalog import DatabaseEntry, FileCatalog, FunctionEntry, TableEntry
 from headrace.sql.catalog.entries import ColumnStatistics, TableStatistics
 from headrace.sql.catalog.materialization import Freshness, Materialization
 from headrace.sql.catalog.start_mode import StartMode
@@ -27,6 +27,7 @@ from headrace.util.exceptions import (
     DatabaseNotEmptyException,
     TableAlreadyExistException,
 )
+from tests.s3_server import BUCKET, running_s3_server
 
 DECLARED = """
 CREATE TABLE orders (
@@ -106,9 +107,9 @@ def test_sessions_see_what_others_change(tmp_path: Path) -> None:
     assert rows(other, "SHOW TABLES") == [("u",)]
     with pytest.raises(TableAlreadyExistException):
         other.execute_sql("CREATE TABLE u (a INT) WITH ('connector' = 'print')")
+    catalog = other.get_catalog("shop")
+    assert catalog is not None
     with pytest.raises(DatabaseNotEmptyException):
-        catalog = other.get_catalog("shop")
-        assert catalog is not None
         catalog.drop_database("default", False)
     other.execute_sql("DROP TABLE u")
     assert rows(one, "SHOW TABLES") == []
@@ -215,6 +216,27 @@ def test_a_gateway_that_was_started_again_has_the_tables(tmp_path: Path) -> None
     again.configure("USE CATALOG shop")
     assert again.session.catalogs.list_tables() == ["t"]
     again.close()
+
+
+@pytest.mark.server
+def test_the_files_may_be_in_an_object_store() -> None:
+    with running_s3_server() as server:
+        settings = Configuration.from_dict(server.settings)
+        catalogs = [FileCatalog("shop", f"s3://{BUCKET}/shop") for _ in range(2)]
+        for catalog in catalogs:
+            catalog.open(settings)
+        assert catalogs[0].list_databases() == ["default"]
+        entry = TableEntry(options={"connector": "print"})
+        catalogs[0].create_table("default", "t", entry, False)
+        made = iter(catalogs)
+        check_catalog(lambda: next(made), {"default": ["t"]})
+        catalogs[1].rename_table("default", "t", "u", False)
+        assert catalogs[0].list_tables("default") == ["u"]
+        catalogs[0].create_database("archive", DatabaseEntry(), False)
+        catalogs[0].create_table("archive", "t", entry, False)
+        catalogs[1].drop_database("archive", False, True)
+        assert catalogs[0].list_databases() == ["default"]
+        assert catalogs[0].find_table("archive", "t") is None
 
 
 def test_what_only_this_program_knows_is_refused(tmp_path: Path) -> None:
