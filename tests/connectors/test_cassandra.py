@@ -19,7 +19,9 @@ from headrace.datastream.connectors.cassandra import (
 )
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.graph.job_graph import build_job_graph
 from headrace.testing import run_in_process
+from headrace.testing.connectors import check_sink
 from tests.faults import killed_slots
 from tools.cassandra_server import CassandraServer
 from tools.database_server import DatabaseUnavailableError
@@ -55,6 +57,15 @@ class Tables:
         builder.build().name("rows").set_parallelism(2)
         run_in_process(env)
 
+    def sink(self, table: str) -> Any:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        stream = env.from_collection([(1, "a")], Types.TUPLE([Types.INT(), Types.STRING()]))
+        builder = CassandraSink.add_sink(stream).set_host("127.0.0.1", self.port)
+        builder.set_query(f"INSERT INTO {table} (id, text) VALUES (?, ?)").build()
+        vertices = build_job_graph(env.get_stream_graph("contract")).vertices
+        specs: list[Any] = [o.spec for v in vertices for o in v.operators]
+        return next(spec.sink for spec in specs if spec.kind == "Sink")
+
 
 @pytest.fixture(scope="module")
 def tables() -> Iterator[Tables]:
@@ -77,6 +88,20 @@ def test_rows_replace_each_other_by_their_key(tables: Tables) -> None:
     level = MapperOptions().consistency_level(ConsistencyLevel.ONE)
     tables.write(table, values, set_mapper_options=(level,), set_max_concurrent_requests=(50,))
     assert tables.rows(table) == dict(values)
+
+
+def test_the_sink_keeps_the_contract(tables: Tables) -> None:
+    table = tables.new()
+    assert "Cassandra at 127.0.0.1:" in tables.sink(table).probe()
+    check_sink(
+        lambda: tables.sink(table),
+        [(i, f"text {i}") for i in range(60)],
+        Types.TUPLE([Types.INT(), Types.STRING()]),
+        read=lambda: list(tables.rows(table).items()),
+        clear=lambda: tables.session.execute(f"TRUNCATE {table}"),
+        bad=(None, "no key"),
+        parallelisms=(2,),
+    )
 
 
 def test_nulls_delete_a_value_unless_they_are_ignored(tables: Tables) -> None:

@@ -109,6 +109,18 @@ def test_the_next_node_is_asked_when_one_is_away(server: ElasticsearchServer) ->
     assert list(documents(server, index).values()) == [{"n": 1}]
 
 
+def test_a_probe_names_the_nodes_that_answer(server: ElasticsearchServer) -> None:
+    emitter = ElasticsearchEmitter.static_index("i")
+    builder = Elasticsearch7SinkBuilder().set_emitter(emitter)
+    builder.set_hosts(["http://127.0.0.1:1", server.url])
+    found = builder.build().probe()
+    assert server.url.removeprefix("http://") in found
+    assert "http://127.0.0.1:1 does not answer" in found
+    wrong = builder.set_hosts(server.url).set_connection_path_prefix("a/b/c/d").build()
+    with pytest.raises(HeadraceError, match=r"it answers with 4\d\d"):
+        wrong.probe()
+
+
 def test_nobody_there() -> None:
     emitter = ElasticsearchEmitter.static_index("i")
     made = Elasticsearch7SinkBuilder().set_hosts("127.0.0.1:1").set_emitter(emitter).build()

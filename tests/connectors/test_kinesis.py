@@ -92,6 +92,8 @@ def test_a_job_writes_a_stream_and_a_reader_reads_it(aws: S3Server) -> None:
     env.from_collection([str(i) for i in range(1_000)]).sink_to(streams_sink(aws, stream))
     run_in_process(env)
     reading = Reading(consumer(aws, stream))
+    assert streams_sink(aws, stream).probe() == f"3 shards of the Kinesis stream {stream}"
+    assert consumer(aws, stream).probe() == f"3 shards of the Kinesis streams {stream}"
     assert sorted(map(int, reading.read(1_000))) == list(range(1_000))
     reading.close()
 

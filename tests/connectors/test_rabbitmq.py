@@ -107,7 +107,9 @@ def test_a_job_from_queue_to_queue(rabbitmq: RabbitMqServer, queue: Queue) -> No
     env.set_parallelism(1)
     stream = env.add_source(RMQSource(queue.config, queue.name, False, Text()))
     doubled = stream.map(lambda text: str(int(text) * 2))
-    doubled.add_sink(RMQSink(target.config, target.name, SimpleStringSchema()))
+    sink = RMQSink(target.config, target.name, SimpleStringSchema())
+    assert sink.probe() == f"RabbitMQ at 127.0.0.1:{rabbitmq.port}"
+    doubled.add_sink(sink)
     run_in_process(env, clock=lambda: time.time_ns() // 1_000_000, epoch_ms=1)
     assert target.take() == [str(2 * i) for i in range(2_500)]
     target.close()

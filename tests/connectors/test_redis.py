@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headrace.common.errors import FunctionTypeError, JobExecutionError
+from headrace.common.errors import FunctionTypeError, HeadraceError, JobExecutionError
 from headrace.common.typeinfo import Types
 from headrace.datastream.connectors.redis import RedisSink
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -58,6 +58,16 @@ def test_a_connection_that_was_lost_is_made_again(redis_server: RedisServer) -> 
     writer.flush(False)
     writer.close()
     assert sorted(map(int, other.smembers(name))) == [1, 2]
+
+
+def test_a_probe_names_the_server_without_the_password(redis_server: RedisServer) -> None:
+    found = RedisSink(redis_server.url, lambda i: ("SET", i, i)).probe()
+    place = redis_server.url.rsplit("@", 1)[1]
+    assert found == f"Redis at {place}"
+    other = f"redis://ada:secret@{place}"
+    with pytest.raises(HeadraceError, match="refuses the user") as refusal:
+        RedisSink(other, lambda i: ("SET", i, i)).probe()
+    assert "ada" not in str(refusal.value)
 
 
 def test_bad_arguments_fail_where_they_are_written() -> None:

@@ -71,6 +71,29 @@ def test_statements_are_planned_and_not_run(
     assert any(line.startswith("ok") and "1 files or parts" in line for line in lines)
 
 
+def test_all_tables_of_a_batch_query_are_tried(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.csv").write_text("1,a\n")
+    code = doctor(
+        tmp_path / "report.sql",
+        f"""
+        SET 'execution.runtime-mode' = 'batch';
+        CREATE TABLE a (id INT, name STRING) WITH (
+          'connector' = 'filesystem', 'path' = '{tmp_path}/in.csv', 'format' = 'csv');
+        CREATE TABLE b (id INT, name STRING) WITH (
+          'connector' = 'jdbc', 'url' = 'jdbc:postgresql://127.0.0.1:1/x', 'table-name' = 'b');
+        CREATE TABLE c (name STRING, n BIGINT) WITH ('connector' = 'blackhole');
+        INSERT INTO c SELECT a.name, COUNT(*) FROM a JOIN b ON a.id = b.id GROUP BY a.name;
+        """,
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert code == ExitCode.FAILED
+    assert [line.split()[0] for line in lines] == ["ok", "FAILED", "ok"]
+    assert "1 files or parts" in lines[0]
+    assert "jdbc:postgresql://127.0.0.1:1/x cannot be reached" in lines[1]
+
+
 LOOKUP = """
 CREATE TABLE orders (id INT, pt AS PROCTIME()) WITH ('connector' = 'datagen');
 CREATE TABLE names (id INT, name STRING) WITH ({names});

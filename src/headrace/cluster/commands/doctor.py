@@ -14,6 +14,7 @@ from headrace.cluster.planned import PlanReadyError, planned
 from headrace.cluster.program_options import add_program, program_of, run_program, settings_of
 from headrace.cluster.sql_client.splitting import split_statements
 from headrace.common.errors import HeadraceError
+from headrace.datastream.connectors.spark_query_source import SparkQuerySource
 from headrace.graph.job_graph import build_job_graph
 from headrace.graph.specs import OperatorSpec, SinkSpec, SourceSpec
 from headrace.graph.stream_graph import StreamGraph
@@ -109,23 +110,26 @@ def trials_of(graph: StreamGraph) -> Iterator[Trial]:
     seen: list[Any] = []
     for vertex in build_job_graph(graph).vertices:
         for operator in vertex.operators:
-            connector = _connector_of(operator.spec)
-            if connector is not None and not any(connector is other for other in seen):
+            for connector in _connectors_of(operator.spec):
+                if any(connector is other for other in seen):
+                    continue
                 seen.append(connector)
                 kind = f"{operator.spec.kind}: "
                 name = operator.name.removeprefix(kind).removeprefix(kind)
                 yield Trial(f"{kind}{name}", connector)
 
 
-def _connector_of(spec: OperatorSpec) -> Any:
+def _connectors_of(spec: OperatorSpec) -> list[Any]:
     match spec:
         case SourceSpec():
-            return spec.source
+            source = spec.source
+            # In batch mode, one of them may read several tables.
+            return source.tables if isinstance(source, SparkQuerySource) else [source]
         case SinkSpec():
-            return spec.sink
+            return [spec.sink]
         case LookupJoinSpec():
-            return spec.table
-    return None
+            return [spec.table]
+    return []
 
 
 def _tried_here(trials: list[Trial]) -> Results:

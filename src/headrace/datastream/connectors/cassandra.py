@@ -7,6 +7,7 @@ programs whose results differ from run to run leave no rows of a run that failed
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -345,10 +346,17 @@ class _Statement:
         except Exception as error:
             self._cluster.shutdown()
             raise HeadraceError(
-                f"Cassandra cannot be reached, or refuses the query {settings.query!r}: {error}"
+                f"Cassandra cannot be reached, or refuses the query {settings.query!r}: {error}; "
+                "see whether it runs at set_host(), and create the keyspace and the table"
             ) from error
         if settings.level is not None:
             self._prepared.consistency_level = getattr(driver.ConsistencyLevel, settings.level.name)
+
+    @property
+    def place(self) -> str:
+        """The nodes that the driver knows, and the query."""
+        nodes = ", ".join(sorted(str(h.endpoint) for h in self._cluster.metadata.all_hosts()))
+        return f"Cassandra at {nodes}, which takes {self._settings.query!r}"
 
     def write(self, values: Sequence[Any]) -> None:
         """Write records and wait for them; the handler hears of one that failed."""
@@ -373,9 +381,17 @@ class _Statement:
         self._cluster.shutdown()
 
 
+def _probe(settings: _Settings) -> str:
+    with contextlib.closing(_Statement(settings)) as statement:
+        return statement.place
+
+
 @dataclass(frozen=True)
 class _Plain(Sink):
     settings: _Settings
+
+    def probe(self) -> str:
+        return _probe(self.settings)
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _RowWriter(self.settings)
@@ -409,6 +425,9 @@ class _Logged(GenericWriteAheadSink[Any]):
         super().__init__(committer, "cassandra")
         self._settings = settings
         self._statement: _Statement | None = None
+
+    def probe(self) -> str:
+        return _probe(self._settings)
 
     def open(self) -> None:
         self._statement = _Statement(self._settings)

@@ -42,6 +42,7 @@ __all__ = [
 _MB = 1024 * 1024
 _BUSY = frozenset({429, 502, 503, 504})
 _TIMEOUT_S = 60.0
+_PROBE_S = 5.0
 B = TypeVar("B", bound="ElasticsearchSinkBuilderBase")
 
 
@@ -68,6 +69,11 @@ class HttpHost:
         if not parts.hostname or parts.scheme not in ("http", "https"):
             raise GraphError(f"a host is 'http://name:9200' or 'https://name:9200', not {text!r}")
         return HttpHost(parts.hostname, parts.port or 9200, parts.scheme == "https")
+
+    def connection(self, timeout_s: float) -> http.client.HTTPConnection:
+        """One that has yet to connect."""
+        kind = http.client.HTTPSConnection if self.secure else http.client.HTTPConnection
+        return kind(self.host, self.port, timeout=timeout_s)
 
     def __str__(self) -> str:
         return f"{'https' if self.secure else 'http'}://{self.host}:{self.port}"
@@ -159,6 +165,47 @@ class ElasticsearchSink(Sink):
     password: str | None = field(default=None, repr=False)
     prefix: str = ""
     timeout_s: float = _TIMEOUT_S
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What shows the user."""
+        if self.user is None:
+            return {}
+        token = base64.b64encode(f"{self.user}:{self.password or ''}".encode()).decode()
+        return {"Authorization": f"Basic {token}"}
+
+    def probe(self) -> str:
+        """A node answers, as one is enough, and knows the user."""
+        away: dict[HttpHost, str] = {}
+        for host in self.hosts:
+            problem = self._problem(host)
+            if problem is not None:
+                away[host] = problem
+        if len(away) == len(self.hosts):
+            said = "; ".join(f"{host}: {problem}" for host, problem in away.items())
+            raise HeadraceError(
+                f"no node of Elasticsearch or OpenSearch can be used: {said}; start one, or "
+                "correct set_hosts() and set_connection_path_prefix()"
+            )
+        found = ", ".join(str(host) for host in self.hosts if host not in away)
+        return f"Elasticsearch or OpenSearch at {found}" + "".join(
+            f"; {host} does not answer" for host in away
+        )
+
+    def _problem(self, host: HttpHost) -> str | None:
+        try:
+            with contextlib.closing(host.connection(_PROBE_S)) as connection:
+                connection.request("GET", f"{self.prefix}/", headers=self.headers)
+                status = connection.getresponse().status
+        except (OSError, http.client.HTTPException) as error:
+            return str(error)
+        if status == 401:
+            raise HeadraceError(
+                f"Elasticsearch or OpenSearch at {host} does not know the user {self.user!r}; "
+                "correct set_connection_username() and set_connection_password()"
+            )
+        # A user may be allowed to write documents, and not to see the state of the node.
+        return None if status in (200, 403) else f"it answers with {status}"
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _BulkWriter(self, context.subtask)
@@ -290,10 +337,7 @@ class _BulkWriter(BatchedWriter):
         self._sink = sink
         self._node = subtask
         self._connection: http.client.HTTPConnection | None = None
-        self._headers = {"Content-Type": "application/x-ndjson"}
-        if sink.user is not None:
-            token = base64.b64encode(f"{sink.user}:{sink.password or ''}".encode()).decode()
-            self._headers["Authorization"] = f"Basic {token}"
+        self._headers = {"Content-Type": "application/x-ndjson", **sink.headers}
 
     @property
     def _host(self) -> HttpHost:
@@ -327,8 +371,7 @@ class _BulkWriter(BatchedWriter):
 
     def _request(self, body: bytes) -> tuple[int, bytes]:
         if self._connection is None:
-            kind = http.client.HTTPSConnection if self._host.secure else http.client.HTTPConnection
-            self._connection = kind(self._host.host, self._host.port, timeout=self._sink.timeout_s)
+            self._connection = self._host.connection(self._sink.timeout_s)
         self._connection.request("POST", f"{self._sink.prefix}/_bulk", body, self._headers)
         answer = self._connection.getresponse()
         return answer.status, answer.read()

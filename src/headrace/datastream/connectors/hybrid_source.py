@@ -68,6 +68,10 @@ class HybridSource(Source):
     def for_configuration(self, configuration: Configuration) -> Source:
         return HybridSource(tuple(s.for_configuration(configuration) for s in self.sources))
 
+    def probe(self) -> str:
+        """All of them, as none can be read without those before it."""
+        return ", then ".join(filter(None, (source.probe() for source in self.sources)))
+
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
         return _HybridEnumerator(self.sources, parallelism)
 

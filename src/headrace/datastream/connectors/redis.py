@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.common.errors import FunctionTypeError
+from headrace.common.errors import FunctionTypeError, HeadraceError
 from headrace.datastream.connectors.base import Sink, SinkWriter, WriterContext
 from headrace.datastream.connectors.batched_writer import (
     BatchedWriter,
@@ -23,6 +23,8 @@ from headrace.datastream.connectors.batched_writer import (
 from headrace.datastream.connectors.client_library import client_library
 
 __all__ = ["RedisSink"]
+
+_PROBE_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,32 @@ class RedisSink(Sink):
                 "RedisSink takes a positive batch_size and a max_retries of at least 0, not "
                 f"{self.batch_size!r} and {self.max_retries!r}"
             )
+
+    def probe(self) -> str:
+        """The server answers, and knows the user."""
+        redis = client_library("redis", "redis", "redis")
+        client = redis.Redis.from_url(
+            self.url, socket_connect_timeout=_PROBE_S, socket_timeout=_PROBE_S
+        )
+        try:
+            with contextlib.closing(client):
+                client.ping()
+        except redis.exceptions.AuthenticationError as error:
+            raise HeadraceError(
+                f"Redis at {self.place} refuses the user ({error}); correct user and password in "
+                "the URL: redis://user:password@host:port/database"
+            ) from error
+        except redis.exceptions.RedisError as error:
+            raise HeadraceError(
+                f"Redis at {self.place} cannot be reached: {error}; start redis-server there, or "
+                "correct the URL"
+            ) from error
+        return f"Redis at {self.place}"
+
+    @property
+    def place(self) -> str:
+        """The server, without the password."""
+        return self.url.split("://", 1)[1].rsplit("@", 1)[-1]
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _RedisWriter(self)

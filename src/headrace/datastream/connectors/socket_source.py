@@ -29,6 +29,7 @@ _log = logging.getLogger(__name__)
 _CHUNK = 64 * 1024
 _RETRY_S = 0.5
 _CONNECT_S = 30.0
+_PROBE_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,22 @@ class SocketTextSource(Source):
     @property
     def produced_type(self) -> TypeInformation:
         return Types.STRING()
+
+    def probe(self) -> str:
+        """A server takes a connection, which ends at once."""
+        self.connect(_PROBE_S).close()
+        return f"the server at {self.hostname}:{self.port}"
+
+    def connect(self, timeout_s: float) -> socket.socket:
+        """A connection to the server."""
+        try:
+            return socket.create_connection((self.hostname, self.port), timeout_s)
+        except OSError as error:
+            name = f"{self.hostname}:{self.port}"
+            raise HeadraceError(
+                f"the socket source could not connect to {name} ({error.strerror or error}); start "
+                f"the server before the job, for example with: nc -lk {self.port}"
+            ) from error
 
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
         return StaticEnumerator([SocketSplit("socket")], parallelism)
@@ -153,15 +170,7 @@ class _SocketReader(ThreadedReader):
             self.buffer.put_all(pieces)
 
     def _connect(self) -> socket.socket:
-        where = (self._source.hostname, self._source.port)
-        try:
-            connection = socket.create_connection(where, _CONNECT_S)
-        except OSError as error:
-            name = f"{where[0]}:{where[1]}"
-            raise HeadraceError(
-                f"the socket source could not connect to {name} ({error.strerror or error}); start "
-                f"the server before the job, for example with: nc -lk {where[1]}"
-            ) from error
+        connection = self._source.connect(_CONNECT_S)
         connection.settimeout(None)
         self._socket = connection
         if self._stopping.is_set():

@@ -58,6 +58,10 @@ class ParquetFiles:
     columns: tuple[tuple[str, str], ...]
     texts: tuple[tuple[str, str], ...]
 
+    def probe(self) -> str:
+        """Look whether there are files: see `Source.probe`."""
+        return f"{len(list(files_under(os.path.abspath(self.path))))} files at {self.path}"
+
     def cut(self, parallelism: int) -> dict[str, Any]:
         """What is read: files, and how many bytes of them make a partition."""
         files = list(files_under(os.path.abspath(self.path)))
@@ -82,6 +86,10 @@ class RowNumbers:
 
     count: int
     texts: tuple[tuple[str, str], ...]
+
+    def probe(self) -> str:
+        """There is nothing to reach."""
+        return ""
 
     def cut(self, parallelism: int) -> dict[str, Any]:
         """What is read: how many partitions there are, as many for each subtask."""
@@ -151,6 +159,10 @@ class SourceSplits:
     texts: tuple[tuple[str, str], ...]
     size: int | None = None
 
+    def probe(self) -> str:
+        """As the source: see `Source.probe`."""
+        return self.source.probe()
+
     def cut(self, parallelism: int) -> dict[str, Any]:
         """What is read: the splits of each task, and their size in bytes if that is known."""
         splits = all_splits(self.source, parallelism)
@@ -172,6 +184,10 @@ class SparkTable:
 
     name: str
     texts: tuple[tuple[str, str], ...]
+
+    def probe(self) -> str:
+        """Spark has said what columns it has while the query was planned."""
+        return f"table {self.name} of Spark's catalog"
 
     def cut(self, parallelism: int) -> dict[str, Any]:
         """Nothing: Spark knows what is there."""

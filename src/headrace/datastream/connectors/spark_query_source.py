@@ -49,6 +49,15 @@ class SparkQuerySource(Source):
     def fed_by_spark(self) -> bool:
         return True
 
+    @property
+    def tables(self) -> list[Any]:
+        """What is read, each with a `probe`."""
+        table = self.query.table
+        return list(table.tables.values()) if isinstance(table, Relation) else [table]
+
+    def probe(self) -> str:
+        return ", ".join(filter(None, (table.probe() for table in self.tables)))
+
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
         if isinstance(self.query.table, Relation):
             return _RelationEnumerator(self.query, parallelism)

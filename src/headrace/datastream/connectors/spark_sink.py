@@ -19,7 +19,7 @@ from headrace.datastream.connectors.base import (
     SinkWriter,
     WriterContext,
 )
-from headrace.datastream.connectors.file_system.enumeration import local_path
+from headrace.datastream.connectors.file_system.enumeration import local_path, writable
 from headrace.datastream.connectors.spark_table import CatalogTable
 from headrace.datastream.connectors.staging import Staging, StagingCommitter, StagingWriter
 from headrace.datastream.formats.parquet import ParquetBulkWriters
@@ -121,6 +121,10 @@ class SparkSink(Sink):
                 "declare it, as in map(f, Types.ROW_NAMED(...)), or give row_type"
             )
         return replace(self, row_type=type_info)
+
+    def probe(self) -> str:
+        """Rows can wait where they are staged; what becomes of them is up to the driver."""
+        return f"rows for Spark, which wait at {writable(self.staging.path)}"
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         writers = ParquetBulkWriters.for_row_type(self.row_type)

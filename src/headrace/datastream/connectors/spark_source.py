@@ -139,6 +139,16 @@ class SparkSource(Source):
     def produced_type(self) -> TypeInformation | None:
         return self.type_info
 
+    def probe(self) -> str:
+        """Files are looked for; a DataFrame was analysed by Spark when the source was made."""
+        if self.paths is None:
+            import pyarrow as pa
+
+            names = pa.ipc.read_schema(pa.py_buffer(self.schema)).names
+            return f"a DataFrame of Spark with the columns {', '.join(names)}"
+        count = sum(len(list(files_under(path))) for path in self.paths)
+        return f"{count} files at {', '.join(self.paths)}"
+
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
         from headrace.spark.feeds import DataFrameFeed, FilesFeed
 

@@ -73,6 +73,9 @@ class FlinkKafkaConsumerBase(Source):
         """The type of the records."""
         return self._source.produced_type
 
+    def probe(self) -> str:
+        return self._source.probe()
+
     def _start(self, offsets: KafkaOffsetsInitializer) -> FlinkKafkaConsumerBase:
         self._source = replace(self._source, start=offsets)
         return self
@@ -178,6 +181,9 @@ class FlinkKafkaProducerBase(Sink):
         schema = replace(self._sink.schema, with_timestamps=write_timestamp_to_kafka)
         self._sink = replace(self._sink, schema=schema)
         return self
+
+    def probe(self) -> str:
+        return self._sink.probe()
 
     def create_committer(self, context: WriterContext) -> Committer | None:
         return self._sink.create_committer(context)

@@ -11,6 +11,7 @@ from headrace.datastream.connectors.client_library import client_library
 __all__ = ["aws_client", "aws_errors", "checked_properties", "what_aws_says", "whole"]
 
 _CREDENTIALS = "aws.credentials.provider"
+_PROBE_S = 5.0
 _ARGUMENTS = {
     "aws.region": "region_name",
     "aws.endpoint": "endpoint_url",
@@ -38,17 +39,22 @@ def whole(properties: Mapping[str, str], name: str, default: int, least: int, mo
     return int(text)
 
 
-def aws_client(service: str, properties: Mapping[str, str]) -> Any:
-    """A client of boto3.
+def aws_client(service: str, properties: Mapping[str, str], *, patient: bool = True) -> Any:
+    """A client of boto3; one that is not patient says soon that there is no answer.
 
     Without keys among the properties, credentials are found as boto3 does: in variables, files, and
     the role of the machine.
     """
     boto3 = client_library("boto3", "boto3", "kinesis")
-    arguments = {
+    arguments: dict[str, Any] = {
         argument: properties[name] for name, argument in _ARGUMENTS.items() if name in properties
     }
     profile = properties.get(f"{_CREDENTIALS}.profile.name")
+    if not patient:
+        config = client_library("botocore.config", "boto3", "kinesis")
+        arguments["config"] = config.Config(
+            connect_timeout=_PROBE_S, read_timeout=_PROBE_S, retries={"max_attempts": 0}
+        )
     return boto3.Session(profile_name=profile).client(service, **arguments)
 
 

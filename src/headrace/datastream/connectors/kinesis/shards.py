@@ -11,7 +11,7 @@ from headrace.common.errors import FunctionTypeError
 from headrace.datastream.connectors.base import SplitEnumerator
 from headrace.datastream.connectors.kinesis.client import aws_client, aws_errors, what_aws_says
 
-__all__ = ["KinesisShardAssigner", "ShardEnumerator", "ShardSplit"]
+__all__ = ["KinesisShardAssigner", "ShardEnumerator", "ShardSplit", "shards_of"]
 
 _HASH_KEYS = 2**128
 
@@ -79,6 +79,26 @@ def checked_assigner(assigner: Any) -> KinesisShardAssigner:
     raise FunctionTypeError(f"set_shard_assigner takes a KinesisShardAssigner, not {assigner!r}")
 
 
+def shards_of(client: Any, stream: str) -> list[dict[str, Any]]:
+    """What Kinesis says of the shards of a stream."""
+    shards: list[dict[str, Any]] = []
+    question: dict[str, Any] = {"StreamName": stream}
+    while True:
+        try:
+            answer = client.list_shards(**question)
+        except aws_errors() as error:
+            raise what_aws_says(
+                error,
+                f"the shards of the Kinesis stream {stream!r} cannot be listed; correct its name, "
+                "aws.region and the credentials, or create it: `aws kinesis create-stream "
+                f"--stream-name {stream} --shard-count 1`",
+            ) from error
+        shards += answer["Shards"]
+        if not answer.get("NextToken"):
+            return shards
+        question = {"NextToken": answer["NextToken"]}
+
+
 class ShardEnumerator(SplitEnumerator):
     """Looks for shards again and again: those that come by resharding are read from their start."""
 
@@ -121,19 +141,7 @@ class ShardEnumerator(SplitEnumerator):
     def _shards(self, stream: str) -> list[dict[str, Any]]:
         if self._client is None:
             self._client = aws_client("kinesis", self._properties)
-        shards: list[dict[str, Any]] = []
-        question: dict[str, Any] = {"StreamName": stream}
-        while True:
-            try:
-                answer = self._client.list_shards(**question)
-            except aws_errors() as error:
-                raise what_aws_says(
-                    error, f"the shards of the Kinesis stream {stream!r} cannot be listed"
-                ) from error
-            shards += answer["Shards"]
-            if not answer.get("NextToken"):
-                return shards
-            question = {"NextToken": answer["NextToken"]}
+        return shards_of(self._client, stream)
 
     @property
     def finished(self) -> bool:

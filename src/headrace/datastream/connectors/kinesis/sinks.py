@@ -17,7 +17,13 @@ from headrace.datastream.connectors.batched_writer import (
     BatchRefusedError,
     Retries,
 )
-from headrace.datastream.connectors.kinesis.client import aws_client, checked_properties
+from headrace.datastream.connectors.kinesis.client import (
+    aws_client,
+    aws_errors,
+    checked_properties,
+    what_aws_says,
+)
+from headrace.datastream.connectors.kinesis.shards import shards_of
 
 __all__ = [
     "KinesisFirehoseSink",
@@ -94,6 +100,12 @@ class KinesisStreamsSink(Sink):
         """A builder."""
         return KinesisStreamsSinkBuilder()
 
+    def probe(self) -> str:
+        """The shards of the stream can be listed."""
+        client = aws_client("kinesis", self.settings.properties, patient=False)
+        count = len(shards_of(client, self.settings.name))
+        return f"{count} shards of the Kinesis stream {self.settings.name}"
+
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _StreamWriter(self.settings, context)
 
@@ -108,6 +120,21 @@ class KinesisFirehoseSink(Sink):
     def builder() -> KinesisFirehoseSinkBuilder:
         """A builder."""
         return KinesisFirehoseSinkBuilder()
+
+    def probe(self) -> str:
+        """The delivery stream is there."""
+        name = self.settings.name
+        client = aws_client("firehose", self.settings.properties, patient=False)
+        try:
+            client.describe_delivery_stream(DeliveryStreamName=name)
+        except aws_errors() as error:
+            raise what_aws_says(
+                error,
+                f"the delivery stream {name!r} of Firehose cannot be described; correct its name, "
+                "aws.region and the credentials, or create it: `aws firehose "
+                f"create-delivery-stream --delivery-stream-name {name}`",
+            ) from error
+        return f"the delivery stream {name} of Firehose"
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _FirehoseWriter(self.settings, context)

@@ -32,6 +32,7 @@ from headrace.datastream.connectors.kinesis.shards import (
     ShardEnumerator,
     ShardSplit,
     checked_assigner,
+    shards_of,
 )
 
 __all__ = ["FlinkKinesisConsumer", "KinesisDeserializationSchema", "WatermarkTracker"]
@@ -172,6 +173,12 @@ class FlinkKinesisConsumer(Source):
     @property
     def reads_splits_together(self) -> bool:
         return True
+
+    def probe(self) -> str:
+        """The shards of the streams can be listed."""
+        client = aws_client("kinesis", self.properties, patient=False)
+        count = sum(len(shards_of(client, stream)) for stream in self.streams)
+        return f"{count} shards of the Kinesis streams {', '.join(self.streams)}"
 
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
         return ShardEnumerator(

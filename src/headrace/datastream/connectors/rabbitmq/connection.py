@@ -117,6 +117,11 @@ class RMQConnectionConfig:
                 "is it running, and are host, port and virtual host right?"
             ) from error
 
+    def probe(self) -> str:
+        """Connect and leave again; the queue is declared by the job."""
+        self.connect().close()
+        return f"RabbitMQ at {self.place}"
+
     def _parameters(self, pika: Any) -> Any:
         if self.uri:
             parameters = pika.URLParameters(_plain_uri(self.uri))

@@ -44,6 +44,9 @@ class RMQSink(Sink):
         self.queue_name = queue_name
         self.schema = serialization_schema
 
+    def probe(self) -> str:
+        return self.connection_config.probe()
+
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _QueueWriter(self)
 

@@ -94,6 +94,9 @@ class RMQSource(Source):
         copy.acknowledges = configuration.get(options.CHECKPOINTING_INTERVAL) is not None
         return copy
 
+    def probe(self) -> str:
+        return self.connection_config.probe()
+
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:
         readers = min(parallelism, self.max_parallel_readers or parallelism)
         return StaticEnumerator([QueueSplit(f"queue-{i}") for i in range(readers)], parallelism)
