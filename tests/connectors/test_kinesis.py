@@ -27,7 +27,7 @@ from headrace.datastream.connectors.kinesis import (
 from headrace.datastream.connectors.kinesis.client import aws_client
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
-from headrace.testing.connectors import check_sink
+from headrace.testing.connectors import check_sink, check_source
 from tests.connectors.reading import Reading
 from tests.faults import killed_slots
 from tests.faults.killed_slots import END, RECORDS, texts
@@ -38,6 +38,13 @@ AWSResponse = pytest.importorskip("botocore.awsrequest").AWSResponse
 pytestmark = pytest.mark.timeout(1_200)
 
 _numbers = itertools.count(1)
+
+
+class Strict(SimpleStringSchema):
+    """Text that refuses what is none."""
+
+    def deserialize(self, message: bytes) -> str:
+        return message.decode()
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +207,7 @@ def test_shards_are_given_out_evenly_and_new_ones_are_found(aws: S3Server) -> No
     assert {split.position for split in new} == {"TRIM_HORIZON"}
 
 
-def test_firehose_delivers(aws: S3Server) -> None:
+def new_delivery(aws: S3Server) -> str:
     name = f"delivery-{next(_numbers)}"
     client(aws, "firehose").create_delivery_stream(
         DeliveryStreamName=name,
@@ -210,15 +217,30 @@ def test_firehose_delivers(aws: S3Server) -> None:
             "Prefix": f"{name}/",
         },
     )
+    return name
+
+
+def firehose_sink(aws: S3Server, name: str) -> KinesisFirehoseSink:
     builder = KinesisFirehoseSink.builder().set_delivery_stream_name(name)
     builder.set_firehose_client_properties(properties(aws)).set_max_batch_size(2)
+    return builder.set_serialization_schema(SimpleStringSchema()).build()
+
+
+def delivered(aws: S3Server, name: str) -> list[str]:
+    files = aws.files()
+    files.invalidate_cache()
+    text = "".join(files.cat(path).decode() for path in files.find(f"{BUCKET}/{name}/"))
+    return text.splitlines(keepends=True)
+
+
+def test_firehose_delivers(aws: S3Server) -> None:
+    name = new_delivery(aws)
+    assert firehose_sink(aws, name).probe() == f"the delivery stream {name} of Firehose"
     env = StreamExecutionEnvironment.get_execution_environment()
     lines = env.from_collection([json.dumps({"n": i}) + "\n" for i in range(5)])
-    lines.sink_to(builder.set_serialization_schema(SimpleStringSchema()).build())
+    lines.sink_to(firehose_sink(aws, name))
     run_in_process(env)
-    files = aws.files()
-    text = "".join(files.cat(path).decode() for path in files.find(f"{BUCKET}/{name}"))
-    assert sorted(json.loads(line)["n"] for line in text.splitlines()) == list(range(5))
+    assert sorted(json.loads(line)["n"] for line in delivered(aws, name)) == list(range(5))
 
 
 def test_a_stream_that_is_not_there(aws: S3Server) -> None:
@@ -288,6 +310,32 @@ def test_a_slot_is_killed_that_reads(aws: S3Server, tmp_path: Path) -> None:
 
     killed_slots.check_source(
         lambda env: env.add_source(consumer(aws, stream)), put_in_parts, tmp_path
+    )
+
+
+def test_the_source_keeps_the_contract(aws: S3Server) -> None:
+    stream = new_stream(aws, shards=2)
+    texts = [f"m{i}" for i in range(24)]
+    put(aws, stream, *texts)
+    client(aws, "kinesis").put_record(StreamName=stream, Data=b"\xff", PartitionKey="bad")
+
+    def made() -> FlinkKinesisConsumer:
+        return FlinkKinesisConsumer(stream, Strict(), properties(aws))
+
+    check_source(made, texts, bad=[b"\xff"], parallelisms=(2,), epoch_records=4)
+
+
+def test_firehose_keeps_the_contract(aws: S3Server) -> None:
+    names: list[str] = []
+    check_sink(
+        lambda: firehose_sink(aws, names[-1]),
+        [f"m{i}\n" for i in range(20)],
+        Types.STRING(),
+        read=lambda: delivered(aws, names[-1]),
+        clear=lambda: names.append(new_delivery(aws)),
+        guarantee=DeliveryGuarantee.AT_LEAST_ONCE,
+        parallelisms=(1,),
+        epoch_records=4,
     )
 
 

@@ -167,12 +167,13 @@ class ElasticsearchSink(Sink):
     timeout_s: float = _TIMEOUT_S
 
     @property
-    def headers(self) -> dict[str, str]:
-        """What shows the user."""
-        if self.user is None:
-            return {}
-        token = base64.b64encode(f"{self.user}:{self.password or ''}".encode()).decode()
-        return {"Authorization": f"Basic {token}"}
+    def bulk_headers(self) -> dict[str, str]:
+        """Those of a request with documents."""
+        headers = {"Content-Type": "application/x-ndjson"}
+        if self.user is not None:
+            token = base64.b64encode(f"{self.user}:{self.password or ''}".encode()).decode()
+            headers["Authorization"] = f"Basic {token}"
+        return headers
 
     def probe(self) -> str:
         """A node answers, as one is enough, and knows the user."""
@@ -195,17 +196,20 @@ class ElasticsearchSink(Sink):
     def _problem(self, host: HttpHost) -> str | None:
         try:
             with contextlib.closing(host.connection(_PROBE_S)) as connection:
-                connection.request("GET", f"{self.prefix}/", headers=self.headers)
-                status = connection.getresponse().status
+                connection.request("POST", f"{self.prefix}/_bulk", b"", self.bulk_headers)
+                answer = connection.getresponse()
+                status, said = answer.status, answer.read()
         except (OSError, http.client.HTTPException) as error:
             return str(error)
-        if status == 401:
+        if status in (401, 403):
             raise HeadraceError(
-                f"Elasticsearch or OpenSearch at {host} does not know the user {self.user!r}; "
-                "correct set_connection_username() and set_connection_password()"
+                f"Elasticsearch or OpenSearch at {host} takes no documents of the user "
+                f"{self.user!r}: {status}; correct set_connection_username() and "
+                "set_connection_password(), or give the user the right to write"
             )
-        # A user may be allowed to write documents, and not to see the state of the node.
-        return None if status in (200, 403) else f"it answers with {status}"
+        # What it takes amiss is that there are no documents, and not the path.
+        fine = status == 400 and b"no handler" not in said
+        return None if fine else f"it answers {status}: {said[:200]!r}"
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _BulkWriter(self, context.subtask)
@@ -337,7 +341,7 @@ class _BulkWriter(BatchedWriter):
         self._sink = sink
         self._node = subtask
         self._connection: http.client.HTTPConnection | None = None
-        self._headers = {"Content-Type": "application/x-ndjson", **sink.headers}
+        self._headers = sink.bulk_headers
 
     @property
     def _host(self) -> HttpHost:
