@@ -117,7 +117,7 @@ def test_a_probe_names_the_nodes_that_answer(server: ElasticsearchServer) -> Non
     assert server.url.removeprefix("http://") in found
     assert "http://127.0.0.1:1 does not answer" in found
     wrong = builder.set_hosts(server.url).set_connection_path_prefix("a/b/c/d").build()
-    with pytest.raises(HeadraceError, match="it answers 400: .*no handler found"):
+    with pytest.raises(HeadraceError, match=r"it answers 400: .*no handler found"):
         wrong.probe()
 
 

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from headrace.common.errors import HeadraceError, SqlError
+from headrace.sql.catalog import CatalogStore
+from headrace.sql.catalog.jdbc import jdbc_catalog
 from headrace.table import EnvironmentSettings, TableEnvironment
 from headrace.table.catalog import JdbcCatalog
+from headrace.testing.connectors import check_catalog
 from headrace.util.exceptions import CatalogException
 from tests.jdbc.test_tables import Table
 from tests.sql.sessions import LocalSession
@@ -53,6 +56,22 @@ def rows(t_env: TableEnvironment, statement: str) -> list[tuple[Any, ...]]:
 @pytest.fixture(params=["postgresql", "mariadb"])
 def server(request: pytest.FixtureRequest) -> Any:
     return request.getfixturevalue(request.param)
+
+
+def test_the_catalog_keeps_the_contract(server: Any) -> None:
+    Table(server, "id INT PRIMARY KEY, name VARCHAR(40)")
+    given = {
+        "base-url": server.url.removesuffix(f"/{server.database}"),
+        "default-database": server.database,
+        "username": server.user,
+        "password": server.password,
+    }
+
+    def made() -> CatalogStore:
+        return jdbc_catalog("db", given)
+
+    catalog = made()
+    check_catalog(made, {d: catalog.list_tables(d) for d in catalog.list_databases()})
 
 
 def test_tables_are_there_without_a_declaration(server: Any) -> None:

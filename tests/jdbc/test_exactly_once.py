@@ -26,6 +26,7 @@ from headrace.datastream.connectors.jdbc.prepared import (
     transactions_of,
 )
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.testing.connectors import check_sink
 from headrace.testing.runner import MiniRunner
 from tests.jdbc.test_tables import Table
 from tests.unit.datastream.connectors.reading import FakeWriterContext
@@ -87,6 +88,18 @@ def ids(table: Table) -> list[int]:
 def test_a_job_to_its_end(table: Table) -> None:
     runner_of(table).run()
     assert ids(table) == list(range(6))
+
+
+def test_the_sink_keeps_the_contract(table: Table) -> None:
+    check_sink(
+        lambda: sink_of(table),
+        [Row(i, f"n{i}") for i in range(40)],
+        ROW,
+        read=lambda: [Row(*row) for row in table.rows()],
+        clear=lambda: table.execute(f"DELETE FROM {table.name}"),
+        parallelisms=(2,),
+        epoch_records=4,
+    )
 
 
 def test_nothing_is_seen_before_the_commit_and_a_restore_commits(table: Table) -> None:

@@ -33,8 +33,10 @@ PROGRAM = """
 import sys
 
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.sql.catalog.hive import hive_catalog
 from headrace.table import EnvironmentSettings, TableEnvironment
 from headrace.table.catalog import HiveCatalog
+from headrace.testing.connectors import check_catalog
 
 folder = sys.argv[1]
 t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
@@ -51,6 +53,8 @@ print(sorted(map(tuple, found)))
 t_env.register_catalog("again", HiveCatalog("again", "sales", folder))
 t_env.use_catalog("again")
 print(t_env.list_tables())
+options = {"default-database": "sales", "hive-conf-dir": folder}
+check_catalog(lambda: hive_catalog("hive", options), {"default": [], "sales": ["orders"]})
 """
 
 

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from headrace.common.errors import SqlError
+from headrace.sql.catalog import CatalogStore
+from headrace.sql.catalog.spark import spark_catalog
 from headrace.table import EnvironmentSettings, TableEnvironment
+from headrace.testing.connectors import check_catalog
 from headrace.util.exceptions import CatalogException
 
 pytestmark = pytest.mark.timeout(300)
@@ -54,6 +57,14 @@ def test_tables_are_listed_and_described(t_env: TableEnvironment) -> None:
         ("numbers", "ARRAY<BIGINT>"),
         ("inner", "ROW<`a` INT, `b` STRING>"),
     ]
+
+
+def test_the_catalog_keeps_the_contract(t_env: TableEnvironment) -> None:
+    def made() -> CatalogStore:
+        return spark_catalog("lake", {"default-database": "lake"})
+
+    catalog = made()
+    check_catalog(made, {d: catalog.list_tables(d) for d in catalog.list_databases()})
 
 
 def test_rows_are_read_by_spark(t_env: TableEnvironment) -> None:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from headrace.common.errors import HeadraceError, SqlError
+from headrace.datastream.connectors.kafka import KafkaSink
+from headrace.sql import statements as s
+from headrace.sql.connectors.kafka.connector import KafkaTableSink
+from headrace.sql.parsing import parse_statement
+from headrace.testing.connectors import check_sink
 from tests.kafka.broker import Kafka
 from tests.kafka.running import now_ms
 from tests.schema_registry import running_registry
@@ -40,6 +46,47 @@ def write(kafka: Kafka, topic: str, *messages: tuple[Any, Any], partition: int =
         key = key if isinstance(key, bytes | None) else json.dumps(key).encode()
         text = value if isinstance(value, str | None) else json.dumps(value)
         kafka.write(topic, [text], partition=partition, key=key)
+
+
+def test_the_sink_keeps_the_contract(kafka: Kafka) -> None:
+    topics: list[str] = []
+
+    def sink() -> KafkaSink:
+        more = {"sink__delivery_guarantee": "exactly-once", "sink__transactional_id_prefix": "c"}
+        session = session_of(table(kafka, topics[-1], **more))
+        text = "INSERT INTO t SELECT 1, 'a'"
+        insert = parse_statement(text)
+        assert isinstance(insert, s.Insert)
+        target = session.session.insert_plan(insert, text).target
+        assert isinstance(target, KafkaTableSink)
+        return replace(target.sink, schema=target.messages(kinds=True))
+
+    def read() -> list[tuple[int, str | None]]:
+        kafka.wait_until_settled(topics[-1])
+        found: list[tuple[int, str | None]] = []
+        for message in kafka.read(topics[-1]):
+            value = message.value()
+            row = {"name": None} if value is None else json.loads(value)
+            found.append((json.loads(message.key())["id"], row["name"]))
+        last = dict(found)
+        assert {last[id_] for id_ in range(10)} == {None}
+        assert all(last[id_] == f"new {id_}" for id_ in range(10, 20))
+        return found
+
+    # Rows that come, are updated or deleted, and the kinds of these changes.
+    rows = [(id_, f"n{id_}", 0) for id_ in range(20)]
+    rows += [(id_, f"n{id_}", 3) if id_ < 10 else (id_, f"new {id_}", 2) for id_ in range(20)]
+    check_sink(
+        sink,
+        rows,
+        None,
+        read=read,
+        clear=lambda: topics.append(kafka.topic(2)),
+        expected=[(id_, None if kind == 3 else name) for id_, name, kind in rows],
+        key=lambda row: row[0],
+        parallelisms=(2,),
+        epoch_records=8,
+    )
 
 
 TO_THE_END = {"scan__bounded__mode": "latest-offset"}

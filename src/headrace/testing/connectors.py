@@ -437,6 +437,8 @@ def _expect_failure(job: _Job, why: str, patience_s: float | None = None) -> Non
         while not job.finished and (deadline is None or time.monotonic() < deadline):
             job.checkpoint()
             job.advance()
+        # It may have failed in the commit at its end.
+        job.close()
         raise AssertionError(f"{why}, but the job goes on: it has to fail, also after a restart")
 
     try:

@@ -26,6 +26,7 @@ from headrace.datastream.connectors.base import (
     StaticEnumerator,
     WriterContext,
 )
+from headrace.datastream.connectors.collection import CollectionSource
 from headrace.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from headrace.datastream.connectors.file_system import FileSink, FileSource, StreamFormat
 from headrace.datastream.connectors.lakehouse import (
@@ -82,6 +83,7 @@ def test_lines_that_cannot_be_read_keep_the_contract(tmp_path: Path) -> None:
 def test_generators_keep_the_contract() -> None:
     numbers = list(range(40))
     check_source(lambda: NumberSequenceSource(0, 39), numbers)
+    check_source(lambda: CollectionSource.of(numbers), numbers)
     check_source(lambda: DataGeneratorSource(lambda i: i, 40), numbers)
     rate = RateLimiterStrategy.per_second(2_000)
     check_source(lambda: DataGeneratorSource(lambda i: i, 40, rate), numbers, parallelisms=(2,))
@@ -361,6 +363,32 @@ def test_a_sink_says_what_it_does_not_take(tells: bool) -> None:
     else:
         with pytest.raises(AssertionError, match="1001 cannot be written, but the job goes on"):
             check()
+
+
+class _RefusingLate(_Committing):
+    """Looks at what it is given when it commits."""
+
+    def create_committer(self, context: WriterContext) -> Committer:
+        return _RefusingCommitter()
+
+
+class _RefusingCommitter(Committer):
+    def commit(self, committables: list[Any]) -> None:
+        if max(committables) > 1_000:
+            raise ValueError("too large")
+        _written.extend(c for c in committables if c not in _written)
+
+
+def test_a_sink_may_refuse_a_record_when_it_commits() -> None:
+    check_sink(
+        _RefusingLate,
+        list(range(40)),
+        Types.LONG(),
+        read=lambda: _written,
+        clear=_written.clear,
+        bad=1_001,
+        parallelisms=(1,),
+    )
 
 
 CITIES = [(10, "Bern"), (10, "Berne"), (20, "Oslo")]

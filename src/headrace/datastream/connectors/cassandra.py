@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -422,7 +423,8 @@ class _RowWriter(BatchedWriter):
 
 class _Logged(GenericWriteAheadSink[Any]):
     def __init__(self, settings: _Settings, committer: CheckpointCommitter) -> None:
-        super().__init__(committer, "cassandra")
+        # As in Flink, each program has its own: checkpoints of another have the same numbers.
+        super().__init__(committer, uuid.uuid4().hex)
         self._settings = settings
         self._statement: _Statement | None = None
 

@@ -68,7 +68,8 @@ class GenericWriteAheadSink(Sink, Generic[IN]):
     Args:
         committer: Remembers what was sent.
         job_id: A name of your choice for all runs of this job, the one that goes on from a
-            savepoint included.
+            savepoint included. A job that begins anew needs another one: its checkpoints have the
+            numbers of earlier ones, and would be taken for sent.
 
     Example:
         >>> class Posting(GenericWriteAheadSink[dict]):
