@@ -8,9 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
 
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
@@ -30,6 +28,7 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.table import StreamTableEnvironment
 from headrace.testing.connectors import check_lookup, check_sink, check_source
 from headrace.testing.in_process import run_in_process
+from tests.sql.test_lakehouse import append, delta, delta_options, iceberg, iceberg_options
 
 ROW = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
 AVRO = AvroSchema.parse_string(
@@ -107,9 +106,9 @@ CITIES = [(10, "Bern"), (10, "Berne"), (20, "Oslo")]
 CITY_ROWS = [{"id": id_, "name": name} for id_, name in CITIES]
 
 
-def declaring(options: str) -> Callable[[StreamTableEnvironment], str]:
+def declaring(options: str, id_type: str = "INT") -> Callable[[StreamTableEnvironment], str]:
     def declare(tables: StreamTableEnvironment) -> str:
-        tables.execute_sql(f"CREATE TABLE cities (id INT, name STRING) WITH ({options})")
+        tables.execute_sql(f"CREATE TABLE cities (id {id_type}, name STRING) WITH ({options})")
         return "cities"
 
     return declare
@@ -123,9 +122,11 @@ def test_lookups_in_files_keep_the_contract(format_: str, tmp_path: Path) -> Non
     check_lookup(declaring(options), CITY_ROWS, "id", missing=[30], parallelisms=(2,))
 
 
-def test_lookups_in_a_delta_table_keep_the_contract(tmp_path: Path) -> None:
-    ids, names = zip(*CITIES, strict=True)
-    columns = {"id": pa.array(ids, pa.int32()), "name": pa.array(names)}
-    write_deltalake(str(tmp_path / "t"), pa.table(columns))
-    options = f"'connector' = 'delta', 'path' = '{tmp_path}/t'"
-    check_lookup(declaring(options), CITY_ROWS, "id", missing=[30], parallelisms=(2,))
+@pytest.mark.parametrize(("make", "options"), [(delta, delta_options), (iceberg, iceberg_options)])
+def test_lookups_in_lakehouse_tables_keep_the_contract(
+    make: Callable[[Path], Any], options: Callable[[Path], str], tmp_path: Path
+) -> None:
+    append(make(tmp_path), 1, 1, 1, 2)
+    rows = [{"id": id_, "name": f"n{id_}"} for id_ in (1, 1, 2)]
+    declare = declaring(options(tmp_path), "BIGINT")
+    check_lookup(declare, rows, "id", missing=[3], parallelisms=(2,))
