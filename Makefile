@@ -16,7 +16,8 @@ WORKERS ?= auto
 PYTEST  := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # The fastest installer that is there.
-INSTALL := $(if $(shell command -v uv),uv pip install --python $(BIN)/python,$(BIN)/python -m pip --disable-pip-version-check install) --quiet
+# It shows on a terminal what it downloads.
+INSTALL := $(if $(shell command -v uv),uv pip install --python $(BIN)/python,$(BIN)/python -m pip --disable-pip-version-check install) $$([ -t 1 ] || echo --quiet)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-sql demo-kafka test test-quick test-all matrix wheel pictures kafka postgresql mariadb lint format types bench docs docs-site coverage-page clean java dashboard dashboard-test release
@@ -34,6 +35,12 @@ $(BIN)/python:
 $(VENV)/.stamp-run: pyproject.toml | $(BIN)/python
 	@echo "installing headrace and PySpark (about 450 MB)"
 	$(INSTALL) -e .
+	@touch $@
+
+# Of the development tools, the demo with Kafka needs the client alone.
+$(VENV)/.stamp-kafka: pyproject.toml $(VENV)/.stamp-run
+	@echo "installing Kafka's client"
+	$(INSTALL) -e '.[kafka]'
 	@touch $@
 
 $(VENV)/.stamp-dev: pyproject.toml $(VENV)/.stamp-run
@@ -54,7 +61,7 @@ demo: $(VENV)/.stamp-run java ## Watch a live job of 20 seconds lose a process a
 demo-sql: $(VENV)/.stamp-run java ## Watch a SQL query over generated readings
 	@$(BIN)/headrace sql examples/sensor_report.sql
 
-demo-kafka: $(VENV)/.stamp-dev java ## Count words from Kafka to Kafka exactly once; starts a broker by itself
+demo-kafka: $(VENV)/.stamp-kafka java ## Count words from Kafka to Kafka exactly once; starts a broker by itself
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tools.kafka_demo
 
 test: $(VENV)/.stamp-dev java ## Run every test, those that start Spark and kill processes too

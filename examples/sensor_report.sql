@@ -3,6 +3,8 @@
 
 -- Rows are shown as they come, though the table has an end.
 SET 'execution.carrier' = 'live';
+-- On a terminal they fill a table on the whole screen; Q leaves it.
+SET 'sql-client.execution.result-mode' = 'table';
 
 CREATE TABLE readings (
     sensor INT,
@@ -18,8 +20,6 @@ CREATE TABLE readings (
     'fields.temperature.min' = '15',
     'fields.temperature.max' = '30'
 );
-
-EXPLAIN SELECT sensor, AVG(temperature) FROM readings GROUP BY sensor;
 
 SELECT window_start, sensor, readings, mean
 FROM (

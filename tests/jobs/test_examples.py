@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import socket
+import subprocess
+import sys
 import threading
+import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -159,7 +163,7 @@ def test_socket_word_count(capsys: pytest.CaptureFixture[str]) -> None:
 def test_sensor_alarms_ends_with_a_summary(capsys: pytest.CaptureFixture[str]) -> None:
     lines = run_example(capsys, "sensor_alarms", "--seconds", "3", "--rate", "2000", "--plain")
     text = "\n".join(lines)
-    assert re.search(r"^records +6,000 in [\d.]+ s, [\d,]+ a second$", text, re.MULTILINE)
+    assert re.search(r"^records read +6,000 in [\d.]+ s, [\d,]+ a second$", text, re.MULTILINE)
     assert re.search(r"^epochs +[\d,]+, median \d+ ms$", text, re.MULTILINE)
     assert re.search(r"^rising alarms +\d+$", text, re.MULTILINE)
     assert re.search(r"^hot readings +\d+$", text, re.MULTILINE)
@@ -167,17 +171,26 @@ def test_sensor_alarms_ends_with_a_summary(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_the_demo_loses_a_process_and_no_reading(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--seconds", "4", "--rate", "2000", "--plain"]) == 0
+    assert main(["demo", "--seconds", "4", "--rate", "2000", "--plain", "--no-dashboard"]) == 0
     shown = capsys.readouterr().out
     assert "Of 8,000 readings 8,000 were counted: each exactly once." in shown
     assert "Try next:" in shown
 
 
-def test_the_demo_may_have_a_dashboard(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--dashboard", "--seconds", "4", "--rate", "500"]) == 0
-    shown = capsys.readouterr()
-    assert re.search(r"with a dashboard at http://[\w.]+:\d+$", shown.err, re.MULTILINE)
-    assert "Of 2,000 readings 2,000 were counted: each exactly once." in shown.out
+def test_the_demo_is_shown_in_a_dashboard_and_in_the_terminal() -> None:
+    """In a process of its own: its jobs are those of a JobManager, which ends with it."""
+    command = [sys.executable, "-m", "headrace.cluster.cli", "demo", "--rate", "500", "--plain"]
+    with subprocess.Popen([*command, "--seconds", "6"], stdout=subprocess.PIPE, text=True) as demo:
+        assert demo.stdout is not None
+        shown = iter(demo.stdout)
+        address = re.fullmatch(r"dashboard  (.+)/#/jobs/([0-9a-f]{32})\n", next(shown))
+        assert address is not None
+        assert any("records/s" in line and "watermark" in line for line in shown)
+        with urllib.request.urlopen(f"{address[1]}/jobs/{address[2]}") as answer:
+            assert json.load(answer)["name"] == "sensor alarms"
+        rest = list(shown)
+    assert demo.returncode == 0
+    assert any("3,000 were counted: each exactly once." in line for line in rest)
 
 
 def test_the_report_in_sql_ranks_three_sensors(capsys: pytest.CaptureFixture[str]) -> None:

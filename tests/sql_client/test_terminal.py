@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,19 +78,3 @@ def test_a_file_runs_up_to_its_first_error(tmp_path: Path) -> None:
     assert "'nowhere' not found" in output
     assert "catalog name" not in output
     assert status == 1
-
-
-def test_without_the_library_the_line_to_install_it_is_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "prompt_toolkit.py").write_text("raise ImportError('not here')")
-    path = os.environ.get("PYTHONPATH", "")
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{path}")
-    output, status = pexpect.run(
-        f"{sys.executable} -m headrace.cluster.cli sql-client",
-        withexitstatus=True,
-        timeout=WAIT_S,
-        encoding="utf-8",
-    )
-    assert "pip install 'headrace[sql-client]'" in " ".join(output.split())
-    assert status == 2

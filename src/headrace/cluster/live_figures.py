@@ -33,6 +33,7 @@ class LiveFigures:
         self.name = name
         self.epochs = 0
         self.records = 0
+        self.restarted = False
         self.durations_ms: list[float] = []
         self._samples: deque[tuple[float, int, tuple[OperatorStatistics, ...]]] = deque()
         self._first_s: float | None = None
@@ -47,6 +48,7 @@ class LiveFigures:
         self.records += statistics.records_read
         self.durations_ms.append(statistics.duration_ms)
         if self._samples and _began_anew(self._samples[-1][2], statistics.operators):
+            self.restarted = True
             self._samples.clear()
         self._samples.append((now_s, self.records, statistics.operators))
         while len(self._samples) > 2 and now_s - self._samples[1][0] >= _WINDOW_S:

@@ -177,9 +177,10 @@ class LiveView(JobListener):
         figures = self.figures
         if figures.epochs == 0:
             return "no epoch ran"
+        again = " (including those read again after a restart)" if figures.restarted else ""
         rows: dict[str, object] = {
-            "records": f"{figures.records:,} in {figures.running_s:.1f} s, "
-            f"{figures.mean_records_per_s:,.0f} a second",
+            "records read": f"{figures.records:,} in {figures.running_s:.1f} s, "
+            f"{figures.mean_records_per_s:,.0f} a second{again}",
             "epochs": f"{figures.epochs:,}, median {figures.median_epoch_ms:.0f} ms",
             **(more or {}),
         }
@@ -196,7 +197,8 @@ def _epochs(figures: LiveFigures) -> str:
 
 
 def _rate(figures: LiveFigures) -> str:
-    return f"{figures.records_per_s:,.0f} records/s, {figures.records:,} so far"
+    so_far = "including those read again" if figures.restarted else "so far"
+    return f"{figures.records_per_s:,.0f} records/s, {figures.records:,} {so_far}"
 
 
 def _event_time(figures: LiveFigures) -> str:

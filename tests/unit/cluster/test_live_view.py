@@ -72,7 +72,9 @@ class TestFigures:
         figures = LiveFigures()
         figures.add(epoch(1, 1000, 1000), now_s=1.0)
         figures.add(epoch(2, 1000, 2000), now_s=2.0)
+        assert not figures.restarted
         figures.add(epoch(3, 100, 100), now_s=3.0)
+        assert figures.restarted
         assert [o.in_per_s for o in figures.operators()] == [0, 0]
         figures.add(epoch(4, 300, 400), now_s=4.0)
         assert [o.in_per_s for o in figures.operators()] == [300, 300]
@@ -124,8 +126,8 @@ class TestPlainView:
         assert len(shown) == 2
         assert "100 so far | epoch 1 (100 ms) | watermark 5" in shown[1]
         assert view.summary({"alarms": 3}).splitlines()[1:] == [
-            "epochs   2, median 150 ms",
-            "alarms   3",
+            "epochs        2, median 150 ms",
+            "alarms        3",
         ]
 
     def test_watches_every_environment_when_asked_to(self) -> None:

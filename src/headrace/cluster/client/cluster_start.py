@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,7 +15,7 @@ from headrace.common.errors import HeadraceError
 from headrace.common.files.rolling_log import LogLimit, remove_log
 from headrace.common.option_loading import load_configuration, settings_from_arguments
 
-__all__ = ["LOG", "require_server_packages", "start_job_manager", "start_process"]
+__all__ = ["LOG", "start_job_manager", "start_process"]
 
 LOG = "job-manager.log"
 _START_S = 180.0
@@ -37,7 +36,6 @@ def start_job_manager(
         UsageError: It cannot be started like this; the reason is in the message.
         HeadraceError: It ended, or did not answer in time.
     """
-    require_server_packages()
     if running_job_manager(directory) is not None:
         raise UsageError(f"a JobManager is already running in {directory}")
 
@@ -49,13 +47,6 @@ def start_job_manager(
     made = settings_from_arguments(settings).to_dict()
     module = "headrace.cluster.manager.job_manager"
     return start_process(module, arguments, made, directory / LOG, running, "JobManager")
-
-
-def require_server_packages() -> None:
-    """Say what to install if a package is missing that servers need."""
-    for package in ("starlette", "uvicorn", "python_multipart"):
-        if importlib.util.find_spec(package) is None:
-            raise UsageError(f"{package} is missing: pip install 'headrace[cluster]'")
 
 
 def start_process(

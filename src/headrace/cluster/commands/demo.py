@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import tempfile
 
-from headrace.cluster.commands import run_application
+from headrace.cluster.client.cluster_start import start_job_manager
+from headrace.cluster.client.rest_client import RestClient
 from headrace.cluster.commands.example import find_examples
 from headrace.cluster.exit_codes import ExitCode
+from headrace.cluster.manager.attachment import attach
+from headrace.cluster.manager.job_manager import cluster_directory
 from headrace.cluster.program import Program
 from headrace.cluster.program_options import add_settings, run_program
+from headrace.cluster.this_command import this_command
 
 NAME = "demo"
 USAGE = "[options]"
@@ -16,15 +21,16 @@ SUMMARY = "watch a live job lose a process and recover"
 EPILOG = """\
 examples:
   headrace demo
-  headrace demo --seconds 60 --rate 50000
-  headrace demo --dashboard                   the same with a JobManager and its dashboard
+  headrace demo --seconds 300 --rate 50000    longer and faster, with time for the dashboard
+  headrace demo --no-dashboard                without a JobManager; starts sooner
   headrace example --show sensor_alarms       print its code"""
 
-_NEXT = """
-Try next:
-  headrace new my-project                     a project of your own, with a test
-  headrace demo --dashboard                   the same job in a browser; needs headrace[cluster]
-  headrace sql                                SQL at a prompt; needs headrace[sql-client]"""
+NEXT = (
+    ("new my-project", "a project of your own, with a test"),
+    ("demo --seconds 300", "the same for longer, to explore the dashboard"),
+    ("sql", "SQL at a prompt"),
+)
+"""What is suggested at the end: arguments of `headrace`, and what they are for."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +40,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rate", default="20000", help="readings a second (default 20000)")
     parser.add_argument("--plain", action="store_true", help="lines only, nothing redrawn")
     parser.add_argument(
-        "--dashboard", action="store_true", help="run it with a JobManager, and show its address"
+        "--dashboard",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="start a JobManager with its dashboard, and print the address of the job there",
     )
 
 
@@ -47,18 +56,26 @@ def run(options: argparse.Namespace) -> int:
         # A Spark of our own has what live jobs need; this one has an end, so it has to ask.
         options.settings = ["execution.carrier=live", *options.settings]
     if options.dashboard:
-        code = run_application.run(_submitted(options, [str(program), *arguments]))
-    else:
-        code = run_program(Program(program, tuple(arguments)), options)
+        print(f"dashboard  {_job_in_dashboard(options)}", flush=True)
+    code = run_program(Program(program, tuple(arguments)), options)
     if code == ExitCode.OK:
-        print(_NEXT)
+        print(_try_next(this_command()))
     return code
 
 
-def _submitted(options: argparse.Namespace, program: list[str]) -> argparse.Namespace:
-    """The options with which the program is handed to a JobManager of its own."""
-    parser = argparse.ArgumentParser()
-    run_application.configure(parser)
-    chosen = vars(options)
-    parsed = parser.parse_args(program)
-    return argparse.Namespace(**{**vars(parsed), **chosen, "program": program})
+def _job_in_dashboard(options: argparse.Namespace) -> str:
+    """Make the job one of a JobManager of its own; where its dashboard shows it."""
+    directory = cluster_directory(tempfile.mkdtemp(prefix="headrace-demo-"))
+    settings = ["rest.bind-port=0", *options.settings]
+    if options.master is not None:
+        settings.append(f"spark.master={options.master}")
+    # It ends by itself when this process has.
+    about = start_job_manager(directory, settings, application=True)
+    address = str(about["address"])
+    return f"{RestClient(address).url}/#/jobs/{attach(address, 'demo')}"
+
+
+def _try_next(command: str) -> str:
+    width = max(len(f"{command} {arguments}") for arguments, _ in NEXT) + 3
+    lines = (f"  {f'{command} {arguments}':{width}}{purpose}" for arguments, purpose in NEXT)
+    return "\nTry next:\n" + "\n".join(lines)

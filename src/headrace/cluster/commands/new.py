@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
+import json
+import shlex
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import ExitCode
+from headrace.cluster.this_command import this_command
 from headrace.version import __version__
 
 NAME = "new"
@@ -38,18 +44,42 @@ def run(options: argparse.Namespace) -> int:
             _write(name, directory)
     except OSError as error:
         raise UsageError(f"cannot make {directory}: {error.strerror}") from error
+    headrace = _from_elsewhere(this_command())
     print(
         f"made {directory}:\n"
         "  popular_pages.py        the program\n"
         "  test_popular_pages.py   its test, which needs no Spark\n"
         "  requirements.txt, Makefile\n"
-        f"next:\n  cd {directory}\n  headrace run --live popular_pages.py\n"
+        f"next:\n  cd {directory}\n  {headrace} run --live popular_pages.py\n"
         "  make test               in an environment of its own"
     )
     return ExitCode.OK
 
 
+def _from_elsewhere(command: str) -> str:
+    path = Path(command)
+    return str(path.absolute()) if len(path.parts) > 1 and path.exists() else command
+
+
+def _requirement() -> str:
+    """What installs this headrace again: from where it was installed, if not from an index."""
+    try:
+        # See "Recording the Direct URL Origin of installed distributions" (PEP 610).
+        origin = importlib.metadata.distribution("headrace").read_text("direct_url.json")
+    except importlib.metadata.PackageNotFoundError:
+        origin = None
+    if origin is None:
+        return f"headrace~={__version__}"
+    told = json.loads(origin)
+    if told.get("dir_info", {}).get("editable"):
+        return f"--editable {shlex.quote(url2pathname(urlsplit(told['url']).path))}"
+    if "vcs_info" in told:
+        version = told["vcs_info"]
+        return f"headrace @ {version['vcs']}+{told['url']}@{version['commit_id']}"
+    return f"headrace @ {told['url']}"
+
+
 def _write(name: str, directory: Path) -> None:
     template = Path(__file__).parents[1] / "new_project" / f"{name}.in"
-    text = template.read_text(encoding="utf-8").replace("@VERSION@", __version__)
+    text = template.read_text(encoding="utf-8").replace("@HEADRACE@", _requirement())
     (directory / name).write_text(text, encoding="utf-8")

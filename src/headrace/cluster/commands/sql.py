@@ -14,7 +14,7 @@ USAGE = "[options] [STATEMENTS | FILE]"
 SUMMARY = "run SQL: a statement, a file, or a prompt; `sql-client` has more options"
 EPILOG = """\
 examples:
-  headrace sql                                  a prompt; needs headrace[sql-client]
+  headrace sql                                  a prompt
   headrace sql "SELECT UPPER('to be'), 6 * 7"   one statement or several
   headrace sql report.sql                       those of a file"""
 

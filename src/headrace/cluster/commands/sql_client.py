@@ -85,10 +85,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _client(options: argparse.Namespace, interactive: bool) -> Client:
     settings = settings_of(options)
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if options.mode == "gateway":
         from headrace.cluster.sql_client.gateway import GatewayClient, configured_gateway
 
-        return GatewayClient(options.endpoint or configured_gateway(), settings, interactive)
+        return GatewayClient(options.endpoint or configured_gateway(), settings, on_terminal)
     if options.endpoint is not None:
         raise UsageError("--endpoint is for `headrace sql-client gateway`")
     job_manager = chosen_job_manager(options, options.settings)
@@ -100,7 +101,7 @@ def _client(options: argparse.Namespace, interactive: bool) -> Client:
     if interactive:
         expect_another_run()
     builder = EnvironmentSettings.new_instance().with_configuration(settings)
-    return ClientSession(TableEnvironment.create(builder.build()), interactive)
+    return ClientSession(TableEnvironment.create(builder.build()), on_terminal)
 
 
 def _text(path: str) -> str:

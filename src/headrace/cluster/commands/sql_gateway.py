@@ -10,7 +10,7 @@ import signal
 import time
 from pathlib import Path
 
-from headrace.cluster.client.cluster_start import require_server_packages, start_process
+from headrace.cluster.client.cluster_start import start_process
 from headrace.cluster.client.configured import add_cluster, chosen_job_manager
 from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import ExitCode
@@ -56,7 +56,6 @@ def run(options: argparse.Namespace) -> int:
     """Do it."""
     directory = gateway_directory(options.dir)
     if options.action.startswith("start"):
-        require_server_packages()
         settings = settings_of(options).to_dict()
         job_manager = chosen_job_manager(options, options.settings)
         if options.action == "start":

@@ -111,12 +111,15 @@ def forget(directory: Path) -> None:
 # The other process.
 
 
-def attach(address: str, what: str) -> None:
+def attach(address: str, what: str) -> str:
     """Make the jobs of this process jobs of a cluster; it ends when the JobManager has.
 
     Args:
         address: The JobManager.
         what: What this process is, for those who look for its output.
+
+    Returns:
+        The id of the first job.
 
     Raises:
         ConfigurationError: The JobManager is another host's or another user's.
@@ -152,6 +155,7 @@ def attach(address: str, what: str) -> None:
     )
     job_manager = OtherProcess(told["pid"], told["start"])
     threading.Thread(target=_end_with, args=(job_manager, address), daemon=True).start()
+    return program
 
 
 def _end_with(job_manager: OtherProcess, address: str) -> None:

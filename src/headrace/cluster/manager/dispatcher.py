@@ -317,9 +317,12 @@ class Dispatcher:
             return list(asking.map(self._overview, jobs))
 
     def all_ended(self) -> bool:
-        """Whether programs were submitted and all of them have ended."""
+        """Whether programs were submitted, or else attached, and all of them have ended."""
+        for directory in attachment.attached_in(self._directory):
+            self._attached(directory.name)
         with self._lock:
-            programs = [p for p in self._programs_run.values() if not p.attached]
+            known = list(self._programs_run.values())
+        programs = [p for p in known if not p.attached] or known
         return bool(programs) and all(program.ended for program in programs)
 
     def details(self, job_id: str, part: str) -> Any:

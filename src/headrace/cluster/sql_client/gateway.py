@@ -44,13 +44,13 @@ class GatewayClient(Client):
     Args:
         endpoint: The gateway, as `host:port` or a URL.
         settings: Settings of the session.
-        interactive: Whether somebody sits at a terminal; only then the whole screen is used.
+        on_terminal: Whether this is a terminal; only then the whole screen is used.
     """
 
-    def __init__(self, endpoint: str, settings: Configuration, interactive: bool) -> None:
+    def __init__(self, endpoint: str, settings: Configuration, on_terminal: bool) -> None:
         super().__init__()
         self._rest = RestClient(endpoint, "SQL gateway", "headrace sql-gateway start")
-        self._interactive = interactive
+        self._on_terminal = on_terminal
         body = {"sessionName": "headrace sql-client", "properties": settings.to_dict()}
         handle = self._rest.request("POST", "/v4/sessions", body)["sessionHandle"]
         self._session = f"/v4/sessions/{handle}"
@@ -130,7 +130,7 @@ class GatewayClient(Client):
         settings = self._settings()
         mode = settings.get_string(MODE_KEY, "tableau").lower()
         schema, rows = _schema_of(page), self._rows(page)
-        if mode == "tableau" or not self._interactive:
+        if mode == "tableau" or not self._on_terminal:
             batch = settings.get(options.RUNTIME_MODE) == "BATCH"
             tableau = Tableau(schema, kinds=not batch, texts=True)
             tableau.print(rows, lambda line: print(line, flush=True))

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from headrace.cluster.errors import UsageError
 from headrace.cluster.sql_client.client import Client
 from headrace.cluster.sql_client.splitting import is_complete, split_statements
 
@@ -41,17 +40,11 @@ def interact(client: Client, history: Path) -> None:
 
 
 def _prompt(client: Client, history: Path) -> Any:
-    try:
-        # Late: scripts run without a prompt.
-        from prompt_toolkit import PromptSession
-        from prompt_toolkit.completion import Completer, Completion
-        from prompt_toolkit.history import FileHistory
-        from prompt_toolkit.key_binding import KeyBindings
-    except ImportError as error:
-        raise UsageError(
-            "the interactive SQL client needs prompt_toolkit: pip install 'headrace[sql-client]'; "
-            "-f FILE and -e STATEMENT work without it"
-        ) from error
+    # Late: scripts run without a prompt.
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import Completer, Completion
+    from prompt_toolkit.history import FileHistory
+    from prompt_toolkit.key_binding import KeyBindings
 
     class Names(Completer):
         def get_completions(self, document: Any, complete_event: Any) -> Iterator[Any]:

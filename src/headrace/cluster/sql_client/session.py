@@ -28,14 +28,14 @@ class ClientSession(Client):
 
     Args:
         environment: Where they run.
-        interactive: Whether somebody sits at a terminal; only then the whole screen is used.
+        on_terminal: Whether this is a terminal; only then the whole screen is used.
     """
 
-    def __init__(self, environment: TableEnvironment, interactive: bool) -> None:
+    def __init__(self, environment: TableEnvironment, on_terminal: bool) -> None:
         super().__init__()
         self.session = session_of(environment)
         self._executor = StatementExecutor(self.session)
-        self._interactive = interactive
+        self._on_terminal = on_terminal
 
     def candidates(self, before: str) -> Iterator[tuple[str, int]]:
         """What may stand at the cursor, and how many characters before it are replaced."""
@@ -65,7 +65,7 @@ class ClientSession(Client):
     def _show(self, result: StatementResult) -> None:
         mode = self.session.config.get(MODE_KEY, "tableau").lower()
         try:
-            if mode == "tableau" or not self._interactive:
+            if mode == "tableau" or not self._on_terminal:
                 print_result(result)
                 return
             changelog = mode == "changelog"
