@@ -31,11 +31,19 @@ THROUGHPUT = {
 """What is shown of each benchmark, by its name and whom it is compared with."""
 AGES = ("live, p50", "live, p99")
 """The benchmarks of the age of a record."""
-OTHERS = (
-    *("epochs", "PyFlink 2.3, process mode", "PyFlink 2.3, thread mode"),
-    "Bytewax 0.21",
-)
-"""Whose ages are shown beside ours: at the same rate, which is not so of all in such benchmarks."""
+RATES = {
+    "20,000": (
+        *("epochs", "PyFlink 2.3, process mode", "PyFlink 2.3, thread mode"),
+        "Bytewax 0.21",
+    ),
+    "1,000": (
+        "epochs, 1,000 records/s",
+        *(f"PyFlink 2.3, {mode} mode, 1,000 records/s" for mode in ("process", "thread")),
+    ),
+}
+"""Whose ages are shown at which rate. The first of each was run at the same rate as ours; a
+benchmark at another rate may have the peer's age at this one, and then only that is taken."""
+OTHERS = frozenset(peer for peers in RATES.values() for peer in peers)
 NAMES = {"bare loop": "a bare PySpark loop", "epochs": "headrace, in epochs"}
 
 _WIDTH, _LEFT, _BAR, _GROUP, _LINE, _TOP = 860, 290, 340, 58, 19, 60
@@ -93,7 +101,8 @@ def said(value: float, unit: str) -> str:
     """A figure as the chart and the page of figures write it."""
     if unit != "ms":
         return f"{round(value, -3 if value >= 100_000 else 0):,.0f}"
-    return f"{value:.1f} ms" if value < 100 else f"{value:,.0f} ms"
+    exact = value < 100 and (value < 10 or value % 1)
+    return f"{value:.1f} ms" if exact else f"{value:,.0f} ms"
 
 
 def make(directory: Path) -> None:
@@ -124,22 +133,36 @@ def _rates(figures: dict[tuple[str, str], Figure], top: int) -> tuple[str, int]:
 
 
 def _ages(figures: dict[tuple[str, str], Figure], top: int) -> tuple[str, int]:
-    """The lower part: for each system the median and the 99th percentile."""
-    middle, late = ({k[1]: f for k, f in figures.items() if k[0] == name} for name in AGES)
-    both = [(p, middle[p].theirs, late[p].theirs) for p in middle if p in late]
-    ours = next(iter(middle)), next(iter(late))
-    rows = [("headrace, live", middle[ours[0]].ours, late[ours[1]].ours)]
-    rows += [(NAMES.get(peer, peer), *ages) for peer, *ages in sorted(both, key=lambda r: r[2])]
-    most = max(max(row[1:]) for row in rows)
-    words = "Age of a record when it comes out, at 20,000 a second (less is better)"
-    body = text(20, top - 30, words, "strong")
-    for number, (name, median, p99) in enumerate(rows):
-        body += text(_LEFT - 12, top + 24, name, "", "end")
-        kind = "ours" if number == 0 else "theirs"
-        body += _bar(top, median / most, kind, f"{said(median, 'ms')} median")
-        body += _bar(top + _LINE, p99 / most, kind, f"{said(p99, 'ms')} 99th percentile")
-        top += _GROUP - 10
-    return body, top + 16
+    """The lower part: for each rate and system the median and the 99th percentile."""
+    rates = {rate: _ages_at(figures, peers) for rate, peers in RATES.items()}
+    most = max(p99 for rows in rates.values() for _, _, p99 in rows)
+    body = ""
+    for rate, rows in rates.items():
+        words = f"End-to-end latency at {rate} records a second (less is better)"
+        body += text(20, top - 30, words, "strong")
+        for number, (name, median, p99) in enumerate(rows):
+            body += text(_LEFT - 12, top + 24, name, "", "end")
+            kind = "ours" if number == 0 else "theirs"
+            body += _bar(top, median / most, kind, f"{said(median, 'ms')} median")
+            body += _bar(top + _LINE, p99 / most, kind, f"{said(p99, 'ms')} 99th percentile")
+            top += _GROUP - 10
+        top += 50
+    return body, top - 34
+
+
+def _ages_at(
+    figures: dict[tuple[str, str], Figure], peers: tuple[str, ...]
+) -> list[tuple[str, float, float]]:
+    """Names, medians and 99th percentiles at a rate, ours first and then the fastest."""
+    same_rate = (figures[name, peers[0]].ours for name in AGES)
+    found = [p for p in peers if all((name, p) in figures for name in AGES)]
+    others = [(_name(p), *(figures[name, p].theirs for name in AGES)) for p in found]
+    return [("headrace, live", *same_rate), *sorted(others, key=lambda row: row[2])]
+
+
+def _name(peer: str) -> str:
+    plain = peer.removesuffix(", 1,000 records/s")
+    return NAMES.get(plain, plain)
 
 
 def _bar(y: int, share: float, kind: str, label: str) -> str:
