@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Epoch, Moment } from "../src/api/types";
-import { ratesOf, scaleOf, segments, summaryOf } from "../src/logic/epochs";
+import { scaleOf, segments, summaryOf } from "../src/logic/epochs";
 import { flameBoxes, hottest } from "../src/logic/flame";
-import { heightOf, lineOf, SHOWN_MS } from "../src/logic/timeline";
+import { behindOf, heightOf, lineOf, ratesOf, spanOf, ticksOf } from "../src/logic/timeline";
 import { hasEnded, loadOf, skewOf, toneOf } from "../src/logic/states";
 import { sparkPath } from "../src/ui/sparkline";
 
@@ -37,10 +37,6 @@ describe("epochs", () => {
     expect(scaleOf([], 1000)).toBe(1);
   });
 
-  it("have a rate that counts the rest before them", () => {
-    expect(ratesOf([epoch(1, 500), { ...epoch(2, 100), "wait-before": 900 }])).toEqual([200, 100]);
-  });
-
   it("become a line whose highest value touches the top", () => {
     expect(sparkPath([0, 5, 10])).toBe("M0 1L0.5 0.5L1 0");
     expect(sparkPath([0])).toBe("M0 1");
@@ -55,8 +51,8 @@ describe("epochs", () => {
   });
 });
 
-describe("a live job", () => {
-  const second = (time: number, p50: number): Moment => ({
+describe("a job over time", () => {
+  const second = (time: number, p50: number, watermark: number | null = null): Moment => ({
     time,
     records: 10,
     epochs: 5,
@@ -66,19 +62,50 @@ describe("a live job", () => {
     "alignment-bytes": 0,
     "in-usage": 0,
     "out-usage": 0,
+    watermark,
+  });
+  const span = { start: 0, end: 100_000 };
+
+  it("fills the width from the first minute on, and shows five at most", () => {
+    expect(spanOf([second(0, 1), second(10_000, 1)])).toEqual({ start: -49_000, end: 11_000 });
+    expect(spanOf([second(0, 1), second(89_000, 1)])).toEqual({ start: 0, end: 90_000 });
+    expect(spanOf([second(0, 1), second(500_000, 1), second(799_000, 1)])).toEqual({ start: 500_000, end: 800_000 });
   });
 
-  it("has lines that end now and break where nothing ran", () => {
-    const moments = [second(0, 1), second(1000, 2), second(SHOWN_MS - 1000, 4)];
-    expect(lineOf(moments, (m) => m.p50, 4)).toBe("M0 0.75H0.0033L0.0033 0.5H0.0067M0.9967 0H1");
-    expect(lineOf([], (m) => m.p50, 4)).toBe("");
+  it("has ticks at round times, with room for their labels", () => {
+    expect(ticksOf({ start: 0, end: 60_000 }).map((t) => t.time)).toEqual([15_000, 30_000, 45_000]);
+    expect(ticksOf({ start: 0, end: 300_000 })).toEqual([
+      { time: 60_000, x: 0.2 },
+      { time: 120_000, x: 0.4 },
+      { time: 180_000, x: 0.6 },
+      { time: 240_000, x: 0.8 },
+    ]);
+  });
+
+  it("has lines that break where nothing ran", () => {
+    const moments = [second(0, 1), second(1000, 2), second(99_000, 4)];
+    expect(lineOf(moments, (m) => m.p50, 4, span)).toBe("M0 0.75H0.01L0.01 0.5H0.02M0.99 0H1");
+    expect(lineOf([], (m) => m.p50, 4, span)).toBe("");
   });
 
   it("has lines that fit together, and are flat without values", () => {
     const moments = [second(0, 1), second(1000, 2)];
     expect(heightOf(moments, [(m) => m.p50, (m) => m.p99])).toBe(4);
     expect(heightOf([], [(m) => m.p50])).toBeGreaterThan(0);
-    expect(lineOf([second(0, 0)], (m) => m.p50, heightOf([second(0, 0)], [(m) => m.p50]))).toMatch(/^M\S+ 1H1$/);
+    expect(lineOf([second(0, 0)], (m) => m.p50, heightOf([second(0, 0)], [(m) => m.p50]), span)).toBe("M0 1H0.01");
+  });
+
+  it("has event time behind the clock where there is any", () => {
+    const now = 1_700_000_000_000;
+    expect(behindOf(second(now, 1, now - 2000))).toBe(3000);
+    expect(behindOf(second(now, 1, now + 5000))).toBe(0);
+    expect(behindOf(second(now, 1, 7))).toBeUndefined();
+    expect(behindOf(second(now, 1))).toBeUndefined();
+  });
+
+  it("has a rate for each stretch of time, zero where nothing was read", () => {
+    const moments = [second(1000, 1), second(4000, 1), second(5000, 1)];
+    expect(ratesOf(moments, 8000, 4, 2)).toEqual([5, 0, 10, 0]);
   });
 });
 

@@ -60,8 +60,8 @@ def test_the_life_of_a_job(
 
     page.get_by_role("button", name="Savepoint", exact=True).click()
     page.get_by_role("dialog").get_by_label("Directory").fill(str(tmp_path / "savepoints"))
-    page.get_by_role("dialog").get_by_role("button", name="Take it").click()
-    notices = page.get_by_role("status").filter(has_text="The savepoint is taken")
+    page.get_by_role("dialog").get_by_role("button", name="Take savepoint").click()
+    notices = page.get_by_role("status").filter(has_text="Savepoint completed")
     soon(notices).to_be_visible()
     path = notices.locator("code").inner_text()
     assert Path(path.removeprefix("file://")).is_relative_to(tmp_path)
@@ -135,6 +135,27 @@ def test_epochs_are_shown_one_by_one(visit: Visit, job: str) -> None:
     soon(phases).to_contain_text("level 0")
 
 
+def test_a_job_in_epochs_is_shown_over_time(visit: Visit, job: str) -> None:
+    visitor = visit()
+    visitor.open(f"jobs/{job}")
+    read = visitor.page.get_by_role("figure", name="Records from sources")
+    soon(read).to_contain_text(re.compile(r"read \d"))
+    soon(read.get_by_role("list", name="Time").get_by_role("listitem").first).to_have_text(
+        re.compile(r"^\d\d:\d\d")
+    )
+    visitor.open("")
+    line = visitor.page.get_by_role("img", name=re.compile("Records a second of Clicks"))
+    soon(line.first).to_be_visible()
+
+
+def test_totals_make_room_on_a_phone(visit: Visit, job: str) -> None:
+    visitor = visit(viewport={"width": 390, "height": 844})
+    visitor.open(f"jobs/{job}")
+    table = visitor.page.get_by_role("table", name="Vertices of the job")
+    soon(table.get_by_role("columnheader", name="Busy")).to_be_visible()
+    soon(table.get_by_role("columnheader", name="Records in")).to_have_count(0)
+
+
 def test_a_live_job_is_shown_over_time(
     visit: Visit, job_manager: JobManager, program: Path
 ) -> None:
@@ -142,9 +163,9 @@ def test_a_live_job_is_shown_over_time(
     visitor = visit()
     page = visitor.page
     visitor.open(f"jobs/{live}")
-    shown = page.get_by_role("figure", name="From source to sink")
+    shown = page.get_by_role("figure", name="Latency from source to sink")
     soon(shown).to_contain_text(re.compile(r"median \d.*99th percentile \d"))
-    for title in ("Records from sources", "Alignment of barriers", "Usage of channels"):
+    for title in ("Records from sources", "Alignment of barriers", "Channel usage"):
         soon(page.get_by_role("figure", name=title)).to_contain_text(re.compile(r"\d"))
     soon(page.get_by_role("slider", name="Epoch")).to_have_count(0)
     (counting,) = (v for v in job_manager.get(f"/jobs/{live}")["vertices"] if "count" in v["name"])
@@ -171,7 +192,7 @@ def test_records_can_be_looked_at(visit: Visit, job: str) -> None:
     table = page.get_by_role("table", name=re.compile("Records that left"))
     soon(table).to_contain_text("('ada', 1)")
     page.get_by_role("button", name="Hold").click()
-    soon(page.get_by_role("button", name="Go on")).to_be_visible()
+    soon(page.get_by_role("button", name="Resume")).to_be_visible()
 
 
 def test_a_flame_graph_names_functions(visit: Visit, job: str) -> None:
@@ -180,7 +201,7 @@ def test_a_flame_graph_names_functions(visit: Visit, job: str) -> None:
     visitor.open(f"jobs/{job}")
     page.get_by_role("button", name="Source: clicks").click()
     page.get_by_role("link", name="Flame graph").click()
-    table = page.get_by_role("table", name=re.compile("Functions with most time"))
+    table = page.get_by_role("table", name=re.compile("Functions with the most self"))
     soon(table).to_contain_text("one_each")
 
 

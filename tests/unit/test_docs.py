@@ -87,6 +87,29 @@ def test_modules_that_stand_for_concepts_of_flink_are_there() -> None:
         assert path.is_dir() or path.with_suffix(".py").is_file(), name
 
 
+CONCEPTS = """
+session mode, per-job mode, application mode, slot sharing group, chaining, rebalance, rescale,
+shuffle, global, forward, partition_custom, rolling aggregates, rich functions, RuntimeContext,
+state descriptors, accumulators, ProcessFunction, KeyedProcessFunction, layers of the API,
+window_all, incremental aggregation, FoldingState, mapWithState, iterations, interval, timeout,
+minimum pause, max-concurrent-checkpoints, tolerable failures, retained, num-retained,
+local recovery, at most once, replayable sources, idempotent sinks, write-ahead log, PROCTIME,
+WATERMARK FOR, SOURCE_WATERMARK, append-only, retract, upsert, GROUPING SETS, ROLLUP, CUBE,
+count windows, state time to live, local and global aggregation, split distinct, FILTER, uid,
+object reuse, latency markers, latency tracking, RocksDB, data generator, asynchronous I/O,
+Spark Streaming, CDC, Delta, Iceberg, barrier, savepoints, broadcast state, evictors, late elements,
+queryable state, key groups, two-phase commit, back pressure, data skew, mini-batch
+"""
+"""What the page of Flink's concepts has to name."""
+
+
+@pytest.mark.parametrize("concept", re.split(r",\s+", CONCEPTS.strip()))
+def test_each_concept_of_flink_is_named(concept: str) -> None:
+    text = (DOCS / "flink-concepts.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if concept.lower() in line.lower()]
+    assert [row for row in rows if row.startswith("| ")], concept
+
+
 def test_the_readme_shows_the_two_commands() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "make demo" in readme

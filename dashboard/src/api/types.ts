@@ -171,7 +171,7 @@ export interface Epochs {
   epochs: Epoch[];
 }
 
-/** A second of a live job. */
+/** A second of a job; only live ones have channels. */
 export interface Moment {
   time: number;
   records: number;
@@ -182,6 +182,7 @@ export interface Moment {
   "alignment-bytes": number;
   "in-usage": number;
   "out-usage": number;
+  watermark: number | null;
 }
 
 export interface Timeline {

@@ -35,7 +35,7 @@ const text = (data: FormData, name: string) => String(data.get(name) ?? "").trim
 
 const PERFORM: Record<Action, (job: Job, data: FormData) => Promise<unknown>> = {
   savepoint: (job, data) =>
-    announced("Taking a savepoint …", savepoint(job.jid, text(data, "directory")), (path) => ["The savepoint is taken", path]),
+    announced("Taking a savepoint …", savepoint(job.jid, text(data, "directory")), (path) => ["Savepoint completed", path]),
   stop: (job, data) =>
     announced("Stopping with a savepoint …", stop(job.jid, text(data, "directory"), data.has("drain")), (path) => [
       "The job has stopped",
@@ -60,14 +60,14 @@ function Question({ action, job, onConfirm, onClose }: QuestionProps) {
   switch (action) {
     case "savepoint":
       return (
-        <Dialog title="Take a savepoint" confirm="Take it" {...given}>
+        <Dialog title="Take a savepoint" confirm="Take savepoint" {...given}>
           <Directory />
         </Dialog>
       );
     case "stop":
       return (
         <Dialog title={`Stop ${job.name}`} confirm="Stop the job" danger {...given}>
-          <p>A savepoint is taken, then the job ends. It can go on from there later.</p>
+          <p>The job takes a savepoint and ends. It can be resumed from there later.</p>
           <Directory />
           <label class="check">
             <input name="drain" type="checkbox" /> Drain: fire all timers and windows first
@@ -94,7 +94,7 @@ function Question({ action, job, onConfirm, onClose }: QuestionProps) {
     case "cancel":
       return (
         <Dialog title={`Cancel ${job.name}`} confirm="Cancel the job" danger {...given}>
-          <p>The job ends at once, without a savepoint. What came after its last checkpoint is lost.</p>
+          <p>The job ends at once, without a savepoint. Progress since its last checkpoint is lost.</p>
         </Dialog>
       );
   }

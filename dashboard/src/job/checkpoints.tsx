@@ -31,7 +31,7 @@ export function CheckpointsTab({ job, checkpoints }: { job: Job; checkpoints: Re
       </Panel>
       <Panel title="History">
         {data.history.length === 0 ? (
-          <Empty>No checkpoint was taken yet.</Empty>
+          <Empty>No checkpoints yet.</Empty>
         ) : (
           <>
             <HistoryChart history={data.history} chosen={chosen} onChoose={setChosen} />
@@ -130,7 +130,7 @@ function Details({ job, checkpoint }: { job: Job; checkpoint: Checkpoint }) {
       {!details.data ? (
         <Pending error={details.error} what="how single vertices took part" />
       ) : tasks.length === 0 ? (
-        <Empty>No vertex has state in it.</Empty>
+        <Empty>No state in this checkpoint.</Empty>
       ) : (
         <Table caption={`Vertices in checkpoint ${checkpoint.id}`} columns={columns} rows={tasks} keyOf={([id]) => id} />
       )}

@@ -22,7 +22,7 @@ export function ConfigurationTab({ job }: { job: Job }) {
         {checkpoints.data?.mode ? (
           <Settings caption="Checkpoints" settings={checkpointing(checkpoints.data)} />
         ) : checkpoints.error?.missing && config.data ? (
-          <p class="pending">This job takes no checkpoints by itself.</p>
+          <p class="pending">Periodic checkpoints are off for this job.</p>
         ) : (
           <Pending error={checkpoints.error} what="the configuration of its checkpoints" />
         )}
@@ -52,11 +52,11 @@ function checkpointing(config: CheckpointConfig): Setting[] {
     { key: "Interval", value: config.interval > 0 && config.interval < 1e15 ? duration(config.interval) : "off" },
     { key: "Timeout", value: duration(config.timeout) },
     { key: "Minimum pause", value: duration(config.min_pause) },
-    { key: "At once", value: String(config.max_concurrent) },
+    { key: "Concurrent", value: String(config.max_concurrent) },
     { key: "State backend", value: config.state_backend },
     { key: "Storage", value: config.checkpoint_storage },
     {
-      key: "Kept when cancelled",
+      key: "Retained when cancelled",
       value: config.externalization?.enabled ? (config.externalization.delete_on_cancellation ? "no" : "yes") : "no",
     },
   ];

@@ -27,7 +27,7 @@ export function EpochStrip({ job }: { job: Job }) {
   const { epochs: all, total } = epochs.data;
   return (
     <Panel title="Epochs" extra={<span class="muted">{count(total)} in all</span>}>
-      {all.length === 0 ? <Empty>No epoch has ended yet.</Empty> : <Strip job={job} epochs={all} targetMs={epochs.data["target-ms"]} />}
+      {all.length === 0 ? <Empty>No epochs yet.</Empty> : <Strip job={job} epochs={all} targetMs={epochs.data["target-ms"]} />}
     </Panel>
   );
 }

@@ -23,7 +23,7 @@ export function ExceptionsTab({ job }: { job: Job }) {
             {root}
           </pre>
         ) : (
-          <Empty>Nothing has failed.</Empty>
+          <Empty>No failures.</Empty>
         )}
       </Panel>
       {entries.length > 0 && (

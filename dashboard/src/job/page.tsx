@@ -84,7 +84,7 @@ export function JobPage({ job: id, route, features }: Props) {
       {tab === "exceptions" && <ExceptionsTab job={job.data} />}
       {tab === "configuration" && <ConfigurationTab job={job.data} />}
       {tab === "log" && (
-        <Panel title="What the program and its functions wrote">
+        <Panel title="Output of the program and its functions">
           <LogView path={`/jobs/${id}/log`} what="the log of the job" />
         </Panel>
       )}

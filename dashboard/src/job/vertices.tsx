@@ -15,10 +15,10 @@ export function VertexTable({ job, selected }: { job: Job; selected: string | un
     { title: "Busy", cell: (v) => (v.rates ? <LoadBar busy={v.rates.busy} blocked={v.rates["back-pressured"]} /> : "–") },
     { title: "In", number: true, cell: (v) => rate(v.rates?.["records-in"]) },
     { title: "Out", number: true, cell: (v) => rate(v.rates?.["records-out"]) },
-    { title: "Records in", number: true, cell: (v) => count(v.metrics["read-records"]) },
-    { title: "Records out", number: true, cell: (v) => count(v.metrics["write-records"]) },
-    { title: "Bytes in", number: true, cell: (v) => bytes(v.metrics["read-bytes"]) },
-    { title: "Bytes out", number: true, cell: (v) => bytes(v.metrics["write-bytes"]) },
+    { title: "Records in", number: true, roomy: true, cell: (v) => count(v.metrics["read-records"]) },
+    { title: "Records out", number: true, roomy: true, cell: (v) => count(v.metrics["write-records"]) },
+    { title: "Bytes in", number: true, roomy: true, cell: (v) => bytes(v.metrics["read-bytes"]) },
+    { title: "Bytes out", number: true, roomy: true, cell: (v) => bytes(v.metrics["write-bytes"]) },
     { title: "Watermark", number: true, cell: (v) => watermark(v.rates?.watermark, job.now) },
   ];
   return <Table caption="Vertices of the job" columns={columns} rows={job.vertices} keyOf={(v) => v.id} selected={(v) => v.id === selected} />;

@@ -84,7 +84,7 @@ function HeldBack({ job, held }: { job: Job; held: Watermarks["held-back-by"] })
 
 function Marks({ caption, job, rows, splits }: { caption: string; job: Job; rows: Row[]; splits?: boolean }) {
   const known = rows.map((r) => realWatermark(r.watermark)).filter((w): w is number => w !== null);
-  if (known.length === 0) return <Empty>There are no watermarks: no event time came yet, or all input has ended.</Empty>;
+  if (known.length === 0) return <Empty>No watermarks: there has been no event time yet, or all input has ended.</Empty>;
   const furthest = Math.max(...known);
   const most = Math.max(1, ...known.map((w) => furthest - w));
   const columns: Column<Row>[] = [

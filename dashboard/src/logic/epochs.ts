@@ -52,10 +52,3 @@ export function summaryOf(epochs: readonly Epoch[]): EpochSummary {
     longest: all > 0 ? { name, share: ms / all } : undefined,
   };
 }
-
-const SECOND_MS = 1000;
-
-/** Records a second of each epoch, with the rest before it: what a reader of the sources would see. */
-export function ratesOf(epochs: readonly Epoch[]): number[] {
-  return epochs.map((e) => (e.records * SECOND_MS) / Math.max(1, e.duration + e["wait-before"]));
-}

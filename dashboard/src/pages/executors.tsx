@@ -43,7 +43,7 @@ const COLUMNS: Column<TaskManager>[] = [
   { title: "Cores", number: true, cell: (m) => count(m.hardware?.cpuCores) },
   { title: "Memory", number: true, cell: (m) => bytes(m.hardware?.physicalMemory) },
   { title: "Free memory", number: true, cell: (m) => bytes(m.hardware?.freeMemory) },
-  { title: "Heard of", number: true, cell: (m) => duration(heartbeat(m)) },
+  { title: "Last heartbeat", number: true, cell: (m) => duration(heartbeat(m)) },
 ];
 
 function heartbeat(manager: TaskManager): number | undefined {
@@ -89,7 +89,7 @@ function Executor({ id, tab, file }: { id: string; tab: string; file: string | u
       {tab === "logs" ? (
         <LogFileList path={`${path}/logs`} page={["executors", id, "logs"]} file={file} />
       ) : tab === "threads" ? (
-        <ThreadDumpPanel path={`${path}/thread-dump`} none="No slot is in use." />
+        <ThreadDumpPanel path={`${path}/thread-dump`} none="No slots in use." />
       ) : (
         <SlotTable id={id} />
       )}
@@ -105,7 +105,7 @@ function SlotTable({ id }: { id: string }) {
       {!manager.data ? (
         <Pending error={manager.error} what="what runs in its slots" />
       ) : slots.length === 0 ? (
-        <Empty>No slot is in use.</Empty>
+        <Empty>No slots in use.</Empty>
       ) : (
         <>
           <dl class="figures">

@@ -25,7 +25,7 @@ export function JobManagerPage({ tab = "config", file }: { tab: string | undefin
       {tab === "logs" ? (
         <LogFileList path="/jobmanager/logs" page={["jobmanager", "logs"]} file={file} />
       ) : tab === "threads" ? (
-        <ThreadDumpPanel path="/jobmanager/thread-dump" none="It has no threads." />
+        <ThreadDumpPanel path="/jobmanager/thread-dump" none="No threads." />
       ) : (
         <Configuration />
       )}

@@ -1,23 +1,26 @@
 /** How many records a running job has read lately, for the list of jobs. */
 
 import { useResource } from "../api/resource";
-import type { Epochs, JobSummary } from "../api/types";
-import { ratesOf } from "../logic/epochs";
+import type { JobSummary, Timeline } from "../api/types";
 import { rate } from "../logic/format";
+import { ratesOf } from "../logic/timeline";
 import { Sparkline } from "../ui/sparkline";
 
-const EPOCHS = 60;
+const POINTS = 60;
+const SECONDS = 2;
 const EVERY_MS = 4000;
 
 export function JobRate({ job }: { job: JobSummary }) {
-  const epochs = useResource<Epochs>(`/jobs/${job.jid}/epochs?limit=${EPOCHS}`, EVERY_MS);
-  const rates = ratesOf(epochs.data?.epochs ?? []);
-  const last = rates.at(-1);
-  if (last === undefined) return <>–</>;
+  const timeline = useResource<Timeline>(`/jobs/${job.jid}/timeline`, EVERY_MS);
+  const moments = timeline.data?.moments ?? [];
+  if (moments.length === 0) return <>–</>;
+  // The last seconds are not over: an epoch that lasts is known when it has ended.
+  const rates = ratesOf(moments, job["start-time"] + job.duration - SECONDS * 1000, POINTS, SECONDS);
+  const minutes = (POINTS * SECONDS) / 60;
   return (
     <span class="job-rate">
-      {rates.length > 1 && <Sparkline values={rates} label={`Records a second of ${job.name} lately`} />}
-      <span>{rate(last)}</span>
+      <Sparkline values={rates} label={`Records a second of ${job.name} in the last ${minutes} minutes`} />
+      <span>{rate(rates.at(-1))}</span>
     </span>
   );
 }

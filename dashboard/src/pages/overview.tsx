@@ -24,7 +24,7 @@ export function OverviewPage() {
       </div>
       {overview.data ? <Figures overview={overview.data} /> : <Pending error={overview.error} what="the cluster" />}
       <Panel title="Running">
-        {jobs.data ? <Jobs caption="Running jobs" columns={[...COLUMNS, RATE]} jobs={running} none="No job runs." /> : <Pending error={jobs.error} what="jobs" />}
+        {jobs.data ? <Jobs caption="Running jobs" columns={[...COLUMNS, RATE]} jobs={running} none="No jobs running. Submit one, or start it with headrace run -d." /> : <Pending error={jobs.error} what="jobs" />}
       </Panel>
       {ended.length > 0 && (
         <Panel title="Ended">

@@ -47,7 +47,7 @@ export function SubmitPage() {
     { title: "Program", wide: true, cell: (p) => p.name },
     { title: "Uploaded", cell: (p) => timestamp(p.uploaded) },
     {
-      title: "Do",
+      title: "Actions",
       cell: (p) => (
         <span class="row">
           <button type="button" aria-label={`Use ${p.name}`} onClick={() => setChosen(p)}>
@@ -102,7 +102,7 @@ export function SubmitPage() {
             <textarea name="settings" rows={3} spellcheck={false} />
           </label>
           <label class="check">
-            <input name="allow" type="checkbox" /> Leave out state that no operator takes
+            <input name="allow" type="checkbox" /> Skip state that no operator claims
           </label>
           <label class="check">
             <input name="pyflink" type="checkbox" /> The program imports <code>pyflink</code>
@@ -125,11 +125,11 @@ export function SubmitPage() {
           </div>
         </form>
       </Panel>
-      <Panel title="Uploaded before">
+      <Panel title="Earlier uploads">
         {!programs.data ? (
           <Pending error={programs.error} what="programs" />
         ) : programs.data.files.length === 0 ? (
-          <Empty>Nothing was uploaded yet.</Empty>
+          <Empty>No programs uploaded yet.</Empty>
         ) : (
           <Table caption="Uploaded programs" columns={columns} rows={programs.data.files} keyOf={(p) => p.id} />
         )}

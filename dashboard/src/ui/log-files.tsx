@@ -27,7 +27,7 @@ export function LogFileList({ path, page, file }: Props) {
   if (!shown)
     return (
       <Panel title="Logs">
-        <Empty>Nothing was written.</Empty>
+        <Empty>No output.</Empty>
       </Panel>
     );
   return (

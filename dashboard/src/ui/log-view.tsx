@@ -85,7 +85,7 @@ export function LogView({ path, what }: Props) {
         )}
       </div>
       <pre class="log" ref={box} tabindex={0} role="log" aria-live="off" aria-label={what}>
-        {shown || (text === undefined ? "Loading …" : "Nothing was written.")}
+        {shown || (text === undefined ? "Loading …" : "No output.")}
       </pre>
     </>
   );

@@ -12,7 +12,7 @@ export function State({ state }: { state: string }) {
 /** What stands in the place of data: on its way, not known to this JobManager, or refused. */
 export function Pending({ error, what }: { error: ApiError | undefined; what: string }) {
   if (!error) return <p class="pending">Loading {what} …</p>;
-  if (error.missing) return <p class="pending">Not there yet: this job or JobManager does not tell {what}.</p>;
+  if (error.missing) return <p class="pending">Not available yet: {what}.</p>;
   return (
     <p class="pending tone-bad" role="alert">
       {error.message}
@@ -81,6 +81,8 @@ export interface Column<T> {
   /** Numbers are aligned to the right. */
   number?: boolean;
   wide?: boolean;
+  /** Left out on a phone. */
+  roomy?: boolean;
 }
 
 interface TableProps<T> {
@@ -129,8 +131,8 @@ export function Table<T>({ caption, columns, rows, keyOf, selected }: TableProps
 }
 
 function classes<T>(column: Column<T>): string | undefined {
-  if (column.number) return "number";
-  return column.wide ? "wide" : undefined;
+  const { number, wide, roomy } = column;
+  return [number && "number", wide && "wide", roomy && "roomy"].filter(Boolean).join(" ") || undefined;
 }
 
 export interface Tab {

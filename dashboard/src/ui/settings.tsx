@@ -8,7 +8,7 @@ export function Settings({ caption, settings }: { caption: string; settings: rea
   const [filter, setFilter] = useState("");
   const wanted = filter.toLowerCase();
   const shown = settings.filter((s) => `${s.key} ${s.value}`.toLowerCase().includes(wanted));
-  if (settings.length === 0) return <Empty>Nothing is set.</Empty>;
+  if (settings.length === 0) return <Empty>No settings.</Empty>;
   return (
     <>
       {settings.length > 8 && (

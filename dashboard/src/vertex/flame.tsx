@@ -65,7 +65,7 @@ export function FlameView({ job, vertex }: { job: string; vertex: Vertex }) {
       ) : !root ? (
         <Empty>Sampling the slots …</Empty>
       ) : root.value === 0 || root.children.length === 0 ? (
-        <Empty>No sample hit this vertex: it did nothing in these seconds.</Empty>
+        <Empty>No samples: this vertex was idle.</Empty>
       ) : (
         <>
           <Flames root={root} zoom={zoom} onZoom={setZoom} />
@@ -117,11 +117,11 @@ function tint(name: string): number {
 function Hottest({ root }: { root: FlameFrame }) {
   return (
     <Table
-      caption="Functions with most time of their own"
+      caption="Functions with the most self time"
       columns={[
         { title: "Function", wide: true, cell: (f) => <code>{f.name}</code> },
-        { title: "Itself", number: true, cell: (f) => percent(f.self) },
-        { title: "With what it calls", number: true, cell: (f) => percent(f.total) },
+        { title: "Self time", number: true, cell: (f) => percent(f.self) },
+        { title: "Total time", number: true, cell: (f) => percent(f.total) },
       ]}
       rows={hottest(root, 8)}
       keyOf={(f) => f.name}

@@ -58,7 +58,7 @@ export function RecordsView({ job, vertex }: { job: Job; vertex: Vertex }) {
           </label>
         )}
         <button type="button" onClick={() => setLooking(!looking)} aria-pressed={looking}>
-          {looking ? "Hold" : "Go on"}
+          {looking ? "Hold" : "Resume"}
         </button>
         <span class="muted">{looking ? "live" : "held"}</span>
       </div>

@@ -26,7 +26,7 @@ _PARTS = {
     "plan": "The job graph",
     "exceptions": "Failures, with tracebacks",
     "config": "How the job is run",
-    "timeline": "The last minutes of a live job, second by second",
+    "timeline": "The last minutes of a job, second by second",
     "watermarks": "Event time, and the split that holds it back",
     "diagnosis": "What limits the job now, and what to do",
     "accumulators": "Values of accumulators",

@@ -268,7 +268,7 @@ class Epochs:
 
 @dataclass(frozen=True)
 class Moment:
-    """A second of a live job.
+    """A second of a job. Only live jobs have channels, of which the usage and alignment are.
 
     Attributes:
         time: When it began.
@@ -280,6 +280,7 @@ class Moment:
         alignment_bytes: What came meanwhile, over all subtasks.
         in_usage: The largest usage of a subtask's input.
         out_usage: The largest usage of a subtask's output.
+        watermark: The lowest event time of all subtasks at the end of the last epoch.
     """
 
     time: int
@@ -291,11 +292,12 @@ class Moment:
     alignment_bytes: int
     in_usage: float
     out_usage: float
+    watermark: int | None = None
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """The last minutes of a live job, the newest second at the end; `live` says if it is now."""
+    """The last minutes of a job, the newest second at the end; `live` says if it is live now."""
 
     live: bool = False
     moments: tuple[Moment, ...] = ()

@@ -134,6 +134,7 @@ class JobFigures:
         work = [max(by_key[key].busy_ms for key in level) for level in self._levels]
         more = any(r.more for r in reports)
         duration_ms = (times.ended - times.started) * 1000
+        watermark = lowest_watermark(reports)
         with self._lock:
             wait_ms = max(times.started - self._last_end, 0.0) * 1000
             self._note(
@@ -146,13 +147,13 @@ class JobFigures:
                     sum(r.records_read for r in reports if r.source),
                     more,
                     None if plan.checkpoint is None else int(plan.checkpoint.checkpoint),
-                    lowest_watermark(reports),
+                    watermark,
                     _phases(times, work),
                 )
             )
-            if reports[0].channels is not None:
-                waited_ms = (times.started - times.since) * 1000
-                self._timeline.add(int(time.time() * 1000), waited_ms, duration_ms, reports)
+            waited_ms = (times.started - times.since) * 1000
+            now_ms = int(time.time() * 1000)
+            self._timeline.add(now_ms, waited_ms, duration_ms, reports, watermark)
             self._last_end = times.ended
             self._running = False
             self.epochs_run += 1
@@ -206,7 +207,7 @@ class JobFigures:
         return found[-limit:]
 
     def moments(self) -> tuple[Moment, ...]:
-        """The last seconds in which epochs were carried live."""
+        """The last seconds in which there were epochs."""
         with self._lock:
             return self._timeline.moments()
 

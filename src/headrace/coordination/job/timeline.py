@@ -1,4 +1,4 @@
-"""How a live job ran, second by second: epochs take milliseconds, and nobody looks at each."""
+"""How a job ran, second by second: for figures over time, however long its epochs are."""
 
 from __future__ import annotations
 
@@ -24,25 +24,45 @@ class Timeline:
         self._records = self._epochs = 0
         self._took: list[tuple[float, float]] = []
         self._channels: list[ChannelReport] = []
+        self._watermark: int | None = None
 
     def add(
-        self, ended_ms: int, waited_ms: float, took_ms: float, reports: Sequence[EpochReport]
+        self,
+        ended_ms: int,
+        waited_ms: float,
+        took_ms: float,
+        reports: Sequence[EpochReport],
+        watermark: int | None = None,
     ) -> None:
-        """Take in a live epoch, for which its first record has waited so long."""
-        start_ms = ended_ms - ended_ms % _SECOND_MS
-        if start_ms != self._start_ms:
-            if self._took:
-                self._moments.append(self._moment())
-            self._start_ms, self._took, self._channels = start_ms, [], []
-            self._records = self._epochs = 0
+        """Take in an epoch, for which its first record has waited so long.
+
+        And the event time of the job at its end. The records of one that took several seconds are
+        spread over them.
+        """
         records = sum(r.records_read for r in reports if r.source)
-        # They came one after the other, evenly as far as one can tell.
-        for part in range(_PARTS):
-            waited = waited_ms * (part + 0.5) / _PARTS
-            self._took.append((took_ms + waited, records / _PARTS))
-        self._records += records
+        last_ms = ended_ms - ended_ms % _SECOND_MS
+        seconds = min(max(int(took_ms) // _SECOND_MS, 1), KEPT_SECONDS)
+        for number in range(seconds):
+            start_ms = last_ms - (seconds - 1 - number) * _SECOND_MS
+            # Not into one that is over, unless the clock was put back.
+            self._begin(min(max(start_ms, self._start_ms), last_ms))
+            share = records * (number + 1) // seconds - records * number // seconds
+            self._records += share
+            # They came one after the other, evenly as far as one can tell.
+            for part in range(_PARTS):
+                waited = waited_ms * (part + 0.5) / _PARTS
+                self._took.append((took_ms + waited, share / _PARTS))
         self._epochs += 1
+        self._watermark = watermark
         self._channels += [r.channels for r in reports if r.channels is not None]
+
+    def _begin(self, start_ms: int) -> None:
+        if start_ms == self._start_ms:
+            return
+        if self._took:
+            self._moments.append(self._moment())
+        self._start_ms, self._took, self._channels = start_ms, [], []
+        self._records = self._epochs = 0
 
     def moments(self) -> tuple[Moment, ...]:
         """The seconds that are over and in which there were epochs, the newest at the end."""
@@ -56,10 +76,11 @@ class Timeline:
             self._epochs,
             _percentile(self._took, 0.5),
             _percentile(self._took, 0.99),
-            max(c.alignment_ms for c in channels),
+            max((c.alignment_ms for c in channels), default=0.0),
             sum(c.alignment_bytes for c in channels),
-            max(c.in_usage for c in channels),
-            max(c.out_usage for c in channels),
+            max((c.in_usage for c in channels), default=0.0),
+            max((c.out_usage for c in channels), default=0.0),
+            self._watermark,
         )
 
 

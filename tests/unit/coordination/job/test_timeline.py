@@ -1,6 +1,8 @@
-"""The last minutes of a live job."""
+"""The last minutes of a job."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from headrace.coordination.job.timeline import KEPT_SECONDS, Timeline
 from headrace.graph.ids import EpochId, VertexId
@@ -60,6 +62,25 @@ def test_seconds_without_records_tell_how_long_epochs_took() -> None:
     timeline.add(6_000, 0.0, 1.0, reports(0, ChannelReport()))
     (moment,) = timeline.moments()
     assert (moment.p50, moment.p99) == (2.0, 3.0)
+
+
+def test_an_epoch_of_several_seconds_is_spread_over_them() -> None:
+    timeline = Timeline()
+    timeline.add(8_200, 0.0, 3_500.0, reports(100, ChannelReport()), watermark=7_000)
+    timeline.add(9_000, 0.0, 10.0, reports(1, ChannelReport()))
+    moments = timeline.moments()
+    assert [(m.time, m.records) for m in moments] == [(6_000, 33), (7_000, 33), (8_000, 34)]
+    assert moments[-1].watermark == 7_000
+    assert sum(m.epochs for m in moments) == 1
+
+
+def test_a_job_that_is_not_live_has_no_channels() -> None:
+    timeline = Timeline()
+    without = [replace(r, channels=None) for r in reports(5, ChannelReport())]
+    timeline.add(5_000, 0.0, 1.0, without, watermark=4_000)
+    timeline.add(6_000, 0.0, 1.0, without)
+    (moment,) = timeline.moments()
+    assert (moment.records, moment.watermark, moment.alignment) == (5, 4_000, 0.0)
 
 
 def test_only_the_last_minutes_are_kept() -> None:
