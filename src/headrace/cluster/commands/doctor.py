@@ -22,7 +22,7 @@ from headrace.sql.operators.joins.specs import LookupJoinSpec
 
 NAME = "doctor"
 USAGE = "[options] FILE [args ...]"
-SUMMARY = "connect to everything that a program or a file of SQL names, and say what is missing"
+SUMMARY = "check the connections that a program or a file of SQL needs"
 EPILOG = """\
 The program runs up to its first execute(); of a file of SQL, every statement is planned and none
 is run. Sources, sinks and tables of lookup joins are then tried from the processes in which slots

@@ -1,4 +1,4 @@
-"""`headrace down`: ends the Spark that `headrace up` keeps ready."""
+"""`headrace down`: ends the warm Spark process of `headrace up`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.common.display.waiting import waiting
 
 NAME = "down"
 USAGE = "[options]"
-SUMMARY = "end the Spark that is kept ready"
+SUMMARY = "end the warm Spark process of `headrace up`"
 EPILOG = """\
 A run that has one keeps it until it ends."""
 

@@ -12,7 +12,7 @@ from headrace.cluster.exit_codes import ExitCode
 
 NAME = "logs"
 USAGE = "[options] JOB"
-SUMMARY = "show what a job has printed and logged"
+SUMMARY = "show the output and log of a job"
 EPILOG = """\
 This is for jobs of a JobManager, also when they have ended. A program that runs by itself prints to
 its own terminal.

@@ -17,7 +17,7 @@ from headrace.version import __version__
 
 NAME = "new"
 USAGE = "PROJECT"
-SUMMARY = "make a project with a program, its test, requirements and a Makefile"
+SUMMARY = "create a project with a program, its test, requirements and a Makefile"
 EPILOG = """\
 examples:
   headrace new clicks

@@ -1,4 +1,4 @@
-"""`headrace up`: has a Spark ready for the next run."""
+"""`headrace up`: keeps a warm Spark process for the next run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.common.display.waiting import waiting
 
 NAME = "up"
 USAGE = "[options]"
-SUMMARY = "have a Spark ready, so that the next run starts in a moment"
+SUMMARY = "keep a warm Spark process, so the next run starts in about a second"
 EPILOG = """\
 The next `python job.py` or `headrace run job.py` of the same user takes it instead of starting its
 own, if it has the same settings, environment, working directory, Python and Java. A run has it to
