@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+import time
+from pathlib import Path
 
 import pytest
+
+from tools.processes import alive
 
 nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
@@ -36,15 +40,41 @@ CELLS = (
     """,
     "env.from_collection([1, 2]).map(lambda x: x).name('twice')",
     "t_env.execute_sql('SHOW TABLES')",
+    "t_env",
+    # A job without an end, which runs when the notebook is closed.
+    """
+    import os, pathlib, time
+
+    slot = pathlib.Path("slot").absolute()
+
+    def noted(row):
+        slot.with_suffix(".new").write_text(str(os.getpid()))
+        slot.with_suffix(".new").replace(slot)
+        return row
+
+    endless = t_env.to_data_stream(t_env.from_path("endless"))
+    endless.map(noted).print()
+    client = env.execute_async("endless")
+    while not slot.exists():
+        time.sleep(0.1)
+    """,
 )
 
 
 @pytest.fixture(scope="module")
-def outputs() -> list[list[dict[str, object]]]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of the notebook."""
+    return tmp_path_factory.mktemp("notebook")
+
+
+@pytest.fixture(scope="module")
+def outputs(place: Path) -> list[list[dict[str, object]]]:
     cells = [nbformat.v4.new_code_cell(re.sub(r"^ {4}", "", c, flags=re.M).strip()) for c in CELLS]
     notebook = nbformat.v4.new_notebook(cells=cells)
     # Those of a cell that failed are looked at by its test.
-    nbclient.NotebookClient(notebook, timeout=240, allow_errors=True).execute()
+    resources = {"metadata": {"path": str(place)}}
+    client = nbclient.NotebookClient(notebook, timeout=240, allow_errors=True, resources=resources)
+    client.execute()
     return [cell["outputs"] for cell in notebook["cells"]]
 
 
@@ -64,7 +94,7 @@ def test_the_magic_runs_all_statements_and_shows_the_result(
 ) -> None:
     shown = _shown(outputs[1])
     assert "<td>3</td><td>6</td>" in shown
-    assert "1 rows" in shown
+    assert "1 row<" in shown
 
 
 def test_a_table_without_an_end_shows_its_columns(outputs: list[list[dict[str, object]]]) -> None:
@@ -89,3 +119,18 @@ def test_streams_and_results_show_themselves(outputs: list[list[dict[str, object
     assert "<svg" in _shown(outputs[6])
     assert "twice" in _shown(outputs[6])
     assert "<td>few</td>" in _shown(outputs[7])
+
+
+def test_a_table_environment_shows_its_tables(outputs: list[list[dict[str, object]]]) -> None:
+    shown = _shown(outputs[8])
+    assert "<td>streaming</td>" in shown
+    assert "endless, few" in shown
+
+
+def test_a_job_ends_with_the_kernel(outputs: list[list[dict[str, object]]], place: Path) -> None:
+    assert [o for o in outputs[9] if o["output_type"] == "error"] == []
+    slot = int((place / "slot").read_text())
+    deadline = time.monotonic() + 60
+    while alive(slot) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not alive(slot)

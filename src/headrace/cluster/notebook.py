@@ -87,7 +87,7 @@ def _show(result: StatementResult) -> None:
         while True:
             ended = rows.ended.wait(_REFRESH_S)
             last, count = rows.last(_SHOWN)
-            below = f"{count:,} rows" + ("" if ended else " so far")
+            below = f"{count:,} row" + ("" if count == 1 else "s") + ("" if ended else " so far")
             below += f", the last {_SHOWN} of them shown" if count > _SHOWN else ""
             html = html_table(result.schema.names, (cells(row) for _, row in last), below)
             shown = _display(html, shown)

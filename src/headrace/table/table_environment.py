@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from headrace.common import options
 from headrace.common.configuration import Configuration
+from headrace.common.display.html import html_facts
 from headrace.common.errors import FunctionTypeError, SqlError
 from headrace.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from headrace.common.types import Row, RowKind, row_of
@@ -86,6 +87,16 @@ class TableEnvironment(CatalogEnvironment):
         return TableConfig(self._session.config.get_configuration())
 
     # SQL.
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: where unqualified names are looked up, and what is there."""
+        facts = {
+            "mode": "batch" if self._session.batch else "streaming",
+            "catalog": self.get_current_catalog(),
+            "database": self.get_current_database(),
+            "tables and views": ", ".join(self.list_tables()) or "none",
+        }
+        return html_facts("table environment", facts)
 
     def execute_sql(self, stmt: str) -> TableResult:
         """Run one statement; queries and INSERTs start a job."""

@@ -1,0 +1,19 @@
+from pyflink.common import Types
+from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from pyflink.datastream.state import ValueStateDescriptor
+
+
+class Count(KeyedProcessFunction):
+    def open(self, runtime_context):
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, word, ctx):
+        self.count.update((self.count.value() or 0) + 1)
+        yield f"{word} {self.count.value()}"
+
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+words = env.from_collection("to be or not to be".split(), type_info=Types.STRING())
+words.key_by(lambda word: word).process(Count(), output_type=Types.STRING()).print()
+env.execute("count words")
