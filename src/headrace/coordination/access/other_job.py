@@ -52,8 +52,8 @@ class OtherJob:
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None
     ) -> Future[str]:
-        asked = {"drain": advance_to_end_of_event_time, "directory": savepoint_directory}
-        return _started(lambda: call(self._entry, "stop", **asked))
+        drain, directory = advance_to_end_of_event_time, savepoint_directory
+        return _started(lambda: call(self._entry, "stop", drain=drain, directory=directory))
 
     def trigger_savepoint(self, savepoint_directory: str | None) -> Future[str]:
         return _started(lambda: call(self._entry, "savepoint", directory=savepoint_directory))
