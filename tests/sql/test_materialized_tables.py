@@ -317,6 +317,34 @@ def test_a_catalog_that_would_lose_the_query_refuses_it(
         )
 
 
+def test_a_schedule_ends_when_another_session_has_suspended_the_table(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    catalog = f"CREATE CATALOG shop WITH ('type' = 'file', 'path' = '{tmp_path}/shop')"
+    sessions = [LocalSession(), LocalSession()]
+    for session in sessions:
+        session.execute(catalog)
+        session.execute("USE CATALOG shop")
+    one, other = sessions
+    one.execute(
+        "CREATE TABLE src (id INT, ds STRING) WITH ('connector' = 'filesystem', "
+        f"'path' = '{tmp_path}/src', 'format' = 'json')"
+    )
+    refreshes = []
+    scheduler = one.session.scheduler
+    start = scheduler.start
+    monkeypatch.setattr(scheduler, "start", lambda *how: (refreshes.append(how[2]), start(*how))[1])
+    created(one, tmp_path)
+    path = ("shop", "default", "m")
+    assert path in scheduler
+    other.execute("ALTER MATERIALIZED TABLE m SUSPEND")
+    refreshes[0](datetime.datetime(2024, 1, 1))
+    assert path not in scheduler
+    other.execute("ALTER MATERIALIZED TABLE m RESUME")
+    assert path in other.session.scheduler
+    other.session.scheduler.close()
+
+
 def test_a_full_refresh_is_suspended_resumed_and_changed(
     session: LocalSession, tmp_path: Path
 ) -> None:

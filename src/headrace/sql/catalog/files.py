@@ -101,12 +101,9 @@ class _Files(Shelf):
 
     def _content(self, path: str, form: Form) -> Any:
         with self._asking(path):
-            if not self.storage.exists(path):
-                return None
             try:
                 content = self.storage.read(path)
             except FileNotFoundError:
-                # Another session has just deleted it.
                 return None
         known = self._read.get(path)
         if known is None or known[0] != content:

@@ -48,7 +48,7 @@ class CatalogStore(ABC):
     """Whether all of an entry is kept, also `materialization`."""
 
     def open(self, configuration: Configuration) -> None:  # noqa: B027 - there may be nothing to do
-        """Called once with the settings of the session, before anything is asked.
+        """Called with the settings of a session before that asks anything.
 
         What is wrong with the options should be said here.
         """
