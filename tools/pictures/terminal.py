@@ -20,7 +20,7 @@ from pathlib import Path
 from tools.pictures.style import svg
 
 COLUMNS, LINES = 92, 26
-COMMAND = [sys.executable, "-m", "headrace.cluster.cli", "demo", "--seconds", "16"]
+COMMAND = ["headrace", "demo", "--seconds", "16"]
 
 _FRAME_S = 0.5
 _LONGEST_S = 0.7
@@ -103,7 +103,10 @@ def _recorded() -> list[tuple[float, str]]:
     """What the demo writes to a terminal, with the time of each piece."""
     ours, theirs = pty.openpty()
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
-    environment = {**os.environ, "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"}
+    # As in an environment that is activated: what is suggested at the end has no path then.
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+    more = {"PATH": path, "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"}
+    environment = {**os.environ, **more}
     environment.pop("NO_COLOR", None)
     written: list[tuple[float, str]] = []
     began = time.monotonic()

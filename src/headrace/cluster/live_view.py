@@ -177,7 +177,7 @@ class LiveView(JobListener):
         figures = self.figures
         if figures.epochs == 0:
             return "no epoch ran"
-        again = " (including those read again after a restart)" if figures.restarted else ""
+        again = ", including those read again" if figures.restarted else ""
         rows: dict[str, object] = {
             "records read": f"{figures.records:,} in {figures.running_s:.1f} s, "
             f"{figures.mean_records_per_s:,.0f} a second{again}",
