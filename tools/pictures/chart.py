@@ -146,8 +146,8 @@ def _ages(figures: dict[tuple[str, str], Figure], top: int) -> tuple[str, int]:
             body += _bar(top, median / most, kind, f"{said(median, 'ms')} median")
             body += _bar(top + _LINE, p99 / most, kind, f"{said(p99, 'ms')} 99th percentile")
             top += _GROUP - 10
-        top += 50
-    return body, top - 34
+        top += 66
+    return body, top - 50
 
 
 def _ages_at(
