@@ -1,5 +1,5 @@
-from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.common import Types
+from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.state import ValueStateDescriptor
 
 

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
@@ -27,6 +28,14 @@ def run_example(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str
     shown = capsys.readouterr()
     assert code == 0, shown.err
     return shown.out.splitlines()
+
+
+def answers(address: str) -> bool:
+    try:
+        urllib.request.urlopen(address).close()
+    except OSError:
+        return False
+    return True
 
 
 def without_subtask(line: str) -> str:
@@ -191,6 +200,10 @@ def test_the_demo_is_shown_in_a_dashboard_and_in_the_terminal() -> None:
         rest = list(shown)
     assert demo.returncode == 0
     assert any("3,000 were counted: each exactly once." in line for line in rest)
+    deadline = time.monotonic() + 60
+    while answers(f"{address[1]}/overview"):
+        assert time.monotonic() < deadline, "the JobManager goes on without its demo"
+        time.sleep(0.2)
 
 
 def test_the_report_in_sql_ranks_three_sensors(capsys: pytest.CaptureFixture[str]) -> None:

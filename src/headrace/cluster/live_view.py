@@ -177,7 +177,7 @@ class LiveView(JobListener):
         figures = self.figures
         if figures.epochs == 0:
             return "no epoch ran"
-        again = ", including those read again" if figures.restarted else ""
+        again = ", including any read again" if figures.restarted else ""
         rows: dict[str, object] = {
             "records read": f"{figures.records:,} in {figures.running_s:.1f} s, "
             f"{figures.mean_records_per_s:,.0f} a second{again}",
@@ -197,7 +197,7 @@ def _epochs(figures: LiveFigures) -> str:
 
 
 def _rate(figures: LiveFigures) -> str:
-    so_far = "including those read again" if figures.restarted else "so far"
+    so_far = "including any read again" if figures.restarted else "so far"
     return f"{figures.records_per_s:,.0f} records/s, {figures.records:,} {so_far}"
 
 
