@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pexpect
 import pytest
 from pyarrow import parquet
 
@@ -145,3 +147,21 @@ def wait_until(condition: Callable[[], bool], message: str) -> None:
     while not condition():
         assert time.monotonic() < limit, message
         time.sleep(0.1)
+
+
+def test_a_file_fills_the_screen_where_it_asks_for_that(tmp_path: Path) -> None:
+    script = tmp_path / "script.sql"
+    script.write_text(
+        "SET 'sql-client.execution.result-mode' = 'table';\n"
+        "SELECT x * 6 AS answer FROM (VALUES (7)) AS t(x);\n"
+    )
+    command = ["-m", "headrace.cluster.cli", "sql", str(script)]
+    client = pexpect.spawn(sys.executable, command, timeout=WAIT_S, encoding="utf-8")
+    try:
+        client.expect_exact("SQL Query Result (Table)")
+        client.expect_exact("42")
+        client.send("q")
+        client.expect(pexpect.EOF)
+    finally:
+        client.close()
+    assert client.exitstatus == 0
