@@ -111,6 +111,24 @@ QUERIES = [
     "GROUP BY window_start, window_end, window_time",
     "SELECT window_start, window_end, SUM(v) FROM TABLE(CUMULATE(TABLE t, DESCRIPTOR(ts), "
     "INTERVAL '5' SECOND, INTERVAL '20' SECOND)) GROUP BY window_start, window_end",
+    "SELECT window_start, window_end, window_time, k, COUNT(*), SUM(price) FROM TABLE(SESSION("
+    "TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '2' SECOND)) GROUP BY window_start, "
+    "window_end, window_time, k",
+    "SELECT id, window_start, window_end FROM TABLE(SESSION(TABLE t PARTITION BY (k, flag), "
+    "DESCRIPTOR(ts), INTERVAL '3' SECOND)) WHERE id < 200 ORDER BY id",
+    "SELECT window_start, window_end, COUNT(*) FROM TABLE(SESSION(TABLE t, DESCRIPTOR(ts), "
+    "INTERVAL '1' SECOND)) GROUP BY window_start, window_end",
+    # Of windows that rows have already.
+    "SELECT window_start, window_end, window_time, MAX(n), SUM(total) FROM (SELECT window_start, "
+    "window_end, window_time, k, COUNT(*) AS n, SUM(price) AS total FROM TABLE(HOP(TABLE t, "
+    "DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '10' SECOND)) GROUP BY window_start, "
+    "window_end, window_time, k) GROUP BY window_start, window_end, window_time",
+    "SELECT k, ROUND(STDDEV_POP(x), 6), ROUND(STDDEV(x), 6), ROUND(VAR_POP(x), 6), "
+    "ROUND(VAR_SAMP(x) FILTER (WHERE flag), 6) FROM (SELECT k, flag, CAST(v AS DOUBLE) AS x FROM "
+    "t) GROUP BY k ORDER BY k",
+    "SELECT id, SUM(v) FILTER (WHERE flag) OVER (PARTITION BY k ORDER BY id), COUNT(*) FILTER "
+    "(WHERE v > 0) OVER (PARTITION BY k ORDER BY id ROWS BETWEEN 3 PRECEDING AND CURRENT ROW) "
+    "FROM t",
     "SELECT t.id, v / n, MOD(v, n), price / (t.k + 1), price * u.d, price * price - u.d, "
     "price > u.d, v / w, CAST(t.id AS DOUBLE) / w FROM t JOIN u ON t.k = u.k WHERE n <> 0",
     "SELECT id, '${env:HOME}', '${spark.app.name}\\n' FROM t ORDER BY id LIMIT 1",

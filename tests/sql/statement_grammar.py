@@ -91,6 +91,10 @@ def aggregates(table: str) -> st.SearchStrategy[str]:
         ),
         st.tuples(number, condition).map(lambda p: f"SUM({p[0]}) FILTER (WHERE {p[1]})"),
         st.just(f"MAX({table}.item)"),
+        # The last digits depend on the order of rows.
+        st.tuples(st.sampled_from(["VAR_POP", "STDDEV_SAMP"]), number).map(
+            lambda p: f"{p[0]}(CAST({p[1]} AS DOUBLE)) > 1.00003E0"
+        ),
         st.tuples(number, st.sampled_from([(9, 2), (18, 0), (30, 6)])).map(
             lambda p: f"SUM(CAST({p[0]} AS DECIMAL({p[1][0]}, {p[1][1]})))"
         ),
@@ -205,6 +209,38 @@ def _windows(draw: st.DrawFn) -> Pair:
     return ours, theirs
 
 
+@st.composite
+def _sessions(draw: st.DrawFn) -> Pair:
+    gap = draw(st.sampled_from([1, 3, 5]))
+    calls = ", ".join(draw(st.lists(aggregates("t"), min_size=1, max_size=2)))
+    partition, key = draw(st.sampled_from([("", ""), (" PARTITION BY item", ", t.item")]))
+    ours = (
+        f"SELECT window_start{key}, {calls} FROM TABLE(SESSION(TABLE t{partition}, "
+        f"DESCRIPTOR(et), INTERVAL '{gap}' SECOND)) AS t GROUP BY window_start, window_end{key}"
+    )
+    window = f"session_window(et, '{gap} seconds')"
+    return ours, f"SELECT {window}.start{key}, {calls} FROM t GROUP BY {window}{key}"
+
+
+@st.composite
+def _cumulated(draw: st.DrawFn) -> Pair:
+    parts = draw(st.integers(1, 4))
+    calls = ", ".join(draw(st.lists(aggregates("t"), min_size=1, max_size=2)))
+    key = draw(st.sampled_from(["", ", t.item"]))
+    ours = (
+        f"SELECT window_start{key}, {calls} FROM TABLE(CUMULATE(TABLE t, DESCRIPTOR(et), "
+        f"INTERVAL '2' SECOND, INTERVAL '{2 * parts}' SECOND)) AS t "
+        f"GROUP BY window_start, window_end{key}"
+    )
+    begun = f"SELECT *, window(et, '{2 * parts} seconds').start AS begin FROM t"
+    each = f"SELECT *, explode(sequence(1, {parts})) AS part FROM ({begun})"
+    theirs = (
+        f"SELECT begin{key}, {calls} FROM ({each}) AS t "
+        f"WHERE begin + part * INTERVAL '2' SECOND > et GROUP BY begin, part{key}"
+    )
+    return ours, theirs
+
+
 def statements() -> st.SearchStrategy[Pair]:
     """A statement for us, and for Spark."""
     return st.one_of(
@@ -215,4 +251,6 @@ def statements() -> st.SearchStrategy[Pair]:
         _same(_first()),
         _same(_sets()),
         _windows(),
+        _sessions(),
+        _cumulated(),
     )

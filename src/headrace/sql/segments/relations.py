@@ -37,7 +37,7 @@ from headrace.sql.segments.expressions import (
 from headrace.sql.segments.python_nodes import PythonNodes
 from headrace.sql.segments.source_scans import source_scan
 from headrace.sql.segments.whole_aggregates import aggregate_text, check_keys, over_text
-from headrace.sql.segments.windows import WINDOW_TEXTS, rows_in_windows
+from headrace.sql.segments.windows import WINDOW_TEXTS, check_clock, rows_in_windows
 from headrace.sql.types.type_rules import is_timestamp
 
 __all__ = ["RelationWriter", "joined_rows"]
@@ -263,21 +263,36 @@ class RelationWriter:
         return _select(columns, below)
 
     def window_table(self, node: n.WindowTable, below: str) -> str:
-        names = _names(node.input.schema)
-        rows = rows_in_windows(node.window, names, below, self._zone)
+        names, keys = _names(node.input.schema), node.window.partition
+        check_keys(*(node.input.schema[i].type for i in keys))
+        rows = rows_in_windows(node.window, names, below, self._zone, keys)
         columns = [column_name(i) for i in range(len(node.input.schema))]
         return _select([*columns, *WINDOW_TEXTS.values()], f"({rows})")
 
     def window_aggregate(self, node: n.WindowAggregate, below: str) -> str:
-        if node.attached:
-            raise UnsupportedBySparkError("windows that rows have already")
         check_keys(*(node.input.schema[i].type for i in node.group))
-        rows = rows_in_windows(node.window, _names(node.input.schema), below, self._zone)
+        if node.attached:
+            return self._attached_aggregate(node, below)
+        names = _names(node.input.schema)
+        rows = rows_in_windows(node.window, names, below, self._zone, node.group)
         rows = with_unscaled(f"({rows})", node.calls)
         keys = [column_name(i) for i in node.group]
         properties = [WINDOW_TEXTS[name] for name in node.properties]
         text = _select([*keys, *map(aggregate_text, node.calls), *properties], rows)
         return f"{text} GROUP BY {', '.join([*keys, 'window_from', 'window_to'])}"
+
+    def _attached_aggregate(self, node: n.WindowAggregate, below: str) -> str:
+        """Groups of windows that rows have already: their starts are one of the keys."""
+        check_clock(node.window, self._zone)
+        if node.input.schema[node.window.time].type.is_nullable:
+            raise UnsupportedBySparkError("rows that may have no window")
+        end = column_name(node.window.time)
+        keys = [column_name(i) for i in node.group]
+        texts = {"end": end, "time": f"({end} - 1000L)"}
+        calls = map(aggregate_text, node.calls)
+        columns = [*keys, *calls, *(texts[name] for name in node.properties)]
+        rows = with_unscaled(below, node.calls)
+        return f"{_select(columns, rows)} GROUP BY {', '.join(dict.fromkeys([*keys, end]))}"
 
 
 def joined_rows(node: Join, pairs: str) -> str:

@@ -9,17 +9,15 @@ from headrace.sql.physical.nodes import Calc, LocalAggregate, LocalRank, LocalWi
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Expression, columns_used
 from headrace.sql.room import with_room
-from headrace.sql.segments.column_reading import NULL_TIME
 from headrace.sql.segments.column_steps import column_reading
 from headrace.sql.segments.expressions import (
     UnsupportedBySparkError,
     column_name,
-    quoted,
     spark_text,
     storage,
 )
 from headrace.sql.segments.segment import LocalPhase, LocalRanking, Segment, Select, Where
-from headrace.sql.segments.windows import window_column_texts
+from headrace.sql.segments.windows import present_text, window_column_texts
 
 __all__ = [
     "STEPS",
@@ -128,11 +126,6 @@ def _needed_of(chain: list[n.Node], needed: frozenset[int] | None) -> list[list[
     return found[::-1]
 
 
-def _present_text(column: int) -> str:
-    """A condition that fails the job for a row without a time, and is true for all others."""
-    return f"assert_true({column_name(column)} IS NOT NULL, {quoted(NULL_TIME)}) IS NULL"
-
-
 class Steps:
     """Texts of the nodes of a chain, one after the other."""
 
@@ -186,7 +179,7 @@ class Steps:
         texts = [(column_name(i), column_name(i)) for i in needed]
         texts.append((WATERMARK, spark_text(node.watermark)))
         self.has_watermark = True
-        return (Where(_present_text(node.column)), Select(tuple(texts)))
+        return (Where(present_text(node.column)), Select(tuple(texts)))
 
     def segment(self, count: int, local: LocalPhase | LocalRanking | None = None) -> Segment:
         """The segment of the first nodes."""

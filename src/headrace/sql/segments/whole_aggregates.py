@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from headrace.sql import types as t
 from headrace.sql.plan.expressions import AggregateCall, Literal
 from headrace.sql.segments.decimal_sums import decimal_sum
@@ -28,6 +30,15 @@ _MOST_DIGITS = 38
 # So many more digits than are wanted that a mean is rounded right, of up to a billion rows.
 _MEAN_DIGITS = 9
 _NUMBERING = ("ROW_NUMBER", "RANK", "DENSE_RANK")
+_WITHOUT_NULL = ("COUNT", "SUM", "SUM0", "$SUM0", "AVG", "MIN", "MAX")
+_SPREADS = {
+    "STDDEV_POP": "stddev_pop",
+    "STDDEV_SAMP": "stddev_samp",
+    "STDDEV": "stddev_samp",
+    "VAR_POP": "var_pop",
+    "VAR_SAMP": "var_samp",
+    "VARIANCE": "var_samp",
+}
 _BY_ORDER = (*_NUMBERING, "LAG", "LEAD")
 
 
@@ -43,7 +54,7 @@ def aggregate_text(call: AggregateCall) -> str:
 
 def over_text(call: AggregateCall, partition: str, order: str, frame: str) -> str:
     """The result for a row, of the rows around it."""
-    if call.distinct or call.filter is not None:
+    if call.distinct or (call.filter is not None and call.function.name not in _WITHOUT_NULL):
         raise UnsupportedBySparkError("DISTINCT or FILTER with OVER")
     name = call.function.name
     columns = ", ".join(map(column_name, call.args))
@@ -62,7 +73,12 @@ def over_text(call: AggregateCall, partition: str, order: str, frame: str) -> st
         return f"{name.lower()}({columns}, TRUE) OVER ({partition} {order} {frame})"
     if name == "SINGLE_VALUE":
         raise UnsupportedBySparkError(name)
-    return _text(call, "", f" OVER ({partition} {order} {frame})")
+    around = f" OVER ({partition} {order} {frame})"
+    if call.filter is None:
+        return _text(call, "", around)
+    # Spark has no FILTER there: NULL does not count.
+    chosen = [f"CASE WHEN {column_name(call.filter)} THEN {x} END" for x in _columns(call)]
+    return _text(call, "", around, columns=chosen)
 
 
 def check_keys(*types: DataType) -> None:
@@ -73,7 +89,18 @@ def check_keys(*types: DataType) -> None:
             raise UnsupportedBySparkError(f"a key of type {x.sql_text()}")
 
 
-def _text(call: AggregateCall, distinct: str, where: str, total: str | None = None) -> str:
+def _columns(call: AggregateCall) -> list[str]:
+    """What an aggregate is of."""
+    return [column_name(i) for i in call.args] or ["1"]
+
+
+def _text(
+    call: AggregateCall,
+    distinct: str,
+    where: str,
+    total: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> str:
     name = call.function.name
     if hasattr(call.function, "bound") or call.constants:
         raise UnsupportedBySparkError(name)
@@ -81,8 +108,8 @@ def _text(call: AggregateCall, distinct: str, where: str, total: str | None = No
         storage(x)
         if distinct:
             check_keys(x)
-    columns = ", ".join(map(column_name, call.args)) or "1"
-    count = f"count({distinct}{columns}){where}"
+    column = ", ".join(columns or _columns(call))
+    count = f"count({distinct}{column}){where}"
     if name == "COUNT":
         return count
     if len(call.arg_types) != 1:
@@ -90,12 +117,15 @@ def _text(call: AggregateCall, distinct: str, where: str, total: str | None = No
     (type_,) = call.arg_types
     if name == "SINGLE_VALUE":
         failed = f"raise_error({quoted(_MANY_ROWS)})"
-        return f"CASE WHEN count(1){where} > 1 THEN {failed} ELSE first({columns}){where} END"
+        return f"CASE WHEN count(1){where} > 1 THEN {failed} ELSE first({column}){where} END"
     if name in ("MIN", "MAX"):
         # NaN is the greatest number for Spark.
         check_keys(type_)
-        return f"{name.lower()}({columns}){where}"
-    total = total or f"sum({distinct}{columns}){where}"
+        return f"{name.lower()}({column}){where}"
+    if name in _SPREADS and isinstance(type_, t.DoubleType):
+        # Of whole numbers and decimals the result is cut off, where the last digit matters.
+        return f"{_SPREADS[name]}({distinct}{column}){where}"
+    total = total or f"sum({distinct}{column}){where}"
     if name == "AVG":
         return _mean(total, count, type_, call.type)
     if name not in ("SUM", "SUM0", "$SUM0"):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import gcd
 
 from headrace.sql.codegen.column_calls import FLOOR_DIVIDE, ColumnAt, ColumnCall, ColumnValue
 from headrace.sql.plan import nodes as n
 from headrace.sql.segments.aggregates import LocalPlace
-from headrace.sql.segments.expressions import UnsupportedBySparkError, column_name
+from headrace.sql.segments.column_reading import NULL_TIME
+from headrace.sql.segments.expressions import UnsupportedBySparkError, column_name, quoted
 from headrace.sql.types import BigIntType
 
 __all__ = [
     "WINDOW_TEXTS",
+    "check_clock",
     "is_utc",
     "millis_value",
+    "present_text",
     "rows_in_windows",
     "session_places",
     "slice_end_text",
@@ -72,14 +76,30 @@ def window_column_texts(window: n.Window) -> tuple[str, str, str]:
     return f"({end} - {window.size}L) * 1000L", f"{end} * 1000L", f"({end} - 1L) * 1000L"
 
 
-def rows_in_windows(window: n.Window, columns: str, rows: str, zone: str) -> str:
+def check_clock(window: n.Window, zone: str) -> None:
+    """Refuses windows of another clock than Spark's."""
+    if not window.event_time or (window.zoned and not is_utc(zone)):
+        raise UnsupportedBySparkError(f"windows of {window.kind} on another clock")
+
+
+def rows_in_windows(
+    window: n.Window, columns: str, rows: str, zone: str, keys: Sequence[int]
+) -> str:
     """Each row once for every window that it is in, with its start and end in milliseconds.
 
+    Args:
+        window: The windows.
+        columns: The columns of the rows.
+        rows: What is read.
+        zone: The session's time zone.
+        keys: Columns that have sessions of their own.
+
     Raises:
-        UnsupportedBySparkError: The windows depend on other rows, or on another clock.
+        UnsupportedBySparkError: The windows depend on another clock.
     """
-    if window.kind == "SESSION" or not window.event_time or (window.zoned and not is_utc(zone)):
-        raise UnsupportedBySparkError(f"windows of {window.kind}")
+    check_clock(window, zone)
+    if window.kind == "SESSION":
+        return _rows_in_sessions(window, columns, rows, keys)
     time = _millis(window)
     slide = window.slide if window.kind == "HOP" else window.size
     first = f"({time} - pmod({time} - {window.offset}L, {slide}L))"
@@ -96,6 +116,35 @@ def rows_in_windows(window: n.Window, columns: str, rows: str, zone: str) -> str
         f"SELECT {columns}, {start} AS window_from, {end} AS window_to FROM {source} "
         f"WHERE {end} > {time}"
     )
+
+
+def _rows_in_sessions(window: n.Window, columns: str, rows: str, keys: Sequence[int]) -> str:
+    """A session begins with a row that is more than the gap behind the one before it.
+
+    Rows of the same time have the same number, in whatever order they come.
+    """
+    names = [column_name(i) for i in keys]
+    by = f"PARTITION BY {', '.join(names)} " if names else ""
+    time, present = _millis(window), present_text(window.time)
+    lagged = (
+        f"SELECT {columns}, {time} AS at, lag({time}) OVER ({by}ORDER BY {time}) AS earlier "
+        f"FROM {rows} WHERE {present}"
+    )
+    numbered = (
+        f"SELECT {columns}, at, sum(CASE WHEN at - earlier <= {window.size}L THEN 0 ELSE 1 END) "
+        f"OVER ({by}ORDER BY at RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS session "
+        f"FROM ({lagged})"
+    )
+    same = f"OVER (PARTITION BY {', '.join([*names, 'session'])})"
+    return (
+        f"SELECT {columns}, min(at) {same} AS window_from, "
+        f"max(at) {same} + {window.size}L AS window_to FROM ({numbered})"
+    )
+
+
+def present_text(column: int) -> str:
+    """A condition that fails the job for a row without a time, and is true for all others."""
+    return f"assert_true({column_name(column)} IS NOT NULL, {quoted(NULL_TIME)}) IS NULL"
 
 
 # The same as values of columns, for Arrow.
