@@ -145,6 +145,10 @@ class NetChangeOperator(HoldingOperator):
                 self._missing = self._bundle
                 self.flush()
 
+    def end_keys(self) -> None:
+        """What is known of the keys goes out: nothing more comes for them."""
+        self.flush()
+
     def end_epoch(self) -> None:
         if not self.final_only:
             self._missing = self._bundle

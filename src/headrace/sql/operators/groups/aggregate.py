@@ -99,6 +99,8 @@ class ColumnsAggregateOperator(LocalAggregateOperator):
 class GroupAggregateOperator(NetChangeOperator):
     """Adds and takes back rows, or merges accumulators, and emits a changelog."""
 
+    takes_keys_in_turn = True
+
     def __init__(self, spec: GroupAggregateSpec) -> None:
         super().__init__(spec.emission, spec.bundle)
         self._spec = spec

@@ -75,6 +75,8 @@ class GrowingJoinOperator(NetChangeOperator):
     With L and R before, l and r new in the epoch, these are `L * r + l * (R + r)`.
     """
 
+    takes_keys_in_turn = True
+
     def __init__(self, spec: GrowingJoinSpec) -> None:
         super().__init__(spec.emission)
         self._spec = spec

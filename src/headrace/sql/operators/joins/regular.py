@@ -67,6 +67,8 @@ class JoinOperator(NetChangeOperator):
     without a partner; a SEMI join has all other rows.
     """
 
+    takes_keys_in_turn = True
+
     def __init__(self, spec: JoinSpec) -> None:
         super().__init__(spec.emission)
         self._spec = spec

@@ -40,6 +40,8 @@ class RankOperator(NetChangeOperator):
     Where the input only grows, no more rows than wanted are kept.
     """
 
+    takes_keys_in_turn = True
+
     def __init__(self, spec: RankSpec) -> None:
         super().__init__(spec.emission)
         self._spec = spec
