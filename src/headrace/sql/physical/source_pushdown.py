@@ -20,8 +20,10 @@ def source_pushdown(plans: Sequence[n.Node], settings: PlanSettings) -> list[n.N
     needed = columns_needed(plans)
 
     def narrowed(node: n.Node) -> n.Node:
+        if not isinstance(node, n.Scan) or not _pushes_down(node):
+            return node
         columns = needed.get(node)
-        if not _pushes_down(node) or columns is None or len(columns) == len(node.schema):
+        if columns is None or len(columns) == len(node.schema):
             return node
         return replace(node, source=node.source.narrowed(sorted(columns)))
 
@@ -29,8 +31,8 @@ def source_pushdown(plans: Sequence[n.Node], settings: PlanSettings) -> list[n.N
     return [n.rewrite_nodes(plan, narrowed, done) for plan in plans]
 
 
-def _pushes_down(node: n.Node) -> bool:
-    return isinstance(node, n.Scan) and getattr(node.source, "pushes_down", False)
+def _pushes_down(scan: n.Scan) -> bool:
+    return getattr(scan.source, "pushes_down", False)
 
 
 class _Pushdown:

@@ -224,6 +224,7 @@ def _condition(table: Any, where: Sequence[ColumnBound]) -> Any:
     """What the library compares with what manifests say of files and partitions."""
     from pyiceberg import expressions as x
 
+    one_of: Any = x.In
     signs: dict[str, Any] = {
         "=": x.EqualTo,
         "<": x.LessThan,
@@ -238,7 +239,7 @@ def _condition(table: Any, where: Sequence[ColumnBound]) -> Any:
         kind = table.schema().find_type(bound.column)
         values = [_as(kind, value) for value in bound.values]
         if bound.sign == "IN":
-            condition = x.In(bound.column, values)
+            condition = one_of(bound.column, values)
         else:
             condition = signs[bound.sign](bound.column, *values)
         try:
