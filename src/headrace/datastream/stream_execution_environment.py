@@ -313,8 +313,11 @@ class StreamExecutionEnvironment(EarlierMethods):
     # The workers' Python.
 
     def add_python_file(self, file_path: str) -> None:
-        """Add a module, package directory or archive of Python code to the workers' path."""
-        self._append(options.PYTHON_FILES, file_path)
+        """Add a module, package directory or archive of Python code to the workers' path.
+
+        It comes before what was added earlier.
+        """
+        self._add_path(options.PYTHON_FILES, file_path, first=True)
 
     def set_python_requirements(
         self, requirements_file_path: str, requirements_cache_dir: str | None = None
@@ -330,7 +333,7 @@ class StreamExecutionEnvironment(EarlierMethods):
 
         It is found there under `target_dir`, or under the archive's name.
         """
-        self._append(
+        self._add_path(
             options.PYTHON_ARCHIVES,
             archive_path if target_dir is None else f"{archive_path}#{target_dir}",
         )
@@ -339,22 +342,23 @@ class StreamExecutionEnvironment(EarlierMethods):
         """Accepted as in PyFlink; `PYSPARK_PYTHON` says which Python the slots use."""
         self._configuration.set(options.PYTHON_EXECUTABLE, python_exec)
 
-    def _append(self, option: Any, value: str) -> None:
+    def _add_path(self, option: Any, value: str, first: bool = False) -> None:
         if not isinstance(value, str):
             raise FunctionTypeError(f"a path must be a str, not {value!r}")
-        self._configuration.set(option, [*self._configuration.get(option), value])
+        known = self._configuration.get(option)
+        self._configuration.set(option, [value, *known] if first else [*known, value])
 
     def add_jars(self, *jars_path: str) -> None:
         """Note jars of connectors that headrace has in Python; others are refused."""
         accept_jars(jars_path)
         for path in jars_path:
-            self._append(options.JARS, path)
+            self._add_path(options.JARS, path)
 
     def add_classpaths(self, *classpaths: str) -> None:
         """Note jars of connectors that headrace has in Python; others are refused."""
         accept_jars(classpaths)
         for path in classpaths:
-            self._append(options.CLASSPATHS, path)
+            self._add_path(options.CLASSPATHS, path)
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
         """Make a file known to functions.

@@ -128,3 +128,10 @@ def test_a_source_that_nothing_reads_is_not_part_of_the_program() -> None:
     unread.map(str).print()
     assert not env.is_batch()
     assert "unread" in env.get_execution_plan()
+
+
+def test_python_files_come_before_earlier_ones() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.add_python_file("old/tool.py")
+    env.add_python_file("new/tool.py")
+    assert env.get_configuration().get(options.PYTHON_FILES) == ["new/tool.py", "old/tool.py"]
