@@ -157,13 +157,13 @@ class IcebergTable(LakeTable):
                 TableProperties.WRITE_TARGET_FILE_SIZE_BYTES_DEFAULT,
             )
         )
-        small = [
-            task
-            for task in table.scan().plan_files()
-            if task.file.file_size_in_bytes < target // 2
-            and task.file.spec_id == table.spec().spec_id
-        ]
-        if len(small) < 2:
+        by_partition: dict[Any, list[Any]] = {}
+        for task in table.scan().plan_files():
+            file = task.file
+            if file.file_size_in_bytes < target // 2 and file.spec_id == table.spec().spec_id:
+                by_partition.setdefault(file.partition, []).append(task)
+        small = [task for tasks in by_partition.values() if len(tasks) > 1 for task in tasks]
+        if not small:
             return
         rows = pa.Table.from_batches(self._batches(table, small, table.schema()))
         with table.transaction() as transaction:
