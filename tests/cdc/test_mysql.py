@@ -71,9 +71,7 @@ def test_nothing_is_missing_or_twice_whatever_happens_meanwhile(
     table = Table(mariadb, f"k {kind}, v INT, w INT")
     rows = ", ".join(f"('{key(n)}', {n}, 0)" for n in range(0, 100, 2))
     table.execute(f"INSERT INTO {table.name} VALUES {rows}")
-    writers = [mariadb.connect() for _ in range(3)]
-    for writer in writers:
-        execute(writer, "SET innodb_lock_wait_timeout = 0")
+    writers = [Writer(mariadb, f"'{table.name}','{n}'") for n in range(3)]
     capture = Capture(builder(mariadb, table.name).split_size(7).build())
     try:
         split, came = capture.checkpoint(0), 0
@@ -87,13 +85,13 @@ def test_nothing_is_missing_or_twice_whatever_happens_meanwhile(
                 del capture.records[came:]
                 capture = capture.go_on(split)
         for writer in writers:
-            execute(writer, "COMMIT")
+            writer.end()
         there = sorted(table.execute(f"SELECT CAST(v AS INT), CAST(w AS INT) FROM {table.name}"))
         capture.until(lambda: sorted((v, w) for _, v, w in materialized(capture.records)) == there)
     finally:
         capture.close()
         for writer in writers:
-            writer.close()
+            writer.connection.close()
 
 
 def execute(connection: Any, sql: str) -> None:
@@ -101,11 +99,40 @@ def execute(connection: Any, sql: str) -> None:
         cursor.execute(sql)
 
 
-def write(chance: random.Random, writers: list[Any], table: str, key: Any) -> None:
-    """One change, in a transaction that may stay open for a while."""
+class Writer:
+    """Changes a table, in transactions that may stay open or prepared for a while."""
+
+    def __init__(self, server: MariaDbServer, name: str) -> None:
+        self.connection, self.name = server.connect(), name
+        self.begun: str | None = None
+        self.execute("SET innodb_lock_wait_timeout = 0")
+
+    def execute(self, sql: str) -> None:
+        execute(self.connection, sql)
+
+    def begin(self, how: str) -> None:
+        self.end()
+        self.execute(how if how == "BEGIN" else f"{how} {self.name}")
+        self.begun = how
+
+    def prepare(self) -> None:
+        self.execute(f"XA END {self.name}")
+        self.execute(f"XA PREPARE {self.name}")
+        self.begun = "PREPARED"
+
+    def end(self, how: str = "COMMIT") -> None:
+        if self.begun == "XA START":
+            self.prepare()
+        xa = self.begun == "PREPARED"
+        self.execute(f"XA {how} {self.name}" if xa else how)
+        self.begun = None
+
+
+def write(chance: random.Random, writers: list[Writer], table: str, key: Any) -> None:
+    """One change, and perhaps the beginning or the end of a transaction."""
     writer = chance.choice(writers)
     if chance.random() < 0.3:
-        execute(writer, "BEGIN")
+        writer.begin(chance.choice(["BEGIN", "XA START"]))
     one, other = f"'{key(chance.randrange(100))}'", f"'{key(chance.randrange(100))}'"
     count = chance.randrange(1_000_000)
     statements = [
@@ -115,14 +142,17 @@ def write(chance: random.Random, writers: list[Any], table: str, key: Any) -> No
         f"UPDATE IGNORE {table} SET k = {other} WHERE k = {one}",
         f"INSERT IGNORE INTO {table} VALUES ({one}, 1, {count})",
     ]
-    try:
-        execute(writer, chance.choice(statements))
-    except pymysql.err.OperationalError:
-        # The transaction of another writer has the row.
-        execute(writer, "ROLLBACK")
-        return
-    if chance.random() < 0.4:
-        execute(writer, "COMMIT" if chance.random() < 0.7 else "ROLLBACK")
+    if writer.begun != "PREPARED":
+        try:
+            writer.execute(chance.choice(statements))
+        except pymysql.err.OperationalError:
+            # The transaction of another writer has the row.
+            writer.end("ROLLBACK")
+            return
+    if writer.begun == "XA START" and chance.random() < 0.3:
+        writer.prepare()
+    elif chance.random() < 0.4:
+        writer.end("COMMIT" if chance.random() < 0.7 else "ROLLBACK")
 
 
 def test_a_transaction_that_was_read_in_part_goes_on_there(mariadb: MariaDbServer) -> None:
@@ -166,9 +196,12 @@ def test_a_source_starts_where_it_is_told_to(mariadb: MariaDbServer) -> None:
 
 
 CHANGED = {
-    "RENAME COLUMN v TO x": "column 'v' was dropped or renamed",
-    "DROP COLUMN v": "column 'v' was dropped or renamed",
-    "MODIFY COLUMN v BIGINT": "column 'v' is now bigint",
+    "ALTER TABLE {} RENAME COLUMN v TO x": "column 'v' was dropped or renamed",
+    "/* tidy */ ALTER ONLINE TABLE {} DROP COLUMN v": "column 'v' was dropped or renamed",
+    "ALTER IGNORE TABLE {} MODIFY COLUMN v BIGINT": "column 'v' is now bigint",
+    "RENAME TABLE {0} TO {0}_old": "it was dropped or renamed",
+    "CREATE OR REPLACE TABLE {} (id INT PRIMARY KEY, v INT)": "was dropped or made anew",
+    "DROP TABLE {}": "was dropped or made anew",
 }
 
 
@@ -178,9 +211,20 @@ def test_a_table_that_changes_is_an_error(mariadb: MariaDbServer, change: str) -
     with capturing(builder(mariadb, table.name).build()) as capture:
         table.execute(f"INSERT INTO {table.name} VALUES (1, 1)")
         capture.until(lambda: len(capture.records) == 1)
-        table.execute(f"ALTER TABLE {table.name} {change}")
+        table.execute(change.format(table.name))
         with pytest.raises(HeadraceError, match=CHANGED[change]):
             capture.until(lambda: len(capture.records) == 2)
+
+
+def test_a_table_that_is_truncated_keeps_its_rows(mariadb: MariaDbServer, caplog: Any) -> None:
+    table = Table(mariadb, "id INT PRIMARY KEY")
+    table.execute(f"INSERT INTO {table.name} VALUES (1)")
+    with capturing(builder(mariadb, table.name).build()) as capture:
+        capture.until(lambda: len(capture.records) == 1)
+        table.execute(f"TRUNCATE {table.name}")
+        table.execute(f"INSERT INTO {table.name} VALUES (2)")
+        capture.until(lambda: len(capture.records) == 2)
+    assert f"TRUNCATE of shop.{table.name} is not a change of rows" in caplog.text
 
 
 def test_what_is_missing_is_said_with_its_remedy(mariadb: MariaDbServer) -> None:

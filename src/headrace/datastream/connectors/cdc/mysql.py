@@ -6,8 +6,11 @@ it is before that place.
 
 from __future__ import annotations
 
+import logging
+import time
 from typing import Any
 
+from headrace.common.errors import HeadraceError
 from headrace.datastream.connectors.cdc.changes import CapturedTable, Chunk, Progress
 from headrace.datastream.connectors.cdc.chunk_queries import bounds_query, chunk_query
 from headrace.datastream.connectors.cdc.log_feed import ChangeLog
@@ -25,6 +28,11 @@ from headrace.datastream.connectors.cdc.reader import CapturedDatabase
 from headrace.datastream.connectors.cdc.table_columns import chosen_columns, matching_tables
 
 __all__ = ["MySqlDatabase"]
+
+_log = logging.getLogger(__name__)
+
+_LOOK_AGAIN_S = 0.2
+_SAY_EVERY_S = 10.0
 
 _OWN = ("information_schema", "mysql", "performance_schema", "sys")
 # Types whose values Python orders as the database does; texts are compared byte by byte.
@@ -52,6 +60,7 @@ class MySqlDatabase(CapturedDatabase):
     def __init__(self, settings: MySqlSettings) -> None:
         super().__init__()
         self._settings = settings
+        self._cancelled = False
 
     def _new_connection(self) -> Any:
         return connected(self._settings)
@@ -78,8 +87,43 @@ class MySqlDatabase(CapturedDatabase):
             position = oldest_log(self._settings, self._connection)
         elif startup.mode == "specific-offset":
             position = BinlogPosition(startup.file, startup.position)
+        else:
+            self._await_prepared()
         chunks = self._chunks(tables) if self._settings.reads_rows else ()
         return Progress(tuple(tables), chunks, position=position)
+
+    def _await_prepared(self) -> None:
+        """Wait for the end of all XA transactions whose changes the log has before its place."""
+        waited_for, say_at = self._prepared(), 0.0
+        while waited_for:
+            if self._cancelled:
+                raise HeadraceError(
+                    f"{self._settings.url}: the job was cancelled before it began to read"
+                )
+            if time.monotonic() >= say_at:
+                _log.warning(
+                    "mysql-cdc: waiting for the end of %d XA transactions that are prepared; "
+                    "XA RECOVER shows them",
+                    len(waited_for),
+                )
+                say_at = time.monotonic() + _SAY_EVERY_S
+            time.sleep(_LOOK_AGAIN_S)
+            waited_for &= self._prepared()
+
+    def _prepared(self) -> set[tuple[Any, ...]]:
+        try:
+            return set(self._ask("XA RECOVER"))
+        except HeadraceError as error:
+            # MySQL shows them to users with a privilege of its own alone.
+            _log.warning(
+                "mysql-cdc: changes of XA transactions that are prepared now are not read, "
+                "because the user cannot see them (GRANT XA_RECOVER_ADMIN): %s",
+                error,
+            )
+            return set()
+
+    def cancel(self) -> None:
+        self._cancelled = True
 
     def _now(self) -> BinlogPosition:
         """The end of the log."""

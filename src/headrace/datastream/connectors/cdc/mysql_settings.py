@@ -38,11 +38,14 @@ class BinlogPosition:
         file: A file of the log.
         offset: All transactions that end there or before were read.
         changes: How many changes of the next one were read.
+        since: Where the first XA transaction begins that is prepared here, but has not ended: its
+            changes are read again from there.
     """
 
     file: str
     offset: int
     changes: int = 0
+    since: BinlogPosition | None = None
 
     @property
     def order(self) -> tuple[int, int]:
