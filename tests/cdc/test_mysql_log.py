@@ -10,10 +10,11 @@ import pymysql
 import pytest
 
 from headrace.common.errors import HeadraceError
-from headrace.datastream.connectors.cdc import StartupOptions
+from headrace.datastream.connectors.cdc import StartupOptions, mysql_log
 from headrace.datastream.connectors.cdc.mysql_settings import BinlogPosition
 from tests.cdc.capturing import Capture, capturing, read_on, refused
 from tests.cdc.test_mysql import builder
+from tests.cdc.vanishing import vanishing
 from tests.jdbc.test_tables import Table
 from tools.database_server import MariaDbServer
 
@@ -126,3 +127,19 @@ def test_privileges_are_asked_for_only_if_they_are_missing(mariadb: MariaDbServe
     ):
         read_on(capture)
     assert "GRANT" not in str(caught.value)
+
+
+def test_a_server_that_vanishes_is_an_error(
+    mariadb: MariaDbServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mysql_log, "_SILENT_S", 2)
+    table = Table(mariadb, "id INT PRIMARY KEY")
+    options = StartupOptions.latest()
+    with vanishing(mariadb.port) as server:
+        source = builder(mariadb, table.name).port(server.port).startup_options(options).build()
+        with capturing(source) as capture:
+            table.execute(f"INSERT INTO {table.name} VALUES (1)")
+            capture.until(lambda: len(capture.records) == 1)
+            server.vanish()
+            with pytest.raises(HeadraceError, match="the connection to the log is lost"):
+                read_on(capture)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
+import socket
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -11,6 +14,8 @@ import pytest
 
 from headrace.common.errors import GraphError, HeadraceError
 from headrace.datastream.connectors.cdc import PostgresSource, StartupOptions
+from headrace.datastream.connectors.cdc.postgres_settings import connected
+from headrace.datastream.connectors.jdbc.url import JdbcUrl
 from headrace.testing.connectors import check_source
 from tests.cdc.capturing import (
     Capture,
@@ -349,3 +354,16 @@ def test_a_source_without_an_end_keeps_the_contract(shop: Shop) -> None:
     shop.execute("INSERT INTO t SELECT n, n * n FROM generate_series(1, 20) AS n")
     made = shop.builder("t").split_size(7).deserializer(lambda change: [change.after])
     check_source(made.build, [(n, n * n) for n in range(1, 21)], parallelisms=(2,), epoch_records=4)
+
+
+def test_the_log_of_a_server_that_vanishes_is_given_up(shop: Shop) -> None:
+    settings = shop.builder("nothing").build().settings
+    for given, expected in (("", 60_000), ("?tcp_user_timeout=5000", 5_000)):
+        url = JdbcUrl.parse(f"{shop.server.url}{given}")
+        options = replace(settings.connection_options, url=url)
+        changed = replace(settings, connection_options=options)
+        with connected(changed, replication=True) as connection:
+            number = os.dup(connection.fileno())
+        with socket.socket(fileno=number) as opened:
+            found = opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+            assert found == expected

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import os
+import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -214,6 +216,15 @@ SEEN: dict[str, Callable[[Row], Row]] = {}
 def interfere(row: Row) -> Row:
     """Of this module, so that it reaches what a test has put there."""
     return SEEN["restart"](row)
+
+
+def test_a_server_that_vanishes_is_noticed(server: Any) -> None:
+    connection = database_of(options_of(server)).connect(print)
+    number = connection.fileno() if hasattr(connection, "fileno") else connection._sock.fileno()
+    with connection, socket.socket(fileno=os.dup(number)) as opened:
+        assert opened.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        assert opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 30
+        assert opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT) == 3
 
 
 def test_a_server_that_never_comes_fails_the_job(postgresql: PostgreSqlServer) -> None:

@@ -29,6 +29,8 @@ _log = logging.getLogger(__name__)
 
 _MOST_AT_ONCE = 2_000
 _HEARTBEAT_S = 0.5
+# A server that sends nothing for so long, not even that it is alive, is gone.
+_SILENT_S = 30
 # For as long as nobody takes what the server sends.
 _PATIENT = "SET SESSION net_write_timeout = 86400"
 # Events with rows that are compressed, or that have parts of JSON documents: those of MySQL, and
@@ -76,6 +78,7 @@ class MySqlLog(ChangeLog):
                 "user": options.user_name,
                 "password": options.password or "",
                 "init_command": _PATIENT,
+                "read_timeout": _SILENT_S,
             },
             server_id=self._settings.server_id or random.randrange(1 << 20, 1 << 31),
             blocking=True,

@@ -15,6 +15,9 @@ _log = logging.getLogger(__name__)
 
 DEFAULT_PUBLICATION = "dbz_publication"
 
+# A server that confirms nothing for so long is gone.
+_GONE_MS = "60000"
+
 # Values that have no type of their own in SQL are read as PostgreSQL writes them.
 _AS_TEXT = ("json", "jsonb", "uuid", "inet", "cidr", "interval")
 
@@ -48,6 +51,8 @@ def connected(settings: PostgresSettings, replication: bool = False) -> Any:
     }
     if replication:
         properties["replication"] = "database"
+        # What is sent there is little, and confirmed at once unless the server is gone.
+        properties.setdefault("tcp_user_timeout", _GONE_MS)
     options = replace(options, url=replace(options.url, properties=tuple(properties.items())))
     connection = database_of(options).connect(
         lambda text: _log.warning("postgres-cdc: %s", text), autocommit=True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import socket
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -15,6 +16,8 @@ from headrace.datastream.connectors.jdbc.statements import translate_placeholder
 __all__ = ["Database", "ServerAwayError", "database_of", "require_driver"]
 
 _CONNECT_TIMEOUT_S = 10
+# A server that is gone without a word is noticed within a minute, also while a query runs.
+_KEEP_ALIVE = {"idle": 30, "interval": 10, "count": 3}
 _CORRECT = "correct the user, the password or the database"
 _FIRST_PAUSE_S = 0.25
 _LONGEST_PAUSE_S = 5.0
@@ -129,6 +132,7 @@ class PostgreSql(Database):
             "user": self.options.user_name,
             "password": self.options.password,
             "connect_timeout": _CONNECT_TIMEOUT_S,
+            **{f"keepalives_{name}": value for name, value in _KEEP_ALIVE.items()},
             **dict(url.properties),
         }
         try:
@@ -184,7 +188,7 @@ class MySql(Database):
 
         url = self.options.url
         try:
-            return pymysql.connect(
+            connection = pymysql.connect(
                 host=url.host,
                 port=url.port,
                 database=url.database,
@@ -192,7 +196,12 @@ class MySql(Database):
                 password=self.options.password or "",
                 connect_timeout=_CONNECT_TIMEOUT_S,
                 autocommit=autocommit,
+                defer_connect=True,
             )
+            connection.connect(_kept_alive(url.host, url.port))
+            return connection
+        except OSError as error:
+            raise ServerAwayError(f"{url} cannot be reached: {error}") from error
         except pymysql.err.OperationalError as error:
             if error.args[0] in self._AWAY:
                 raise ServerAwayError(f"{url} cannot be reached: {error.args[-1]}") from error
@@ -222,3 +231,15 @@ class MySql(Database):
         from pymysql.cursors import SSCursor
 
         return connection.cursor(SSCursor)
+
+
+def _kept_alive(host: str, port: int) -> socket.socket:
+    opened = socket.create_connection((host, port), _CONNECT_TIMEOUT_S)
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in zip(("IDLE", "INTVL", "CNT"), _KEEP_ALIVE.values(), strict=True):
+        # Not every system has all of them.
+        option = getattr(socket, f"TCP_KEEP{name}", None)
+        if option is not None:
+            opened.setsockopt(socket.IPPROTO_TCP, option, value)
+    return opened
