@@ -20,6 +20,7 @@ from headrace.datastream.connectors.lakehouse.table import (
     LakeTable,
     NewFiles,
     changed,
+    gone,
     require,
 )
 
@@ -72,6 +73,15 @@ class DeltaLakeTable(LakeTable):
         from deltalake import DeltaTable
 
         return DeltaTable(self.path, version=version, storage_options=self.storage_options)
+
+    def _earlier(self, version: int) -> Any:
+        from deltalake.exceptions import DeltaError
+
+        try:
+            return self._open(version)
+        except DeltaError as error:
+            why = f"it was cleaned out of its log, or the table was made anew ({error})"
+            raise gone(self.name, f"version {version}", why) from error
 
     def columns(self) -> pa.Schema | None:
         import pyarrow as pa
@@ -142,11 +152,11 @@ class DeltaLakeTable(LakeTable):
     def files_since(self, version: int, skip_changes: bool) -> NewFiles:
         table = self._open()
         current = table.version()
-        known, found = {f.name for f in _files(self._open(version))}, []
+        known, found = {f.name for f in _files(self._earlier(version))}, []
         commits = {c["version"]: c for c in table.history(current - version)}
         for step in range(version + 1, current + 1):
             operation = str(commits.get(step, {}).get("operation", "a commit")).upper()
-            files = {f.name: f for f in _files(self._open(step))}
+            files = {f.name: f for f in _files(self._earlier(step))}
             gone = known - files.keys()
             if operation in _SAME_ROWS:
                 pass

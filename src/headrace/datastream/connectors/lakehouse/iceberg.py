@@ -12,10 +12,12 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import GraphError
 from headrace.datastream.connectors.file_system.enumeration import is_remote, local_path
+from headrace.datastream.connectors.lakehouse.iceberg_keys import may_have, without
 from headrace.datastream.connectors.lakehouse.table import (
     Batch,
     Changes,
@@ -24,6 +26,7 @@ from headrace.datastream.connectors.lakehouse.table import (
     LakeTable,
     NewFiles,
     changed,
+    gone,
     require,
 )
 
@@ -104,7 +107,7 @@ class IcebergTable(LakeTable):
     def append(self, batch: Batch, rows: ds.Dataset) -> None:
         import pyarrow as pa
 
-        def write(transaction: Any) -> None:
+        def write(transaction: Any, table: Any) -> None:
             for part in _parts(rows):
                 transaction.append(pa.Table.from_batches(part, rows.schema))
 
@@ -112,18 +115,24 @@ class IcebergTable(LakeTable):
 
     def change(self, batch: Batch, changes: Changes) -> None:
         import pyarrow as pa
-        from pyiceberg.table.upsert_util import create_match_filter
 
         keys = list(changes.keys)
         touched = pa.concat_tables([changes.rows.select(keys), changes.gone])
 
-        def write(transaction: Any) -> None:
-            with warnings.catch_warnings():
-                # That no row has one of the keys yet is nothing to warn of.
-                warnings.simplefilter("ignore", UserWarning)
-                transaction.delete(create_match_filter(touched, keys))
+        def write(transaction: Any, table: Any) -> None:
+            old, new = [], []
+            for task in table.scan(row_filter=may_have(touched)).plan_files():
+                rows = pa.Table.from_batches(self._batches(table, [task], table.schema()))
+                kept = without(rows, touched)
+                if len(kept) < len(rows):
+                    old.append(task.file)
+                    new += _written(table, kept)
+            if old:
+                _replace(transaction, old, new)
             if len(changes.rows):
                 transaction.append(changes.rows)
+            # Behind a commit of another writer the library would not look for the keys again.
+            transaction._snapshot_producers.clear()
 
         self._commit(batch, write)
 
@@ -138,7 +147,7 @@ class IcebergTable(LakeTable):
                 return
             try:
                 with table.transaction() as transaction:
-                    write(transaction)
+                    write(transaction, table)
                     transaction.set_properties({committed: str(batch.number)})
                 return
             except CommitFailedException:
@@ -166,8 +175,9 @@ class IcebergTable(LakeTable):
         if not small:
             return
         rows = pa.Table.from_batches(self._batches(table, small, table.schema()))
+        new = _written(table, rows)
         with table.transaction() as transaction:
-            _replace(transaction, table, [task.file for task in small], rows)
+            _replace(transaction, [task.file for task in small], new, {_COMPACTED: "true"})
 
     def files(self, where: Sequence[ColumnBound] = ()) -> NewFiles:
         table = self._open()
@@ -185,9 +195,15 @@ class IcebergTable(LakeTable):
         snapshot = table.current_snapshot()
         if snapshot is None or snapshot.snapshot_id == version:
             return NewFiles(version, [])
-        for step in ancestors_of(snapshot, table.metadata):
-            if step.snapshot_id == version:
-                break
+        ancestors = ancestors_of(snapshot, table.metadata)
+        steps = list(takewhile(lambda step: step.snapshot_id != version, ancestors))
+        oldest = steps[-1]
+        # The first one of all has no parent, nor has one whose parent was expired by this library.
+        is_first = oldest.parent_snapshot_id is None and (oldest.sequence_number or 0) <= 1
+        if not (is_first if version == -1 else oldest.parent_snapshot_id == version):
+            what = "its first snapshot" if version == -1 else f"what was added after {version}"
+            raise gone(self.name, what, "snapshots were expired, or the table was rolled back")
+        for step in steps:
             summary = step.summary
             if summary is None or skip_changes or summary.get(_COMPACTED) is not None:
                 continue
@@ -275,14 +291,19 @@ def _parts(rows: ds.Dataset) -> Iterator[list[pa.RecordBatch]]:
         yield part
 
 
-def _replace(transaction: Any, table: Any, old: list[Any], rows: pa.Table) -> None:
-    """Put rows in the place of data files."""
+def _written(table: Any, rows: pa.Table) -> list[Any]:
+    """New data files with rows, by the partitions that the table has today."""
     from pyiceberg.io.pyarrow import _dataframe_to_data_files
 
-    with transaction.update_snapshot(
-        snapshot_properties={_COMPACTED: "true"}
-    ).overwrite() as update:
+    return list(_dataframe_to_data_files(table.metadata, rows, table.io)) if len(rows) else []
+
+
+def _replace(
+    transaction: Any, old: list[Any], new: list[Any], properties: dict[str, str] | None = None
+) -> None:
+    """Put data files in the place of others."""
+    with transaction.update_snapshot(snapshot_properties=properties or {}).overwrite() as update:
         for file in old:
             update.delete_data_file(file)
-        for file in _dataframe_to_data_files(table.metadata, rows, table.io):
+        for file in new:
             update.append_data_file(file)

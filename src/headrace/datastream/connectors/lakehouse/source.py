@@ -19,7 +19,7 @@ from headrace.datastream.connectors.base import (
 from headrace.datastream.connectors.file_system.enumeration import FileSplit
 from headrace.datastream.connectors.file_system.file_reader import FileReader
 from headrace.datastream.connectors.file_system.formats import BulkFormat
-from headrace.datastream.connectors.lakehouse.table import ColumnBound, LakeFile, LakeTable
+from headrace.datastream.connectors.lakehouse.table import ColumnBound, LakeFile, LakeTable, gone
 from headrace.datastream.formats.columnar import ColumnarRecords, skipping
 from headrace.formats.arrow import row_type_of, rows_of
 
@@ -72,7 +72,15 @@ class LakeRecords(ColumnarRecords):
         self._convert = rows.converter()
 
     def open(self, skip: int) -> Iterator[pa.RecordBatch]:
-        return skipping(self._of.table.read(self._file, self._of.names), skip)
+        return skipping(self._of_file(), skip)
+
+    def _of_file(self) -> Iterator[pa.RecordBatch]:
+        table = self._of.table
+        try:
+            yield from table.read(self._file, self._of.names)
+        except FileNotFoundError as error:
+            why = "VACUUM or the expiration of snapshots has removed it"
+            raise gone(table.name, f"file {self._file.name}", why) from error
 
     def rows(self, batch: pa.RecordBatch) -> list[Any]:
         return self._convert(batch)

@@ -14,7 +14,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-__all__ = ["Batch", "Changes", "ColumnBound", "LakeFile", "LakeTable", "NewFiles", "require"]
+__all__ = [
+    "Batch",
+    "Changes",
+    "ColumnBound",
+    "LakeFile",
+    "LakeTable",
+    "NewFiles",
+    "changed",
+    "gone",
+    "require",
+]
 
 
 @dataclass(frozen=True)
@@ -156,4 +166,14 @@ def changed(name: str, what: str, skipping: str) -> HeadraceError:
     return HeadraceError(
         f"table {name} is read as a stream of appended rows, but {what}; read it in batch mode, "
         f"or skip such changes with {skipping}"
+    )
+
+
+def gone(name: str, what: str, why: str) -> HeadraceError:
+    """The error of a table that no longer has what is still to be read."""
+    return HeadraceError(
+        f"table {name} does not have {what} any more, which is still to be read: {why}. Keep what "
+        "is old for longer than a read takes and a job may be down; now start the job without its "
+        "state, to read the table anew, or with 'scan.startup.mode' = 'latest', to read what is "
+        "added from now on"
     )
