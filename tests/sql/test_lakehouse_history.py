@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from headrace.common.errors import HeadraceError
-from headrace.datastream.connectors.lakehouse import IcebergTable, LakehouseSource, LakeTable
-from headrace.datastream.connectors.lakehouse.table import Changes
-from tests.sql.test_lakehouse import Batch, append, delta, iceberg, pa, some
+from headrace.common.errors import GraphError, HeadraceError, SqlError
+from headrace.datastream.connectors.lakehouse import AsOf, IcebergTable, LakehouseSource, LakeTable
+from headrace.datastream.connectors.lakehouse.table import Batch, Changes
+from tests.sql.sessions import LocalSession
+from tests.sql.test_lakehouse import (
+    append,
+    delta,
+    delta_options,
+    iceberg,
+    iceberg_options,
+    rows,
+    some,
+)
 
 
 def forget(table: LakeTable, before: int) -> None:
@@ -72,3 +85,79 @@ def test_a_file_that_is_gone_is_an_error(make: type, tmp_path: Path) -> None:
     assert source.rows is not None
     with pytest.raises(HeadraceError, match="VACUUM or the expiration of snapshots"):
         source.rows.read(split).take(10)
+
+
+def versions(table: LakeTable) -> list[tuple[int, int]]:
+    """Numbers and times of the versions with rows, the oldest first."""
+    if isinstance(table, IcebergTable):
+        return [(s.snapshot_id, s.timestamp_ms) for s in table._open().history()]
+    commits = DeltaTable(table.name).history()
+    return [(c["version"], c["timestamp"]) for c in reversed(commits)][1:]
+
+
+@pytest.fixture(params=[(delta, delta_options), (iceberg, iceberg_options)])
+def written(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[LakeTable, str]:
+    """A table with a row, then two, then the column of today; and its options in SQL."""
+    make, options = request.param
+    table: LakeTable = make(tmp_path)
+    for number in (1, 2):
+        # The time of a version of Delta is that of a file, which is some milliseconds off.
+        time.sleep(0.2)
+        append(table, number, number)
+    return table, options(tmp_path)
+
+
+KEYS = {"delta": ("versionAsOf", "timestampAsOf"), "iceberg": ("snapshot-id", "as-of-timestamp")}
+
+
+@pytest.mark.parametrize("batch", [True, False])
+def test_a_table_is_read_as_it_was(written: tuple[LakeTable, str], batch: bool) -> None:
+    table, options = written
+    [(first, first_ms), (second, second_ms)] = versions(table)
+    version_key, time_key = KEYS["iceberg" if isinstance(table, IcebergTable) else "delta"]
+    session = LocalSession(batch=batch)
+    # What follows is not part of what was.
+    follows = "" if batch else ", 'source.monitor-interval' = '1 s'"
+    session.execute(f"CREATE TABLE t (id BIGINT, name STRING) WITH ({options}{follows})")
+
+    def ids(key: str, value: object) -> list[int]:
+        rows = session.query(f"SELECT id FROM t /*+ OPTIONS('{key}' = '{value}') */").rows
+        return sorted(row[0] for _, row in rows)
+
+    assert ids(version_key, first) == [1]
+    assert ids(version_key, second) == [1, 2]
+    assert ids(time_key, second_ms - 100) == [1]
+    assert ids(time_key, second_ms + 100) == [1, 2]
+    text = datetime.fromtimestamp(first_ms / 1000 + 0.1, UTC).isoformat(" ", "milliseconds")
+    assert ids(time_key, text.removesuffix("+00:00")) == [1]
+    for key, value, error in [
+        (version_key, 77, "does not have version 77"),
+        (time_key, first_ms - 10_000_000, "does not have the version of 2"),
+        (time_key, "yesterday", "is a timestamp, such as"),
+        (version_key, "new", "is a number"),
+    ]:
+        with pytest.raises(SqlError, match=error):
+            ids(key, value)
+    with pytest.raises(SqlError, match="exclude each other"):
+        ids(f"{version_key}' = '{first}', '{time_key}", first_ms)
+    hint = f"/*+ OPTIONS('{version_key}' = '{first}') */"
+    with pytest.raises(SqlError, match="is written as it is today, not in version"):
+        session.insert(f"INSERT INTO t {hint} VALUES (3, 'c')")
+
+
+def test_a_table_has_the_columns_that_it_had(tmp_path: Path) -> None:
+    table = iceberg(tmp_path)
+    append(table, 1, 1)
+    [(first, _)] = versions(table)
+    with table._open().update_schema() as schema:
+        schema.rename_column("name", "title")
+    old = replace(table, at=AsOf(first))
+    assert rows(old) == [(1, "n1")]
+    assert rows(table, "id", "title") == [(1, "n1")]
+    source = LakehouseSource(old)
+    assert source.rows is not None
+    assert source.rows.names == ("id", "name")
+    with pytest.raises(GraphError, match="nothing is added to version"):
+        LakehouseSource(old, 1000)
+    with pytest.raises(GraphError, match="either version or timestamp_ms"):
+        AsOf(1, 2)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.configuration import Configuration
 from headrace.common.errors import GraphError, SqlError
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.connectors.lakehouse import (
+    AsOf,
     DeltaLakeTable,
     IcebergTable,
     LakehouseSink,
@@ -28,6 +29,7 @@ from headrace.sql.connectors.lookup_options import LookupCaching
 from headrace.sql.connectors.streams import by_columns, external_rows
 from headrace.sql.lookups.full_cache import SourceRows, WholeTable
 from headrace.sql.lookups.tables import LookupLimits, LookupTable
+from headrace.sql.operators.base import zone_of
 from headrace.sql.plan.expressions import Expression, Schema, expression_text
 from headrace.sql.types import DataType, RowField, RowType
 
@@ -43,7 +45,10 @@ _OF_SOURCES = ("source.monitor-interval", "scan.startup.mode", "skip-changes")
 class _LakehouseFactory(TableFactory):
     """What the two have in common: all but where a table is."""
 
-    def table(self, context: TableContext) -> LakeTable:
+    #: Options for a version and for a moment, named as those of Spark's readers.
+    as_of: tuple[str, str]
+
+    def table(self, context: TableContext, at: AsOf | None) -> LakeTable:
         """The table that the options name."""
         raise NotImplementedError
 
@@ -56,7 +61,8 @@ class _LakehouseFactory(TableFactory):
         table = self._table(context)
         for key in _OF_SINKS:
             context.option(key)
-        interval = None if context.batch else context.duration("source.monitor-interval")
+        ends = context.batch or table.at is not None
+        interval = None if ends else context.duration("source.monitor-interval")
         context.option("source.monitor-interval")
         latest = _latest(context) and interval is not None
         skip = context.boolean("skip-changes")
@@ -99,26 +105,55 @@ class _LakehouseFactory(TableFactory):
         if context.metadata:
             raise SqlError(f"the {self.name} table {context.name} has no metadata columns")
         try:
-            return self.table(context)
+            return self.table(context, self._at(context))
         except GraphError as error:
             raise SqlError(f"table {context.name}: {error}") from error
+
+    def _at(self, context: TableContext) -> AsOf | None:
+        version_key, time_key = self.as_of
+        version, moment = context.integer(version_key), context.option(time_key)
+        if version is not None and moment is not None:
+            raise SqlError(
+                f"'{version_key}' and '{time_key}' of table {context.name} exclude each other"
+            )
+        if moment is not None:
+            return AsOf(timestamp_ms=_millis_of(moment, time_key, context))
+        return None if version is None else AsOf(version)
+
+
+def _millis_of(text: str, key: str, context: TableContext) -> int:
+    """Milliseconds since 1970, or a timestamp in the session's time zone."""
+    if text.isdigit():
+        return int(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise SqlError(
+            f"'{key}' of table {context.name} is a timestamp, such as '2024-01-31 12:00:00', or "
+            f"milliseconds since 1970, not {text!r}"
+        ) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=zone_of(context.zone) or UTC)
+    return int(moment.timestamp() * 1000)
 
 
 class DeltaFactory(_LakehouseFactory):
     """`'connector' = 'delta'`."""
 
     name = "delta"
+    as_of = ("versionAsOf", "timestampAsOf")
 
-    def table(self, context: TableContext) -> LakeTable:
-        return DeltaLakeTable(context.required("path"), context.with_prefix("storage."))
+    def table(self, context: TableContext, at: AsOf | None) -> LakeTable:
+        return DeltaLakeTable(context.required("path"), context.with_prefix("storage."), at)
 
 
 class IcebergFactory(_LakehouseFactory):
     """`'connector' = 'iceberg'`, with the options that Flink's connector has."""
 
     name = "iceberg"
+    as_of = ("snapshot-id", "as-of-timestamp")
 
-    def table(self, context: TableContext) -> LakeTable:
+    def table(self, context: TableContext, at: AsOf | None) -> LakeTable:
         catalog = context.with_prefix("catalog.")
         for key, property_ in (("catalog-type", "type"), ("catalog-name", "name")):
             value = context.option(key)
@@ -130,11 +165,14 @@ class IcebergFactory(_LakehouseFactory):
                 catalog[key] = value
         database = context.option("catalog-database") or "default"
         name = context.option("catalog-table") or context.path[-1]
-        return IcebergTable(f"{database}.{name}", catalog)
+        return IcebergTable(f"{database}.{name}", catalog, at)
 
 
 def _existing(table: LakeTable, context: TableContext) -> pa.Schema:
-    columns = table.columns()
+    try:
+        columns = table.columns()
+    except GraphError as error:
+        raise SqlError(f"table {context.name}: {error}") from error
     if columns is None:
         raise SqlError(
             f"table {context.name} is read, but {table.name} is not there; insert into it first"

@@ -9,6 +9,13 @@ from headrace.datastream.connectors.lakehouse.delta import DeltaLakeTable
 from headrace.datastream.connectors.lakehouse.iceberg import IcebergTable
 from headrace.datastream.connectors.lakehouse.sink import LakehouseSink
 from headrace.datastream.connectors.lakehouse.source import LakehouseSource
-from headrace.datastream.connectors.lakehouse.table import LakeTable
+from headrace.datastream.connectors.lakehouse.table import AsOf, LakeTable
 
-__all__ = ["DeltaLakeTable", "IcebergTable", "LakeTable", "LakehouseSink", "LakehouseSource"]
+__all__ = [
+    "AsOf",
+    "DeltaLakeTable",
+    "IcebergTable",
+    "LakeTable",
+    "LakehouseSink",
+    "LakehouseSource",
+]

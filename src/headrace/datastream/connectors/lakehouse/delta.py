@@ -9,10 +9,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from headrace.datastream.connectors.file_system.enumeration import is_remote, local_path
 from headrace.datastream.connectors.lakehouse.table import (
+    AsOf,
     Batch,
     Changes,
     ColumnBound,
@@ -21,6 +23,7 @@ from headrace.datastream.connectors.lakehouse.table import (
     NewFiles,
     changed,
     gone,
+    missing,
     require,
 )
 
@@ -51,10 +54,12 @@ class DeltaLakeTable(LakeTable):
     Attributes:
         path: Its directory, or a URL such as `s3://bucket/orders`.
         storage_options: Of the object store, as `deltalake` names them.
+        at: An earlier version, which can only be read.
     """
 
     path: str
     storage_options: dict[str, str] = field(default_factory=dict, repr=False)
+    at: AsOf | None = None
 
     def __post_init__(self) -> None:
         require("deltalake", "delta")
@@ -72,7 +77,25 @@ class DeltaLakeTable(LakeTable):
     def _open(self, version: int | None = None) -> Any:
         from deltalake import DeltaTable
 
-        return DeltaTable(self.path, version=version, storage_options=self.storage_options)
+        table = DeltaTable(self.path, version=version, storage_options=self.storage_options)
+        if version is None and self.at is not None:
+            self._go_back(table, self.at)
+        return table
+
+    def _go_back(self, table: Any, at: AsOf) -> None:
+        from deltalake.exceptions import DeltaError
+
+        last, began = table.version(), 0
+        if at.timestamp_ms is not None:
+            began = min((int(c.get("timestamp", 0)) for c in table.history()), default=0)
+        moment = datetime.fromtimestamp((at.timestamp_ms or 0) / 1000, UTC)
+        try:
+            table.load_as_version(moment if at.version is None else at.version)
+        except DeltaError as error:
+            there = f"its last one is {last}, and old ones may have been cleaned out"
+            raise missing(self.name, at, f"{there} ({error})") from error
+        if at.timestamp_ms is not None and at.timestamp_ms < began:
+            raise missing(self.name, at, "its log begins later")
 
     def _earlier(self, version: int) -> Any:
         from deltalake.exceptions import DeltaError

@@ -19,6 +19,7 @@ from headrace.common.errors import GraphError
 from headrace.datastream.connectors.file_system.enumeration import is_remote, local_path
 from headrace.datastream.connectors.lakehouse.iceberg_keys import may_have, without
 from headrace.datastream.connectors.lakehouse.table import (
+    AsOf,
     Batch,
     Changes,
     ColumnBound,
@@ -27,6 +28,7 @@ from headrace.datastream.connectors.lakehouse.table import (
     NewFiles,
     changed,
     gone,
+    missing,
     require,
 )
 
@@ -50,6 +52,7 @@ class IcebergTable(LakeTable):
         identifier: `database.table`.
         catalog: The properties of its catalog, as `pyiceberg` names them: `type` (`rest`, `sql`,
             `hive`, `glue`), `uri`, `warehouse`, `s3.endpoint` and the like.
+        at: An earlier snapshot, which can only be read.
 
     Example:
         >>> IcebergTable("shop.orders", {"type": "rest", "uri": "http://127.0.0.1:8181"})
@@ -57,6 +60,7 @@ class IcebergTable(LakeTable):
 
     identifier: str
     catalog: dict[str, str] = field(repr=False)
+    at: AsOf | None = None
 
     def __post_init__(self) -> None:
         require("pyiceberg.catalog", "iceberg")
@@ -88,9 +92,29 @@ class IcebergTable(LakeTable):
         from pyiceberg.exceptions import NoSuchTableError
 
         try:
-            return self._open().schema().as_arrow()
+            return self._schema(self._open()).as_arrow()
         except NoSuchTableError:
             return None
+
+    def _snapshot(self, table: Any) -> Any:
+        """The state that is read; None if nothing was written yet."""
+        at = self.at
+        if at is None:
+            return table.current_snapshot()
+        if at.version is not None:
+            found = table.snapshot_by_id(at.version)
+        else:
+            found = table.snapshot_as_of_timestamp(at.timestamp_ms)
+        if found is None:
+            newest = [step.snapshot_id for step in reversed(table.history()[-3:])]
+            raise missing(self.name, at, f"its last snapshots are {newest}, the newest first")
+        return found
+
+    def _schema(self, table: Any) -> Any:
+        """The columns of the state that is read; those of today may have other names."""
+        if self.at is None:
+            return table.schema()
+        return table.schemas()[self._snapshot(table).schema_id]
 
     def create(self, columns: pa.Schema, partition_by: Sequence[str]) -> None:
         catalog = self._catalog()
@@ -181,12 +205,11 @@ class IcebergTable(LakeTable):
 
     def files(self, where: Sequence[ColumnBound] = ()) -> NewFiles:
         table = self._open()
-        snapshot = table.current_snapshot()
+        snapshot = self._snapshot(table)
         if snapshot is None:
             return NewFiles(-1, [])
-        return NewFiles(
-            snapshot.snapshot_id, _files(table.scan(_condition(table, where)).plan_files())
-        )
+        scan = table.scan(_condition(table, where), snapshot_id=snapshot.snapshot_id)
+        return NewFiles(snapshot.snapshot_id, _files(scan.plan_files()))
 
     def files_since(self, version: int, skip_changes: bool) -> NewFiles:
         from pyiceberg.table.snapshots import Operation, ancestors_of
@@ -220,7 +243,7 @@ class IcebergTable(LakeTable):
 
     def read(self, file: LakeFile, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         table = self._open()
-        return self._batches(table, [file.task], table.schema().select(*names))
+        return self._batches(table, [file.task], self._schema(table).select(*names))
 
     def _batches(self, table: Any, tasks: list[Any], schema: Any) -> Iterator[pa.RecordBatch]:
         from pyiceberg.expressions import AlwaysTrue

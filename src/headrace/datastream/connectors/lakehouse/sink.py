@@ -77,6 +77,10 @@ class LakehouseSink(Sink):
             raise GraphError(
                 f"a LakehouseSink takes a table such as DeltaLakeTable(path), not {self.table!r}"
             )
+        if self.table.at is not None:
+            raise GraphError(
+                f"table {self.table.name} is written as it is today, not in {self.table.at}"
+            )
         object.__setattr__(self, "keys", tuple(self.keys))
         object.__setattr__(self, "partition_by", tuple(self.partition_by))
         if self.compact_every is not None and self.compact_every < 1:

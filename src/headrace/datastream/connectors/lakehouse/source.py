@@ -118,6 +118,11 @@ class LakehouseSource(Source):
     def __post_init__(self) -> None:
         if self.interval is not None and to_millis(self.interval) <= 0:
             raise GraphError(f"the interval must be positive, not {self.interval!r}")
+        if self.interval is not None and self.table.at is not None:
+            raise GraphError(
+                f"nothing is added to {self.table.at} of table {self.table.name}: leave the "
+                "interval out, or read the table as it is today"
+            )
         if self.from_latest and self.interval is None:
             raise GraphError("from_latest needs an interval: a bounded table has nothing new")
         if self.rows is None:

@@ -6,6 +6,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.errors import GraphError, HeadraceError
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
 __all__ = [
+    "AsOf",
     "Batch",
     "Changes",
     "ColumnBound",
@@ -23,8 +25,32 @@ __all__ = [
     "NewFiles",
     "changed",
     "gone",
+    "missing",
     "require",
 ]
+
+
+@dataclass(frozen=True)
+class AsOf:
+    """An earlier state of a table: one of its versions, or that of a moment.
+
+    Attributes:
+        version: The number of a version of Delta, or of a snapshot of Iceberg.
+        timestamp_ms: A moment, in milliseconds since 1970; the last version before it counts.
+    """
+
+    version: int | None = None
+    timestamp_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.version is None) == (self.timestamp_ms is None):
+            raise GraphError("AsOf takes either version or timestamp_ms")
+
+    def __str__(self) -> str:
+        if self.version is not None:
+            return f"version {self.version}"
+        moment = datetime.fromtimestamp((self.timestamp_ms or 0) / 1000, UTC)
+        return f"the version of {moment.isoformat(' ', 'milliseconds')}"
 
 
 @dataclass(frozen=True)
@@ -97,7 +123,12 @@ class LakeTable(ABC):
     """A table, by its place. Picklable; it is opened anew for each use.
 
     A version is a number that the table gives to each of its states.
+
+    Attributes:
+        at: The state that is read instead of today's.
     """
+
+    at: AsOf | None
 
     @property
     @abstractmethod
@@ -177,3 +208,8 @@ def gone(name: str, what: str, why: str) -> HeadraceError:
         "state, to read the table anew, or with 'scan.startup.mode' = 'latest', to read what is "
         "added from now on"
     )
+
+
+def missing(name: str, at: AsOf, there: str) -> GraphError:
+    """The error of a state that a table does not have."""
+    return GraphError(f"table {name} does not have {at}; {there}")
