@@ -77,6 +77,15 @@ def test_rows_are_read_by_spark(t_env: TableEnvironment) -> None:
     assert counts == [(100, 4950)]
 
 
+@pytest.mark.parametrize("mode", ["streaming", "batch"])
+def test_spark_is_asked_for_an_earlier_version(t_env: TableEnvironment, mode: str) -> None:
+    """No format that keeps versions runs with this Spark, so its refusal has to do."""
+    t_env.get_config().set("execution.runtime-mode", mode)
+    for option in ("'versionAsOf' = '1'", "'timestampAsOf' = '2024-01-01'"):
+        with pytest.raises(SqlError, match=rf"{option}: .*[Tt]ime travel"):
+            rows(t_env, f"SELECT COUNT(*) FROM orders /*+ OPTIONS({option}) */")
+
+
 def test_what_is_not_there_is_refused(t_env: TableEnvironment) -> None:
     with pytest.raises(SqlError, match="nothing"):
         t_env.execute_sql("SELECT * FROM nothing")

@@ -177,7 +177,7 @@ def _part_text(
         return query_text(part.texts, rows_text(part, found))
     if isinstance(part, SparkTable):
         # Views of a program belong to its session.
-        frame = get_or_create_session({}).table(part.name)
+        frame = get_or_create_session({}).read.options(**dict(part.options)).table(part.name)
         return query_text(part.texts, views.enter_context(view_of(frame, session)))
     if isinstance(part, ArrowRows):
         import pyarrow as pa

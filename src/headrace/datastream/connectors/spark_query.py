@@ -180,10 +180,12 @@ class SparkTable:
     Attributes:
         name: Its name.
         texts: Names and texts of the columns that the query starts with.
+        options: Of Spark's reader.
     """
 
     name: str
     texts: tuple[tuple[str, str], ...]
+    options: tuple[tuple[str, str], ...] = ()
 
     def probe(self) -> str:
         """Spark has said what columns it has while the query was planned."""

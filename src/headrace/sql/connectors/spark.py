@@ -27,6 +27,10 @@ _INTERNAL: dict[type[DataType], str] = {
 """What makes an internal value of one of Spark's; all others are the same."""
 
 
+# Options of Spark's reader, for tables whose format keeps old versions.
+_AS_OF = ("versionAsOf", "timestampAsOf")
+
+
 class SparkFactory(TableFactory):
     """`'connector' = 'spark'`."""
 
@@ -37,25 +41,40 @@ class SparkFactory(TableFactory):
         if context.metadata:
             raise SqlError(f"the spark table {context.name} has no metadata columns")
         table = context.required("table-name")
+        given = [(key, context.option(key)) for key in _AS_OF]
         context.check_all_used()
-        return _SparkTable(context, table)
+        as_of = tuple((key, value) for key, value in given if value is not None)
+        return _SparkTable(context, table, as_of)
 
 
 @dataclass
 class _SparkTable(TableSource):
     context: TableContext
     table: str
+    as_of: tuple[tuple[str, str], ...] = ()
+
+    def _frame(self, env: StreamExecutionEnvironment) -> Any:
+        reader = env.get_spark_session().read.options(**dict(self.as_of))
+        try:
+            return reader.table(self.table)
+        except Exception as error:
+            if not self.as_of:
+                raise
+            wanted = ", ".join(f"'{key}' = '{value}'" for key, value in self.as_of)
+            raise SqlError(
+                f"Spark cannot read table {self.context.name} with {wanted}: {error}"
+            ) from error
 
     def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
         schema = self.context.schema
         names = ["`" + name.replace("`", "``") + "`" for name in schema.names]
-        frame = env.get_spark_session().table(self.table).select(*names)
+        frame = self._frame(env).select(*names)
         stream = env.from_data_frame(frame, source_name="Source: spark")
         return internal_rows(stream, schema, False, self.context.zone)
 
     def spark_table(self, columns: Sequence[int]) -> SparkTable | None:
         env = StreamExecutionEnvironment.get_execution_environment()
-        there = env.get_spark_session().table(self.table).schema.jsonValue()["fields"]
+        there = self._frame(env).schema.jsonValue()["fields"]
         found = {f["name"]: sql_type(f["type"], True, f["name"]) for f in there}
         texts = []
         for index in columns:
@@ -65,4 +84,4 @@ class _SparkTable(TableSource):
             name = "`" + field.name.replace("`", "``") + "`"
             pattern = _INTERNAL.get(type(field.type), "{}")
             texts.append((column_name(index), pattern.format(name)))
-        return SparkTable(self.table, tuple(texts))
+        return SparkTable(self.table, tuple(texts), self.as_of)
