@@ -31,18 +31,19 @@ def may_have(keys: pa.Table) -> Any:
 def _among(name: str, values: pa.ChunkedArray) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
-    from pyiceberg.expressions import AlwaysTrue, And, GreaterThanOrEqual, In, LessThanOrEqual
+    import pyiceberg.expressions
 
+    # Its classes take columns by name, which their types do not say.
+    e: Any = pyiceberg.expressions
     if pa.types.is_floating(values.type):
         # The least and the greatest value of a file are not those of NaN.
-        return AlwaysTrue()
+        return e.AlwaysTrue()
     distinct = pc.unique(values)
     if len(distinct) <= _LISTED:
-        return In(name, distinct.to_pylist())
+        return e.In(name, distinct.to_pylist())
     ends = pc.min_max(distinct)
-    return And(
-        GreaterThanOrEqual(name, ends["min"].as_py()), LessThanOrEqual(name, ends["max"].as_py())
-    )
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    return e.And(e.GreaterThanOrEqual(name, low), e.LessThanOrEqual(name, high))
 
 
 def without(rows: pa.Table, keys: pa.Table) -> pa.Table:
