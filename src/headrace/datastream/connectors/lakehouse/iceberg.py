@@ -8,7 +8,6 @@ snapshots were expired since.
 from __future__ import annotations
 
 import datetime
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
