@@ -95,6 +95,20 @@ def test_what_is_prepared_is_read_again_after_a_restart(
     assert len(capture.records) == 10
 
 
+def test_no_transaction_commits_while_a_chunk_begins(mariadb: MariaDbServer, table: Table) -> None:
+    """XA COMMIT is in the log a moment before its rows can be seen; a lock waits for both."""
+
+    def flushes() -> int:
+        [(_, count)] = table.execute("SHOW GLOBAL STATUS LIKE 'Com_flush'")
+        return int(count)
+
+    Transaction(mariadb, "'some'", insert(table, 1)).end()
+    before = flushes()
+    with capturing(builder(mariadb, table.name).build()) as capture:
+        capture.until(lambda: len(capture.records) == 1)
+    assert flushes() > before
+
+
 @pytest.mark.parametrize("options", [StartupOptions.initial(), StartupOptions.latest()])
 def test_reading_begins_behind_what_is_prepared(
     mariadb: MariaDbServer, table: Table, options: StartupOptions, caplog: Any

@@ -180,10 +180,13 @@ class MySqlDatabase(CapturedDatabase):
         begin = "START TRANSACTION WITH CONSISTENT SNAPSHOT"
         if says_mariadb(self._connection):
             self._ask(begin)
-            [(_, file), (_, offset)] = sorted(self._ask("SHOW STATUS LIKE 'binlog_snapshot_%%'"))[
-                :2
-            ]
-            return BinlogPosition(str(file), int(offset))
+            there = sorted(self._ask("SHOW STATUS LIKE 'binlog_snapshot_%%'"))
+            [(_, file), (_, offset)] = there[:2]
+            # It logs an XA COMMIT a moment before the rows can be seen.
+            [(_, commits)] = self._ask("SHOW GLOBAL STATUS LIKE 'Com_xa_commit'")
+            if int(commits) == 0:
+                return BinlogPosition(str(file), int(offset))
+            self._ask("ROLLBACK")
         # MySQL does not say where a snapshot is in the log, so nobody may write for a moment.
         self._ask("FLUSH TABLES WITH READ LOCK")
         try:
