@@ -42,7 +42,7 @@ class _JsonPlan:
         # A sink that has no name is called after its writer.
         own_name = node.name.removeprefix("Sink: ")
         prefix = "Sink" if own_name == parts[0] else own_name
-        part_id = node.id
+        part_id: int = node.id
         for part in parts:
             self._node(part_id, f"{prefix}: {part}", node, inputs)
             inputs = [(part_id, "FORWARD")]

@@ -322,7 +322,7 @@ class CassandraSink:
                 if committer is None:
                     committer = CassandraCommitter.default_checkpoint_committer(made.cluster)
                 sink = _Logged(made, committer)
-            return CassandraSink(self._stream.sink_to(sink).name("Cassandra Sink"))
+            return CassandraSink(self._stream.add_sink(sink).name("Cassandra Sink"))
 
         def _with(self, **changes: Any) -> CassandraSink.CassandraSinkBuilder:
             self._settings = replace(self._settings, **changes)
