@@ -165,8 +165,10 @@ def _parsed(writer: CodeWriter, code: str, target: DataType) -> str:
     if isinstance(target, t.DateType):
         return f"{writer.reference('times:parse_date')}({code})"
     if isinstance(target, t.TimeType):
-        return f"{writer.reference('times:parse_time')}({code})"
-    parse = f"{writer.reference('times:text_to_timestamp')}({code})"
+        return f"{writer.reference('times:text_to_time')}({code}, {target.precision})"
+    assert is_timestamp(target)
+    precision = target.precision  # type: ignore[attr-defined]
+    parse = f"{writer.reference('times:text_to_timestamp')}({code}, {precision})"
     if isinstance(target, t.LocalZonedTimestampType) and not _is_utc(writer):
         name = writer.temporary()
         to_instant = writer.reference("times:to_instant")

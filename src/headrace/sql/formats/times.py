@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.formats.shapes import Kind, Shape
 from headrace.sql.functions.builtin.times import parse_date, parse_time, parse_timestamp
-from headrace.sql.types.text import date_text, time_text, timestamp_text
+from headrace.sql.types.text import date_text, timestamp_text
 
 __all__ = ["read_time", "read_times", "write_time"]
 
@@ -76,7 +76,7 @@ def write_time(iso: bool = False) -> Callable[[Shape], Callable[[int], str]]:
         if shape.kind is Kind.DATE:
             return date_text
         if shape.kind is Kind.TIME:
-            return lambda v: time_text(v, shape.precision or 0)
+            return lambda v: timestamp_text(v, shape.precision or 0).partition(" ")[2]
         zone = "Z" if shape.kind is Kind.INSTANT else ""
 
         def stamp(micros: int) -> str:

@@ -38,9 +38,9 @@ def _second_text(second: int) -> str:
 
 
 def time_text(micros: int, precision: int) -> str:
-    """`10:20:30.123`, with `precision` digits after the point."""
+    """`10:20:30.12`: as in Flink, with at most `precision` digits, and no zeros behind the first."""
     text = moment(micros).strftime("%H:%M:%S")
-    fraction = f"{micros % 1_000_000:06d}000"[:precision]
+    fraction = f"{micros % 1_000_000:06d}"[:precision].rstrip("0") or "0"
     return f"{text}.{fraction}" if precision else text
 
 

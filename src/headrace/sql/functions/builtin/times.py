@@ -123,9 +123,17 @@ def parse_timestamp(
     return micros_of(at) + int(((found[7] or "") + "000000")[:6])
 
 
-def text_to_timestamp(text: str) -> int | None:
-    """What CAST reads: between date and time is a space, and February 30 is the last of it."""
-    return None if "T" in text else parse_timestamp(text, resolved)
+def text_to_timestamp(text: str, precision: int = 6) -> int | None:
+    """What CAST reads: between date and time is a space, and February 30 is the last of it.
+
+    The fraction of the second has at most so many digits; more are cut off.
+    """
+    return None if "T" in text else _cut(parse_timestamp(text, resolved), precision)
+
+
+def _cut(micros: int | None, precision: int) -> int | None:
+    unit = 10 ** max(6 - precision, 0)
+    return None if micros is None else micros // unit * unit
 
 
 _WITHOUT_DAY = re.compile(r"\s*\d{1,4}(-\d{1,2})?\s*")
@@ -150,6 +158,11 @@ def parse_time(text: str) -> int | None:
         return None
     fraction = int(((found[4] or "") + "000000")[:6])
     return ((hour * 60 + minute) * 60 + second) * 1_000_000 + fraction
+
+
+def text_to_time(text: str, precision: int) -> int | None:
+    """The time of a text with so many digits of its fraction; None if it is not a time."""
+    return _cut(parse_time(text), precision)
 
 
 def unix_timestamp(zone: ZoneInfo, text: str, pattern: str = DEFAULT_FORMAT) -> int:
