@@ -482,8 +482,7 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         spec = specs.MapSpec(as_map_function(_same))
         values = self._apply("_keyed_stream_values_operator", spec, self._record_type())
         transformation = transformation_of(values)
-        # It has no state, so nobody need give it an id where programs must.
-        transformation.uid_hash = f"{transformation.id:032x}"
+        transformation.added = True
         return transformation
 
     def execute_and_collect(

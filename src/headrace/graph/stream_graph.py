@@ -59,6 +59,7 @@ class StreamNode:
     chaining: Chaining
     uid: str | None = None
     uid_hash: str | None = None
+    added: bool = False
     description: str | None = None
     converts: bool = False
     parallelism_configured: bool = False
@@ -192,6 +193,7 @@ class _Builder:
             chaining=t.chaining,
             uid=t.uid,
             uid_hash=t.uid_hash,
+            added=t.added,
             description=t.description,
             converts=t.converts,
             parallelism_configured=t.parallelism is not None,
@@ -298,7 +300,7 @@ def _operator_ids(graph: StreamGraph, settings: GraphSettings) -> dict[NodeId, O
             operator_id = OperatorId(node.uid_hash)
         elif node.uid is not None:
             operator_id = operator_id_of(node.uid)
-        elif not settings.auto_generated_uids:
+        elif not settings.auto_generated_uids and not node.added:
             raise GraphError(
                 f"operator {node.name!r} has no uid, and auto-generated uids are disabled: "
                 "call .uid('...') on it"

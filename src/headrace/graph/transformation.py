@@ -38,6 +38,8 @@ class Transformation:
         self.max_parallelism: int | None = None
         self.uid: str | None = None
         self.uid_hash: str | None = None
+        self.added = False
+        """Whether no program can name it, so that its id is always generated."""
         self.slot_sharing_group: str | None = None
         self.description: str | None = None
         self.chaining = Chaining.ALWAYS

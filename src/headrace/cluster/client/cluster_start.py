@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from headrace.cluster.errors import UsageError
@@ -71,7 +73,7 @@ def start_process(
     limit = LogLimit.of(load_configuration(None, settings))
     child = told_process.start(module, arguments, settings, path, limit)
     deadline = time.monotonic() + _START_S
-    with waiting(f"starting the {what}"):
+    with waiting(f"starting the {what}"), _ended_with(child):
         while time.monotonic() < deadline:
             about = running(child.pid)
             if about is not None:
@@ -82,5 +84,14 @@ def start_process(
                     raise UsageError(said.removeprefix("headrace: "))
                 raise HeadraceError(f"the {what} ended with code {child.returncode}:\n{said}")
             time.sleep(0.1)
-    child.kill()
-    raise HeadraceError(f"the {what} did not start in time; see {path}")
+        raise HeadraceError(f"the {what} did not start in time; see {path}")
+
+
+@contextlib.contextmanager
+def _ended_with(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    """End a process that nobody knows of if it is not waited for to the end, as with Ctrl-C."""
+    try:
+        yield
+    except BaseException:
+        child.kill()
+        raise

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import tempfile
 
 from headrace.cluster.client.cluster_start import start_job_manager
@@ -72,7 +74,12 @@ def _job_in_dashboard(options: argparse.Namespace) -> str:
     # It ends by itself when this process has.
     about = start_job_manager(directory, settings, application=True)
     address = str(about["address"])
-    return f"{RestClient(address).url}/#/jobs/{attach(address, 'demo')}"
+    try:
+        return f"{RestClient(address).url}/#/jobs/{attach(address, 'demo')}"
+    except BaseException:
+        # It waits for a job that never comes.
+        os.kill(int(str(about["pid"])), signal.SIGTERM)
+        raise
 
 
 def _try_next(command: str) -> str:

@@ -124,6 +124,7 @@ class Epochs:
             if self._wait_for_work(attempt, planner):
                 since = math.inf
             while self._needs_no_epoch(attempt, planner):
+                since = math.inf
                 yield
                 attempt.wait(lambda: self.time_left_s(attempt, planner))
 

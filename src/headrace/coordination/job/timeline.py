@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from headrace.coordination.bodies.jobs import Moment
 from headrace.runtime.epoch import ChannelReport, EpochReport
@@ -40,13 +40,8 @@ class Timeline:
         spread over them.
         """
         records = sum(r.records_read for r in reports if r.source)
-        last_ms = ended_ms - ended_ms % _SECOND_MS
-        seconds = min(max(int(took_ms) // _SECOND_MS, 1), KEPT_SECONDS)
-        for number in range(seconds):
-            start_ms = last_ms - (seconds - 1 - number) * _SECOND_MS
-            # Not into one that is over, unless the clock was put back.
-            self._begin(min(max(start_ms, self._start_ms), last_ms))
-            share = records * (number + 1) // seconds - records * number // seconds
+        for start_ms, share in self._shares(ended_ms, took_ms, records):
+            self._begin(start_ms)
             self._records += share
             # They came one after the other, evenly as far as one can tell.
             for part in range(_PARTS):
@@ -55,6 +50,22 @@ class Timeline:
         self._epochs += 1
         self._watermark = watermark
         self._channels += [r.channels for r in reports if r.channels is not None]
+
+    def _shares(self, ended_ms: int, took_ms: float, records: int) -> Iterator[tuple[int, int]]:
+        """The seconds of an epoch, and how many of its records each has."""
+        last_ms = ended_ms - ended_ms % _SECOND_MS
+        # Not into one that is over. The clock may have been put back.
+        took_ms = min(took_ms, KEPT_SECONDS * _SECOND_MS, ended_ms - self._start_ms)
+        if took_ms < _SECOND_MS:
+            yield last_ms, records
+            return
+        began_ms = ended_ms - int(took_ms)
+        given = 0
+        for start_ms in range(began_ms - began_ms % _SECOND_MS, ended_ms, _SECOND_MS):
+            passed = min(start_ms + _SECOND_MS, ended_ms) - began_ms
+            so_far = records * passed // (ended_ms - began_ms)
+            yield start_ms, so_far - given
+            given = so_far
 
     def _begin(self, start_ms: int) -> None:
         if start_ms == self._start_ms:

@@ -198,6 +198,10 @@ class LiveExchange:
             self._later[slot].append(frame)
             self._later_bytes += len(frame)
         self._write()
+        if self._later and self._input is not None:
+            # Credit for it may have come: who sends much does not look for it otherwise.
+            self._receive()
+            self._write()
         unsent_bytes = self._unsent_bytes + self._later_bytes
         if unsent_bytes > self._use.out_bytes:
             self._use.out_bytes = unsent_bytes

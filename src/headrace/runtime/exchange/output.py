@@ -22,7 +22,7 @@ from headrace.runtime.exchange.wire import FrameHeader, encode_frame
 Converter = Callable[[list[Any]], list[Any]]
 
 _FLUSH_RECORDS = 4096
-_FIRST_RECORDS = 256
+_FIRST_RECORDS = 64
 _MOST_RECORDS = 16_384
 """A frame has at most so many records, the first one and later ones; small ones may join."""
 _FRAME_BYTES = 1 << 20

@@ -10,9 +10,11 @@ Only classes of Spark's own jars are used, through py4j.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark import RDD, SparkContext
 
 from headrace.runtime.slot.protocol import Carriage
@@ -52,7 +54,9 @@ def _expect_long_rows(context: SparkContext) -> None:
     """Spark would say in its log each second that frames are longer than its buffers."""
     logging = jvm_of(context).org.apache.logging.log4j
     writer = "org.apache.spark.shuffle.streaming.StreamingShuffleWriter"
-    logging.core.config.Configurator.setLevel(writer, logging.Level.ERROR)
+    # Whoever logs with something else has these lines.
+    with contextlib.suppress(Py4JError, TypeError):
+        logging.core.config.Configurator.setLevel(writer, logging.Level.ERROR)
 
 
 def _pipelined(context: SparkContext, produced: RDD[Any], tasks: int) -> Any:

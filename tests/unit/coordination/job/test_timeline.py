@@ -69,9 +69,17 @@ def test_an_epoch_of_several_seconds_is_spread_over_them() -> None:
     timeline.add(8_200, 0.0, 3_500.0, reports(100, ChannelReport()), watermark=7_000)
     timeline.add(9_000, 0.0, 10.0, reports(1, ChannelReport()))
     moments = timeline.moments()
-    assert [(m.time, m.records) for m in moments] == [(6_000, 33), (7_000, 33), (8_000, 34)]
+    found = [(m.time, m.records) for m in moments]
+    assert found == [(4_000, 8), (5_000, 29), (6_000, 28), (7_000, 29), (8_000, 6)]
     assert moments[-1].watermark == 7_000
     assert sum(m.epochs for m in moments) == 1
+
+
+def test_epochs_of_nearly_two_seconds_leave_no_second_out() -> None:
+    timeline = Timeline()
+    for number in range(1, 11):
+        timeline.add(1_900 * number, 0.0, 1_900.0, reports(1_900, ChannelReport()))
+    assert {m.records for m in timeline.moments()} == {1_000}
 
 
 def test_a_job_that_is_not_live_has_no_channels() -> None:
