@@ -38,7 +38,7 @@ def _second_text(second: int) -> str:
 
 
 def time_text(micros: int, precision: int) -> str:
-    """`10:20:30.12`: at most `precision` digits, and, as in Flink, no zeros at their end but one."""
+    """`10:20:30.12`: at most `precision` digits, and, as in Flink, no zeros at the end but one."""
     text = moment(micros).strftime("%H:%M:%S")
     fraction = f"{micros % 1_000_000:06d}"[:precision].rstrip("0") or "0"
     return f"{text}.{fraction}" if precision else text
