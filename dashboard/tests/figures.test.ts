@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Epoch, Moment } from "../src/api/types";
 import { scaleOf, segments, summaryOf } from "../src/logic/epochs";
 import { flameBoxes, hottest } from "../src/logic/flame";
-import { behindOf, heightOf, lineOf, ratesOf, spanOf, ticksOf } from "../src/logic/timeline";
+import { behindOf, heightOf, lastRate, lineOf, ratesOf, spanOf, ticksOf } from "../src/logic/timeline";
 import { hasEnded, loadOf, skewOf, toneOf } from "../src/logic/states";
 import { sparkPath } from "../src/ui/sparkline";
 
@@ -106,6 +106,13 @@ describe("a job over time", () => {
   it("has a rate for each stretch of time, zero where nothing was read", () => {
     const moments = [second(1000, 1), second(4000, 1), second(5000, 1)];
     expect(ratesOf(moments, 8000, 4, 2)).toEqual([5, 0, 10, 0]);
+  });
+
+  it("shows the rate of the last epoch while a long one runs", () => {
+    const moments = [{ ...second(2000, 1), records: 10 }, { ...second(4000, 1), records: 20 }];
+    expect(lastRate(moments, 9000)).toBe(20);
+    expect(lastRate(moments, 60_000)).toBe(0);
+    expect(lastRate([], 9000)).toBe(0);
   });
 });
 

@@ -8,6 +8,7 @@ const LONGEST_MS = 300_000;
 const SHORTEST_MS = 60_000;
 const MOST_TICKS = 5;
 const STEPS_MS = [15_000, 30_000, 60_000];
+const KNOWN_MS = 10_000;
 const YEAR_MS = 365 * 86_400_000;
 
 /** What is measured in a second, or nothing. */
@@ -81,6 +82,12 @@ export function ratesOf(moments: readonly Moment[], now: number, points: number,
     if (point >= 0 && point < points) rates[point] = (rates[point] ?? 0) + moment.records / seconds;
   }
   return rates;
+}
+
+/** The rate of the last second that is known, unless that was long ago: then nothing has come since. */
+export function lastRate(moments: readonly Moment[], now: number): number {
+  const last = moments.at(-1);
+  return last && now - last.time <= KNOWN_MS ? last.records : 0;
 }
 
 function place(share: number): number {

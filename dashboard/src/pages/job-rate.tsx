@@ -3,7 +3,7 @@
 import { useResource } from "../api/resource";
 import type { JobSummary, Timeline } from "../api/types";
 import { rate } from "../logic/format";
-import { ratesOf } from "../logic/timeline";
+import { lastRate, ratesOf } from "../logic/timeline";
 import { Sparkline } from "../ui/sparkline";
 
 const POINTS = 60;
@@ -15,12 +15,13 @@ export function JobRate({ job }: { job: JobSummary }) {
   const moments = timeline.data?.moments ?? [];
   if (moments.length === 0) return <>–</>;
   // The last seconds are not over: an epoch that lasts is known when it has ended.
-  const rates = ratesOf(moments, job["start-time"] + job.duration - SECONDS * 1000, POINTS, SECONDS);
+  const now = job["start-time"] + job.duration;
+  const rates = ratesOf(moments, now - SECONDS * 1000, POINTS, SECONDS);
   const minutes = (POINTS * SECONDS) / 60;
   return (
     <span class="job-rate">
       <Sparkline values={rates} label={`Records a second of ${job.name} in the last ${minutes} minutes`} />
-      <span>{rate(rates.at(-1))}</span>
+      <span>{rate(lastRate(moments, now))}</span>
     </span>
   );
 }
