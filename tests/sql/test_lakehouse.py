@@ -425,13 +425,13 @@ def test_a_procedure_puts_small_files_together(
 
 
 _LONG = "x" * 200
-_PRUNED = [
+_PRUNED: list[tuple[str, Any]] = [
     ("day = DATE '2024-01-02'", 1),
     ("day >= DATE '2024-01-02' AND day <= DATE '2024-01-03'", 2),
     ("id > 29", 1),
     ("id IN (3, 33)", 2),
     ("25 <= id", 2),
-    ("amount < 0.95", 1),
+    ("amount < 0.95", {DeltaLakeTable: 4, IcebergTable: 1}),
     ("amount < 0.955", 4),
     ("name = 'n15'", 2),
     (f"name >= '{_LONG}'", 1),
@@ -500,7 +500,8 @@ def test_files_without_rows_that_a_query_needs_are_not_read(
     for condition, files in _PRUNED:
         read.clear()
         found = session.query(f"SELECT id FROM orders WHERE {condition}").rows
-        assert len(read) == files, condition
+        expected_files = files[type(table)] if isinstance(files, dict) else files
+        assert len(read) == expected_files, condition
         session.execute(_WITHOUT)
         expected = session.query(f"SELECT id FROM orders WHERE {condition}").rows
         session.execute(_WITHOUT.replace("false", "true"))

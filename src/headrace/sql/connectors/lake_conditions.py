@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from headrace.datastream.connectors.lakehouse.table import ColumnBound
@@ -11,10 +12,13 @@ from headrace.sql import types as t
 from headrace.sql.binder.constants import fold
 from headrace.sql.connectors.jdbc.conditions import keeps_value
 from headrace.sql.plan.expressions import Call, Column, Expression, Literal, Schema
-from headrace.sql.types.type_rules import is_character, is_timestamp
+from headrace.sql.types.type_rules import is_timestamp
 from headrace.sql.types.values import row_to_external
 
-__all__ = ["bounds_of"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["bounds_of", "keeps_values"]
 
 _SIGNS = {
     "EQUALS": "=",
@@ -25,6 +29,15 @@ _SIGNS = {
     "IN": "IN",
 }
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_EXACT = (t.IntegralType, t.DecimalType)
+_CHARACTERS = (t.CharType, t.VarCharType)
+_TAKEN: dict[type[t.DataType], tuple[type[t.DataType], ...]] = {
+    t.IntegralType: (t.IntegralType,),
+    t.DecimalType: _EXACT,
+    t.DateType: (t.DateType,),
+    t.VarCharType: _CHARACTERS,
+}
+"""Of columns of a type, constants of these: what others are depends on the library of a table."""
 _EPOCH = datetime.datetime(1970, 1, 1)
 _MILLI = datetime.timedelta(milliseconds=1)
 """Times are cut off to this when they are read, and so may be what a table knows of its files."""
@@ -60,15 +73,50 @@ def _bounds(
     name: str, type_: t.DataType, sign: str, constants: Sequence[Literal], zone: str
 ) -> list[ColumnBound]:
     if is_timestamp(type_):
-        times = [_EPOCH + datetime.timedelta(microseconds=c.value) for c in constants]
-        bounds = []
+        return _times(name, sign, [c.value for c in constants])
+    taken = next((kinds for kind, kinds in _TAKEN.items() if isinstance(type_, kind)), ())
+    if not all(isinstance(c.type, taken) for c in constants):
+        return []
+    values = tuple(row_to_external([c.type], ZoneInfo(zone))((c.value,))[0] for c in constants)
+    return [ColumnBound(name, sign, values)]
+
+
+def _times(name: str, sign: str, micros: Sequence[int]) -> list[ColumnBound]:
+    bounds = []
+    try:
+        times = [_EPOCH + datetime.timedelta(microseconds=value) for value in micros]
         if sign not in ("<", "<="):
             bounds.append(ColumnBound(name, ">=", (min(times) - _MILLI,)))
         if sign not in (">", ">="):
             bounds.append(ColumnBound(name, "<=", (max(times) + _MILLI,)))
-        return bounds
-    exact = isinstance(type_, t.IntegralType | t.DecimalType | t.DateType)
-    if not exact and not is_character(type_):
+    except OverflowError:
+        # At the first or the last of all times.
         return []
-    values = tuple(row_to_external([c.type], ZoneInfo(zone))((c.value,))[0] for c in constants)
-    return [ColumnBound(name, sign, values)]
+    return bounds
+
+
+def keeps_values(there: pa.DataType, declared: t.DataType) -> bool:
+    """Whether a column of a file has the values that a query sees, whatever they are.
+
+    Others may be rounded or cut when they are read, so that a row satisfies a condition which the
+    value in its file does not.
+    """
+    import pyarrow as pa
+
+    if isinstance(declared, t.IntegralType):
+        return pa.types.is_signed_integer(there) and there.bit_width <= declared.bits
+    if isinstance(declared, t.DecimalType):
+        if not pa.types.is_decimal(there) or there.scale > declared.scale:
+            return False
+        return bool(there.precision - there.scale <= declared.precision - declared.scale)
+    if isinstance(declared, t.DateType):
+        return pa.types.is_date32(there)
+    if isinstance(declared, t.VarCharType):
+        return pa.types.is_string(there) or pa.types.is_large_string(there)
+    if isinstance(declared, t.TimestampType | t.LocalZonedTimestampType):
+        # Bounds are a millisecond wider than the condition.
+        return pa.types.is_timestamp(there) and declared.precision >= 3
+    if isinstance(declared, t.FloatType | t.DoubleType):
+        width = 32 if isinstance(declared, t.FloatType) else 64
+        return pa.types.is_floating(there) and there.bit_width <= width
+    return False

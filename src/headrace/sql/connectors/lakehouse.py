@@ -24,7 +24,7 @@ from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.connectors.base import TableContext, TableFactory, TableSink, TableSource
 from headrace.sql.connectors.files.columnar_rows import row_converter
-from headrace.sql.connectors.lake_conditions import bounds_of
+from headrace.sql.connectors.lake_conditions import bounds_of, keeps_values
 from headrace.sql.connectors.lookup_options import LookupCaching
 from headrace.sql.connectors.streams import by_columns, external_rows
 from headrace.sql.lookups.full_cache import SourceRows, WholeTable
@@ -242,10 +242,13 @@ class _LakehouseTable(TableSource):
     def filtered(self, conditions: Sequence[Expression]) -> tuple[TableSource, list[Expression]]:
         """Files without such rows are not read; of the others all rows are."""
         schema, left = self.context.schema, list(conditions)
+        there = _existing(self.table, self.context)
+        kept = {f.name for f in schema if keeps_values(there.field(f.name).type, f.type)}
         found = [
             (expression_text(e, schema.names), bound)
             for e in conditions
             for bound in bounds_of(e, schema, self.context.zone)
+            if bound.column in kept
         ]
         if not found or not self.bounded:
             return self, left

@@ -6,13 +6,13 @@ the table's log: whether it was committed is known for certain.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from headrace.datastream.connectors.file_system.enumeration import is_remote, local_path
+from headrace.datastream.connectors.lakehouse.delta_statistics import path_of, ruled_out
 from headrace.datastream.connectors.lakehouse.table import (
     AsOf,
     Batch,
@@ -34,15 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["DeltaLakeTable"]
 
 _GONE = "headrace_gone"
-_CONDITIONS: dict[str, Callable[..., Any]] = {
-    "=": operator.eq,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "IS NULL": lambda column: column.is_null(),
-    "IS NOT NULL": lambda column: ~column.is_null(),
-}
 # Operations of Delta's log that leave the rows as they are.
 _SAME_ROWS = {"OPTIMIZE", "SET TBLPROPERTIES", "ADD CONSTRAINT", "CREATE TABLE", "VACUUM START"}
 
@@ -203,32 +194,20 @@ def _files(table: Any, where: Sequence[ColumnBound] = ()) -> list[LakeFile]:
     """Files in a fixed order; pieces of the library's dataset read them, wherever they are."""
     import pyarrow as pa
 
+    # Not the dataset's own filter: it takes a file without statistics for one without rows.
     dataset = table.to_pyarrow_dataset()
-    fragments = sorted(dataset.get_fragments(_condition(dataset, where)), key=lambda f: str(f.path))
-    known = pa.table(table.get_add_actions(flatten=True))
-    sizes = dict(zip(known["path"].to_pylist(), known["size_bytes"].to_pylist(), strict=True))
-    return [LakeFile(f.path, (dataset.schema, f), sizes.get(f.path)) for f in fragments]
-
-
-def _condition(dataset: Any, where: Sequence[ColumnBound]) -> Any:
-    """What the library compares with what the log says of each file; None for all files."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    found = None
-    for bound in where:
-        kind, column = dataset.schema.field(bound.column).type, pc.field(bound.column)
-        try:
-            values = [pa.scalar(value, kind) for value in bound.values]
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            # No such value fits into the column.
-            continue
-        if bound.sign == "IN":
-            condition = column.isin(pa.array(bound.values, kind))
-        else:
-            condition = _CONDITIONS[bound.sign](column, *values)
-        found = condition if found is None else found & condition
-    return found
+    fragments = sorted(dataset.get_fragments(), key=lambda f: str(f.path))
+    known = pa.table(table.get_add_actions(flatten=False))
+    paths = [path_of(path) for path in known["path"].to_pylist()]
+    sizes = dict(zip(paths, known["size_bytes"].to_pylist(), strict=True))
+    # Files are found by their names, so each has to have one of its own.
+    named = sizes.keys() == {f.path for f in fragments} and len(sizes) == len(paths)
+    out = ruled_out(known, where) if named else set()
+    return [
+        LakeFile(f.path, (dataset.schema, f), sizes.get(f.path))
+        for f in fragments
+        if f.path not in out
+    ]
 
 
 def _committed(table: Any, batch: Batch) -> bool:

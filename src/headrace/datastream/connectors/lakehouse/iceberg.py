@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Context, Decimal
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,8 @@ _COMPACTED = "headrace.compacted"
 # Rows that are in memory at a time, while a batch is written into a partitioned table.
 _ROWS_AT_A_TIME = 500_000
 _TRIES = 5
+# Holds any two decimals of 38 digits.
+_WIDE = Context(prec=100)
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,9 @@ class IcebergTable(LakeTable):
         """The columns of the state that is read; those of today may have other names."""
         if self.at is None:
             return table.schema()
-        return table.schemas()[self._snapshot(table).schema_id]
+        snapshot = self._snapshot(table)
+        # Writers need not say it.
+        return table.schemas().get(snapshot.schema_id, table.schema())
 
     def create(self, columns: pa.Schema, partition_by: Sequence[str]) -> None:
         catalog = self._catalog()
@@ -207,7 +211,9 @@ class IcebergTable(LakeTable):
         snapshot = self._snapshot(table)
         if snapshot is None:
             return NewFiles(-1, [])
-        scan = table.scan(_condition(table, where), snapshot_id=snapshot.snapshot_id)
+        scan = table.scan(
+            _condition(table, self._schema(table), where), snapshot_id=snapshot.snapshot_id
+        )
         return NewFiles(snapshot.snapshot_id, _files(scan.plan_files()))
 
     def files_since(self, version: int, skip_changes: bool) -> NewFiles:
@@ -258,8 +264,29 @@ def _files(tasks: Any) -> list[LakeFile]:
     return [LakeFile(t.file.file_path, t, t.file.file_size_in_bytes) for t in ordered]
 
 
-def _condition(table: Any, where: Sequence[ColumnBound]) -> Any:
-    """What the library compares with what manifests say of files and partitions."""
+def _condition(table: Any, then: Any, where: Sequence[ColumnBound]) -> Any:
+    """What the library compares with what manifests say of files and partitions.
+
+    Bounds name columns as the state that is read has them, and the library those of today. A bound
+    of a column that is gone, or of a value that the library does not take for it, is left out.
+    """
+    from pyiceberg.expressions import AlwaysTrue, And
+
+    found: Any = AlwaysTrue()
+    for bound in where:
+        try:
+            column = table.schema().find_column_name(then.find_field(bound.column).field_id)
+            if column is None:
+                continue
+            condition = _compared(table.schema().find_type(column), column, bound)
+            condition.bind(table.schema())
+        except (TypeError, ValueError, ArithmeticError):
+            continue
+        found = And(found, condition)
+    return found
+
+
+def _compared(kind: Any, column: str, bound: ColumnBound) -> Any:
     from pyiceberg import expressions as x
 
     one_of: Any = x.In
@@ -272,32 +299,24 @@ def _condition(table: Any, where: Sequence[ColumnBound]) -> Any:
         "IS NULL": x.IsNull,
         "IS NOT NULL": x.NotNull,
     }
-    found: Any = x.AlwaysTrue()
-    for bound in where:
-        kind = table.schema().find_type(bound.column)
-        values = [_as(kind, value) for value in bound.values]
-        if bound.sign == "IN":
-            condition = one_of(bound.column, values)
-        else:
-            condition = signs[bound.sign](bound.column, *values)
-        try:
-            condition.bind(table.schema())
-        except (TypeError, ValueError):
-            # No such value fits into the column.
-            continue
-        found = x.And(found, condition)
-    return found
+    values = [_as(kind, value) for value in bound.values]
+    if bound.sign == "IN":
+        return one_of(column, values)
+    return signs[bound.sign](column, *values)
 
 
 def _as(kind: Any, value: Any) -> Any:
     """A value as the library takes it for a type."""
-    from pyiceberg.types import DecimalType, TimestamptzType
+    from pyiceberg.types import DecimalType, IntegerType, LongType, TimestamptzType
 
     if isinstance(kind, TimestamptzType) and isinstance(value, datetime.datetime):
         return value.replace(tzinfo=datetime.UTC)
+    if isinstance(kind, IntegerType | LongType) and not isinstance(value, int):
+        # The library would cut off its fraction.
+        raise ValueError(f"{value} is not a whole number")
     if isinstance(kind, DecimalType) and isinstance(value, Decimal):
-        digits = Decimal(1).scaleb(-kind.scale)
-        return value.quantize(digits) if value % digits == 0 else value
+        scaled = value.quantize(Decimal(1).scaleb(-kind.scale), context=_WIDE)
+        return scaled if scaled == value else value
     return value
 
 
