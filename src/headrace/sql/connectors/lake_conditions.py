@@ -103,20 +103,20 @@ def keeps_values(there: pa.DataType, declared: t.DataType) -> bool:
     """
     import pyarrow as pa
 
+    same: bool = False
     if isinstance(declared, t.IntegralType):
-        return pa.types.is_signed_integer(there) and there.bit_width <= declared.bits
-    if isinstance(declared, t.DecimalType):
-        if not pa.types.is_decimal(there) or there.scale > declared.scale:
-            return False
-        return bool(there.precision - there.scale <= declared.precision - declared.scale)
-    if isinstance(declared, t.DateType):
-        return pa.types.is_date32(there)
-    if isinstance(declared, t.VarCharType):
-        return pa.types.is_string(there) or pa.types.is_large_string(there)
-    if isinstance(declared, t.TimestampType | t.LocalZonedTimestampType):
+        same = pa.types.is_signed_integer(there) and there.bit_width <= declared.bits
+    elif isinstance(declared, t.DecimalType) and pa.types.is_decimal(there):
+        room = declared.precision - declared.scale
+        same = there.scale <= declared.scale and there.precision - there.scale <= room
+    elif isinstance(declared, t.DateType):
+        same = pa.types.is_date32(there)
+    elif isinstance(declared, t.VarCharType):
+        same = pa.types.is_string(there) or pa.types.is_large_string(there)
+    elif isinstance(declared, t.TimestampType | t.LocalZonedTimestampType):
         # Bounds are a millisecond wider than the condition.
-        return pa.types.is_timestamp(there) and declared.precision >= 3
-    if isinstance(declared, t.FloatType | t.DoubleType):
+        same = pa.types.is_timestamp(there) and declared.precision >= 3
+    elif isinstance(declared, t.FloatType | t.DoubleType):
         width = 32 if isinstance(declared, t.FloatType) else 64
-        return pa.types.is_floating(there) and there.bit_width <= width
-    return False
+        same = pa.types.is_floating(there) and there.bit_width <= width
+    return same
