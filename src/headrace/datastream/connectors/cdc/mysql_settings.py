@@ -47,6 +47,10 @@ class BinlogPosition:
     changes: int = 0
     since: BinlogPosition | None = None
 
+    def __setstate__(self, values: list[Any]) -> None:
+        # Snapshots of earlier versions lack the last ones, which have defaults.
+        self.__init__(*values)  # type: ignore[misc]
+
     @property
     def order(self) -> tuple[int, int]:
         """Positions in order: files have numbers behind their last point."""
