@@ -339,6 +339,10 @@ _PUSHED_BY_POSTGRESQL = [
 ]
 _NOT_PUSHED = [
     "millis <= TIMESTAMP '2024-01-01 00:00:02'",
+    "millis < TIMESTAMP '2024-01-01 00:00:02.000001'",
+    "millis >= TIMESTAMP '2024-01-01 00:00:02.000001'",
+    "id < CAST('NaN' AS DOUBLE)",
+    "id <> CAST('NaN' AS DOUBLE)",
     "ratio >= 1",
     "ratio = 1",
     "name > 'A'",

@@ -34,6 +34,7 @@ _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _LISTS = {"IN": "IN", "NOT_IN": "NOT IN"}
 _OF_TEXT = ("=", "<>", "IN", "NOT IN", "LIKE")
 _DIGITS_OF_MILLIS = 3
+_MICROS_OF_MILLI = 1_000
 _ANY_NUMBER = (38, 18)
 """A decimal that stands for numbers of any length, which are rounded when they are read."""
 
@@ -102,16 +103,23 @@ class ScanConditions:
         return ScanCondition(f"({names[0]} {sign} {names[1]})")
 
     def _ordered(self, type_: t.DataType, sign: str) -> bool:
-        """Whether a database compares values as they come out of it.
-
-        Of fewer digits, a timestamp is cut off when it is read: that is no matter for a bound that
-        has no more of them.
-        """
+        """Whether a database compares values as they come out of it."""
         if isinstance(type_, t.DecimalType):
             return (type_.precision, type_.scale) != _ANY_NUMBER
         if isinstance(type_, t.TimestampType) and not self._mysql:
             return type_.precision > _DIGITS_OF_MILLIS or sign in (">=", "<")
         return isinstance(type_, t.IntegralType | t.DateType)
+
+    def _bounded(self, type_: t.DataType, sign: str, values: Sequence[Any]) -> bool:
+        """Whether a database compares values with constants as they come out of it.
+
+        Of few digits, a timestamp is cut off to milliseconds when it is read: that is no matter
+        for a bound of whole ones. A database has NaN above all numbers.
+        """
+        is_cut = isinstance(type_, t.TimestampType) and type_.precision <= _DIGITS_OF_MILLIS
+        if is_cut and any(value % _MICROS_OF_MILLI for value in values):
+            return False
+        return self._ordered(type_, sign) and all(value == value for value in values)
 
     def _listed(
         self, sign: str, column: Expression, constants: Sequence[Expression]
@@ -123,7 +131,7 @@ class ScanConditions:
         name, marks = self._names[column.index], ["?"] * len(values)
         if is_character(column.type):
             return self._text(sign, name, values) if sign in _OF_TEXT else None
-        if not self._ordered(column.type, sign):
+        if not self._bounded(column.type, sign, values):
             return None
         zone = ZoneInfo(self._zone)
         given = tuple(row_to_external([e.type], zone)((e.value,))[0] for e in constants)  # type: ignore[attr-defined]
