@@ -98,6 +98,52 @@ def test_declarations_are_the_same_in_the_next_session(tmp_path: Path) -> None:
     assert (tmp_path / "default/tables/orders.yaml").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *("name IS JSON", "name IS JSON OBJECT", "x'1F'", "U&'\\00e9'", "a /* why */ + 1"),
+        *("CAST(name AS TIMESTAMP WITH LOCAL TIME ZONE)", "TRIM(BOTH ' ' FROM name)", "`Json`"),
+    ],
+)
+def test_expressions_are_kept_as_they_were_written(tmp_path: Path, expression: str) -> None:
+    first = session(tmp_path)
+    first.execute_sql(
+        f"CREATE TABLE t (a INT, name STRING, `Json` STRING, c AS {expression} COMMENT 'c', "
+        "ts TIMESTAMP(3), WATERMARK FOR ts AS CASE WHEN name IS JSON ARRAY THEN ts END) "
+        "WITH ('connector' = 'datagen')"
+    )
+    later = session(tmp_path)
+    for statement in ("DESCRIBE t", "SHOW CREATE TABLE t", "EXPLAIN SELECT c FROM t"):
+        assert rows(later, statement) == rows(first, statement), statement
+    found = later.get_catalog("shop")._store.table("default", "t")  # type: ignore[union-attr]
+    assert [c.expression_text for c in found.columns if c.name == "c"] == [expression]
+    assert found.watermark.text == "CASE WHEN name IS JSON ARRAY THEN ts END"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        *("a\x85b\nc", "a\u2028b\nc", "a\nb\u2029c", "a\x85b c\u2029", "\n \n\n a\n\n"),
+        "a\x85b\nc\u2028 d\u2029\n\ne\r\n \ufeff\t\U0001f600 ",
+    ],
+)
+def test_text_is_kept_with_all_its_line_ends(tmp_path: Path, odd: str) -> None:
+    first = session(tmp_path)
+    first.execute_sql(f"CREATE TABLE t (a INT) WITH ('connector' = 'datagen', 'k' = '{odd}')")
+    first.execute_sql(f"CREATE VIEW v AS SELECT\n '{odd}' AS x")
+    store = session(tmp_path).get_catalog("shop")._store  # type: ignore[union-attr]
+    assert store.table("default", "t").options["k"] == odd
+    assert store.table("default", "v").view_text == f"SELECT\n '{odd}' AS x"
+
+
+def test_other_files_in_the_directory_are_left_alone(tmp_path: Path) -> None:
+    t_env = session(tmp_path)
+    t_env.execute_sql("CREATE DATABASE archive")
+    (tmp_path / "README.md").write_text("Tables of the shop")
+    (tmp_path / ".gitignore").write_text("*.tmp")
+    assert rows(t_env, "SHOW DATABASES") == [("archive",), ("default",)]
+
+
 def test_sessions_see_what_others_change(tmp_path: Path) -> None:
     one, other = session(tmp_path), session(tmp_path)
     one.execute_sql("CREATE TABLE t (a INT) WITH ('connector' = 'blackhole')")

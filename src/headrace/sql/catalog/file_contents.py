@@ -39,8 +39,12 @@ class _Loader(yaml.SafeLoader):
     """Reads what `_Dumper` writes."""
 
 
+_LINE_ENDS = frozenset("\r\x85\u2028\u2029")
+
+
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-    style = "|" if "\n" in text else None
+    # Of the other characters that end lines in YAML, a reader makes line feeds.
+    style = '"' if set(text) & _LINE_ENDS else "|" if "\n" in text else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
@@ -99,7 +103,7 @@ def _table_fields(name: str, kept: KeptTable) -> dict[str, Any]:
     _check_kept(name, entry)
     fields = {
         # The files of a renamed table say its name, too; that of a file counts.
-        "create": create_statement((name,), entry, False),
+        "create": create_statement((name,), _as_written(entry), False),
         **_more_fields(entry),
         "partitions": [{"values": dict(x), **asdict(p)} for x, p in kept.partitions.items()],
         "statistics": [{"values": dict(x), **asdict(f)} for x, f in kept.sizes.items()],
@@ -130,6 +134,13 @@ def _check_kept(name: str, entry: TableEntry) -> None:
             instead = f"{what} is an expression of the Table API: write it as SQL text"
     if instead is not None:
         raise CatalogException(f"table {name} cannot be kept in a file: {instead}")
+
+
+def _as_written(entry: TableEntry) -> TableEntry:
+    """With expressions as the user wrote them; those that are shown have names in back ticks."""
+    columns = tuple(replace(c, expression_is_sql=False) for c in entry.columns)
+    watermark = entry.watermark and replace(entry.watermark, is_sql=False)
+    return replace(entry, columns=columns, watermark=watermark)
 
 
 def _more_fields(entry: TableEntry) -> dict[str, Any]:

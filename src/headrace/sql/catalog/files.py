@@ -103,7 +103,8 @@ class _Files(Shelf):
         with self._asking(path):
             try:
                 content = self.storage.read(path)
-            except FileNotFoundError:
+            except (FileNotFoundError, NotADirectoryError):
+                # Beside the directories of databases there may be files of others.
                 return None
         known = self._read.get(path)
         if known is None or known[0] != content:
