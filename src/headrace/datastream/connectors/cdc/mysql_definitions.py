@@ -78,5 +78,6 @@ def _path(tokens: list[str], database: str) -> tuple[str, str]:
 
 
 def _plain(name: str) -> str:
-    quoted = name.startswith("`")
-    return (name[1:-1].replace("``", "`") if quoted else name).casefold()
+    # With ANSI_QUOTES, names may be in double quotes.
+    mark = name[0] if name.startswith(("`", '"')) else ""
+    return (name[1:-1].replace(mark * 2, mark) if mark else name).casefold()

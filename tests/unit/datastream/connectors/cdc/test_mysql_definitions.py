@@ -19,6 +19,8 @@ DEFINITIONS = {
     "DROP DATABASE IF EXISTS `shop`": "DROP",
     "RENAME TABLE a TO b, u WAIT 3 TO shop.t": "RENAME",
     "RENAME TABLES IF EXISTS t NOWAIT TO u": "RENAME",
+    'ALTER TABLE "t" ADD c INT': "ALTER",
+    'DROP TABLE "o""t", "shop"."t"': "DROP",
     "TRUNCATE t": "TRUNCATE",
     "truncate table `t` WAIT 5": "TRUNCATE",
     "ALTER TABLE t DROP  PARTITION p0": "TRUNCATE",
