@@ -136,6 +136,34 @@ def test_text_is_kept_with_all_its_line_ends(tmp_path: Path, odd: str) -> None:
     assert store.table("default", "v").view_text == f"SELECT\n '{odd}' AS x"
 
 
+def test_sessions_with_other_default_databases_see_all_tables(tmp_path: Path) -> None:
+    entry = TableEntry(options={"connector": "print"})
+    FileCatalog("shop", str(tmp_path)).create_table("default", "t", entry, False)
+    other = FileCatalog("shop", str(tmp_path), "web")
+    assert sorted(other.list_databases()) == ["default", "web"]
+    assert other.list_tables("default") == ["t"]
+
+
+def test_a_database_whose_drop_was_interrupted_is_still_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = FileCatalog("shop", str(tmp_path))
+    catalog.create_database("archive", DatabaseEntry(), False)
+    catalog.create_table("archive", "t", TableEntry(options={"connector": "print"}), False)
+
+    def interrupted(directory: str) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(catalog._files.storage, "delete_directory", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            catalog.drop_database("archive", False, True)
+    assert sorted(FileCatalog("shop", str(tmp_path)).list_databases()) == ["archive", "default"]
+    catalog.drop_database("archive", False, True)
+    assert FileCatalog("shop", str(tmp_path)).list_databases() == ["default"]
+    assert not (tmp_path / "archive").exists()
+
+
 def test_other_files_in_the_directory_are_left_alone(tmp_path: Path) -> None:
     t_env = session(tmp_path)
     t_env.execute_sql("CREATE DATABASE archive")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import quote, unquote
 
 from headrace.common.configuration import Configuration
@@ -60,6 +60,9 @@ class _Files(Shelf):
     def remove_database(self, name: str) -> None:
         file = self._database_file(name)
         with self._asking(file):
+            # First what is in it: of a database that is gone, nothing may come back.
+            for kind in get_args(Kind):
+                self.storage.delete_directory(join(self._directory(name), kind))
             self.storage.delete(file)
             self.storage.delete_directory(self._directory(name))
 
@@ -80,6 +83,11 @@ class _Files(Shelf):
     def add(self, database: str, kind: Kind, name: str, kept: Any) -> bool:
         path = self._file(database, kind, name)
         content = form_of(kind).write(name, kept)
+        file = self._database_file(database)
+        if database == self._default and self._content(file, database_form) is None:
+            # Sessions may have another default database; to them, this one is there by its file.
+            with self._asking(file):
+                self.storage.write_new_private(file, database_form.write(database, DatabaseEntry()))
         with self._asking(path):
             return self.storage.write_new_private(path, content)
 
