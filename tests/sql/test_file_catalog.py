@@ -117,6 +117,7 @@ def test_expressions_are_kept_as_they_were_written(tmp_path: Path, expression: s
         assert rows(later, statement) == rows(first, statement), statement
     found = later.get_catalog("shop")._store.table("default", "t")  # type: ignore[union-attr]
     assert [c.expression_text for c in found.columns if c.name == "c"] == [expression]
+    assert found.watermark is not None
     assert found.watermark.text == "CASE WHEN name IS JSON ARRAY THEN ts END"
 
 
