@@ -110,7 +110,7 @@ def test_nothing_is_seen_before_the_commit_and_a_restore_commits(table: Table) -
     assert len(before) in (2, 4)
     # What no checkpoint knows is rolled back by the recovery.
     snapshot = runner.snapshot()
-    subtask = runner.subtask("Sink: Writer")
+    subtask = runner.subtask("Sink: Unnamed")
     for operator in subtask.operators.values():
         writer = getattr(operator, "_writer", None)
         if writer is not None:
