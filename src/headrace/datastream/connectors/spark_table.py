@@ -45,7 +45,10 @@ class CatalogTable:
 
     def _columns(self, data_frame: Any) -> list[str]:
         """The columns of the table in its order, but for that of the batch."""
-        there = data_frame.sparkSession.table(self.name).columns
+        spark = data_frame.sparkSession
+        # Another session may have made the table anew: each remembers what it has seen.
+        spark.catalog.refreshTable(self.name)
+        there = spark.table(self.name).columns
         given = data_frame.columns
         if self.epoch_column not in there:
             raise HeadraceError(

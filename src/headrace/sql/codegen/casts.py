@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zoneinfo import ZoneInfo
 
+from headrace.common.errors import SqlError
 from headrace.sql import types as t
 from headrace.sql.codegen.arithmetic import decimal_argument, wrapped
 from headrace.sql.codegen.writer import CodeWriter
@@ -166,7 +167,8 @@ def _parsed(writer: CodeWriter, code: str, target: DataType) -> str:
         return f"{writer.reference('times:parse_date')}({code})"
     if isinstance(target, t.TimeType):
         return f"{writer.reference('times:text_to_time')}({code}, {target.precision})"
-    assert is_timestamp(target)
+    if not is_timestamp(target):
+        raise SqlError(f"a text cannot be cast to {target.sql_text()}")
     precision = target.precision  # type: ignore[attr-defined]
     parse = f"{writer.reference('times:text_to_timestamp')}({code}, {precision})"
     if isinstance(target, t.LocalZonedTimestampType) and not _is_utc(writer):
