@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tools.debian import PackageUnavailableError, install
 from tools.processes import alive
 
 if TYPE_CHECKING:
@@ -155,12 +156,10 @@ class DatabaseServer(ABC):
         if shutil.which("apt-get") is None:
             raise DatabaseUnavailableError(f"{cls.product} is not installed, and no apt-get is")
         if os.geteuid() == 0:
-            environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-            install = ("apt-get", "install", "--yes", "--no-install-recommends", *cls.packages)
-            run = subprocess.run(install, env=environment, capture_output=True, text=True)
-            if run.returncode == 0:
-                return
-            raise DatabaseUnavailableError(f"{cls.product} cannot be installed: {run.stderr}")
+            try:
+                return install(*cls.packages)
+            except PackageUnavailableError as error:
+                raise DatabaseUnavailableError(f"{cls.product}: {error}") from error
         with tempfile.TemporaryDirectory(dir=target.parent) as directory:
             depends = subprocess.run(
                 [

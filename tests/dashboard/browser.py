@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from tests.debian import PackageUnavailableError, install
+from tools.debian import PackageUnavailableError, install
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 

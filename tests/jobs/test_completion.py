@@ -13,7 +13,7 @@ import pytest
 
 from headrace.cluster.cli import build_parser
 from headrace.cluster.completion import script_for
-from tests.debian import PackageUnavailableError, install
+from tools.debian import PackageUnavailableError, install
 
 WAIT_S = 120
 CASES = [

@@ -1,4 +1,4 @@
-"""Packages of the system that a test needs, installed where it may install them."""
+"""Packages of the system that tests need, installed where they may install them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ class PackageUnavailableError(Exception):
     """A package is not there and cannot be had."""
 
 
-def install(package: str) -> None:
-    """Install a package, if this is root on a Debian."""
+def install(*packages: str) -> None:
+    """Install packages, if this is root on a Debian."""
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        raise PackageUnavailableError(f"the package {package} is not installed, and only root can")
+        names = ", ".join(packages)
+        raise PackageUnavailableError(f"not installed, and only root can with apt-get: {names}")
     _update()
-    _apt_get("install", "-y", "--no-install-recommends", package)
+    _apt_get("install", "-y", "--no-install-recommends", *packages)
 
 
 @cache
