@@ -197,8 +197,9 @@ def _in_little_memory(mode: RuntimeExecutionMode) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     try:
         found = run(150_000)
-    except JobExecutionError as error:
-        os._exit(2 if "MemoryError" in str(error) else 1)
+    except (JobExecutionError, MemoryError) as error:
+        # It shows in the function, or in what calls it.
+        os._exit(2 if "MemoryError" in repr(error) else 1)
     os._exit(0 if sorted(found) == list(range(150_000, 300_000)) else 1)
 
 
