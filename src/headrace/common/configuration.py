@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from headrace.common.config_options import ConfigOption
 from headrace.common.errors import FunctionTypeError
+from headrace.common.java.order import java_order
 from headrace.common.settings.secrets import without_secrets
 from headrace.common.settings.types import (
     BOOLEAN,
@@ -188,7 +189,8 @@ class Configuration:
 
     def __str__(self) -> str:
         """The settings in braces, as Java prints a map; secrets are masked."""
-        return "{" + ", ".join(f"{k}={v}" for k, v in without_secrets(self.to_dict()).items()) + "}"
+        shown = without_secrets(self.to_dict())
+        return "{" + ", ".join(f"{key}={shown[key]}" for key in java_order(shown)) + "}"
 
     def __repr__(self) -> str:
         """The call that makes an equal configuration, but for secrets, which are masked."""

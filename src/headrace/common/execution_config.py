@@ -9,7 +9,6 @@ from headrace.common import options
 from headrace.common.config_options import ConfigOption
 from headrace.common.configuration import Configuration
 from headrace.common.errors import FunctionTypeError, GraphError
-from headrace.common.settings.types import text_of
 from headrace.common.time import to_millis
 
 __all__ = ["ExecutionConfig"]
@@ -89,8 +88,9 @@ class ExecutionConfig:
         return self._millis(options.METRICS_LATENCY_INTERVAL)
 
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
-        """Sets how often sources send latency markers, in milliseconds; 0 for never."""
-        return self._set_millis(options.METRICS_LATENCY_INTERVAL, "interval", interval)
+        """Sets how often sources send latency markers, in milliseconds; 0 or less for never."""
+        millis = max(0, to_millis(interval, "interval"))
+        return self._set(options.METRICS_LATENCY_INTERVAL, f"{millis} ms")
 
     def get_task_cancellation_interval(self) -> int:
         """Time between two attempts at cancelling a subtask, in milliseconds."""
@@ -178,7 +178,7 @@ class ExecutionConfig:
             raise FunctionTypeError(
                 f"global job parameters are a dict, not {global_job_parameters_dict!r}"
             )
-        texts = {str(key): text_of(value) for key, value in global_job_parameters_dict.items()}
+        texts = {str(key): str(value) for key, value in global_job_parameters_dict.items()}
         return self._set(options.GLOBAL_JOB_PARAMETERS, texts)
 
     # -- Accepted for Flink's sake

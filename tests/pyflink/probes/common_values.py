@@ -1,10 +1,12 @@
 """Types, rows, times and settings: their texts, what is equal, and what is refused."""
 
+import copy
 import pickle
 
 from pyflink.common import (
     Configuration,
     Duration,
+    ExecutionConfig,
     Instant,
     JobStatus,
     Row,
@@ -142,6 +144,60 @@ print(
     conf.get_boolean("truth", False), conf.get_integer("number", 0), conf.get_float("number", 0.0)
 )
 raises(lambda: Configuration().set_string("n", "x").get_integer("n", 0), Exception)
+
+# --- texts of configurations
+conf = Configuration()
+for key in (
+    "parallelism.default",
+    "a",
+    "pipeline.name",
+    "state.backend.type",
+    "b",
+    "some.password",
+):
+    conf.set_string(key, f"of {key}")
+print(conf)
+print(conf.set_integer("n", 3).set_boolean("t", True).set_float("f", 2))
+for number in (1e20, 1e-7, 1e8, 0.1, 1e7, 123456.75):
+    print(Configuration().set_float("x", number), Configuration().set_float("x", number).to_dict())
+print(Configuration.from_dict({"x": "1", "y": "z"}), Configuration.from_dict({}))
+print(Configuration.from_dict({"x": "1"}) == Configuration().set_string("x", "1"))
+print(Configuration(conf) == conf, hash(Configuration(conf)) == hash(conf), conf == 5)
+target = {"old": 1}
+Configuration().set_integer("n", 3).set_boolean("t", True).set_float("f", 2).add_all_to_dict(target)
+print(sorted(target.items()))
+for text in ("a;b;c", "[a, b]", "['a', 'b;c']", "- a\n- b", "a", "", None):
+    print(Configuration.parse_list_value(text))
+conf.set_bytearray("bytes", bytearray(b"abc"))
+print(conf.get_bytearray("bytes", bytearray()), conf.get_bytearray("none", bytearray(b"q")))
+copied = copy.deepcopy(conf)
+copied.set_string("more", "x")
+print(conf.contains_key("more"), copied.contains_key("more"), copied == conf)
+raises(
+    lambda: Configuration().set_string("x", "1.5").get_integer("x", 0), Exception, "'1.5'", "'x'"
+)
+raises(
+    lambda: Configuration().set_string("x", "y").get_boolean("x", False), Exception, "'y'", "'x'"
+)
+
+# --- parameters of a job
+config = StreamExecutionEnvironment.get_execution_environment().get_config()
+config.set_global_job_parameters({"n": 1, "t": True, "none": None, "list": [1, "a"], "s": "x"})
+print(sorted(config.get_global_job_parameters().items()))
+
+# --- settings of execution that are rarely used
+config = StreamExecutionEnvironment.get_execution_environment().get_config()
+for interval in (100, 0, -1):
+    print(config.set_latency_tracking_interval(interval) is config)
+print(config.has_auto_generated_uids_enabled())
+print(config.disable_auto_generated_uids().has_auto_generated_uids_enabled())
+print(config.is_object_reuse_enabled(), config.enable_object_reuse().is_object_reuse_enabled())
+print(config.set_use_snapshot_compression(True).is_use_snapshot_compression())
+print(config.get_global_job_parameters(), config.set_parallelism(-1).get_parallelism())
+print(config.set_task_cancellation_timeout(0).get_task_cancellation_timeout())
+print(ExecutionConfig.PARALLELISM_DEFAULT, ExecutionConfig.PARALLELISM_UNKNOWN)
+raises(lambda: config.set_parallelism(0), Exception, "arallelism must be at least")
+raises(lambda: config.set_task_cancellation_timeout(-1), Exception)
 
 # --- settings of execution
 config = StreamExecutionEnvironment.get_execution_environment().get_config()

@@ -77,7 +77,7 @@ def test_it_is_a_view_of_the_configuration() -> None:
 
 def test_job_parameters_are_texts() -> None:
     config = ExecutionConfig().set_global_job_parameters({"city": "Oslo", "size": 3, "big": True})
-    assert config.get_global_job_parameters() == {"city": "Oslo", "size": "3", "big": "true"}
+    assert config.get_global_job_parameters() == {"city": "Oslo", "size": "3", "big": "True"}
 
 
 def test_compression() -> None:

@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any, Generic, TypeVar
 
 from headrace.common.errors import ConfigurationError
+from headrace.common.java.text import double_text
 from headrace.common.settings.secrets import MASK, is_secret, masked
 from headrace.common.time import Duration, Time, to_millis
 
@@ -67,6 +68,8 @@ def text_of(value: Any) -> str:
     """A value as it would be written in a file, so that its option's type reads it back."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):
+        return double_text(value)
     if isinstance(value, datetime.timedelta):
         value = Duration.of(value)
     if isinstance(value, (Duration, Time)):
