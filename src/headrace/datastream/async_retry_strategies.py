@@ -229,7 +229,7 @@ class ExponentialBackoffDelayRetryStrategy(_LimitedRetryStrategy[OUT], Generic[O
 
 def _check_positive(name: str, value: float) -> None:
     if value <= 0:
-        raise GraphError(f"{name} of a retry strategy must be greater than zero, got {value}")
+        raise GraphError(f"{name} should be greater than zero. A retry strategy got {value}")
 
 
 #: The strategy of calls that are never retried.

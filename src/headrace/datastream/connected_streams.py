@@ -61,7 +61,9 @@ class ConnectedStreams(Generic[T, V]):
         self, func: CoMapFunction[T, V, U], output_type: TypeInformation | None = None
     ) -> DataStream[U]:
         """Maps both streams with one function."""
-        function = check_function(func, CoMapFunction, "map of connected streams")
+        function = check_function(
+            func, CoMapFunction, "map of connected streams", "The input function must be a {}!"
+        )
         check_shippable(function, "map of connected streams")
         return self._apply("Co-Map", specs.CoMapSpec(function), output_type)
 

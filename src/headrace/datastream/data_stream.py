@@ -167,6 +167,8 @@ class DataStream(StreamBase[T]):
                 "Only Tuple DataStreams can be projected. Declare Types.TUPLE([...]): this one is "
                 f"{own_type}"
             )
+        if not field_indexes:
+            raise GraphError("project() needs to select at least one (1) field.")
         types = own_type.get_field_types()
         for index in field_indexes:
             if not isinstance(index, int) or not 0 <= index < len(types):
@@ -502,9 +504,9 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         output_type: TypeInformation | None = None,
     ) -> DataStream[U]:
         """Processes each record with its key, state and timers."""
-        if isinstance(func, ProcessFunction):
-            raise FunctionTypeError("KeyedProcessFunction is required for KeyedStream.")
-        function = check_function(func, KeyedProcessFunction, "process")
+        function = check_function(
+            func, KeyedProcessFunction, "process", "{} is required for KeyedStream."
+        )
         check_shippable(function, "process")
         return self._apply(
             "KEYED PROCESS", specs.ProcessSpec(function), *resolved_type(output_type, "process")

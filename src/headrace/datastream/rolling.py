@@ -33,8 +33,8 @@ class _FieldReduce(ReduceFunction[Any]):
             return False
         if self._position != 0:
             raise TypeError(
-                f"field {self._position!r} does not exist in a {type(value).__name__}: it has "
-                "only field 0, the value itself"
+                f"The {self._position} field selected on a basic type. A value of type "
+                f"{type(value).__name__} has only field 0, the value itself"
             )
         return True
 

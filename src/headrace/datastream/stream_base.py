@@ -136,6 +136,10 @@ class StreamBase(OperatorSettings, Generic[T]):
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Prints the records in the terminal, as `n> value` when there are several subtasks."""
+        if not isinstance(sink_identifier, str | None):
+            raise FunctionTypeError(
+                f"print() takes a str before the values, not {sink_identifier!r}"
+            )
         declared = declared_type(self)
         sink = PrintSink(sink_identifier or "", declared)
         return self._sink("Print to Std. Out", sink)
@@ -159,7 +163,7 @@ class StreamBase(OperatorSettings, Generic[T]):
             ...         ...
         """
         collect_id = self._environment.new_collect_id()
-        sink = self._sink("Collect", CollectSink(collect_id, declared_type(self)))
+        sink = self._sink("Data stream collect sink", CollectSink(collect_id, declared_type(self)))
         self._align_with_upstream(transformation_of(sink))
         iterator: CloseableIterator[T] = self._environment.execute_collecting(
             collect_id, job_execution_name

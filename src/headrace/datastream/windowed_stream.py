@@ -228,9 +228,8 @@ class _Windowed(WindowSettings):
     def _checked(self, function: Any, optional: bool = False) -> Any:
         if function is None and optional:
             return None
-        return check_function(
-            function, (*self._function_kinds, self._process_kind), "a window function"
-        )
+        kinds = (*self._function_kinds, self._process_kind)
+        return check_function(function, kinds, "it", "window_function should be a {}:")
 
     def _window(self, output_type: TypeInformation | None, **parts: Any) -> DataStream[Any]:
         spec = self._spec(self.get_execution_environment(), **parts)

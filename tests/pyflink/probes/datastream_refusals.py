@@ -1,9 +1,14 @@
-"""What is refused where a program is built, with the words that programs may look for."""
+"""What is refused where a program is built or run, with words that programs may look for."""
 
 from pyflink.common import Configuration, Row, Time, Types
 from pyflink.datastream import (
     AsyncDataStream,
     AsyncFunction,
+    AsyncRetryStrategy,
+    KeyedProcessFunction,
+    MapFunction,
+    OutputTag,
+    ProcessFunction,
     StreamExecutionEnvironment,
 )
 from pyflink.datastream.formats.avro import (
@@ -19,6 +24,10 @@ from pyflink.datastream.formats.json import (
     JsonRowDeserializationSchema,
     JsonRowSerializationSchema,
 )
+from pyflink.datastream.state import (
+    MapStateDescriptor,
+    ValueStateDescriptor,
+)
 from pyflink.datastream.window import (
     EventTimeSessionWindows,
     ProcessingTimeSessionWindows,
@@ -26,11 +35,18 @@ from pyflink.datastream.window import (
     SlidingEventTimeWindows,
     SlidingProcessingTimeWindows,
     TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
 )
 
 env = StreamExecutionEnvironment.get_execution_environment(Configuration())
 numbers = env.from_collection([1, 2], Types.INT())
+keyed = numbers.key_by(lambda v: v)
 long_min = -9223372036854775808
+
+
+def run(stream):
+    with stream.execute_and_collect() as results:
+        return list(results)
 
 
 class Asked(AsyncFunction):
@@ -97,6 +113,16 @@ raises(
     Exception,
     "SlidingProcessingTimeWindows parameters must satisfy abs(offset) < slide and size > 0",
 )
+for tumbling in (TumblingEventTimeWindows, TumblingProcessingTimeWindows):
+    words = f"{tumbling.__name__} parameters must satisfy abs(offset) < size"
+    raises(lambda: tumbling.of(Time.seconds(0)), Exception, words)
+    raises(lambda: tumbling.of(Time.seconds(-1)), Exception, words)
+    raises(lambda: tumbling.of(Time.seconds(1), Time.seconds(2)), Exception, words)
+raises(
+    lambda: SlidingEventTimeWindows.of(Time.seconds(0), Time.seconds(0)),
+    Exception,
+    "SlidingEventTimeWindows parameters must satisfy abs(offset) < slide and size > 0",
+)
 for assigner in (
     TumblingEventTimeWindows.of(Time.seconds(1)),
     SlidingEventTimeWindows.of(Time.seconds(2), Time.seconds(1)),
@@ -146,3 +172,96 @@ raises(
 raises(lambda: JsonRowSerializationSchema.builder().build(), TypeError, "Typeinfo should be set")
 for schema in (AvroRowSerializationSchema, AvroRowDeserializationSchema):
     raises(lambda: schema(), TypeError, "record_class or avro_schema_string should be specified")
+
+# --- functions of another kind
+window = keyed.window(TumblingEventTimeWindows.of(Time.seconds(1)))
+raises(lambda: numbers.map(5), TypeError, "The input must be a MapFunction or a callable function")
+raises(lambda: numbers.flat_map(5), TypeError, "The input must be a FlatMapFunction or a callable")
+raises(lambda: numbers.filter(5), TypeError, "The input must be a FilterFunction or a callable")
+raises(lambda: numbers.key_by(5), TypeError, "Parameter key_selector should be type of KeySelector")
+raises(lambda: keyed.reduce(5), TypeError, "The input must be a ReduceFunction or a callable")
+raises(lambda: keyed.process(5), TypeError, "KeyedProcessFunction is required for KeyedStream.")
+both = numbers.connect(numbers)
+raises(lambda: both.map(5), TypeError, "The input function must be a CoMapFunction!")
+raises(lambda: both.flat_map(5), TypeError, "The input must be a CoFlatMapFunction")
+raises(lambda: both.process(5), TypeError, "must be a CoProcessFunction or KeyedCoProcessFunction")
+raises(
+    lambda: window.reduce(lambda a, b: a, 5),
+    TypeError,
+    "window_function should be a WindowFunction or ProcessWindowFunction",
+)
+raises(
+    lambda: numbers.window_all(TumblingEventTimeWindows.of(Time.seconds(1))).reduce(max, 5),
+    TypeError,
+    "window_function should be a AllWindowFunction or ProcessAllWindowFunction",
+)
+
+# --- arguments of another kind
+raises(lambda: numbers.map(str).project(0), Exception, "Only Tuple DataStreams can be projected.")
+pairs = env.from_collection([(1, 2)], Types.TUPLE([Types.INT(), Types.INT()]))
+raises(lambda: pairs.project(), Exception, "project() needs to select at least one (1) field.")
+raises(lambda: pairs.project(2), Exception)
+raises(lambda: numbers.print(5), Exception)
+raises(lambda: OutputTag(""), ValueError, "OutputTag tag_id cannot be None or empty string")
+raises(lambda: OutputTag("x", 5), TypeError, "OutputTag type_info must be None, list or TypeInfor")
+raises(lambda: keyed.sum(None), TypeError, "The field position must be of int or str type")
+raises(
+    lambda: AsyncRetryStrategy.fixed_delay(0, 1, None, None),
+    Exception,
+    "max_attempts should be greater than zero.",
+)
+raises(
+    lambda: AsyncRetryStrategy.exponential_backoff(1, 1, 0, 2, None, None),
+    Exception,
+    "max_retry_delay should be greater than zero.",
+)
+
+
+# --- state of streams without keys
+class Keeps(MapFunction):
+    def open(self, context):
+        context.get_state(ValueStateDescriptor("v", Types.INT()))
+
+    def map(self, value):
+        return value
+
+
+raises(
+    lambda: run(numbers.map(Keeps())),
+    Exception,
+    "This state is only accessible by functions executed on a KeyedStream.",
+)
+
+
+# --- a name for two states
+class Twice(KeyedProcessFunction):
+    def open(self, context):
+        context.get_state(ValueStateDescriptor("x", Types.INT()))
+        context.get_map_state(MapStateDescriptor("x", Types.INT(), Types.INT()))
+
+    def process_element(self, value, ctx):
+        yield value
+
+
+raises(lambda: run(keyed.process(Twice())), Exception, "The state name 'x' is already in use")
+
+
+# --- keys of streams without keys
+class AsksForKey(ProcessFunction):
+    def process_element(self, value, ctx):
+        yield ctx.get_current_key()
+
+
+raises(lambda: run(numbers.process(AsksForKey())), Exception)
+
+# --- fields of plain values
+together = numbers.key_by(lambda v: 0)
+raises(lambda: run(together.sum(1)), Exception, "The 1 field selected on a basic type.")
+raises(lambda: run(together.max("x")), Exception, "The x field selected on a basic type.")
+
+# --- partitions that are not there
+raises(
+    lambda: run(numbers.partition_custom(lambda key, n: -1, lambda v: v).map(str)),
+    Exception,
+    "The partition number should be a positive value, got -1",
+)

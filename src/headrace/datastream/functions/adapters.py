@@ -279,21 +279,25 @@ def as_timestamp_assigner(
     return _TimestampAssignerWrapper(function)
 
 
-def check_function(func: Any, kinds: type[F] | tuple[type[F], ...], operation: str) -> F:
+def check_function(
+    func: Any,
+    kinds: type[F] | tuple[type[F], ...],
+    operation: str,
+    words: str = "The input must be a {}:",
+) -> F:
     """Returns `func` if it is an instance of one of `kinds`; for operations that take no callables.
 
     Args:
         func: What the user passed.
         kinds: The function classes that the operation accepts.
         operation: Name of the method, for the message.
+        words: What PyFlink says there; `{}` stands for the names of the classes.
     """
     if isinstance(func, kinds):
         return func
     accepted = kinds if isinstance(kinds, tuple) else (kinds,)
     names = " or ".join(kind.__name__ for kind in accepted)
-    raise FunctionTypeError(
-        f"The input must be a {names}: {operation} {_what_instead(func, accepted)}"
-    )
+    raise FunctionTypeError(f"{words.format(names)} {operation} {_what_instead(func, accepted)}")
 
 
 def positional_arguments(func: Callable[..., Any]) -> int | None:

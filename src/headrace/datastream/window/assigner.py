@@ -126,12 +126,14 @@ def missing_timestamp(assigner: WindowAssigner[Any, Any]) -> GraphError:
     )
 
 
-def positive_millis(assigner: str, name: str, value: AmountOfTime) -> int:
+def positive_millis(
+    assigner: str, name: str, value: AmountOfTime, requirement: str = "0 < size"
+) -> int:
     """Returns an amount of time in milliseconds; refuses zero and less."""
     millis = to_millis(value, f"{name} of {assigner}")
     if millis <= 0:
         raise GraphError(
-            f"{assigner} parameters must satisfy 0 < size: it needs a {name} of at least one "
-            f"millisecond, got {value}; use for example Duration.of_seconds(10)"
+            f"{assigner} parameters must satisfy {requirement}: it needs a {name} of at least "
+            f"one millisecond, got {value}; use for example Duration.of_seconds(10)"
         )
     return millis

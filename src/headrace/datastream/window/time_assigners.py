@@ -49,12 +49,12 @@ class WindowStagger(Enum):
         return 0
 
 
-def _checked_offset(assigner: str, offset: AmountOfTime, name: str, limit: int) -> int:
+def _checked_offset(assigner: str, offset: AmountOfTime, requirement: str, limit: int) -> int:
     millis = to_millis(offset, f"the offset of {assigner}")
     if abs(millis) >= limit:
         raise GraphError(
-            f"{assigner} parameters must satisfy abs(offset) < {name}: abs({millis} ms) is not "
-            f"less than {limit} ms; the remainder, {millis % limit} ms, gives the same windows"
+            f"{assigner} parameters must satisfy {requirement}: abs({millis} ms) is not less "
+            f"than {limit} ms; the remainder, {millis % limit} ms, gives the same windows"
         )
     return millis
 
@@ -71,8 +71,9 @@ class _TumblingWindows(TimeWindowAssigner):
             raise FunctionTypeError(
                 f"the stagger of {name} must be a WindowStagger, not {window_stagger!r}"
             )
-        self._size = positive_millis(name, "size", size)
-        self._offset = _checked_offset(name, offset, "size", self._size)
+        requirement = "abs(offset) < size"
+        self._size = positive_millis(name, "size", size, requirement)
+        self._offset = _checked_offset(name, offset, requirement, self._size)
         self._window_stagger = window_stagger
         # None until the first record of the subtask has come: the stagger may depend on its time.
         self._shift = self._offset if window_stagger is WindowStagger.ALIGNED else None
@@ -173,9 +174,10 @@ class TumblingProcessingTimeWindows(_TumblingWindows):
 class _SlidingWindows(TimeWindowAssigner):
     def __init__(self, size: AmountOfTime, slide: AmountOfTime, offset: AmountOfTime = 0) -> None:
         name = type(self).__name__
-        self._size = positive_millis(name, "size", size)
-        self._slide = positive_millis(name, "slide", slide)
-        self._offset = _checked_offset(name, offset, "slide and size > 0", self._slide)
+        requirement = "abs(offset) < slide and size > 0"
+        self._size = positive_millis(name, "size", size, requirement)
+        self._slide = positive_millis(name, "slide", slide, requirement)
+        self._offset = _checked_offset(name, offset, requirement, self._slide)
         if self._size // self._slide > MAX_WINDOW_NUM:
             raise GraphError(
                 f"{name}({self._size}, {self._slide}) would put each record into more than "

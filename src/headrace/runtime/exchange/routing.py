@@ -111,8 +111,8 @@ def _custom(partitioning: p.Custom, receivers: int) -> Router:
                 target = partition(selector(value), receivers)
                 if type(target) is not int or not 0 <= target < receivers:
                     raise HeadraceError(
-                        f"the partitioner of partition_custom returned {target!r}; "
-                        f"it must return an int from 0 to {receivers - 1}"
+                        f"The partition number should be a positive value, got {target!r}: the "
+                        f"partitioner returns an int from 0 to {receivers - 1}"
                     )
                 targets.append(target)
         except Exception as error:

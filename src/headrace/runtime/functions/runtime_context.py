@@ -102,8 +102,8 @@ class OperatorRuntimeContext(RuntimeContext):
             )
         if self._context.backend is None or self._cell is None:
             raise StateError(
-                f"state {descriptor.get_name()!r} of operator {self._context.name!r} is keyed "
-                "state, but the stream is not keyed: call key_by() before this operation"
+                "This state is only accessible by functions executed on a KeyedStream. Call "
+                f"key_by() before operator {self._context.name!r}, which has {descriptor}"
             )
         if descriptor.is_queryable():
             self._context.queryable[descriptor.get_queryable_state_name()] = descriptor

@@ -91,6 +91,8 @@ class ElementContext(KeyedProcessFunction.OnTimerContext):
 
     def get_current_key(self) -> Any:
         key = self._cell.key
+        if key is NO_KEY:
+            raise StateError("there is no current key: call key_by() before process()")
         return key.value if type(key) is OpaqueKey else key
 
     def time_domain(self) -> TimeDomain:

@@ -155,8 +155,8 @@ def require_compatible(
                 "ones, or choose a new state name to start empty"
             )
         raise StateError(
-            f"{subject} is declared twice, as {known} and as {declared}; a name stands for one "
-            "state, so rename one of them"
+            f"The state name {known.name!r} is already in use{owner}: it is declared twice, as "
+            f"{known} and as {declared}; a name stands for one state, so rename one of them"
         )
     if (known.ttl is None) != (declared.ttl is None):
         before, now = ("without", "with") if known.ttl is None else ("with", "without")
