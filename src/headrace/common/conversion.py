@@ -2,9 +2,9 @@
 
 `column_converter(type_info)` makes a function that converts a whole column of values. It accepts
 what PyFlink accepts, either in `from_collection` or as the output of a function, and gives what
-PyFlink gives: integers wrap to their width, FLOAT is rounded to 32 bits, DOUBLE takes any number,
-times are cut to milliseconds, rows get their field names. None passes everywhere but in primitive
-arrays. Any other misfit is a `TypeMismatchError` that names the declared type and the value.
+PyFlink gives: FLOAT is rounded to 32 bits, DOUBLE takes any number, times are cut to milliseconds,
+rows get their field names. None passes everywhere but in primitive arrays. Any other misfit is a
+`TypeMismatchError` that names the declared type and the value.
 
 A column whose values already have their declared type is returned as it is, the same list object,
 after a check that costs some tens of nanoseconds for each value.
@@ -18,6 +18,7 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from decimal import Decimal
+from enum import Enum
 from itertools import chain, islice
 from numbers import Real
 from operator import itemgetter
@@ -45,31 +46,37 @@ from headrace.common.typeinfo import (
 )
 from headrace.common.types import Row, field_names_of, row_of, values_of
 
-__all__ = ["Converter", "column_converter", "first_mismatch"]
+__all__ = ["Converter", "Use", "column_converter", "first_mismatch"]
 
 Converter: TypeAlias = Callable[[list[Any]], list[Any]]
 
 _NONE = type(None)
 
 
-def column_converter(
-    type_info: TypeInformation | None, *, for_result: bool = False
-) -> Converter | None:
+class Use(Enum):
+    """Where values come from or go to, as far as PyFlink makes a difference."""
+
+    RESULT = "what a function returns"
+    COLLECTION = "from_collection, where integers wrap to the width of their type"
+    COLLECTED = "execute_and_collect, where a FLOAT has the fewest digits, 0.1"
+
+
+def column_converter(type_info: TypeInformation | None, use: Use = Use.RESULT) -> Converter | None:
     """Makes the function that converts columns of values of a declared type.
 
     Args:
         type_info: The declared type.
-        for_result: Convert for `execute_and_collect`, where PyFlink shows a FLOAT with the fewest
-            digits (0.1) instead of its exact value (0.10000000149011612), as functions see it.
+        use: What the values are for. Elsewhere than in `execute_and_collect`, a FLOAT has its exact
+            value (0.10000000149011612).
 
     Returns:
         The function, or None if any Python object will do. It returns its argument if nothing had
         to change, else a new list; it never changes the list or the values in it.
     """
     if isinstance(type_info, ExternalTypeInfo):
-        return column_converter(type_info.type_info, for_result=for_result)
+        return column_converter(type_info.type_info, use)
     if isinstance(type_info, BasicTypeInfo):
-        return _basic_column(type_info, for_result)
+        return _basic_column(type_info, use)
     if isinstance(type_info, DateTypeInfo):
         return _scalar_column(type_info, datetime.date, _to_date)
     if isinstance(type_info, TimeTypeInfo):
@@ -79,17 +86,17 @@ def column_converter(
     if isinstance(type_info, LocalTimeTypeInfo):
         return _local_time_column(type_info)
     if isinstance(type_info, TupleTypeInfo):
-        return _tuple_column(type_info, for_result)
+        return _tuple_column(type_info, use)
     if isinstance(type_info, RowTypeInfo):
-        return _row_column(type_info, for_result)
+        return _row_column(type_info, use)
     if isinstance(type_info, MapTypeInfo):
-        return _map_column(type_info, for_result)
+        return _map_column(type_info, use)
     if isinstance(type_info, PrimitiveArrayTypeInfo):
         if type_info.element_type == BasicTypeInfo(BasicType.BYTE):
             return _scalar_column(type_info, bytes, _to_bytes)
-        return _list_column(type_info, for_result, allow_none=False)
+        return _list_column(type_info, use, allow_none=False)
     if isinstance(type_info, (ListTypeInfo, BasicArrayTypeInfo, ObjectArrayTypeInfo)):
-        return _list_column(type_info, for_result)
+        return _list_column(type_info, use)
     return None
 
 
@@ -169,12 +176,12 @@ _INTEGER_CODES = {
 }
 
 
-def _basic_column(type_info: BasicTypeInfo, for_result: bool) -> Converter | None:
+def _basic_column(type_info: BasicTypeInfo, use: Use) -> Converter | None:
     basic = type_info.basic_type
     if basic in _INTEGER_CODES:
-        return _integer_column(type_info, *_INTEGER_CODES[basic])
+        return _integer_column(type_info, use, *_INTEGER_CODES[basic])
     if basic is BasicType.FLOAT:
-        return _float_column(type_info, for_result)
+        return _float_column(type_info, use)
     if basic is BasicType.DOUBLE:
         return _double_column(type_info)
     if basic is BasicType.STRING:
@@ -190,23 +197,26 @@ def _basic_column(type_info: BasicTypeInfo, for_result: bool) -> Converter | Non
     return _scalar_column(type_info, Instant, _to_instant)
 
 
-def _integer_column(type_info: TypeInformation, code: str, bits: int) -> Converter:
+def _integer_column(type_info: TypeInformation, use: Use, code: str, bits: int) -> Converter:
     half, mask = 1 << bits - 1, (1 << bits) - 1
+    # Java wraps a number of 64 bits, and has none that is larger.
+    limit = 1 << 63 if use is Use.COLLECTION else half
 
-    def wrapped(value: Any) -> int:
-        return ((_to_int(value) + half) & mask) - half
+    def one(value: Any) -> int:
+        number = _to_int(value)
+        if not -limit <= number < limit:
+            raise OverflowError("value too large")
+        return ((number + half) & mask) - half
 
     def convert(values: list[Any]) -> list[Any]:
         types = set(map(type, values))
         if types == _INT_ONLY:
-            try:
+            with suppress(OverflowError):
                 array(code, values)  # the quickest range check there is
-            except OverflowError:
-                return [((value + half) & mask) - half for value in values]
-            return values
+                return values
         if _NONE in types:
             return _skip_none(values, convert)
-        return _one_by_one(type_info, values, wrapped) if values else values
+        return _one_by_one(type_info, values, one) if values else values
 
     return convert
 
@@ -230,7 +240,7 @@ def _double_column(type_info: TypeInformation) -> Converter:
     return convert
 
 
-def _float_column(type_info: TypeInformation, for_result: bool) -> Converter:
+def _float_column(type_info: TypeInformation, use: Use) -> Converter:
     def rounded(value: Any) -> float:
         return array("f", (_to_float(value),))[0]
 
@@ -242,7 +252,7 @@ def _float_column(type_info: TypeInformation, for_result: bool) -> Converter:
             floats = array("f", values).tolist()
         except (TypeError, OverflowError):  # numbers of another kind, or no numbers
             floats = _one_by_one(type_info, values, rounded)
-        return list(map(shortest_float32, floats)) if for_result else floats
+        return list(map(shortest_float32, floats)) if use is Use.COLLECTED else floats
 
     return convert
 
@@ -372,11 +382,11 @@ def _local_time_column(type_info: LocalTimeTypeInfo) -> Converter:
 
 def _list_column(
     type_info: Any,
-    for_result: bool,
+    use: Use,
     *,
     allow_none: bool = True,
 ) -> Converter:
-    convert_elements = column_converter(type_info.element_type, for_result=for_result)
+    convert_elements = column_converter(type_info.element_type, use)
 
     def convert(values: list[Any]) -> list[Any]:
         types = set(map(type, values))
@@ -408,9 +418,9 @@ def _to_list(value: Any) -> list[Any]:
     raise TypeError
 
 
-def _map_column(type_info: MapTypeInfo, for_result: bool) -> Converter:
-    convert_keys = column_converter(type_info.key_type, for_result=for_result)
-    convert_items = column_converter(type_info.value_type, for_result=for_result)
+def _map_column(type_info: MapTypeInfo, use: Use) -> Converter:
+    convert_keys = column_converter(type_info.key_type, use)
+    convert_items = column_converter(type_info.value_type, use)
 
     def convert(values: list[Any]) -> list[Any]:
         types = set(map(type, values))
@@ -471,9 +481,9 @@ def _convert_fields(
     return zip(*columns, strict=True)
 
 
-def _tuple_column(type_info: TupleTypeInfo, for_result: bool) -> Converter:
+def _tuple_column(type_info: TupleTypeInfo, use: Use) -> Converter:
     types_of_fields = type_info.get_field_types()
-    converters = [column_converter(t, for_result=for_result) for t in types_of_fields]
+    converters = [column_converter(t, use) for t in types_of_fields]
     arity = len(types_of_fields)
     names = [str(i) for i in range(arity)]
 
@@ -498,9 +508,9 @@ def _tuple_column(type_info: TupleTypeInfo, for_result: bool) -> Converter:
     return convert
 
 
-def _row_column(type_info: RowTypeInfo, for_result: bool) -> Converter:
+def _row_column(type_info: RowTypeInfo, use: Use) -> Converter:
     types_of_fields = type_info.get_field_types()
-    converters = [column_converter(t, for_result=for_result) for t in types_of_fields]
+    converters = [column_converter(t, use) for t in types_of_fields]
     names = type_info.get_field_names()
     arity = len(names)
     nameless = names == [f"f{i}" for i in range(arity)]

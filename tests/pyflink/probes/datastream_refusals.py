@@ -265,3 +265,14 @@ raises(
     Exception,
     "The partition number should be a positive value, got -1",
 )
+
+# --- numbers that are too large for their type
+for number, type_ in ((300, Types.BYTE()), (40000, Types.SHORT()), (2**31, Types.INT())):
+    raises(lambda: run(numbers.map(lambda v: number, type_)), Exception)
+    print(run(env.from_collection([number], type_)))
+raises(lambda: run(numbers.map(lambda v: 2**63, Types.LONG())), Exception)
+raises(lambda: run(env.from_collection([2**63], Types.LONG())), Exception)
+raises(
+    lambda: run(numbers.map(lambda v: (v, 300), Types.TUPLE([Types.INT(), Types.BYTE()]))),
+    Exception,
+)

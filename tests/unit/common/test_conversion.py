@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.common import Instant, Row, RowKind, TypeInformation, Types
-from headrace.common.conversion import column_converter, first_mismatch
+from headrace.common.conversion import Use, column_converter, first_mismatch
 from headrace.common.errors import TypeMismatchError
 from headrace.common.typeinfo import ExternalTypeInfo, LocalTimeTypeInfo
 
@@ -37,8 +37,8 @@ class Bean:
         self.a, self.b, self.c = 1, "x", None
 
 
-def converted(type_info: TypeInformation, *values: Any) -> list[Any]:
-    convert = column_converter(type_info)
+def converted(type_info: TypeInformation, *values: Any, use: Use = Use.RESULT) -> list[Any]:
+    convert = column_converter(type_info, use)
     assert convert is not None
     return convert(list(values))
 
@@ -97,17 +97,11 @@ def test_well_typed_columns_are_returned_as_they_are(
 
 
 CHANGED = [
-    # Integers wrap to their width, and fractions are cut off.
-    (Types.BYTE(), 300, 44),
-    (Types.SHORT(), 40000, -25536),
-    (Types.INT(), 2**31, -(2**31)),
-    (Types.LONG(), 2**63, -(2**63)),
-    (Types.LONG(), -(2**70), 0),
+    # Fractions are cut off.
     (Types.INT(), True, 1),
     (Types.INT(), 1.9, 1),
     (Types.LONG(), -1.5, -1),
     (Types.INT(), Decimal("1.5"), 1),
-    (Types.SHORT(), 40000.7, -25536),
     (Types.INT(), Level.LOW, 1),
     (Types.INT(), np.int64(5), 5),
     (Types.BIG_INT(), True, 1),
@@ -150,14 +144,14 @@ CHANGED = [
     # Collections.
     (PAIR, ["a", 1], ("a", 1)),
     (PAIR, Row("a", 1), ("a", 1)),
-    (Types.TUPLE([Types.SHORT(), Types.FLOAT()]), (40000, 0.1), (-25536, 0.10000000149011612)),
-    (Types.LIST(Types.SHORT()), [40000], [-25536]),
+    (Types.TUPLE([Types.SHORT(), Types.FLOAT()]), (4.9, 0.1), (4, 0.10000000149011612)),
+    (Types.LIST(Types.SHORT()), [4.9], [4]),
     (Types.LIST(Types.INT()), (1, 2), [1, 2]),
     (Types.BASIC_ARRAY(Types.INT()), (1, None), [1, None]),
     (Types.LIST(Types.DOUBLE()), np.array([1, 2]), [1.0, 2.0]),
     (Types.PRIMITIVE_ARRAY(Types.BYTE()), bytearray(b"ab"), b"ab"),
     (Types.PRIMITIVE_ARRAY(Types.BYTE()), [97, -1], b"a\xff"),
-    (Types.MAP(Types.SHORT(), Types.SHORT()), {40000: 40000}, {-25536: -25536}),
+    (Types.MAP(Types.SHORT(), Types.SHORT()), {4.9: 4.9}, {4: 4}),
     (Types.OBJECT_ARRAY(Types.ROW([Types.INT()])), [Row(1)], [Row(f0=1)]),
     # Rows get their names, and are put in order by them.
     (Types.ROW([Types.STRING(), Types.INT()]), Row("a", 1), Row(f0="a", f1=1)),
@@ -165,7 +159,7 @@ CHANGED = [
     (Types.ROW([Types.STRING(), Types.INT()]), Row(f1=1, f0="a"), Row(f0="a", f1=1)),
     (Types.ROW([Types.STRING(), Types.INT()]), ("a", 1), Row(f0="a", f1=1)),
     (Types.ROW([Types.STRING(), Types.INT()]), ["a", None], Row(f0="a", f1=None)),
-    (Types.ROW([Types.SHORT()]), Row(40000), Row(f0=-25536)),
+    (Types.ROW([Types.SHORT()]), Row(4.9), Row(f0=4)),
     (PERSON, Row(b="x", a=1), Row(a=1, b="x")),
     (PERSON, {"b": "x", "a": 1}, Row(a=1, b="x")),
     (PERSON, {"b": "x"}, Row(a=None, b="x")),
@@ -175,7 +169,7 @@ CHANGED = [
         Row(Row(1, "x"), (1,)),
         Row(f0=Row(a=1, b="x"), f1=(1.0,)),
     ),
-    (ExternalTypeInfo(Types.SHORT()), 40000, -25536),
+    (ExternalTypeInfo(Types.SHORT()), 4.9, 4),
 ]
 
 
@@ -187,6 +181,35 @@ def test_values_that_change(type_info: TypeInformation, value: Any, expected: An
     column = converted(type_info, expected, None, value, expected)
     assert same(column, [expected, None, expected, expected]) or expected != expected
     assert repr(value) == original, "the user's own object was changed"
+
+
+WRAPPED = [
+    (Types.BYTE(), 300, 44),
+    (Types.SHORT(), 40000, -25536),
+    (Types.SHORT(), 40000.7, -25536),
+    (Types.INT(), 2**31, -(2**31)),
+    (Types.TUPLE([Types.SHORT(), Types.FLOAT()]), (40000, 0.1), (-25536, 0.10000000149011612)),
+    (Types.LIST(Types.SHORT()), [40000], [-25536]),
+    (Types.MAP(Types.SHORT(), Types.SHORT()), {40000: 40000}, {-25536: -25536}),
+    (Types.ROW([Types.SHORT()]), Row(40000), Row(f0=-25536)),
+    (ExternalTypeInfo(Types.SHORT()), 40000, -25536),
+]
+
+
+@pytest.mark.parametrize(("type_info", "value", "expected"), WRAPPED, ids=lambda v: str(v)[:40])
+def test_integers_wrap_in_collections_only(
+    type_info: TypeInformation, value: Any, expected: Any
+) -> None:
+    assert same(converted(type_info, value, use=Use.COLLECTION)[0], expected)
+    with pytest.raises(TypeMismatchError, match="does not fit the declared type"):
+        converted(type_info, value)
+
+
+@pytest.mark.parametrize("use", Use)
+def test_no_integer_has_more_than_64_bits(use: Use) -> None:
+    for type_info, value in ((Types.LONG(), 2**63), (Types.INT(), -(2**70))):
+        with pytest.raises(TypeMismatchError, match="does not fit the declared type"):
+            converted(type_info, value, use=use)
 
 
 MISFITS = [
@@ -306,7 +329,7 @@ def test_nested_collections_keep_their_shape() -> None:
 
 
 def test_results_show_floats_with_the_fewest_digits() -> None:
-    convert = column_converter(Types.TUPLE([Types.FLOAT(), Types.DOUBLE()]), for_result=True)
+    convert = column_converter(Types.TUPLE([Types.FLOAT(), Types.DOUBLE()]), Use.COLLECTED)
     assert convert is not None
     assert convert([(0.10000000149011612, 0.1), (float("inf"), 1.0)]) == [
         (0.1, 0.1),
@@ -314,10 +337,11 @@ def test_results_show_floats_with_the_fewest_digits() -> None:
     ]
 
 
-@given(st.lists(st.integers()), st.sampled_from([8, 16, 32, 64]))
+@given(st.lists(st.integers(-(2**63), 2**63 - 1)), st.sampled_from([8, 16, 32, 64]))
 def test_wrapping_is_arithmetic_modulo_the_width(values: list[int], bits: int) -> None:
     by_bits = {8: Types.BYTE(), 16: Types.SHORT(), 32: Types.INT(), 64: Types.LONG()}
-    for value, result in zip(values, converted(by_bits[bits], *values), strict=True):
+    results = converted(by_bits[bits], *values, use=Use.COLLECTION)
+    for value, result in zip(values, results, strict=True):
         assert -(1 << bits - 1) <= result < 1 << bits - 1
         assert (result - value) % (1 << bits) == 0
 
@@ -329,7 +353,8 @@ def test_floats_are_rounded_as_numpy_rounds(values: list[float]) -> None:
     assert converted(Types.FLOAT(), *values) == expected
 
 
-ROWS = st.tuples(st.one_of(st.none(), st.integers(), st.floats(-1e6, 1e6)), st.text())
+_INT = st.integers(-(2**31), 2**31 - 1)
+ROWS = st.tuples(st.one_of(st.none(), _INT, st.floats(-1e6, 1e6)), st.text())
 
 
 @given(st.lists(st.one_of(st.none(), ROWS), max_size=8), st.integers(0, 8))

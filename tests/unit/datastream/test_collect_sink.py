@@ -30,7 +30,9 @@ def env() -> Collecting:
 def sink_of(env: StreamExecutionEnvironment, stream: DataStream[Any]) -> tuple[StreamGraph, Any]:
     stream.execute_and_collect()
     graph = env.get_stream_graph()
-    sink: StreamNode = next(n for n in graph.nodes.values() if n.name == "Sink: Data stream collect sink")
+    sink: StreamNode = next(
+        n for n in graph.nodes.values() if n.name == "Sink: Data stream collect sink"
+    )
     return graph, sink
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import cloudpickle
 
-from headrace.common.conversion import column_converter
+from headrace.common.conversion import Use, column_converter
 from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.typeinfo import BasicTypeInfo, TypeInformation, Types
 from headrace.datastream.connectors.base import (
@@ -169,5 +169,5 @@ def convert_collection(values: list[Any], type_info: TypeInformation) -> list[An
             )
         if type_info == Types.STRING():
             values = [v if isinstance(v, str) else str(v) for v in values]
-    convert = column_converter(type_info)
+    convert = column_converter(type_info, Use.COLLECTION)
     return values if convert is None else convert(values)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from headrace.common.conversion import column_converter
+from headrace.common.conversion import Use, column_converter
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.connectors.base import Sink, SinkWriter, WriterContext
 from headrace.formats.text import print_formatter
@@ -70,7 +70,7 @@ class CollectSink(Sink):
 class _CollectWriter(SinkWriter):
     def __init__(self, sink: CollectSink, context: WriterContext) -> None:
         self._collect_id = sink.collect_id
-        self._convert = column_converter(sink.type_info, for_result=True)
+        self._convert = column_converter(sink.type_info, Use.COLLECTED)
         self._context = context
 
     def write(self, values: list[Any], timestamps: Sequence[int | None] | None) -> None:
