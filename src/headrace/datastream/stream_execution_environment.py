@@ -109,7 +109,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         self._job_listeners: list[JobListener] = []
         self.ids = id_counter()
         self._number = next(_numbers)
-        self._latest: JobHandle | None = None
+        self._of_tables: JobHandle | None = None
 
     def __reduce__(self) -> Any:
         raise FunctionTypeError(
@@ -647,21 +647,20 @@ class StreamExecutionEnvironment(EarlierMethods):
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
         """Run the program and wait for its end."""
-        if not self._transformations and self._latest is not None:
+        if not self._transformations and self._of_tables is not None:
             # In Flink 1.x an INSERT only ran with this.
             deprecated("execute() after an INSERT", "wait() for the INSERT's result")
-            return self._wait_for(self._latest)
-        master = self.submit(job_name)
-        return self._wait_for(master)
+            return self._wait_for(self._of_tables)
+        return self._wait_for(self._submit_streams(job_name))
 
     def execute_async(self, job_name: str = _DEFAULT_JOB_NAME) -> JobClient:
         """Start the program and return at once."""
-        return JobClient(self.submit(job_name))
+        return JobClient(self._submit_streams(job_name))
 
     def execute_collecting(self, collect_id: str, job_name: str | None) -> CloseableIterator[Any]:
         """Start the program and give the records that one of its streams collects."""
         collector = self.collectors[collect_id]
-        master = self.submit(job_name)
+        master = self._submit_streams(job_name)
 
         def close() -> None:
             collector.abandon()
@@ -669,6 +668,11 @@ class StreamExecutionEnvironment(EarlierMethods):
                 CompletableFuture(master.cancel()).result()
 
         return CloseableIterator(iter(collector), close)
+
+    def _submit_streams(self, job_name: str | None) -> JobHandle:
+        master = self.submit(job_name)
+        self._of_tables = None
+        return master
 
     def submit(
         self, job_name: str | None, on_epoch: Callable[[EpochSummary], None] | None = None
@@ -704,7 +708,7 @@ class StreamExecutionEnvironment(EarlierMethods):
             listeners.not_submitted(error)
             raise
         listeners.submitted(master)
-        self._latest = master
+        self._of_tables = master
         self._caches.append((master.result_future(), caches))
         return master
 

@@ -266,6 +266,15 @@ raises(
     "The partition number should be a positive value, got -1",
 )
 
+# --- a program that has run
+again = StreamExecutionEnvironment.get_execution_environment()
+ended = again.from_collection([1], Types.INT()).map(lambda v: 1 // (v - 1))
+ended.print()
+raises(again.execute, Exception, "ZeroDivisionError")
+raises(again.execute, Exception, "No operators defined in streaming topology")
+print(run(again.from_collection([5], Types.INT())))
+raises(again.execute, Exception, "No operators defined in streaming topology")
+
 # --- numbers that are too large for their type
 for number, type_ in ((300, Types.BYTE()), (40000, Types.SHORT()), (2**31, Types.INT())):
     raises(lambda: run(numbers.map(lambda v: number, type_)), Exception)
