@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from headrace.sql.types.base import DataType
+from headrace.sql.types.base import DataType, check
 
 MAX_LENGTH = 0x7FFFFFFF
 
@@ -86,6 +86,8 @@ class DecimalType(FractionalType):
 
     def __init__(self, precision: int = 10, scale: int = 0, nullable: bool = True) -> None:
         super().__init__(nullable)
+        check(1 <= precision <= 38, f"DECIMAL has 1 to 38 digits, not {precision}")
+        check(0 <= scale <= precision, f"DECIMAL({precision}) has no {scale} digits of a fraction")
         self.precision = precision
         self.scale = scale
 

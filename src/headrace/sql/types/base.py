@@ -5,6 +5,24 @@ from __future__ import annotations
 import copy
 from typing import Any, ClassVar
 
+from headrace.common.errors import FunctionTypeError
+
+
+class DataTypeError(FunctionTypeError, AssertionError):
+    """A type was made of arguments that it does not have; PyFlink asserts them."""
+
+
+def check(holds: bool, message: str) -> None:
+    """Refuses an argument of a type."""
+    if not holds:
+        raise DataTypeError(message)
+
+
+def check_types(**types: object) -> None:
+    """Refuses what is not a type, of what a type is made of."""
+    for name, given in types.items():
+        check(isinstance(given, DataType), f"{name} {given} should be an instance of {DataType}")
+
 
 class DataType:
     """Base of all types. A type is nullable unless it says otherwise."""

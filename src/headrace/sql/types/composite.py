@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from headrace.common.types import Row, row_of
-from headrace.sql.types.base import DataType
+from headrace.sql.types.base import DataType, check, check_types
 
 
 class ArrayType(DataType):
@@ -16,6 +16,7 @@ class ArrayType(DataType):
 
     def __init__(self, element_type: DataType, nullable: bool = True) -> None:
         super().__init__(nullable)
+        check_types(element_type=element_type)
         self.element_type = element_type
 
     def _same(self) -> tuple[Any, ...]:
@@ -46,6 +47,7 @@ class ListViewType(DataType):
 
     def __init__(self, element_type: DataType) -> None:
         super().__init__(False)
+        check_types(element_type=element_type)
         self._element_type = element_type
 
     def _same(self) -> tuple[Any, ...]:
@@ -73,6 +75,7 @@ class MapType(DataType):
 
     def __init__(self, key_type: DataType, value_type: DataType, nullable: bool = True) -> None:
         super().__init__(nullable)
+        check_types(key_type=key_type, value_type=value_type)
         self.key_type = key_type
         self.value_type = value_type
 
@@ -106,6 +109,7 @@ class MapViewType(DataType):
 
     def __init__(self, key_type: DataType, value_type: DataType) -> None:
         super().__init__(False)
+        check_types(key_type=key_type, value_type=value_type)
         self._key_type = key_type
         self._value_type = value_type
 
@@ -149,8 +153,12 @@ class RowField:
     """A field of a row: name, type and a description."""
 
     def __init__(self, name: str, data_type: DataType, description: str | None = None) -> None:
-        if not isinstance(data_type, DataType):
-            raise TypeError(f"the type of field {name!r} is a DataType, not {data_type!r}")
+        check_types(data_type=data_type)
+        check(isinstance(name, str), f"field name {name} should be string")
+        check(
+            description is None or isinstance(description, str),
+            f"description {description} should be string",
+        )
         self.name = name
         self.data_type = data_type
         self.description = "..." if description is None else description
@@ -244,8 +252,8 @@ class RowType(DataType):
         """A `Row` of Python objects."""
         if obj is None or isinstance(obj, Row):
             return obj
-        values = [f.from_sql_type(v) for f, v in zip(self.fields, obj, strict=True)]
-        return row_of(values, self.names)
+        values = [f.from_sql_type(v) for f, v in zip(self.fields, obj, strict=False)]
+        return row_of(values, self.names[: len(values)])
 
     def __iter__(self) -> Iterator[RowField]:
         return iter(self.fields)

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 from headrace.sql.types.atomic import AtomicType
+from headrace.sql.types.base import check
 
 _EPOCH_ORDINAL = datetime.date(1970, 1, 1).toordinal()
 _LOCAL_EPOCH = calendar.timegm(time.localtime(0)) * 1_000_000
@@ -43,6 +44,7 @@ class DateType(AtomicType):
 class _PreciseType(AtomicType):
     def __init__(self, precision: int, nullable: bool = True) -> None:
         super().__init__(nullable)
+        check(0 <= precision <= 9, f"{self.root} has 0 to 9 digits of a second, not {precision}")
         self.precision = precision
 
     def _same(self) -> tuple[Any, ...]:
@@ -209,6 +211,7 @@ class YearMonthIntervalType(AtomicType):
         nullable: bool = True,
     ) -> None:
         super().__init__(nullable)
+        check(1 <= precision <= 4, f"an interval has 1 to 4 digits of years, not {precision}")
         self._resolution = resolution
         self._precision = precision
 
@@ -263,6 +266,13 @@ class DayTimeIntervalType(AtomicType):
         nullable: bool = True,
     ) -> None:
         super().__init__(nullable)
+        check(
+            1 <= day_precision <= 6, f"an interval has 1 to 6 digits of days, not {day_precision}"
+        )
+        check(
+            0 <= fractional_precision <= 9,
+            f"an interval has 0 to 9 digits of a second, not {fractional_precision}",
+        )
         self._resolution = resolution
         self._day_precision = day_precision
         self._fractional_precision = fractional_precision
