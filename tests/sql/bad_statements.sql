@@ -383,7 +383,7 @@ SELECT n, SUM(n) OVER (ORDER BY PROCTIME()) FROM (SELECT item, COUNT(*) AS n FRO
 -- says: StreamPhysicalOverAggregate doesn't support consuming update and delete changes which is produced by node Project
 INSERT INTO appends SELECT id, COUNT(*) FROM orders GROUP BY id;
 -- at: appends
--- says: Table sink 'default_catalog.default_database.appends' doesn't support consuming update and delete changes
+-- says: Table sink 'default_catalog.default_database.appends' doesn't support consuming update changes
 SELECT * FROM orders AS a JOIN people AS b ON a.item = b.nam;
 -- at: b.nam
 -- says: Column 'nam' not found in table 'b', did you mean 'name'?

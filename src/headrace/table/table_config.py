@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 
+from headrace.common.errors import ConfigurationError, FunctionTypeError
 from headrace.common.settings import table_options
 from headrace.sql.session.config import SessionConfig
 from headrace.table.sql_dialect import SqlDialect
@@ -25,7 +26,11 @@ class TableConfig(SessionConfig):
 
     def set_local_timezone(self, timezone_id: str) -> None:
         """Set the time zone of TIMESTAMP_LTZ, such as `Europe/Berlin` or `UTC`."""
-        self._configuration.set(table_options.LOCAL_TIME_ZONE, timezone_id)
+        try:
+            self._configuration.set(table_options.LOCAL_TIME_ZONE, timezone_id)
+            self.read(table_options.LOCAL_TIME_ZONE)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"Unknown time-zone ID: {timezone_id}. {error}") from error
 
     def get_idle_state_retention(self) -> datetime.timedelta:
         """How long state of a key is kept after its last change; zero is for ever."""
@@ -52,12 +57,17 @@ class TableConfig(SessionConfig):
 
     def set_sql_dialect(self, sql_dialect: int) -> None:
         """Set the dialect; statements can only be read in the default one."""
+        if sql_dialect not in (SqlDialect.DEFAULT, SqlDialect.HIVE):
+            raise FunctionTypeError(
+                f"Unsupported SQL dialect: {sql_dialect}, supported SQL dialects are: "
+                "SqlDialect.DEFAULT, SqlDialect.HIVE."
+            )
         name = "hive" if sql_dialect == SqlDialect.HIVE else "default"
         self.set(table_options.SQL_DIALECT.key, name)
 
-    def get_python_executable(self) -> str:
-        """Accepted as in PyFlink; workers use the Python of the session."""
-        return self.get("python.executable", "python")
+    def get_python_executable(self) -> str | None:
+        """What was set, if anything was; workers use the Python of the session."""
+        return self.to_map().get("python.executable")
 
     def set_python_executable(self, python_exec: str) -> None:
         """Accepted as in PyFlink; workers use the Python of the session."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from headrace.common.settings.registry import declare
@@ -28,15 +29,28 @@ def _read_zone(value: Any) -> str:
     name = text_of(value)
     if name.lower() == "default":
         return "default"
+    if _OFFSET.fullmatch(name):
+        name = f"GMT{name.removeprefix('GMT')}"
     try:
-        ZoneInfo(name)
-    except (KeyError, OSError) as error:
+        ZoneInfo(zone_key(name))
+    except (KeyError, OSError, ValueError) as error:
         raise ValueError(name) from error
     return name
 
 
+_OFFSET = re.compile(r"(?:GMT)?(?P<sign>[+-])(?P<hours>\d\d):00")
+
+
+def zone_key(name: str) -> str:
+    """The name under which a zone is found: the database has signs of offsets the other way."""
+    offset = _OFFSET.fullmatch(name)
+    if offset is None:
+        return name
+    return f"Etc/GMT{'-' if offset['sign'] == '+' else '+'}{int(offset['hours'])}"
+
+
 _ZONE: OptionType[str] = OptionType(
-    "String", "a time zone such as 'Europe/Berlin' or 'UTC', or 'default'", _read_zone
+    "String", "a time zone such as 'Europe/Berlin', 'UTC' or 'GMT+08:00', or 'default'", _read_zone
 )
 
 # -- Sessions

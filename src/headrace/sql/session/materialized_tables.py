@@ -593,7 +593,7 @@ def _sink_plan(
     query = _query_plan(side, text)
     start = materialization.start
     if not side.batch and not start.everything:
-        zone = ZoneInfo(side.config.get_local_timezone())
+        zone = ZoneInfo(side.zone)
         moment = start.moment(now(), zone)
         query = beginning_at(query, None if moment is None else moment // 1000)
     names = query.schema.names

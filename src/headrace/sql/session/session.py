@@ -13,6 +13,7 @@ from headrace.common.job_client import JobClient
 from headrace.common.job_status import JobStatus
 from headrace.common.options import ARROW_BATCH_SIZE, BUNDLE_SIZE
 from headrace.common.settings import table_options as o
+from headrace.common.settings.table_options import zone_key
 from headrace.datastream.connectors.print_sink import CollectSink
 from headrace.datastream.operator_settings import transformation_of
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -137,7 +138,7 @@ class Session:
 
     @property
     def zone(self) -> str:
-        return self.config.get_local_timezone()
+        return zone_key(self.config.get_local_timezone())
 
     def settings(self) -> PlanSettings:
         """Settings that change how plans run."""
@@ -348,9 +349,11 @@ class Session:
             return
         if not target.accepts_updates and not is_append_only(plan):
             culprit = next(x for x in _walk(plan) if not is_append_only(x))
+            grows = isinstance(culprit, n.Aggregate) and all(map(is_append_only, culprit.inputs))
+            kinds = "update" if grows else "update and delete"
             raise TableException(
-                f"Table sink '{name}' doesn't support consuming update and delete changes which "
-                f"is produced by node {type(culprit).__name__}("
+                f"Table sink '{name}' doesn't support consuming {kinds} changes which is "
+                f"produced by node {type(culprit).__name__}("
                 f"{', '.join(culprit.schema.names)})"
                 + (f": {target.refusal}" if target.refusal else "")
             )
