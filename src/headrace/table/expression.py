@@ -64,7 +64,7 @@ class Expression(JsonFunctions, Generic[T]):
     __sub__ = _operator("minus", "MINUS")
     __rsub__ = _reversed("minus", "MINUS")
     __mul__ = _operator("times", "TIMES")
-    __rmul__ = _reversed("times", "TIMES")
+    __rmul__ = __mul__
     __truediv__ = _operator("divide", "DIVIDE")
     __rtruediv__ = _reversed("divide", "DIVIDE")
     __mod__ = _operator("mod", "MOD")
@@ -78,9 +78,9 @@ class Expression(JsonFunctions, Generic[T]):
     __eq__ = _operator("equals", "EQUALS")
     __ne__ = _operator("notEquals", "NOT_EQUALS")
     __and__ = _operator("and", "AND")
-    __rand__ = _reversed("and", "AND")
+    __rand__ = __and__
     __or__ = _operator("or", "OR")
-    __ror__ = _reversed("or", "OR")
+    __ror__ = __or__
     __hash__ = object.__hash__
 
     def _made(self, node: x.Node, text: str) -> Expression[Any]:
@@ -94,6 +94,13 @@ class Expression(JsonFunctions, Generic[T]):
 
     def __abs__(self) -> Expression[T]:
         return Expression(*called("abs", "ABS", self))
+
+    def __getattr__(self, name: str) -> Expression[Any]:
+        # As in PyFlink: a name that is no method is a field of a row.
+        if name.startswith("_"):
+            raise AttributeError(f"an expression has no attribute {name!r}")
+        field: Expression[Any] = self.get(name)
+        return field
 
     def __bool__(self) -> bool:
         raise FunctionTypeError(

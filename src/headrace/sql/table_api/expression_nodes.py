@@ -57,7 +57,13 @@ class ExpressionBase:
 
 def literal(value: Any, data_type: t.DataType | None = None) -> tuple[x.Node, str]:
     """The node and text of a Python value."""
+    if isinstance(value, bytearray):
+        value = bytes(value)
     type_ = data_type or _type_of(value)
+    if not isinstance(type_, t.DataType):
+        raise FunctionTypeError(f"Unsupported data type: {type_}")
+    if isinstance(value, float) and isinstance(type_, t.IntegralType):
+        raise FunctionTypeError(f"{type_.sql_text()} does not support a literal of {value!r}")
     if value is None:
         return x.Constant(None, type_.nullable()), "null"
     constant = x.Constant(to_internal(type_)(value), type_.not_null())
