@@ -33,6 +33,7 @@ from headrace.table.environment_catalogs import session_of
 from headrace.table.explain_detail import detail_names
 from headrace.table.plan_reference import PlanReference
 from headrace.table.table_result import TableResult
+from headrace.util.exceptions import TableException
 from headrace.version import __version__
 
 if TYPE_CHECKING:
@@ -116,8 +117,8 @@ class CompiledPlan:
         return json.dumps(self._content, indent=2)
 
     def as_smile_bytes(self) -> bytes:
-        """Refused: there is no Smile encoding."""
-        raise HeadraceError("Smile's binary JSON is not supported; use as_json_string()")
+        """The plan as bytes, for `PlanReference.from_smile_bytes()`; they are those of the JSON."""
+        return self.as_json_string().encode("utf-8")
 
     def write_to_file(self, file: str, ignore_if_exists: bool = False) -> None:
         """Keep the plan in a file.
@@ -130,9 +131,10 @@ class CompiledPlan:
         if path.exists():
             if ignore_if_exists:
                 return
-            raise HeadraceError(
-                f"the plan file {file} already exists; remove it or choose another name"
+            raise TableException(
+                f"Cannot overwrite the plan file '{file}'. Remove it or choose another name"
             )
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self.as_json_string(), encoding="utf-8")
 
     def get_flink_version(self) -> str:
@@ -149,13 +151,17 @@ class CompiledPlan:
         return TableResult(session.run_inserts(plans))
 
     def explain(self, *extra_details: Any) -> str:
-        """The plan as EXPLAIN shows it."""
+        """What runs, as the last section of EXPLAIN shows it."""
         session, plans = self._plans()
-        return explain_plans(session, plans, detail_names(extra_details))
+        text = explain_plans(session, plans, detail_names(extra_details))
+        return text[text.index("== Optimized Execution Plan ==") :]
 
     def print_explain(self, *extra_details: Any) -> None:
         """Show the plan as EXPLAIN does."""
         print(self.explain(*extra_details))
+
+    def __str__(self) -> str:
+        return self.explain()
 
     def _plans(self) -> tuple[Session, list[n.Sink]]:
         if "plans" in self._content:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.common.java.order import java_order
 from headrace.sql.catalog import ModelEntry
 from headrace.table.schema import Schema
 
@@ -73,9 +74,9 @@ class ModelDescriptor:
         return hash(str(self))
 
     def __str__(self) -> str:
-        options = ",\n".join(f"  '{k}' = '{v}'" for k, v in self._options.items())
+        options = ",\n".join(f"  '{k}' = '{self._options[k]}'" for k in java_order(self._options))
         comment = f"COMMENT '{self._comment or ''}'"
-        return f"{self._inputs}\n{self._outputs}\n{comment}\nWITH (\n{options}\n)"
+        return f"{self._inputs or ''}\n{self._outputs or ''}\n{comment}\nWITH (\n{options}\n)"
 
     class Builder:
         """Collects the parts of a model."""

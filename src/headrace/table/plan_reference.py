@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headrace.common.errors import HeadraceError
+from headrace.util.exceptions import TableException
 
 __all__ = [
     "BytesContentPlanReference",
@@ -18,7 +18,7 @@ class PlanReference:
     """Points to a plan that `CompiledPlan` wrote."""
 
     @staticmethod
-    def from_file(path: str) -> FilePlanReference:
+    def from_file(path: str | Path) -> FilePlanReference:
         """A plan in a file."""
         return FilePlanReference(path)
 
@@ -29,7 +29,7 @@ class PlanReference:
 
     @staticmethod
     def from_smile_bytes(smile_bytes: bytes) -> BytesContentPlanReference:
-        """A plan in Smile's binary JSON, which cannot be loaded."""
+        """A plan as the bytes of `CompiledPlan.as_smile_bytes()`."""
         return BytesContentPlanReference(smile_bytes)
 
     def json(self) -> str:
@@ -46,19 +46,22 @@ class PlanReference:
 class FilePlanReference(PlanReference):
     """A plan in a file."""
 
-    def __init__(self, path: str) -> None:
-        self._path = str(path)
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
 
-    def get_file(self) -> str:
+    def get_file(self) -> Path:
         """The file's path."""
         return self._path
+
+    def __str__(self) -> str:
+        return f"Plan from file '{self._path}'"
 
     def json(self) -> str:
         """The text of the plan."""
         try:
-            return Path(self._path).read_text(encoding="utf-8")
+            return self._path.read_text(encoding="utf-8")
         except OSError as error:
-            raise HeadraceError(f"cannot read the plan {self._path}: {error}") from error
+            raise TableException(f"Cannot load Plan from file '{self._path}'. {error}") from error
 
 
 class JsonContentPlanReference(PlanReference):
@@ -75,9 +78,12 @@ class JsonContentPlanReference(PlanReference):
         """The text of the plan."""
         return self._content
 
+    def __str__(self) -> str:
+        return f"Plan:\n{self._content}"
+
 
 class BytesContentPlanReference(PlanReference):
-    """A plan in Smile's binary JSON."""
+    """A plan as the bytes of `CompiledPlan.as_smile_bytes()`."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -88,4 +94,10 @@ class BytesContentPlanReference(PlanReference):
 
     def json(self) -> str:
         """The text of the plan."""
-        raise HeadraceError("plans in Smile's binary JSON are not supported; use the JSON text")
+        try:
+            return self._content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise TableException(f"Cannot load Plan from bytes: {error}") from error
+
+    def __str__(self) -> str:
+        return f"Plan:\n{list(self._content)}"

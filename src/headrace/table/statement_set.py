@@ -14,6 +14,7 @@ from headrace.table.explain_detail import detail_names
 from headrace.table.table import Table
 from headrace.table.table_pipeline import TablePipeline
 from headrace.table.table_result import TableResult
+from headrace.util.exceptions import TableException
 
 if TYPE_CHECKING:
     from headrace.table.table_environment import TableEnvironment
@@ -32,7 +33,7 @@ class StatementSet:
         """Add an INSERT statement."""
         statement = parse_statement(stmt)
         if not isinstance(statement, s.Insert):
-            raise SqlError("Only insert statement is supported now.")
+            raise TableException("Only insert statement is supported now.")
         self._plans.append(session_of(self._environment).insert_plan(statement, stmt))
         return self
 
@@ -49,6 +50,8 @@ class StatementSet:
 
     def explain(self, *extra_details: Any) -> str:
         """The plans as text."""
+        if not self._plans:
+            return ""
         return explain_plans(
             session_of(self._environment), self._plans, detail_names(extra_details)
         )
@@ -60,7 +63,9 @@ class StatementSet:
     def execute(self) -> TableResult:
         """Start one job for all of them, and begin anew."""
         if not self._plans:
-            raise SqlError("the statement set is empty: add an INSERT first")
+            raise SqlError(
+                "No operators defined in streaming topology. Cannot execute. Add an INSERT first"
+            )
         plans, self._plans = self._plans, []
         return TableResult(session_of(self._environment).run_inserts(plans))
 

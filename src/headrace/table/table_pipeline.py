@@ -26,6 +26,11 @@ class TablePipeline:
         self._environment = environment
         self._plan = plan
 
+    def __str__(self) -> str:
+        return (
+            f"TablePipeline with sink table '{self.get_sink_identifier() or self._plan.table[-1]}'"
+        )
+
     def execute(self) -> TableResult:
         """Start the job."""
         return TableResult(session_of(self._environment).run_inserts([self._plan]))
