@@ -119,16 +119,16 @@ def test_a_schema_names_the_fields_of_a_changelog_and_its_timestamps(
     target = (
         Schema.new_builder()
         .column("name", DataTypes.STRING())
-        .column("number", DataTypes.INT())
+        .column("number", DataTypes.DOUBLE())
         .column_by_metadata("rowtime", DataTypes.TIMESTAMP_LTZ(3))
         .column_by_expression("left_out", "UPPER(name)")
         .build()
     )
     table = t_env.from_data_stream(stream, source)
     changes = t_env.to_changelog_stream(table, target).process(_WithTime())
-    assert _records(t_env, changes) == ["Row(name='a', number=1000) at 1000"]
+    assert _records(t_env, changes) == ["Row(name='a', number=1000.0) at 1000"]
     short = Schema.new_builder().column("name", DataTypes.STRING()).build()
-    with pytest.raises(SqlError, match="has 1 columns, but the table has 3: f0, f1, rowtime"):
+    with pytest.raises(SqlError, match=r"Different number of columns\.\n\nQuery schema: \[f0"):
         t_env.to_changelog_stream(table, short)
 
 
@@ -306,6 +306,6 @@ def test_expressions_of_a_resolved_schema_can_be_used_in_others(
     table = t_env.from_path("doubled")
     expression = table.get_resolved_schema().get_columns()[1].get_expression()
     assert isinstance(expression, Expression)
-    assert str(expression + 1) == "plus((n * 2), 1)"
+    assert str(expression + 1) == "plus(`n` * 2, 1)"
     found = table.select(expression + 1, expression.cast(DataTypes.STRING()).alias("s"))
     assert rows_of(t_env, found) == [[9, "8"]]

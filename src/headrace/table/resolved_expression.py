@@ -18,18 +18,17 @@ class ResolvedExpression(Expression[Any]):
 
     Args:
         bound: The expression.
-        text: How SQL writes it, if that is known.
+        text: How its schema writes it, if that is known.
     """
 
     def __init__(self, bound: BoundExpression, text: str | None = None) -> None:
         self._bound = bound
-        self._text = str(bound)
-        self._sql = text or self._text
+        self._text = text or str(bound)
 
     @property
     def _node(self) -> x.Node:  # type: ignore[override]
         # Parsed only where it is used in another: not every text of a child is SQL.
-        return parse_expression(self._sql)
+        return parse_expression(self._text)
 
     def get_output_data_type(self) -> DataType:
         """The type of its values."""
@@ -45,7 +44,7 @@ class ResolvedExpression(Expression[Any]):
 
     def as_serializable_string(self) -> str:
         """The expression as SQL writes it."""
-        return self._sql
+        return self._text
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ResolvedExpression) and self._bound == other._bound

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from headrace.common.errors import ConfigurationError
+from headrace.common.errors import ConfigurationError, SqlError
 from headrace.sql.catalog import TableEntry
+from headrace.sql.catalog.manager import quoted, text_literal
 from headrace.sql.parsing import parse_expression, parse_type_text
 from headrace.sql.statements import ColumnDefinition, WatermarkDefinition
 from headrace.sql.table_api.expression_nodes import ExpressionBase, node_of
@@ -18,8 +21,7 @@ __all__ = ["Schema"]
 def _expression(given: Any) -> tuple[Any, str, str]:
     """Its node, its text, and what a schema shows of it."""
     if isinstance(given, ExpressionBase):
-        serializable = getattr(given, "as_serializable_string", given.__str__)
-        return node_of(given), serializable(), serializable()
+        return node_of(given), str(given), str(given)
     return parse_expression(given), given, f"[{given}]"
 
 
@@ -50,7 +52,30 @@ class Schema:
 
     def entry(self) -> TableEntry:
         """As a catalog keeps it."""
-        return TableEntry(self.columns, self.watermark, self.primary_key)
+        self._check()
+        return TableEntry(self.columns, self.watermark, self.primary_key, self.primary_key_name)
+
+    def _check(self) -> None:
+        columns = {c.name: c for c in self.columns}
+        if len(columns) < len(self.columns):
+            counts = Counter(c.name for c in self.columns)
+            twice = [name for name, count in counts.items() if count > 1]
+            raise SqlError(
+                "Schema must not contain duplicate column names. Found duplicates: "
+                f"[{', '.join(twice)}]"
+            )
+        if not any(c.type is not None and not c.metadata for c in self.columns):
+            return  # The columns are those of what the schema is for.
+        for name in self.primary_key:
+            cause = ""
+            if name not in columns:
+                cause = "does not exist."
+            elif columns[name].type is None or columns[name].metadata:
+                cause = "is not a physical column."
+            elif columns[name].type.is_nullable:
+                cause = "is nullable."
+            if cause:
+                raise SqlError(f"Invalid primary key '{self._key_name}'. Column '{name}' {cause}")
 
     @staticmethod
     def new_builder() -> Schema.Builder:
@@ -66,24 +91,33 @@ class Schema:
     def __str__(self) -> str:
         lines = []
         for column in self.columns:
-            if column.expression is not None:
-                lines.append(f"  `{column.name}` AS {self.texts[column.name]}")
-                continue
-            assert column.type is not None
-            text = f"  `{column.name}` {self.texts.get(column.name) or column.type.sql_text()}"
-            if column.metadata:
-                text += " METADATA"
-                text += f" FROM '{column.metadata_key}'" if column.metadata_key else ""
-                text += " VIRTUAL" if column.virtual else ""
-            lines.append(text)
+            lines.append(f"  {quoted([column.name])} {self._column_text(column)}")
+            if column.comment:
+                lines[-1] += f" COMMENT {text_literal(column.comment)}"
         if self.watermark is not None:
-            name = ".".join(self.watermark.column)
-            lines.append(f"  WATERMARK FOR `{name}` AS {self.texts[None]}")
+            column_name = quoted(self.watermark.column)
+            lines.append(f"  WATERMARK FOR {column_name} AS {self.texts[None]}")
         if self.primary_key:
-            key = ", ".join(f"`{k}`" for k in self.primary_key)
-            name = self.primary_key_name or "PK_" + "_".join(self.primary_key)
-            lines.append(f"  CONSTRAINT `{name}` PRIMARY KEY ({key}) NOT ENFORCED")
-        return "(\n" + ",\n".join(lines) + "\n)" if lines else ""
+            key = ", ".join(quoted([k]) for k in self.primary_key)
+            lines.append(
+                f"  CONSTRAINT {quoted([self._key_name])} PRIMARY KEY ({key}) NOT ENFORCED"
+            )
+        return "(\n" + ",\n".join(lines) + "\n)"
+
+    def _column_text(self, column: ColumnDefinition) -> str:
+        if column.expression is not None:
+            return f"AS {self.texts[column.name]}"
+        assert column.type is not None
+        text = self.texts.get(column.name) or column.type.sql_text()
+        if column.metadata:
+            text += " METADATA"
+            text += f" FROM '{column.metadata_key}'" if column.metadata_key else ""
+            text += " VIRTUAL" if column.virtual else ""
+        return text
+
+    @property
+    def _key_name(self) -> str:
+        return self.primary_key_name or "PK_" + "_".join(self.primary_key)
 
     class Builder:
         """Collects columns."""
@@ -108,6 +142,7 @@ class Schema:
             """Take over the columns of a table, with its watermark and key."""
             for column in resolved_schema.get_columns():
                 column.declare(self)
+                self._columns[-1] = replace(self._columns[-1], comment=column.get_comment())
             for spec in resolved_schema.get_watermark_specs():
                 self.watermark(spec.get_rowtime_attribute(), spec.get_watermark_expression())
             key = resolved_schema.get_primary_key()
@@ -117,7 +152,8 @@ class Schema:
 
         def from_row_data_type(self, data_type: DataType) -> Schema.Builder:
             """Take over the fields of a row."""
-            assert isinstance(data_type, RowType)
+            if not isinstance(data_type, RowType):
+                raise ConfigurationError("Data type of ROW expected.")
             return self.from_fields(data_type.names, data_type.field_types())
 
         def from_fields(
@@ -190,13 +226,16 @@ class Schema:
                 raise ConfigurationError(
                     "Primary key constraint must be defined for at least a single column."
                 )
+            if self._key:
+                raise ConfigurationError("Multiple primary keys are not supported.")
             self._key = column_names
             return self
 
         def primary_key_named(self, constraint_name: str, *column_names: str) -> Schema.Builder:
             """Say which columns tell rows apart, under a name."""
+            self.primary_key(*column_names)
             self._key_name = constraint_name
-            return self.primary_key(*column_names)
+            return self
 
         def build(self) -> Schema:
             """The schema."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from headrace.common.errors import SqlError
 from headrace.common.java.order import java_order
 from headrace.sql.catalog import TableEntry
 from headrace.table.schema import Schema
@@ -110,16 +110,11 @@ class TableDescriptor:
 
     def entry(self) -> TableEntry:
         """The table as a catalog keeps it."""
-        schema = self._schema or Schema()
-        _check_key(schema)
-        return TableEntry(
-            schema.columns,
-            schema.watermark,
-            schema.primary_key,
-            schema.primary_key_name,
-            self._partition_keys,
-            dict(self._options),
-            self._comment,
+        return replace(
+            (self._schema or Schema()).entry(),
+            partition_keys=self._partition_keys,
+            options=dict(self._options),
+            comment=self._comment,
         )
 
     def __eq__(self, other: object) -> bool:
@@ -185,11 +180,3 @@ class TableDescriptor:
             return TableDescriptor(
                 self._schema, dict(self._options), self._partition_keys, self._comment
             )
-
-
-def _check_key(schema: Schema) -> None:
-    """A statement makes the columns of a key NOT NULL, but a schema has to say so."""
-    name = schema.primary_key_name or "PK_" + "_".join(schema.primary_key)
-    for column in schema.columns:
-        if column.name in schema.primary_key and column.type and column.type.is_nullable:
-            raise SqlError(f"Invalid primary key '{name}'. Column '{column.name}' is nullable.")

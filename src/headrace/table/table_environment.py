@@ -407,7 +407,8 @@ class StreamTableEnvironment(TableEnvironment):
         """
         entry = None if schema is None else schema.entry()
         mode = changelog_mode or ChangelogMode.all()
-        return Table(self, stream_plan(self._session, data_stream, entry, mode=mode))
+        plan = stream_plan(self._session, data_stream, entry, mode=mode)
+        return Table(self, plan, entry and described(entry, data_stream, plan))
 
     def to_data_stream(self, table: Table) -> DataStream[Any]:
         """A stream of rows; the table must only ever grow."""

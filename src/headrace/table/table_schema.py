@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.errors import FunctionTypeError
+from headrace.common.errors import FunctionTypeError, SqlError
 from headrace.sql.types import DataType, RowType
 from headrace.sql.types.data_types import DataTypes
 
@@ -24,6 +25,9 @@ class TableSchema:
         self._names = list(field_names or ())
         self._types = list(data_types or ())
         self._lines: list[str] | None = None
+        twice = [name for name, count in Counter(self._names).items() if count > 1]
+        if twice:
+            raise SqlError(f"Field names must be unique. Duplicate field: '{twice[0]}'")
         if len(self._names) != len(self._types):
             raise FunctionTypeError(
                 "Number of field names and field data types must be equal.\n"
@@ -35,7 +39,7 @@ class TableSchema:
     def of_resolved(cls, schema: ResolvedSchema) -> TableSchema:
         """Of a table: its text also says what columns are computed of, the watermark and key."""
         made = cls(schema.get_column_names(), schema.get_column_data_types())
-        lines = [c.as_summary_string() for c in schema.get_columns()]
+        lines = [c.without_comment() for c in schema.get_columns()]
         lines = [
             line.replace(f"`{n}`", f"{n}:", 1) for n, line in zip(made._names, lines, strict=True)
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +28,6 @@ from headrace.sql.session.table_plan import with_time
 from headrace.sql.statements import ColumnDefinition, WatermarkDefinition
 from headrace.sql.table_api.expression_nodes import ExpressionBase, node_of
 from headrace.sql.table_api.stream_types import data_type_of, type_of_rows
-from headrace.sql.table_api.table_binding import TableBinding
 from headrace.sql.types import DataType
 
 __all__ = ["check_stream_type", "described", "stream_plan", "table_stream"]
@@ -124,7 +123,7 @@ def stream_plan(
             )
         plan = n.ChangelogNormalize(read, plan, key)
     if declared is not None:
-        plan = _declared(session, plan, declared, schema)
+        plan = with_time(plan, _completed(declared, schema), session.binding())
     return _named(plan, names) if names else plan
 
 
@@ -134,9 +133,10 @@ def described(declared: TableEntry, stream: DataStream[Any], plan: n.Node) -> Ta
     Its expressions stay as the program wrote them.
     """
     own = data_type_of(record_type(stream))
-    fields = own.names if isinstance(own, t.RowType) else []
+    fields = own.fields if isinstance(own, t.RowType) else []
+    declared = _completed(declared, (Field(f.name, f.data_type) for f in fields))
     names = [c.name for c in declared.columns]
-    if names != list(plan.schema.names) or not set(fields) <= set(names):
+    if names != list(plan.schema.names) or not {f.name for f in fields} <= set(names):
         return None
     columns = tuple(replace(c, expression_is_sql=False) for c in declared.columns)
     watermark = declared.watermark and replace(declared.watermark, is_sql=False)
@@ -199,13 +199,12 @@ def _declared_row(declared: TableEntry, own: DataType) -> t.RowType:
     return t.RowType([t.RowField(f.name, types.get(f.name, f.data_type)) for f in own.fields])
 
 
-def _declared(session: Session, plan: n.Node, declared: TableEntry, schema: BoundSchema) -> n.Node:
-    """Computed columns and watermark of a schema; columns that it leaves out are the stream's."""
-    columns = tuple(declared.columns)
-    if not _names_fields(declared):
-        columns = (*(ColumnDefinition(f.name, f.type) for f in schema), *columns)
-    entry = replace(declared, columns=columns)
-    return with_time(plan, entry, session.binding())
+def _completed(declared: TableEntry, fields: Iterable[Field]) -> TableEntry:
+    """A declaration that names no field of the stream has all of them in front."""
+    if _names_fields(declared):
+        return declared
+    own = (ColumnDefinition(f.name, f.type) for f in fields)
+    return replace(declared, columns=(*own, *declared.columns))
 
 
 _ROWTIME, _PROCTIME = "$rowtime", "$proctime"
@@ -289,23 +288,15 @@ def _declared_schema(plan: n.Node, declared: TableEntry | None) -> BoundSchema:
 
 def _as_declared(session: Session, plan: n.Node, declared: TableEntry) -> tuple[n.Node, list[int]]:
     """A plan with the names and types of a schema, and which columns are times of records."""
-    columns = [c for c in declared.columns if c.expression is None]
-    if len(columns) != len(plan.schema):
-        raise SqlError(
-            f"the schema has {len(columns)} columns, but the table has {len(plan.schema)}: "
-            f"{', '.join(plan.schema.names)}"
-        )
     _rowtime_fields(declared)
-    binder = TableBinding(session.binding(), plan).binder
-    made = []
-    for index, column in enumerate(columns):
-        value = plan.schema.column(index)
-        # A cast would make an ordinary column of event time.
-        assert column.type is not None
-        keep = column.metadata or value.type == column.type
-        made.append(value if keep else binder.cast(value, column.type))
+    columns = [c for c in declared.columns if c.expression is None]
     times = [i for i, c in enumerate(columns) if c.metadata]
-    return n.Project.of(plan, made, [c.name for c in columns]), times
+    types = [c.type for c in columns]
+    for i in times:
+        # A cast would make an ordinary column of event time.
+        types[i] = plan.schema[i].type if i < len(plan.schema) else types[i]
+    fields = [Field(c.name, type_) for c, type_ in zip(columns, types, strict=True) if type_]
+    return session.fitted(plan, BoundSchema(tuple(fields)), (), _STREAM_SINK, {}), times
 
 
 def _without(row: Row, left_out: Sequence[int]) -> Row:

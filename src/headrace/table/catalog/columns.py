@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from headrace.sql.catalog.manager import quoted, text_literal
 from headrace.sql.plan.expressions import TimeAttribute
 from headrace.sql.types import DataType
 
@@ -32,6 +33,8 @@ class Column(ABC):
     @staticmethod
     def physical(name: str, data_type: DataType) -> PhysicalColumn:
         """A column that is stored."""
+        if not isinstance(data_type, DataType):
+            raise TypeError(f"Unsupported data type: {data_type}")
         return PhysicalColumn(name, data_type)
 
     @staticmethod
@@ -88,11 +91,15 @@ class Column(ABC):
 
     def as_summary_string(self) -> str:
         """The column as a line of text."""
+        line = self.without_comment()
+        return f"{line} COMMENT {text_literal(self._comment)}" if self._comment else line
+
+    def without_comment(self) -> str:
+        """The column as a line of text that leaves out what the user wrote."""
         time = f" *{self._time.value}*" if self._time is not None else ""
         extras = self.explain_extras()
-        text = f"`{self._name}` {self._type.sql_text()}{time}"
-        text += f" {extras}" if extras else ""
-        return f"{text} COMMENT '{self._comment}'" if self._comment else text
+        text = f"{quoted([self._name])} {self._type.sql_text()}{time}"
+        return f"{text} {extras}" if extras else text
 
     def declare(self, builder: Any) -> None:
         """Add the column to the builder of a `Schema`."""

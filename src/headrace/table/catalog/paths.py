@@ -29,7 +29,9 @@ class ObjectPath:
     @staticmethod
     def from_string(full_name: str) -> ObjectPath:
         """The path of `database.object`."""
-        parts = (full_name or "").split(".")
+        if not full_name:
+            raise ConfigurationError("fullName cannot be null or empty")
+        parts = full_name.split(".")
         if len(parts) != 2:
             raise ConfigurationError(
                 f"Cannot get split '{full_name}' to get databaseName and objectName"

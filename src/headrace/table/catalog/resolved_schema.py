@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from headrace.common.errors import ConfigurationError
 from headrace.sql.plan.expressions import Schema as PlanSchema
 from headrace.sql.types import DataType, RowField, RowType
 from headrace.table.catalog.columns import Column, MetadataColumn, PhysicalColumn
@@ -33,8 +34,9 @@ class ResolvedSchema:
     @staticmethod
     def physical(column_names: list[str], column_data_types: list[DataType]) -> ResolvedSchema:
         """A schema of stored columns alone."""
-        pairs = zip(column_names, column_data_types, strict=True)
-        return ResolvedSchema([PhysicalColumn(name, type_) for name, type_ in pairs])
+        if len(column_names) != len(column_data_types):
+            raise ConfigurationError("Mismatch between number of columns names and data types.")
+        return ResolvedSchema(list(map(Column.physical, column_names, column_data_types)))
 
     @classmethod
     def of_plan(cls, schema: PlanSchema) -> ResolvedSchema:
