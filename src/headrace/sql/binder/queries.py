@@ -37,6 +37,12 @@ from headrace.sql.types.type_rules import common_type
 __all__ = ["QueryBinder"]
 
 
+_NAMED = frozenset(
+    {"CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"}
+)
+"""Functions that name their columns."""
+
+
 class QueryBinder:
     """Binds one query; the queries inside it see its common table expressions."""
 
@@ -275,6 +281,8 @@ class QueryBinder:
                 name = item.name
             elif isinstance(item, x.Name) and item.parts:
                 name = item.parts[-1]
+            elif isinstance(item, x.Apply) and item.function in _NAMED and not item.args:
+                name = item.function
             else:
                 name = f"EXPR${position}"
             names.append(name)

@@ -213,7 +213,7 @@ def _to_time(writer: CodeWriter, code: str, source: DataType, target: DataType) 
     if isinstance(target, t.DateType):
         return f"{local} // {_DAY}"
     if isinstance(target, t.TimeType):
-        return _truncated(f"({local}) % {_DAY}", target.precision, source)
+        return _truncated(f"({local}) % {_DAY}", min(target.precision, 3), source)
     assert is_timestamp(target)
     if isinstance(target, t.LocalZonedTimestampType) and not zoned and not _is_utc(writer):
         local = f"{writer.reference('times:to_instant')}({writer.zone_constant()}, {local})"

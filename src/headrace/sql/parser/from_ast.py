@@ -156,10 +156,12 @@ def _form(node: Any) -> x.Node:
     upper = node.name.upper()
     if upper in ("CAST", "TRY_CAST"):
         value, type_ = node.expressions
-        return x.CastTo(expression_node(value), type_.this, upper == "TRY_CAST", span=span_of(node))
+        return x.CastTo(
+            expression_node(value), _cast_type(type_.this), upper == "TRY_CAST", span=span_of(node)
+        )
     if upper == "JSON_VALUE_RETURNING":
         value, type_ = node.expressions
-        return x.CastTo(expression_node(value), type_.this, True, span=span_of(node))
+        return x.CastTo(expression_node(value), _cast_type(type_.this), True, span=span_of(node))
     if upper == "JSON_QUERY_RETURNING":
         return _apply("JSON_QUERY_ARRAY", node, *node.expressions[0].expressions)
     return replace(_called(node), by_name=False)
@@ -354,7 +356,7 @@ def _cast_literal(node: Any) -> x.Node:
     text = node.this.this
     parsers: dict[str, tuple[Callable[[str], Any], Callable[[], t.DataType]]] = {
         "DATE": (parse_date, lambda: t.DateType(False)),
-        "TIME": (parse_time, lambda: t.TimeType(_fraction_digits(text), False)),
+        "TIME": (parse_time, lambda: _cast_type(t.TimeType(_fraction_digits(text), False))),
         "TIMESTAMP": (parse_timestamp, lambda: t.TimestampType(_fraction_digits(text), False)),
     }
     if kind not in parsers or not isinstance(node.this, exp.Literal):
@@ -366,6 +368,13 @@ def _cast_literal(node: Any) -> x.Node:
     if value is None:
         raise SpannedError(f"{text!r} is not a {kind}", span_of(node))
     return x.Constant(value, type_(), span=span_of(node))
+
+
+def _cast_type(type_: t.DataType) -> t.DataType:
+    """The type of a cast to a type: as in Flink, times of day have at most three digits."""
+    if isinstance(type_, t.TimeType) and type_.precision > 3:
+        return t.TimeType(3, type_.is_nullable)
+    return type_
 
 
 def _fraction_digits(text: str) -> int:

@@ -136,6 +136,7 @@ def _cut(micros: int | None, precision: int) -> int | None:
     return None if micros is None else micros // unit * unit
 
 
+_DIGITS_OF_TIME = 3
 _WITHOUT_DAY = re.compile(r"\s*\d{1,4}(-\d{1,2})?\s*")
 
 
@@ -149,7 +150,11 @@ def parse_date(text: str) -> int | None:
 
 
 def parse_time(text: str) -> int | None:
-    """`10:20:30.123`; None if the text is not a time."""
+    """`10:20:30.123`; None if the text is not a time. As in Flink, it has milliseconds at most."""
+    return _cut(_time_of_day(text), _DIGITS_OF_TIME)
+
+
+def _time_of_day(text: str) -> int | None:
     found = _TIME.fullmatch(text.strip())
     if found is None:
         return None
@@ -161,8 +166,13 @@ def parse_time(text: str) -> int | None:
 
 
 def text_to_time(text: str, precision: int) -> int | None:
-    """The time of a text with so many digits of its fraction; None if it is not a time."""
-    return _cut(parse_time(text), precision)
+    """What CAST makes of a text; None if it is not a time.
+
+    As in Flink, it is rounded to milliseconds, and then cut to so many digits.
+    """
+    micros = _time_of_day(text)
+    rounded = None if micros is None else min(micros + 500, DAY - 1)
+    return _cut(rounded, min(precision, _DIGITS_OF_TIME))
 
 
 def unix_timestamp(zone: ZoneInfo, text: str, pattern: str = DEFAULT_FORMAT) -> int:
