@@ -25,6 +25,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from headrace.common.errors import TypeMismatchError, shorten_repr
+from headrace.common.instants import instant_of
 from headrace.common.java.text import shortest_float32
 from headrace.common.time import Instant
 from headrace.common.typeinfo import (
@@ -308,6 +309,8 @@ def _all_finite(values: list[Decimal]) -> bool:
 def _to_instant(value: Any) -> Instant:
     if isinstance(value, Instant):
         return value
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        return instant_of(value)
     raise TypeError
 
 

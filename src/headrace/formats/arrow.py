@@ -10,12 +10,13 @@ import datetime
 from array import array
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 from headrace.common.errors import GraphError, TypeMismatchError, shorten_repr
+from headrace.common.instants import instant_of, utc_time_of
 from headrace.common.time import Instant
 from headrace.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from headrace.common.types import Row, make_rows, row_of
-from headrace.formats.instants import instant_of, utc_time_of
 from headrace.formats.shapes import Convert, Kind, Shape, fitted_decimal, or_none, shape_of
 
 if TYPE_CHECKING:
@@ -144,17 +145,22 @@ def type_info_of(kind: pa.DataType) -> TypeInformation:
 # Rows from columns.
 
 
-def rows_of(batch: pa.RecordBatch) -> list[Row]:
-    """The rows of a batch of columns."""
+def rows_of(batch: pa.RecordBatch, zone: ZoneInfo | None = None) -> list[Row]:
+    """The rows of a batch of columns.
+
+    Args:
+        batch: The columns.
+        zone: With it, instants are times in this zone instead of `Instant`.
+    """
     names = list(batch.schema.names)
     if not names:
         return [row_of([], names) for _ in range(batch.num_rows)]
-    columns = [_stream_values(column) for column in batch.columns]
+    columns = [_stream_values(column, zone) for column in batch.columns]
     return make_rows(map(list, zip(*columns, strict=True)), names)
 
 
-def _stream_values(column: Any) -> list[Any]:
-    convert = _from_arrow(column.type)
+def _stream_values(column: Any, zone: ZoneInfo | None) -> list[Any]:
+    convert = _from_arrow(column.type, zone)
     values = values_of(column)
     return values if convert is None else [None if v is None else convert(v) for v in values]
 
@@ -205,24 +211,24 @@ def constant_of(value: Any) -> Any:
     return pa.Array.from_buffers(kind, 1, [None, pa.py_buffer(array(code, (value,)))])[0]
 
 
-def _from_arrow(kind: pa.DataType) -> Convert | None:
+def _from_arrow(kind: pa.DataType, zone: ZoneInfo | None) -> Convert | None:
     """What turns `to_pylist`'s values into those of a stream; None where they are the same."""
     import pyarrow.types as at
 
     if at.is_timestamp(kind):
         if kind.tz is not None:
-            return instant_of
+            return instant_of if zone is None else lambda v: v.astimezone(zone)
         return _to_datetime if kind.unit == "ns" else None
     if at.is_struct(kind):
         fields = [kind.field(i) for i in range(kind.num_fields)]
         names = [f.name for f in fields]
-        parts = [(f.name, or_none(_from_arrow(f.type))) for f in fields]
+        parts = [(f.name, or_none(_from_arrow(f.type, zone))) for f in fields]
         return lambda v: row_of([convert(v[name]) for name, convert in parts], names)
     if at.is_map(kind):
-        key, item = or_none(_from_arrow(kind.key_type)), or_none(_from_arrow(kind.item_type))
+        key, item = (or_none(_from_arrow(k, zone)) for k in (kind.key_type, kind.item_type))
         return lambda v: {key(k): item(i) for k, i in v}
     if at.is_list(kind) or at.is_large_list(kind) or at.is_fixed_size_list(kind):
-        of_item = _from_arrow(kind.value_type)
+        of_item = _from_arrow(kind.value_type, zone)
         if of_item is None:
             return None
         element = or_none(of_item)

@@ -18,6 +18,7 @@ from headrace.common.errors import (
     TypeMismatchError,
     shorten_repr,
 )
+from headrace.common.instants import instant_of, utc_time_of
 from headrace.common.java.text import decimal_text
 from headrace.common.serialization import (
     BulkWriter,
@@ -36,7 +37,6 @@ from headrace.datastream.connectors.file_system.formats import (
 )
 from headrace.datastream.formats.csv_schema import CsvSchema, CsvSchemaBuilder
 from headrace.formats.csv import CsvDialect, CsvStyle, RowReader, RowWriter
-from headrace.formats.instants import instant_of, utc_time_of
 from headrace.formats.shapes import Kind, Shape, shape_of
 from headrace.formats.streams import STREAM_VALUES
 from headrace.formats.text_columns import FEW, CsvColumns, joined

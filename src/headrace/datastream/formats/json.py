@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError, shorten_repr
+from headrace.common.instants import instant_of, utc_time_of
 from headrace.common.serialization import DeserializationSchema, SerializationSchema
 from headrace.common.time import Instant
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.formats.json_schema import type_of_json_schema
 from headrace.formats import json
-from headrace.formats.instants import instant_of, utc_time_of
 from headrace.formats.shapes import Kind, Shape, shape_of
 from headrace.formats.streams import STREAM_VALUES
 from headrace.formats.text_columns import JsonColumns, joined

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from headrace.common.errors import FunctionTypeError
+from headrace.common.instants import local_zone
 from headrace.common.serialization import BulkWriter, BulkWriterFactory
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.connectors.file_system.enumeration import FileSplit
@@ -25,7 +26,7 @@ from headrace.datastream.formats.columnar import (
     group_range,
     skipping,
 )
-from headrace.formats.arrow import arrow_schema, row_type_of
+from headrace.formats.arrow import arrow_schema, row_type_of, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +48,8 @@ class ParquetColumnarRowInputFormat(BulkFormat):
         row_type: `DataTypes.ROW([...])`, or a `RowTypeInfo`. Columns are found by name.
         hadoop_config: Accepted as in PyFlink, not needed.
         batch_size: Rows that are decoded at a time.
-        is_utc_timestamp: Accepted: timestamps are read as they are in the file.
+        is_utc_timestamp: Whether an instant in the file that is declared as `TIMESTAMP` becomes
+            the time in UTC, or that in the zone of the machine. A time without a zone stays.
         is_case_sensitive: Whether the case of column names counts.
 
     Example:
@@ -59,6 +61,7 @@ class ParquetColumnarRowInputFormat(BulkFormat):
 
     row_type: Any
     batch_size: int
+    is_utc_timestamp: bool
     is_case_sensitive: bool
 
     def __init__(
@@ -73,6 +76,7 @@ class ParquetColumnarRowInputFormat(BulkFormat):
             raise FunctionTypeError(f"batch_size must be a positive int, not {batch_size!r}")
         object.__setattr__(self, "row_type", row_type)
         object.__setattr__(self, "batch_size", batch_size)
+        object.__setattr__(self, "is_utc_timestamp", is_utc_timestamp)
         object.__setattr__(self, "is_case_sensitive", is_case_sensitive)
         arrow_schema(row_type)
 
@@ -137,18 +141,43 @@ class _ParquetRows(ParquetRecords):
         super().__init__(split)
         self._schema = arrow_schema(settings.row_type)
         self._case_sensitive = settings.is_case_sensitive
+        self._clock = "UTC" if settings.is_utc_timestamp else str(local_zone())
+        # `Types.INSTANT()` is an `Instant`; a TIMESTAMP_LTZ is a time, as it is in functions.
+        self._zone = None if isinstance(settings.row_type, TypeInformation) else local_zone()
         self.batch_size = settings.batch_size
 
     def columns(self, names: list[str]) -> list[str]:
         """Those declared, in the spelling of the file; a missing one is reported later."""
-        if self._case_sensitive:
-            wanted = set(self._schema.names)
-            return [n for n in names if n in wanted]
-        wanted = {n.lower() for n in self._schema.names}
-        return [n for n in names if n.lower() in wanted]
+        wanted = set(map(self._folded, self._schema.names))
+        return [n for n in names if self._folded(n) in wanted]
 
     def prepared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self._clock != "UTC":
+            batch = self._on_clock(batch)
         return cast_columns(batch, self._schema, self._split.path, self._case_sensitive)
+
+    def _on_clock(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """With times of the machine's zone instead of instants that are declared as `TIMESTAMP`."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        stamps = {self._folded(f.name) for f in self._schema if f.type == pa.timestamp("us")}
+        leaves = map(self._file.schema.column, range(len(self._file.schema)))
+        int96 = {leaf.path for leaf in leaves if leaf.physical_type == "INT96"}
+        columns = []
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            instants = name in int96 or getattr(column.type, "tz", None)
+            if instants and self._folded(name) in stamps:
+                utc = column.cast(pa.timestamp("us", "UTC"), safe=False)
+                column = pc.local_timestamp(utc.cast(pa.timestamp("us", self._clock)))
+            columns.append(column)
+        return pa.RecordBatch.from_arrays(columns, batch.schema.names)
+
+    def _folded(self, name: str) -> str:
+        return name if self._case_sensitive else name.lower()
+
+    def rows(self, batch: pa.RecordBatch) -> list[Any]:
+        return rows_of(batch, self._zone)
 
 
 class ParquetBulkWriters:

@@ -6,10 +6,10 @@ from typing import Any, Self
 
 from headrace.common.config_options import ConfigOption
 from headrace.common.configuration import Configuration
+from headrace.common.instants import local_zone
 from headrace.common.settings.checks import check
 from headrace.common.settings.table_options import LOCAL_TIME_ZONE
 from headrace.common.time import to_millis
-from headrace.sql.types.values import local_zone
 
 __all__ = ["SessionConfig"]
 

@@ -17,14 +17,13 @@ number of a `RowKind`; an odd one takes a row back.
 from __future__ import annotations
 
 import datetime
-import os
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from headrace.common.errors import TypeMismatchError
+from headrace.common.instants import local_zone
 from headrace.common.java.text import shortest_float32
 from headrace.common.time import Instant
 from headrace.common.types import Row, row_of
@@ -44,18 +43,6 @@ _MICRO = datetime.timedelta(microseconds=1)
 _MILLI = datetime.timedelta(milliseconds=1)
 _MICROS_OF_MILLI = 1000
 _DIGITS_OF_MILLIS = 3
-
-
-def local_zone() -> ZoneInfo:
-    """The time zone of this machine, as far as it can be found; else UTC."""
-    name = os.environ.get("TZ", "")
-    if not name:
-        path = str(Path("/etc/localtime").resolve())
-        name = path.partition("zoneinfo/")[2] or "UTC"
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return ZoneInfo("UTC")
 
 
 def to_external(

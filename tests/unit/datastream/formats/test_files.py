@@ -9,6 +9,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -245,6 +246,64 @@ def test_orc_has_blanks_behind_a_char(tmp_path: Path) -> None:
 def test_all_types_survive(writers: Any, reader: Any, tmp_path: Path) -> None:
     bulk_file(writers.for_row_type(ALL_TYPES))(tmp_path / "a", [FULL, EMPTY], 10)
     assert drain(opened(source(reader(ALL_TYPES), tmp_path))) == [FULL, EMPTY]
+
+
+def instants_file(path: Path, **options: Any) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    time = dt.datetime(2021, 3, 4, 5, 6, 7)
+    columns = {
+        "instant": pa.array([time], pa.timestamp("us", "UTC")),
+        "stamp": pa.array([time], pa.timestamp("us")),
+    }
+    pq.write_table(pa.table(columns), path / "a", **options)
+
+
+def instants_as(kind: Any, path: Path, is_utc_timestamp: bool) -> list[Any]:
+    row = DataTypes.ROW([DataTypes.FIELD("instant", kind), DataTypes.FIELD("stamp", kind)])
+    found = ParquetColumnarRowInputFormat(row, is_utc_timestamp=is_utc_timestamp)
+    return list(drain(opened(source(found, path)))[0])
+
+
+@pytest.mark.parametrize("utc", [False, True])
+def test_a_timestamp_ltz_is_a_time_in_the_zone_of_the_machine(
+    utc: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    instants_file(tmp_path)
+    here = dt.datetime(2021, 3, 4, 14, 6, 7, tzinfo=ZoneInfo("Asia/Tokyo"))
+    found = instants_as(DataTypes.TIMESTAMP_LTZ(6), tmp_path, utc)
+    assert found == [here, here]
+    assert {time.utcoffset() for time in found} == {dt.timedelta(hours=9)}
+
+
+@pytest.mark.parametrize(
+    ("options", "utc", "hours"),
+    [
+        ({}, False, [14, 5]),
+        ({}, True, [5, 5]),
+        # An INT96 does not say what it is, and is an instant for Flink.
+        ({"use_deprecated_int96_timestamps": True}, False, [14, 14]),
+        ({"use_deprecated_int96_timestamps": True}, True, [5, 5]),
+    ],
+)
+def test_instants_that_are_declared_as_timestamps_have_the_clock_that_was_asked_for(
+    options: Any, utc: bool, hours: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    instants_file(tmp_path, **options)
+    wanted = [dt.datetime(2021, 3, 4, hour, 6, 7) for hour in hours]
+    assert instants_as(DataTypes.TIMESTAMP(6), tmp_path, utc) == wanted
+
+
+def test_instants_are_written_from_times_that_know_their_zone(tmp_path: Path) -> None:
+    row = DataTypes.ROW([DataTypes.FIELD("at", DataTypes.TIMESTAMP_LTZ(3))])
+    time = dt.datetime(2021, 3, 4, 14, 6, 7, tzinfo=ZoneInfo("Asia/Tokyo"))
+    given = [Row(time), Row(Instant(1_614_834_367, 0))]
+    bulk_file(ParquetBulkWriters.for_row_type(row))(tmp_path / "a", given, 2)
+    found = drain(opened(source(ParquetColumnarRowInputFormat(row), tmp_path)))
+    assert [r.at for r in found] == [time, time]
 
 
 def test_columns_are_found_by_name_and_converted(tmp_path: Path) -> None:
