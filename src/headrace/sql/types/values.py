@@ -217,9 +217,9 @@ def _to_internal(type_: DataType, zone: ZoneInfo | None) -> Converter:
 
 def _simple(type_: DataType) -> Converter:
     if isinstance(type_, t.BooleanType):
-        return _expect(bool)
+        return lambda v: v if isinstance(v, bool) else _truth(v)
     if isinstance(type_, t.CharType | t.VarCharType):
-        return _expect(str)
+        return lambda v: v if type(v) is str else _text(v)
     if isinstance(type_, t.BinaryType | t.VarBinaryType):
         return lambda v: bytes(v) if isinstance(v, bytes | bytearray | memoryview) else _refuse(v)
     if isinstance(type_, t.BitmapType):
@@ -237,8 +237,15 @@ def _refuse(value: Any) -> Any:
     raise TypeError(f"unexpected {type(value).__name__}")
 
 
-def _expect(kind: type) -> Converter:
-    return lambda v: v if isinstance(v, kind) else _refuse(v)
+def _truth(value: Any) -> bool:
+    """Of a whole number or of numpy's own BOOLEAN, which comparing its numbers gives."""
+    is_number = isinstance(value, int) or getattr(value, "dtype", None) == "bool"
+    return bool(value) if is_number else _refuse(value)
+
+
+def _text(value: Any) -> str:
+    """Of a kind of text such as numpy's, or a member of an enumeration."""
+    return str.__str__(value) if isinstance(value, str) else _refuse(value)
 
 
 def _range(type_: t.IntegralType) -> tuple[int, int]:
