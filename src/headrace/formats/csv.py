@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from headrace.common.errors import GraphError
+from headrace.common.errors import FunctionTypeError, GraphError
 from headrace.common.java.text import decimal_text, double_text, float_text
 from headrace.formats.shapes import (
     TEMPORAL,
@@ -54,7 +54,8 @@ class CsvDialect:
         }
         for name, value in characters.items():
             if value is not None and (not isinstance(value, str) or len(value) != 1):
-                raise GraphError(f"{name} must be a single char, got {value} in a format of CSV")
+                kind = GraphError if isinstance(value, str) else FunctionTypeError
+                raise kind(f"{name} must be a single char, got {value} in a format of CSV")
 
     def reader_options(self) -> dict[str, Any]:
         """Those of Python's `csv.reader`."""

@@ -9,7 +9,7 @@ from enum import Enum, auto
 from functools import singledispatch
 from typing import Any, TypeAlias
 
-from headrace.common.errors import GraphError
+from headrace.common.errors import FunctionTypeError
 
 __all__ = [
     "TEMPORAL",
@@ -99,7 +99,10 @@ class Shape:
 @singledispatch
 def shape_of(declared: Any) -> Shape:
     """The shape of a declared type. Each API registers its own types here."""
-    raise GraphError(f"a type such as Types.INT() or DataTypes.INT() is needed, not {declared!r}")
+    raise FunctionTypeError(
+        f"Unsupported data type: {declared!r}; a type such as Types.INT() or DataTypes.INT() is "
+        "needed"
+    )
 
 
 @dataclass(frozen=True)

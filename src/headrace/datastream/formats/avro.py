@@ -53,7 +53,7 @@ class AvroSchema:
         except HeadraceError:
             raise
         except Exception as error:
-            raise GraphError(f"the text is not an Avro schema: {error}") from error
+            raise GraphError(f"Could not parse Avro schema string. {error}") from error
         return AvroSchema(json.dumps(json.loads(json_schema), separators=(",", ":")), parsed)
 
     @staticmethod

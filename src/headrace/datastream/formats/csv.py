@@ -287,7 +287,10 @@ class CsvRowSerializationSchema(SerializationSchema):
         def set_line_delimiter(self, delimiter: str) -> CsvRowSerializationSchema.Builder:
             r"""Set what ends a line: `\n` at first, or `\r\n`, `\r` or nothing."""
             if delimiter not in ("\n", "\r", "\r\n", ""):
-                raise GraphError(f"a CSV line does not end with {delimiter!r}")
+                raise GraphError(
+                    "Unsupported new line delimiter. Only \\n, \\r, \\r\\n, or empty string are "
+                    f"supported, not {delimiter!r}."
+                )
             return self._with(line_end=delimiter)
 
         def disable_quote_character(self) -> CsvRowSerializationSchema.Builder:

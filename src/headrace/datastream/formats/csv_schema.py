@@ -32,7 +32,7 @@ class CsvColumn:
     digits: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CsvSchema:
     """The columns of a CSV file, and how they are written. Make one with `builder()`."""
 
@@ -41,6 +41,7 @@ class CsvSchema:
     use_header: bool = False
     strict_headers: bool = False
     skip_first_row: bool = False
+    any_property: str | None = None
 
     @staticmethod
     def builder() -> CsvSchemaBuilder:
@@ -85,7 +86,10 @@ class CsvSchema:
             ("comments", self.dialect.comments),
         )
         shown = "".join(f", {name}? {str(is_set).lower()}" for name, is_set in settings)
-        return f"[CsvSchema: columns=[{columns}]{shown}, any-properties? N/A]"
+        any_property = "N/A" if self.any_property is None else f"as '{self.any_property}'"
+        return f"[CsvSchema: columns=[{columns}]{shown}, any-properties? {any_property}]"
+
+    __repr__ = __str__
 
 
 def _kind(type_info: TypeInformation) -> str:
@@ -102,6 +106,7 @@ class CsvSchemaBuilder:
         self._use_header = False
         self._strict_headers = False
         self._skip_first_row = False
+        self._any_property: str | None = None
 
     def build(self) -> CsvSchema:
         """The schema."""
@@ -114,6 +119,7 @@ class CsvSchemaBuilder:
             self._use_header,
             self._strict_headers,
             self._skip_first_row,
+            self._any_property,
         )
 
     def _add(
@@ -179,6 +185,7 @@ class CsvSchemaBuilder:
 
     def set_any_property_name(self, name: str) -> CsvSchemaBuilder:
         """Accepted as in PyFlink; rows have the declared columns only."""
+        self._any_property = name
         return self
 
     def disable_array_element_separator(self) -> CsvSchemaBuilder:

@@ -186,8 +186,8 @@ class JsonRowDeserializationSchema(DeserializationSchema):
                 raise FunctionTypeError("type_info() or json_schema() is needed before build()")
             if self._fail_on_missing_field and self._ignore_parse_errors:
                 raise GraphError(
-                    "fail_on_missing_field() and ignore_parse_errors() exclude each other: choose "
-                    "one"
+                    "JSON format doesn't support failOnMissingField and ignoreParseErrors are both "
+                    "true: choose one of fail_on_missing_field() and ignore_parse_errors()"
                 )
             return JsonRowDeserializationSchema(
                 self._type_info, self._fail_on_missing_field, self._ignore_parse_errors

@@ -17,7 +17,7 @@ def type_of_json_schema(text: str) -> TypeInformation:
     try:
         schema = json.loads(text)
     except (TypeError, ValueError) as error:
-        raise GraphError(f"the JSON schema is not JSON: {error}") from error
+        raise GraphError(f"Invalid JSON schema. It is not JSON: {error}") from error
     return _schema_type(schema, "<root>")
 
 
@@ -54,7 +54,7 @@ def _schema_type(schema: Any, where: str) -> TypeInformation:
             return Types.PRIMITIVE_ARRAY(Types.BYTE())
         return _FORMATS.get(str(schema.get("format")), Types.STRING)()
     if kind not in _SCALARS:
-        raise GraphError(f"the JSON schema has an unknown type {kind!r} at {where}")
+        raise GraphError(f"Unsupported type {kind!r} in node: {where} of the JSON schema")
     return _SCALARS[kind]()
 
 

@@ -115,7 +115,9 @@ class OrcBulkWriters:
             hadoop_config: Accepted as in PyFlink, not needed.
         """
         if not hasattr(row_type, "field_names") and not hasattr(row_type, "get_field_names"):
-            raise FunctionTypeError(f"row_type must be a row type, not {row_type!r}")
+            raise FunctionTypeError(
+                f"row_type must be an instance of RowType, or a RowTypeInfo, not {row_type!r}"
+            )
         _checked(arrow_schema(row_type))
         get = getattr(writer_properties, "get_string", None)
         compression = "ZLIB" if get is None else str(get("orc.compress", "ZLIB")).upper()

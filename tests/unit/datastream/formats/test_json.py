@@ -180,7 +180,7 @@ def test_errors_while_building() -> None:
         JsonRowDeserializationSchema.builder().type_info("INT")  # type: ignore[arg-type]
     with pytest.raises(GraphError, match="not JSON"):
         JsonRowDeserializationSchema.builder().json_schema("{")
-    with pytest.raises(GraphError, match="exclude each other"):
+    with pytest.raises(GraphError, match="are both true: choose one"):
         (
             JsonRowDeserializationSchema.builder()
             .type_info(ROW)

@@ -43,14 +43,17 @@ class FileCompactStrategy:
         ) -> FileCompactStrategy.Builder:
             """Put files together after so many checkpoints."""
             if num_checkpoints_before_compaction <= 0:
-                raise GraphError("the number of checkpoints before compaction must be positive")
+                raise GraphError(
+                    "Number of checkpoints before compaction should be more than 0, not "
+                    f"{num_checkpoints_before_compaction}"
+                )
             self._num_checkpoints = num_checkpoints_before_compaction
             return self
 
         def set_num_compact_threads(self, num_compact_threads: int) -> FileCompactStrategy.Builder:
             """Use so many threads in each subtask."""
             if num_compact_threads <= 0:
-                raise GraphError("the number of compaction threads must be positive")
+                raise GraphError(f"Compact threads should be more than 0: {num_compact_threads}")
             self._num_threads = num_compact_threads
             return self
 
@@ -58,8 +61,8 @@ class FileCompactStrategy:
             """The strategy; it needs a size or a number of checkpoints."""
             if self._size_threshold < 0 and self._num_checkpoints < 0:
                 raise GraphError(
-                    "set_size_threshold() or enable_compaction_on_checkpoint() is needed: "
-                    "otherwise files are never merged"
+                    "At least one trigger condition must be configured: set_size_threshold() or "
+                    "enable_compaction_on_checkpoint(), otherwise files are never merged"
                 )
             return FileCompactStrategy(
                 self._size_threshold, self._num_checkpoints, self._num_threads

@@ -71,15 +71,15 @@ class _Builder:
         return self
 
     def _set_rolling_policy(self, policy: RollingPolicy) -> None:
-        if not isinstance(policy, RollingPolicy):
-            raise FunctionTypeError(f"a RollingPolicy is needed, not {policy!r}")
         bulk = isinstance(self._settings.encoder, BulkWriterFactory)
         if bulk and not isinstance(policy, CheckpointRollingPolicy):
             raise GraphError(
-                "a bulk format needs a CheckpointRollingPolicy, such as "
+                "rolling_policy must be OnCheckpointRollingPolicy for bulk format, such as "
                 "RollingPolicy.on_checkpoint_rolling_policy(): its files cannot be continued after "
                 "a checkpoint"
             )
+        if not isinstance(policy, RollingPolicy):
+            raise FunctionTypeError(f"a RollingPolicy is needed, not {policy!r}")
         self._settings = replace(self._settings, rolling_policy=policy)
 
 

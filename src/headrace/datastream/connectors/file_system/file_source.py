@@ -115,7 +115,7 @@ class FileSource(Source):
 
 def _builder(file_format: FileFormat, paths: tuple[str, ...], where: str) -> FileSourceBuilder:
     if not paths:
-        raise GraphError(f"{where} needs at least one path")
+        raise GraphError(f"paths must not be empty: {where} needs at least one")
     return FileSourceBuilder(FileSource(file_format, tuple(file_path(p) for p in paths)))
 
 
@@ -135,7 +135,7 @@ class FileSourceBuilder:
         """
         interval_ms = to_millis(discovery_interval)
         if interval_ms <= 0:
-            raise GraphError(f"the discovery interval must be positive, not {discovery_interval!r}")
+            raise GraphError(f"discoveryInterval must be > 0, not {discovery_interval!r}")
         self._source = replace(self._source, interval_ms=interval_ms)
         return self
 

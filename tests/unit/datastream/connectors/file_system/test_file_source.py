@@ -233,13 +233,13 @@ def test_errors_while_building(tmp_path: Path) -> None:
         text_source(tmp_path / "missing")
     with pytest.raises(GraphError, match="character set"):
         StreamFormat.text_line_format("klingon")
-    with pytest.raises(GraphError, match="at least one path"):
+    with pytest.raises(GraphError, match="paths must not be empty"):
         FileSource.for_record_stream_format(text)
     with pytest.raises(FunctionTypeError):
         FileSource.for_record_stream_format("text", str(tmp_path))  # type: ignore[arg-type]
     with pytest.raises(FunctionTypeError, match="BulkFormat"):
         FileSource.for_bulk_file_format(text, str(tmp_path))  # type: ignore[arg-type]
-    with pytest.raises(GraphError, match="positive"):
+    with pytest.raises(GraphError, match="discoveryInterval must be > 0"):
         FileSource.for_record_stream_format(text, str(tmp_path)).monitor_continuously(0)
 
 
