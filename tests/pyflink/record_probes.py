@@ -3,9 +3,9 @@
     python tests/pyflink/record_probes.py /path/to/peer/bin/python [name ...]
 
 The interpreter given must have ``apache-flink`` installed. Results go to ``probes/NAME.json``;
-review them before committing. ``datastream_formats`` needs jars that are not part of it in
-``HADOOP_CLASSPATH``: ``flink-sql-parquet``, ``flink-sql-orc``, ``flink-sql-avro`` and
-``flink-shaded-hadoop-2-uber``.
+review them before committing. ``datastream_formats`` and ``datastream_kafka`` need jars that are
+not part of it in ``HADOOP_CLASSPATH``: ``flink-sql-parquet``, ``flink-sql-orc``,
+``flink-sql-avro``, ``flink-shaded-hadoop-2-uber`` and ``flink-sql-connector-kafka``.
 """
 
 from __future__ import annotations

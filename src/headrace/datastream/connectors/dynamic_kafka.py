@@ -118,11 +118,14 @@ class DynamicKafkaSourceBuilder:
         """
         if self._subscriber is None:
             raise GraphError(
-                "a dynamic Kafka source needs set_stream_ids(), set_stream_pattern() or "
-                "set_kafka_stream_subscriber()"
+                "Kafka stream subscriber is required but not provided: call set_stream_ids(), "
+                "set_stream_pattern() or set_kafka_stream_subscriber()"
             )
         if self._service is None:
-            raise GraphError("a dynamic Kafka source needs set_kafka_metadata_service()")
+            raise GraphError(
+                "Kafka Metadata Service is required but not provided: call "
+                "set_kafka_metadata_service()"
+            )
         self._subscriber.choose(self._builder)
         self._builder.set_properties(checked_properties(self._service.properties))
         made = self._builder.build()

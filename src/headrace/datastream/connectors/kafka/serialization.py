@@ -199,11 +199,11 @@ class KafkaRecordSerializationSchemaBuilder:
         """The schema."""
         if self._topic is None:
             raise GraphError(
-                "the Kafka serializer has no topic: call set_topic() or set_topic_selector()"
+                "No topic selector is configured. Call set_topic() or set_topic_selector()"
             )
         if self._value is None:
             raise GraphError(
-                "the Kafka serializer is not complete: call set_value_serialization_schema()"
+                "No value serializer is configured. Call set_value_serialization_schema()"
             )
         return KafkaRecordSerializationSchema(
             self._topic, self._value, self._key, self._partitioner, self._headers
@@ -220,12 +220,14 @@ class KafkaRecordSerializationSchemaBuilder:
         if isinstance(topic_selector, KafkaTopicSelector):
             return self._set_topic(topic_selector)
         if not callable(topic_selector):
-            raise FunctionTypeError("topic_selector must be a KafkaTopicSelector or a callable")
+            raise FunctionTypeError("topic_selector must be KafkaTopicSelector or a callable")
         return self._set_topic(_CallableSelector(topic_selector))
 
     def _set_topic(self, topic: str | KafkaTopicSelector) -> KafkaRecordSerializationSchemaBuilder:
         if self._topic is not None:
-            raise GraphError("set the topic only once: with set_topic() or set_topic_selector()")
+            raise GraphError(
+                "Topic selector already set. Call set_topic() or set_topic_selector() only once"
+            )
         self._topic = topic
         return self
 

@@ -123,8 +123,9 @@ class KafkaSinkBuilder:
             raise GraphError("the Kafka sink is not complete: call set_record_serializer()")
         if self._guarantee is DeliveryGuarantee.EXACTLY_ONCE and self._prefix is None:
             raise GraphError(
-                "an exactly-once Kafka sink writes in transactions, and their names need a prefix "
-                "that no other job has: call set_transactional_id_prefix()"
+                "EXACTLY_ONCE delivery guarantee requires a transactionalIdPrefix to be set to "
+                "provide unique transaction names: call set_transactional_id_prefix() with one "
+                "that no other job has"
             )
         properties = known_properties("Producer", self._properties)
         return KafkaSink(properties, self._schema, self._guarantee, self._prefix)

@@ -167,12 +167,24 @@ class KafkaSourceBuilder:
             GraphError: Something is missing, or Kafka's client refuses a property.
         """
         for missing, what in (
-            ("bootstrap.servers" not in self._properties, "set_bootstrap_servers()"),
-            (self._selection is None, "set_topics(), set_topic_pattern() or set_partitions()"),
-            (self._schema is None, "set_value_only_deserializer() or set_deserializer()"),
+            (
+                "bootstrap.servers" not in self._properties,
+                "Property bootstrap.servers is required but not provided: call "
+                "set_bootstrap_servers()",
+            ),
+            (
+                self._selection is None,
+                "No subscribe mode is specified, should be one of topics, topic pattern and "
+                "partition set: call set_topics(), set_topic_pattern() or set_partitions()",
+            ),
+            (
+                self._schema is None,
+                "Deserialization schema is required but not provided: call "
+                "set_value_only_deserializer() or set_deserializer()",
+            ),
         ):
             if missing:
-                raise GraphError(f"the Kafka source is not complete: call {what}")
+                raise GraphError(what)
         if "committed" in (self._start.kind, self._stop and self._stop.kind):
             self._require_group()
         assert self._selection is not None
@@ -188,7 +200,10 @@ class KafkaSourceBuilder:
 
     def _require_group(self) -> None:
         if "group.id" not in self._properties:
-            raise GraphError("committed offsets belong to a consumer group: call set_group_id()")
+            raise GraphError(
+                "Property group.id is required when using committed offset for offsets "
+                "initializer: call set_group_id()"
+            )
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder:
         """Brokers to ask first, as `host:port,host:port`."""
