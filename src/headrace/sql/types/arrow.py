@@ -55,10 +55,8 @@ def data_type_of(kind: Any, nullable: bool = True) -> DataType:
     if types.is_decimal(kind):
         return DataTypes.DECIMAL(kind.precision, kind.scale)
     if types.is_timestamp(kind):
-        precision = _PRECISIONS[kind.unit]
-        if kind.tz is not None:
-            return DataTypes.TIMESTAMP_LTZ(precision)
-        return DataTypes.TIMESTAMP(precision)
+        # With a zone, too, as in PyFlink: it is then the clock of UTC.
+        return DataTypes.TIMESTAMP(_PRECISIONS[kind.unit])
     if types.is_time(kind):
         return DataTypes.TIME(_PRECISIONS[kind.unit])
     if types.is_list(kind) or types.is_large_list(kind):
@@ -69,7 +67,7 @@ def data_type_of(kind: Any, nullable: bool = True) -> DataType:
         return DataTypes.ROW([t.RowField(f.name, data_type_of(f.type)) for f in kind])
     if types.is_null(kind):
         return DataTypes.NULL()
-    raise FunctionTypeError(f"there is no SQL type for Arrow's {kind}")
+    raise FunctionTypeError(f"Unsupported data type to convert to Arrow type: {kind}")
 
 
 def arrow_type_of(type_: DataType) -> Any:
