@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from headrace.sql.codegen.calc import calc_code
 from headrace.sql.codegen.code import GeneratedCode
+from headrace.sql.operators.emission import Emission
 from headrace.sql.operators.joins.specs import (
+    EveryChangeJoinSpec,
     GrowingJoinSpec,
     IntervalJoinSpec,
     JoinSide,
@@ -53,6 +55,8 @@ def _join(node: Join, settings: PlanSettings) -> Operator:
     grows = not any(side.changes or side.ttl_ms for side in (spec.left, spec.right))
     if grows and node.kind is JoinKind.INNER:
         spec = GrowingJoinSpec(**vars(spec))
+    elif settings.emission is Emission.EVERY_CHANGE:
+        spec = EveryChangeJoinSpec(**vars(spec))
     return Operator("Join", spec)
 
 

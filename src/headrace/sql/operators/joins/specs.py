@@ -56,6 +56,13 @@ class JoinSpec(OperatorSpec):
 
 
 @dataclass(frozen=True)
+class EveryChangeJoinSpec(JoinSpec):
+    """A join whose result changes with every row."""
+
+    operator: ClassVar[str] = f"{_PACKAGE}.every_change:EveryChangeJoinOperator"
+
+
+@dataclass(frozen=True)
 class GrowingJoinSpec(JoinSpec):
     """An inner join of sides whose rows only come, and stay for ever."""
 
