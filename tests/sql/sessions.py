@@ -105,7 +105,8 @@ class LocalSession:
     def plan(self, text: str) -> n.Node:
         statement = parse_statement(text)
         assert isinstance(statement, s.Query)
-        return optimize(self.session.query_plan(statement.tree, text))
+        every_change = self.session.settings().every_change
+        return optimize(self.session.query_plan(statement.tree, text), every_change=every_change)
 
     def query(self, text: str, **settings: Any) -> Result:
         """A query in this process; settings are those of `run_in_process`."""

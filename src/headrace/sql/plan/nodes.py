@@ -311,7 +311,10 @@ class OverAggregate(OneInput):
 
 @dataclass(frozen=True, eq=False)
 class Rank(OneInput):
-    """The first rows of each partition, and perhaps their number as a last column."""
+    """The first rows of each partition, and perhaps their number as a last column.
+
+    `rising` has the columns by which rows replace each other, if updates only move them up.
+    """
 
     partition: tuple[int, ...]
     order: tuple[SortKey, ...]
@@ -320,6 +323,7 @@ class Rank(OneInput):
     numbered: bool
     function: str = "ROW_NUMBER"
     window: tuple[int, int] | None = None
+    rising: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -370,11 +374,12 @@ class Sort(OneInput):
 
 @dataclass(frozen=True, eq=False)
 class Limit(OneInput):
-    """Some of the rows; with `keys` those that come first in an order."""
+    """Some of the rows; with `keys` those that come first in an order, as in a `Rank`."""
 
     offset: int
     fetch: int | None
     keys: tuple[SortKey, ...] = ()
+    rising: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)

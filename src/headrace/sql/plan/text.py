@@ -112,6 +112,10 @@ def _order(keys: Sequence[SortKey], names: Sequence[str]) -> str:
     return ", ".join(f"{names[k.index]} {'DESC' if k.descending else 'ASC'}" for k in keys)
 
 
+def _rising(key: Sequence[int] | None, names: Sequence[str]) -> list[str]:
+    return [] if key is None else [f"rising=[{_names(names, key)}]"]
+
+
 def _parts(node: n.Node) -> list[str]:
     names = node.inputs[0].schema.names if node.inputs else []
     if isinstance(node, n.Scan):
@@ -240,6 +244,7 @@ def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
             f"partitionBy=[{_names(names, node.partition)}]",
             f"orderBy=[{_order(node.order, names)}]",
             f"select=[{', '.join(node.schema.names)}]",
+            *_rising(node.rising, names),
         ]
     if isinstance(node, n.Deduplicate):
         keep = "LastRow" if node.last else "FirstRow"
@@ -256,7 +261,8 @@ def _ordered_parts(node: n.Node, names: Sequence[str]) -> list[str]:
         return [f"orderBy=[{_order(node.keys, names)}]"]
     if isinstance(node, n.Limit):
         parts = [f"orderBy=[{_order(node.keys, names)}]"] if node.keys else []
-        return [*parts, f"offset=[{node.offset}]", f"fetch=[{node.fetch}]"]
+        parts += [f"offset=[{node.offset}]", f"fetch=[{node.fetch}]"]
+        return [*parts, *_rising(node.rising, names)]
     if isinstance(node, n.SetOperation):
         return [f"kind=[{node.kind}{' ALL' if node.all else ''}]"]
     if isinstance(node, LookupJoin):

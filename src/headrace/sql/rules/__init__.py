@@ -19,6 +19,7 @@ from headrace.sql.rules.prune_columns import prune_columns
 from headrace.sql.rules.push_watermark import push_watermark
 from headrace.sql.rules.rank_filter import rank_filter
 from headrace.sql.rules.rank_number import rank_number
+from headrace.sql.rules.rising_rows import rising_rows
 from headrace.sql.rules.shared_relations import shared_relations
 from headrace.sql.rules.split_batched import split_batched
 from headrace.sql.rules.split_distinct import split_distinct
@@ -43,6 +44,7 @@ PASSES: tuple[tuple[Rule, ...] | Rule, ...] = (
     (window_aggregate, rank_filter, window_joins, interval_joins),
     (any_order_over,),
     (split_distinct,),
+    rising_rows,
     prune_columns,
     merge_projections,
     (rank_number,),
@@ -56,16 +58,24 @@ One that is a single function gets the whole plan.
 """
 
 
-def optimize_all(plans: Sequence[Node], *, reuse: bool = True) -> list[Node]:
+def optimize_all(
+    plans: Sequence[Node], *, reuse: bool = True, every_change: bool = False
+) -> list[Node]:
     """Plans of one job after all passes; what they share is rewritten once, and stays shared."""
-    return list(optimize(Union(Schema(()), tuple(plans)), reuse=reuse).inputs)
+    together = Union(Schema(()), tuple(plans))
+    return list(optimize(together, reuse=reuse, every_change=every_change).inputs)
 
 
 @with_room
-def optimize(plan: Node, *, reuse: bool = True) -> Node:
-    """The plan after all passes; without `reuse`, what it has twice stays twice."""
+def optimize(plan: Node, *, reuse: bool = True, every_change: bool = False) -> Node:
+    """The plan after all passes.
+
+    Without `reuse`, what it has twice stays twice; with `every_change`, each row that comes changes
+    the results at once.
+    """
+    wanted: dict[Rule, bool] = {shared_relations: reuse, rising_rows: every_change}
     for rules in PASSES:
-        if rules is shared_relations and not reuse:
+        if callable(rules) and not wanted.get(rules, True):
             continue
         plan = rules(plan) if callable(rules) else rewrite_nodes(plan, partial(_applied, rules))
     return plan

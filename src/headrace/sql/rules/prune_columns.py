@@ -131,6 +131,7 @@ class _Pruning:
         width = len(node.input.schema)
         if isinstance(node, n.Rank):
             own = {*node.partition, *(k.index for k in node.order), *(node.window or ())}
+            own |= {*(node.rising or ())}
         else:
             own = {*node.keys, node.order}
         below, kept = self._kept_of(node.input, own | {i for i in needed if i < width})
@@ -149,6 +150,7 @@ class _Pruning:
             partition=_moved(node.partition, place),
             order=tuple(_moved_key(k, place) for k in node.order),
             window=None if node.window is None else (place(node.window[0]), place(node.window[1])),
+            rising=None if node.rising is None else _moved(node.rising, place),
         )
         return ranked, kept
 

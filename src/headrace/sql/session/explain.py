@@ -43,7 +43,8 @@ def explain_plans(session: Session, plans: Sequence[n.Node], details: Sequence[s
     As in Flink, details are in the section of the physical plan, and the plan follows without them.
     """
     settings = session.settings()
-    optimized = optimize_all(plans, reuse=settings.reuse_subplans)
+    reuse, every_change = settings.reuse_subplans, settings.every_change
+    optimized = optimize_all(plans, reuse=reuse, every_change=every_change)
     for plan in optimized:
         session.check(plan)
     physical = physical_plans(optimized, settings)

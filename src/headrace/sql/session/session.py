@@ -397,7 +397,8 @@ class Session:
     def run_query(self, plan: n.Node) -> StatementResult:
         """Starts a query; its rows come while it runs."""
         translator = self.translator()
-        plan = optimize(plan, reuse=translator.settings.reuse_subplans)
+        settings = translator.settings
+        plan = optimize(plan, reuse=settings.reuse_subplans, every_change=settings.every_change)
         self.check(plan)
         schema = plan.schema
         changelog = translator.takes_changes(plan)

@@ -19,6 +19,7 @@ from headrace.sql.operators.ranking.specs import (
     FirstRowSpec,
     LocalRankSpec,
     RankSpec,
+    RisingRankSpec,
     WindowRankSpec,
 )
 from headrace.sql.operators.specs import MatchSpec, MatchValues
@@ -134,6 +135,10 @@ def _rank(node: n.Rank, settings: PlanSettings) -> Operator:
         zone = settings.zone if zoned_windows(node) else None
         window = WindowRankSpec(order, node.start, node.end, node.numbered, node.window[1], zone)
         return Operator("WindowRank", window)
+    if node.rising is not None:
+        ends = node.start, node.end
+        rising = RisingRankSpec(order, *ends, node.numbered, node.rising, settings.state_ttl_ms)
+        return Operator("Rank", rising)
     spec = RankSpec(
         order,
         node.start,
@@ -181,10 +186,13 @@ def _limit(node: n.Limit, settings: PlanSettings) -> Operator:
     if settings.batch:
         return Operator("SortLimit", SortSpec(order, None, node.offset, node.fetch))
     assert node.fetch is not None
+    ends = node.offset + 1, node.offset + node.fetch
+    if node.rising is not None:
+        rising = RisingRankSpec(order, *ends, False, node.rising, settings.state_ttl_ms)
+        return Operator("SortLimit", rising)
     rank = RankSpec(
         order,
-        node.offset + 1,
-        node.offset + node.fetch,
+        *ends,
         False,
         changelog,
         emission=settings.emission,

@@ -71,7 +71,8 @@ class StreamTranslator:
 
     def translate(self, *plans: n.Node) -> list[Transformation]:
         """The transformations of plans of one job; a part that several plans share exists once."""
-        return self._translated(optimize_all(plans, reuse=self.settings.reuse_subplans))
+        reuse, every_change = self.settings.reuse_subplans, self.settings.every_change
+        return self._translated(optimize_all(plans, reuse=reuse, every_change=every_change))
 
     def _translated(self, plans: Sequence[n.Node]) -> list[Transformation]:
         physical = physical_plans(plans, self.settings)

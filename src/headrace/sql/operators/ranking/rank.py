@@ -22,7 +22,9 @@ from headrace.sql.operators.order.ordering import keep_first, sort_key
 from headrace.sql.operators.ranking.specs import RankSpec, WindowRankSpec
 from headrace.sql.operators.windows.slices import over_at
 
-_STATE = "rows"
+STATE = "rows"
+"""The name of what is kept of each key: its rows, sorted."""
+
 _MOST_UNSORTED = 50
 
 
@@ -47,12 +49,16 @@ class RankOperator(NetChangeOperator):
         self._spec = spec
         self._key = sort_key(spec.order)
         self._in_place = spec.numbered or spec.start > 1 or (spec.end == 1 and not spec.changelog)
+        by_number = self._every_change and spec.function == "ROW_NUMBER"
+        if by_number and spec.changelog and spec.start == spec.end == 1:
+            self._in_place = False
+        self._moves = by_number and self._in_place
         self._state: Any
         self._touched: dict[Any, list[Any]] = {}
         self._before: dict[Any, list[Any]] = {}
 
     def open(self) -> None:
-        self._state = self.value_state(_STATE, self._spec.ttl_ms)
+        self._state = self.value_state(STATE, self._spec.ttl_ms)
 
     def take(self, input_index: int, keys: Sequence[Any], rows: Sequence[Any]) -> None:
         spec = self._spec
@@ -86,7 +92,7 @@ class RankOperator(NetChangeOperator):
     def _load(self, key: Any) -> list[Any]:
         self.cell.key = key
         rows: list[Any] = self._state.value() or []
-        self._before[key] = self._visible(rows)
+        self._before[key] = rows[: self._spec.end] if self._moves else self._visible(rows)
         self._touched[key] = rows
         return rows
 
@@ -115,6 +121,16 @@ class RankOperator(NetChangeOperator):
                 out.append((*row, number) if spec.numbered else row)
         return out
 
+    def _moved(self, old: list[Any], new: list[Any]) -> list[Any]:
+        """What one row changes: all rows behind it move to the next place, or to the one before."""
+        pairs = enumerate(zip_longest(old, new))
+        first = next((i for i, (before, after) in pairs if before != after), len(new))
+        first = max(first, self._spec.start - 1)
+        old, new = old[first:], new[first:]
+        if self._spec.numbered:
+            old, new = ([(*r, first + i) for i, r in enumerate(rs, 1)] for rs in (old, new))
+        return changes(old, new, in_place=True, all_places=True)
+
     def before_snapshot(self, checkpoint: int, timestamp: int) -> None:
         self.store(self._state, self._touched)
 
@@ -125,6 +141,10 @@ class RankOperator(NetChangeOperator):
             self.cell.key = key
             if sorts:
                 keep_first(rows, self._spec.order, self._spec.end)
+            if self._moves:
+                self._state.update(rows or None)
+                out += self._moved(self._before[key], rows[: self._spec.end])
+                continue
             new = self._visible(rows)
             if self.final_only:
                 out += new
@@ -144,8 +164,13 @@ class RankOperator(NetChangeOperator):
         self.emit_rows(out)
 
 
-def changes(old: list[Any], new: list[Any], in_place: bool) -> list[tuple[Any, ...]]:
-    """What turns one list of rows into another; with `in_place` the rows of a place are updated."""
+def changes(
+    old: list[Any], new: list[Any], in_place: bool, all_places: bool = False
+) -> list[tuple[Any, ...]]:
+    """What turns one list of rows into another; with `in_place` the rows of a place are updated.
+
+    With `all_places` they are even if the next one is equal.
+    """
     out: list[tuple[Any, ...]] = []
     if in_place:
         for before, after in zip_longest(old, new):
@@ -153,7 +178,7 @@ def changes(old: list[Any], new: list[Any], in_place: bool) -> list[tuple[Any, .
                 out.append((*after, INSERT))
             elif after is None:
                 out.append((*before, DELETE))
-            elif before != after:
+            elif all_places or before != after:
                 out += [(*before, UPDATE_BEFORE), (*after, UPDATE_AFTER)]
         return out
     gone, come = list(old), []
@@ -179,8 +204,8 @@ class WindowRankOperator(RowOperator):
     def open(self) -> None:
         backend = self.context.backend
         assert backend is not None
-        self._state = self.value_state(_STATE, namespaced=True)
-        for key, end in backend.keys_and_namespaces(_STATE):
+        self._state = self.value_state(STATE, namespaced=True)
+        for key, end in backend.keys_and_namespaces(STATE):
             self.cell.key = (key, end)
             self._windows.setdefault(end, {})[key] = self._state.value()
             self._saved.add((key, end))

@@ -13,7 +13,7 @@ _PACKAGE = "headrace.sql.operators.ranking"
 
 @dataclass(frozen=True)
 class RankSpec(OperatorSpec):
-    """The first rows of each key in an order."""
+    """The first rows of each key in an order: column, descending, nulls first."""
 
     order: tuple[tuple[int, bool, bool], ...]
     start: int
@@ -26,6 +26,21 @@ class RankSpec(OperatorSpec):
 
     kind: ClassVar[str] = "Rank"
     operator: ClassVar[str] = f"{_PACKAGE}.rank:RankOperator"
+
+
+@dataclass(frozen=True)
+class RisingRankSpec(OperatorSpec):
+    """The same for rows that replace each other by some columns, `rising`, and only move up."""
+
+    order: tuple[tuple[int, bool, bool], ...]
+    start: int
+    end: int
+    numbered: bool
+    rising: tuple[int, ...]
+    ttl_ms: int = 0
+
+    kind: ClassVar[str] = "Rank"
+    operator: ClassVar[str] = f"{_PACKAGE}.rising:RisingRankOperator"
 
 
 @dataclass(frozen=True)
