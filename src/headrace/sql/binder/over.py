@@ -37,6 +37,9 @@ _PLACES = (
 )
 _FIRST, _LAST = 0, 4
 
+_USUAL_FRAME = (False, x.Bound(None), x.Bound(None, current=True))
+"""RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW, which an order has if it has no other."""
+
 
 def _place(bound: x.Bound) -> int:
     """Which of the places in a partition an end of a frame is."""
@@ -125,6 +128,8 @@ class _OverBinder(ExpressionBinder):
                 )
             # They look at the order of rows, whatever the frame is.
             over = replace(over, rows=True, start=None, end=None)
+        elif over.order and (over.rows, over.start, over.end) == _USUAL_FRAME:
+            over = replace(over, rows=None, start=None, end=None)
         return _OverColumn(result, self._add(over, call, node.span))
 
     def _window(self, over: x.Over) -> x.Over:

@@ -53,6 +53,8 @@ def _aggregate(node: n.Aggregate, settings: PlanSettings) -> Operator:
         settings.batch and not node.group,
         # As in PyFlink, many rows go through users' functions at once.
         settings.bundle_size if any(hasattr(c.function, "bound") for c in node.calls) else 1,
+        # So are the rows of a table aggregate function in Flink, all of them, whatever changed.
+        settings.every_change and any(getattr(c.function, "gives_rows", False) for c in node.calls),
     )
     return Operator("GroupAggregate", spec)
 

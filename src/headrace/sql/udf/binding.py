@@ -24,8 +24,13 @@ __all__ = ["FunctionBinding"]
 
 
 class FunctionBinding:
-    """What the binder asks of a user-defined function: its kind, and the types of a call."""
+    """What the binder asks of a user-defined function: its kind, and the types of a call.
 
+    Attributes:
+        gives_rows: Whether this is an aggregate whose result is an array of rows.
+    """
+
+    gives_rows = False
     strict = False
 
     def __init__(
@@ -150,6 +155,8 @@ class FunctionBinding:
 
 class _FlatAggregate(FunctionBinding):
     """A table aggregate function where an aggregate is expected: its rows are one array."""
+
+    gives_rows = True
 
     def __init__(self, function: FunctionBinding, result: DataType) -> None:
         vars(self).update(vars(function))

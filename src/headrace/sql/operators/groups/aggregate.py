@@ -156,7 +156,8 @@ class GroupAggregateOperator(NetChangeOperator):
             return
         self._emitted = True
         value, cell, state, before = self._value, self.cell, self._state, self._before
-        single = self._spec.keys == 1
+        single, renews = self._spec.keys == 1, self._spec.renews
+        goes, comes = (DELETE, INSERT) if renews else (UPDATE_BEFORE, UPDATE_AFTER)
         if self.final_only:
             self._emit_final(single)
             return
@@ -174,9 +175,9 @@ class GroupAggregateOperator(NetChangeOperator):
             state.update(accumulator)
             if old is None:
                 out.append((*head, *new, INSERT))
-            elif old != new:
-                out.append((*head, *old, UPDATE_BEFORE))
-                out.append((*head, *new, UPDATE_AFTER))
+            elif old != new or renews:
+                out.append((*head, *old, goes))
+                out.append((*head, *new, comes))
         self.forget_key()
         self._touched = {}
         self._before = {}

@@ -57,6 +57,7 @@ class GroupAggregateSpec(OperatorSpec):
         ttl_ms: How long the state of a key is kept; 0 is for ever.
         always: Whether there is a result without input (no keys, batch mode).
         bundle: How many rows count as one change, where every change comes out.
+        renews: Whether a result that changes goes and comes again, rather than being updated.
     """
 
     code: AggregateCode
@@ -67,6 +68,7 @@ class GroupAggregateSpec(OperatorSpec):
     ttl_ms: int = 0
     always: bool = False
     bundle: int = 1
+    renews: bool = False
 
     kind: ClassVar[str] = "GroupAggregate"
     operator: ClassVar[str] = f"{_PACKAGE}.aggregate:GroupAggregateOperator"

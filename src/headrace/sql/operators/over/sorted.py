@@ -90,18 +90,51 @@ class AnyOrderOverOperator(NetChangeOperator):
         for key, changes in self._changes.items():
             self.cell.key = key
             rows, before = self._state.value() or ([], [])
-            old = _by_row(rows, before)
-            for change in changes:
-                self._apply(rows, change)
-            after = self._frames.columns(rows)
+            if self._every_change:
+                (change,) = changes
+                after = self._changed(rows, before, change, out)
+            else:
+                old = _by_row(rows, before)
+                for change in changes:
+                    self._apply(rows, change)
+                after = self._frames.columns(rows)
+                out += _differences(old, rows, after)
             self._state.update((rows, after) if rows else None)
-            out += _differences(old, rows, after)
         self.forget_key()
         self._changes = {}
         self.emit_rows(out)
 
+    def _changed(
+        self, rows: Rows, before: Column, change: Any, out: list[tuple[Any, ...]]
+    ) -> Column:
+        """Adds or removes one row; what comes out is in the order of the rows."""
+        row, kind = self._kind_of(change)
+        place = bisect_right(rows, self._frames.sort_key(row), key=self._frames.sort_key)
+        if kind & 1:
+            place = next((i for i in range(place - 1, -1, -1) if rows[i] == row), -1)
+            if place < 0:
+                return before
+            gone = (*rows.pop(place), *before.pop(place), DELETE)
+            after = self._frames.columns(rows)
+            changed = [gone]
+        else:
+            rows.insert(place, row)
+            after = self._frames.columns(rows)
+            before = [*before[:place], after[place], *before[place:]]
+            changed = [(*row, *after[place], kind)]
+        differing = [
+            [(*row, *old, UPDATE_BEFORE), (*row, *new, UPDATE_AFTER)] if old != new else []
+            for row, old, new in zip(rows, before, after, strict=True)
+        ]
+        for some in (*differing[:place], changed, *differing[place:]):
+            out += some
+        return after
+
+    def _kind_of(self, change: Any) -> tuple[tuple[Any, ...], int]:
+        return (change[:-1], change[-1]) if self._spec.changes else (change, INSERT)
+
     def _apply(self, rows: Rows, change: Any) -> None:
-        row, kind = (change[:-1], change[-1]) if self._spec.changes else (change, INSERT)
+        row, kind = self._kind_of(change)
         if not kind & 1:
             insort_right(rows, row, key=self._frames.sort_key)
         elif row in rows:

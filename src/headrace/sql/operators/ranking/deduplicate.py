@@ -57,7 +57,7 @@ class DeduplicateOperator(NetChangeOperator):
                 continue
             if old is None:
                 out.append((*row, INSERT))
-            elif old != row:
+            elif old != row or (self._every_change and self._spec.event_time):
                 out += [(*old, UPDATE_BEFORE), (*row, UPDATE_AFTER)]
         self.forget_key()
         self._touched = {}
