@@ -15,6 +15,7 @@ from headrace.sql.rules.join_inputs import join_inputs
 from headrace.sql.rules.join_keys import join_keys
 from headrace.sql.rules.lookup_joins import lookup_joins
 from headrace.sql.rules.merge_projections import merge_projections
+from headrace.sql.rules.outer_joins import outer_joins
 from headrace.sql.rules.prune_columns import prune_columns
 from headrace.sql.rules.push_watermark import push_watermark
 from headrace.sql.rules.rank_filter import rank_filter
@@ -35,7 +36,7 @@ PASSES: tuple[tuple[Rule, ...] | Rule, ...] = (
     shared_relations,
     (push_watermark,),
     merge_projections,
-    (join_filters,),
+    (outer_joins, join_filters),
     (lookup_joins,),
     (join_keys,),
     merge_projections,
