@@ -13,6 +13,7 @@ from headrace.sql.plan.text import plan_text
 from tests.sql.sessions import place_of, with_tables
 
 CHEAP = "(SELECT item FROM orders WHERE price < 5)"
+CHEAP_PAIRS = "(SELECT item, id FROM orders WHERE price < 5)"
 
 
 @pytest.mark.parametrize(
@@ -20,8 +21,10 @@ CHEAP = "(SELECT item FROM orders WHERE price < 5)"
     [
         (f"item IN {CHEAP}", "Join(joinType=[LeftSemiJoin], where=[(item = item0)]", True),
         (f"NOT EXISTS {CHEAP}", "Join(joinType=[LeftAntiJoin], where=[true]", False),
-        (f"item NOT IN {CHEAP}", "Join(joinType=[LeftOuterJoin], where=[(item = $c0)]", False),
-        ("price > (SELECT AVG(price) FROM orders)", "Join(joinType=[LeftOuterJoin]", False),
+        (f"item NOT IN {CHEAP}", "[LeftAntiJoin], where=[((item IS NULL) OR $missing)]", False),
+        (f"(item, id) NOT IN {CHEAP_PAIRS}", "Join(joinType=[LeftAntiJoin], where=[((", False),
+        ("price > (SELECT AVG(price) FROM orders)", "Join(joinType=[InnerJoin]", False),
+        (f"(item IN {CHEAP}) IS NULL", "Join(joinType=[LeftOuterJoin], where=[(item = ", False),
     ],
 )
 def test_plans_say_what_a_subquery_becomes(condition: str, text: str, append_only: bool) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.sql import types as t
 from headrace.sql.binder.aggregation import aggregate_of, nodes_in
+from headrace.sql.binder.constants import fold
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.parser import syntax as x
@@ -95,14 +96,36 @@ class SubqueryBinder:
         if not isinstance(inner, x.Subquery) or inner.kind not in ("in", "exists"):
             return False
         plan = self._bound(inner)
+        kind = JoinKind.ANTI if negated else JoinKind.SEMI
         if inner.kind == "in":
             pairs = self._pairs(inner, plan)
             if negated and any(_nullable(p) for p in pairs):
-                return False
+                return self._none_perhaps(plan, pairs, inner)
             plan = n.Filter.of(plan, _known(all_of(self._equalities(pairs))))
         elif empty_row(plan) is not None:
             return False
-        self._join(self._separated(plan, inner), JoinKind.ANTI if negated else JoinKind.SEMI)
+        self._join(self._separated(plan, inner), kind)
+        return True
+
+    def _none_perhaps(
+        self, plan: n.Node, pairs: Sequence[tuple[Expression, Expression]], node: x.Subquery
+    ) -> bool:
+        """NOT IN of values that may be NULL: no row is equal, and none might be.
+
+        Rows that are equal are found by key. Of NULL it matters only whether it is there.
+        """
+        if len(pairs) > 1:
+            perhaps = [self._perhaps(*pair) for pair in pairs]
+            found = n.Filter.of(plan, _known(all_of(perhaps)))
+            self._join(self._separated(found, node), JoinKind.ANTI)
+            return True
+        ((outer, inner),) = pairs
+        equal = n.Filter.of(plan, self._call("EQUALS", inner, outer))
+        self._join(self._separated(equal, node), JoinKind.ANTI)
+        missing = n.Project.of(plan, [self._call("IS_NULL", inner)], ["$missing"])
+        there = n.Aggregate(missing.schema, missing, (0,), ())
+        unknown = self._call("OR", self._call("IS_NULL", outer), there.schema.column(0))
+        self._join(self._separated(n.Filter.of(there, unknown), node), JoinKind.ANTI)
         return True
 
     def with_values(self, nodes: Sequence[x.Node]) -> list[x.Node]:
@@ -220,13 +243,15 @@ class SubqueryBinder:
         return there, self._call("LESS_THAN", values, rows)
 
     def _is_there(self, plan: n.Node, node: x.Subquery) -> Expression:
-        (count,) = self._values(self._aggregated(plan, ("COUNT", None)), node)
-        return self._call("GREATER_THAN", count, Literal(t.BigIntType(False), 0))
+        # Unlike a count, this stays what it is when more rows come.
+        ones = n.Project.of(plan, [Literal(t.IntType(False), 1)], ["$0"])
+        (one,) = self._values(self._aggregated(ones, ("MIN", 0)), node)
+        return self._call("IS_NOT_NULL", one)
 
     def _values(self, plan: n.Node, node: x.Subquery) -> list[Expression]:
         """The columns of an aggregate without groups, beside the outer rows."""
         found = self._separated(plan, node)
-        defaults = found.empty or ()
+        defaults = [fold(default, self.context.zone) for default in found.empty or ()]
         right = found.plan
         count, width = len(right.schema), len(self.plan.schema)
         if any(not _is_null(d) for d in defaults):
