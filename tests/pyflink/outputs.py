@@ -6,6 +6,8 @@ its docstring how it is to be compared:
 
 - ``compare: rows with subtasks``: lines in any order, the subtask number in front counts;
 - ``compare: exactly``: line by line;
+- ``compare: shape``: lines in any order, with the same sign for each number and hexadecimal digit:
+  what the program reads is random;
 - nothing: lines in any order within each ``print()`` identifier, without the subtask number.
 """
 
@@ -16,6 +18,7 @@ import re
 from pathlib import Path
 
 _PREFIX = re.compile(r"^(?:(?P<name>[\w ]+):)?(?P<subtask>\d+)> ")
+_RANDOM = re.compile(r"-?\d[\d.]*|(?<![a-z])[a-f]\b")
 _NOISE = (
     "Using Any for unsupported type",
     "No module named google.cloud.bigquery_storage_v1",
@@ -35,6 +38,8 @@ def comparable(text: str, mode: str) -> list[str]:
     lines = [line for line in text.splitlines() if not line.startswith(_NOISE)]
     if mode == "exactly":
         return lines
+    if mode == "shape":
+        lines = [re.sub(" +", " ", _RANDOM.sub("#", line)) for line in lines]
     if mode == "rows":
         lines = [_PREFIX.sub(lambda m: f"{m['name']}> " if m["name"] else "", x) for x in lines]
     return sorted(lines)
