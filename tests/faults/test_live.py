@@ -16,12 +16,14 @@ from headrace.common.errors import JobExecutionError
 from headrace.coordination.checkpoint_store import CompletedCheckpoint
 from headrace.coordination.slots import live
 from headrace.coordination.slots.live import LiveSettings, NotLiveError
+from headrace.coordination.slots.processes import SlotProcesses
 from headrace.coordination.views import job_picture
 from headrace.coordination.views.checkpoint_details import checkpoint_details
 from headrace.coordination.views.job_picture import diagnosis_of
 from headrace.coordination.views.metric_values import metrics_of
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.functions import KeyedProcessFunction, MapFunction, RuntimeContext
+from headrace.graph.ids import SlotId
 from headrace.runtime.slot.protocol import Carriage
 from tests.faults import live_process_carrier
 from tests.faults.counting import PARALLELISM, Row
@@ -416,6 +418,24 @@ def test_a_live_job_is_diagnosed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         job.paused.touch()
         job.wait_for(lambda: found("idle"), "that nothing comes")
         job.paused.unlink()
+        job.finish()
+
+
+def test_a_slot_that_is_gone_is_the_reason_though_others_notice_it_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once = SlotProcesses._on_lost
+
+    def later(slots: SlotProcesses, slot: SlotId) -> None:
+        time.sleep(0.1)
+        at_once(slots, slot)
+
+    monkeypatch.setattr(SlotProcesses, "_on_lost", later)
+    with CountingJob(tmp_path / "job", carrier=LiveProcessCarrier) as job:
+        job.wait_for_rows(20)
+        os.kill(job.slots()[0], signal.SIGKILL)
+        job.wait_for_restarts(1)
+        assert "ended unexpectedly" in str(job.master.history.root_failure)
         job.finish()
 
 

@@ -30,6 +30,7 @@ _WAY_S = 600.0
 _CONNECT_S = 120.0
 _PROBE_S = 60.0
 _END_S = 20.0
+_REASON_S = 0.3
 _AGAIN_S = 30.0
 """How long epochs are carried one by one after the job could not be had; each time twice that."""
 _MOST_AGAIN_S = 600.0
@@ -142,6 +143,10 @@ class LiveSlots(SlotProcesses):
             self._server.broadcast(m.RunEpoch(plan))
             self._await(lambda: self._reported >= self._subtasks, None)
         except NotLiveError as error:
+            # Where a slot is gone others lose their connections, and may say so before its end is
+            # noticed, which is the reason.
+            with self._news:
+                self._news.wait_for(lambda: self._cancelled, _REASON_S)
             # Frames may be lost with the job.
             raise HeadraceError(str(error)) from error
         finally:
