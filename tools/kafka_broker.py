@@ -145,7 +145,10 @@ def _resolve_jars(target: Path) -> None:
 def _maven(*arguments: str) -> None:
     maven = shutil.which("mvn")
     if maven is None:
-        raise KafkaUnavailableError("jars are fetched by Maven, and there is no mvn on the PATH")
+        raise KafkaUnavailableError(
+            "Maven fetches jars, and there is no mvn on the PATH: install it "
+            "(on Debian and Ubuntu: apt install maven; on macOS: brew install maven)"
+        )
     run = subprocess.run(
         [maven, "--batch-mode", "--quiet", *arguments], capture_output=True, text=True, check=False
     )

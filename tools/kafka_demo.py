@@ -8,11 +8,13 @@ them with its own.
 from __future__ import annotations
 
 import collections
+import contextlib
 import random
 import subprocess
 import sys
 from pathlib import Path
 
+from headrace.common.display.waiting import waiting
 from tools.kafka_broker import KafkaUnavailableError, create_topics, running_broker
 
 PROGRAM = Path(__file__).parents[1] / "examples" / "kafka_word_count.py"
@@ -34,8 +36,9 @@ WORDS_IN_LINE = 10
 
 def main() -> int:
     try:
-        print("starting a Kafka broker ...", flush=True)
-        with running_broker() as broker:
+        with contextlib.ExitStack() as exits:
+            with waiting("starting a Kafka broker, which Maven fetches the first time"):
+                broker = exits.enter_context(running_broker())
             servers = broker.bootstrap_servers
             create_topics(servers, ["lines", "counts"])
             written = _write(servers)

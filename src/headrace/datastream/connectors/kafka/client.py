@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,6 +18,8 @@ from headrace.common.errors import ConfigurationError, FunctionTypeError, GraphE
 __all__ = ["KafkaError", "Outage", "client_settings", "confluent", "is_outage", "reached"]
 
 _log = logging.getLogger(__name__)
+
+_ELECTION_S = 3.0
 
 _LEFT_OUT = frozenset(
     {
@@ -217,21 +220,28 @@ def reached(settings: Mapping[str, Any]) -> dict[str, int]:
 def is_outage(error: Any) -> bool:
     """Whether an error only says that brokers cannot be reached now."""
     codes = confluent().KafkaError
-    return error.code() in {
+    return _is_election(error) or error.code() in {
         codes._ALL_BROKERS_DOWN,
         codes._TRANSPORT,
         codes._TIMED_OUT,
         codes._TIMED_OUT_QUEUE,
-        codes._WAIT_COORD,
         codes._RESOLVE,
+        codes.REQUEST_TIMED_OUT,
+        codes.NETWORK_EXCEPTION,
+        codes.BROKER_NOT_AVAILABLE,
+    }
+
+
+def _is_election(error: Any) -> bool:
+    """Whether brokers are there and agree on one of them, as they do for a new group."""
+    codes = confluent().KafkaError
+    return error.code() in {
+        codes._WAIT_COORD,
         codes.COORDINATOR_NOT_AVAILABLE,
         codes.COORDINATOR_LOAD_IN_PROGRESS,
         codes.NOT_COORDINATOR,
         codes.LEADER_NOT_AVAILABLE,
         codes.NOT_LEADER_FOR_PARTITION,
-        codes.REQUEST_TIMED_OUT,
-        codes.NETWORK_EXCEPTION,
-        codes.BROKER_NOT_AVAILABLE,
     }
 
 
@@ -247,6 +257,7 @@ class Outage:
         self._what = what
         self._say = say or _log.warning
         self._away = False
+        self._since: float | None = None
         self.refused: Any = None
         """An error that waiting does not help against."""
 
@@ -266,7 +277,10 @@ class Outage:
             self.away(error)
 
     def away(self, error: Any) -> None:
-        """Brokers cannot be reached."""
+        """Brokers cannot be reached. An election is not worth a word unless it takes long."""
+        self._since = self._since or time.monotonic()
+        if _is_election(error) and time.monotonic() - self._since < _ELECTION_S:
+            return
         if not self._away:
             self._away = True
             self._say(
@@ -276,6 +290,7 @@ class Outage:
 
     def over(self) -> None:
         """A broker has answered."""
+        self._since = None
         if self._away:
             self._away = False
             self._say(f"{self._what}: Kafka at {self._servers} is available again")
