@@ -16,8 +16,8 @@ WORKERS ?= auto
 PYTEST  := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # The fastest installer that is there.
-# It shows on a terminal what it downloads.
-INSTALL := $(if $(shell command -v uv),uv pip install --python $(BIN)/python,$(BIN)/python -m pip --disable-pip-version-check install) $$([ -t 1 ] || echo --quiet)
+# It shows on a terminal what it downloads. Standard output of what make calls is no terminal.
+INSTALL := $(if $(shell command -v uv),uv pip install --python $(BIN)/python,$(BIN)/python -m pip --disable-pip-version-check install) $(shell [ -t 2 ] || echo --quiet)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-sql demo-kafka test test-quick test-all matrix wheel pictures kafka postgresql mariadb lint format types bench docs docs-site coverage-page clean java dashboard dashboard-test release
