@@ -68,7 +68,7 @@ def build_parser(prog: str = "headrace") -> argparse.ArgumentParser:
         added.add_argument(
             "-v", "--verbose", action="store_true", help="log what happens; show whole tracebacks"
         )
-        added.set_defaults(run=command.run, parser=parser)
+        added.set_defaults(run=command.run, parser=parser, command_parser=added)
     return parser
 
 
@@ -81,7 +81,9 @@ def main(argv: Sequence[str] | None = None, prog: str = "headrace") -> int:
         print(unknown, file=sys.stderr)
         return ExitCode.USAGE
     try:
-        options = parser.parse_args(arguments)
+        options, unknown_options = parser.parse_known_args(arguments)
+        if unknown_options:
+            _refuse(unknown_options, getattr(options, "command_parser", parser))
     except SystemExit as ended:
         return int(ended.code or 0)
     if options.command is None:
@@ -126,6 +128,15 @@ def _unknown_command(arguments: list[str]) -> str | None:
     close = difflib.get_close_matches(first, names, n=1, cutoff=0.5)
     suggestion = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names)}"
     return f"headrace: there is no command {first!r}; {suggestion}"
+
+
+def _refuse(unknown: list[str], parser: argparse.ArgumentParser) -> NoReturn:
+    if not unknown[0].startswith("-"):
+        parser.error(f"too many arguments: {' '.join(unknown)}")
+    names = [name for name in parser._option_string_actions if name.startswith("--")]
+    close = difflib.get_close_matches(unknown[0].partition("=")[0], names, n=1)
+    suggestion = f"; did you mean {close[0]}?" if close else ""
+    parser.error(f"there is no option {unknown[0]}{suggestion}")
 
 
 @contextlib.contextmanager

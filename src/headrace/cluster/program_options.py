@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from headrace.cluster.argument_types import count
 from headrace.cluster.errors import UsageError, show_error
 from headrace.cluster.exit_codes import ExitCode
 from headrace.cluster.program import Program
@@ -31,7 +32,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "-p",
         "--parallelism",
-        type=int,
+        type=count,
         metavar="N",
         help="parallelism of operators that do not set their own",
     )
@@ -109,8 +110,6 @@ def settings_of(options: argparse.Namespace) -> Configuration:
     """
     configuration = settings_from_arguments(options.settings)
     if options.parallelism is not None:
-        if options.parallelism < 1:
-            raise UsageError(f"-p must be at least 1, not {options.parallelism}")
         configuration.set(declared.PARALLELISM_DEFAULT, options.parallelism)
     if options.master is not None:
         configuration.set(declared.SPARK_MASTER, options.master)

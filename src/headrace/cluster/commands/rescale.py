@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 
+from headrace.cluster.argument_types import count
 from headrace.cluster.client.jobs import Progress, add_job, jobs_of
-from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import EXPLAINED, ExitCode
 
 NAME = "rescale"
@@ -26,15 +26,13 @@ examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument(
-        "-p", "--parallelism", type=int, metavar="N", required=True, help="the new parallelism"
+        "-p", "--parallelism", type=count, metavar="N", required=True, help="the new parallelism"
     )
     add_job(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Change the parallelism."""
-    if options.parallelism < 1:
-        raise UsageError(f"-p must be at least 1, not {options.parallelism}")
     progress = Progress("changing the parallelism")
     try:
         job = jobs_of(options).rescale(options.job, options.parallelism, progress)

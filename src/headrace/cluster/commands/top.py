@@ -10,6 +10,7 @@ import sys
 import time
 from typing import Any
 
+from headrace.cluster.argument_types import above_zero, count
 from headrace.cluster.client.jobs import Jobs, add_job_manager, duration_text, jobs_of
 from headrace.cluster.exit_codes import ExitCode
 from headrace.cluster.terminal_panel import BOLD, DIM, colours_wanted, is_live_terminal
@@ -34,9 +35,14 @@ _WIDTHS = (8, 10, 11, 10, 10, 5, 9, 0)
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument(
-        "-i", "--interval", type=float, default=1.0, metavar="SECONDS", help="how often (default 1)"
+        "-i",
+        "--interval",
+        type=above_zero,
+        default=1.0,
+        metavar="SECONDS",
+        help="how often (default 1)",
     )
-    parser.add_argument("-n", "--times", type=int, metavar="N", help="how many times, then end")
+    parser.add_argument("-n", "--times", type=count, metavar="N", help="how many times, then end")
     parser.add_argument("--json", action="store_true", help="print JSON, one line each time")
     add_job_manager(parser)
 

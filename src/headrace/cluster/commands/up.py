@@ -7,6 +7,7 @@ import json
 import time
 from typing import Any
 
+from headrace.cluster.argument_types import above_zero
 from headrace.cluster.errors import UsageError
 from headrace.cluster.exit_codes import ExitCode
 from headrace.cluster.program_options import add_settings, settings_of
@@ -35,7 +36,11 @@ _STEP_S = 0.05
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument(
-        "--minutes", type=float, default=10.0, metavar="N", help="how long it waits (default: 10)"
+        "--minutes",
+        type=above_zero,
+        default=10.0,
+        metavar="N",
+        help="how long it waits (default: 10)",
     )
     parser.add_argument("--status", action="store_true", help="only say what is there")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -49,8 +54,6 @@ def run(options: argparse.Namespace) -> int:
 
     found = ask("status")
     if found is None and not options.status:
-        if options.minutes <= 0:
-            raise UsageError("--minutes is a number above 0")
         with waiting("starting Spark"):
             found = _start(options)
     if options.json:
