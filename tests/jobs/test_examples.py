@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import socket
 import subprocess
@@ -186,10 +187,15 @@ def test_the_demo_loses_a_process_and_no_reading(capsys: pytest.CaptureFixture[s
     assert "Try next:" in shown
 
 
-def test_the_demo_is_shown_in_a_dashboard_and_in_the_terminal() -> None:
+def test_the_demo_is_shown_in_a_dashboard_and_in_the_terminal(tmp_path: Path) -> None:
     """In a process of its own: its jobs are those of a JobManager, which ends with it."""
     command = [sys.executable, "-m", "headrace.cluster.cli", "demo", "--rate", "500", "--plain"]
-    with subprocess.Popen([*command, "--seconds", "6"], stdout=subprocess.PIPE, text=True) as demo:
+    with subprocess.Popen(
+        [*command, "--seconds", "6"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    ) as demo:
         assert demo.stdout is not None
         shown = iter(demo.stdout)
         address = re.fullmatch(r"dashboard  (.+)/#/jobs/([0-9a-f]{32})\n", next(shown))
@@ -203,6 +209,9 @@ def test_the_demo_is_shown_in_a_dashboard_and_in_the_terminal() -> None:
     deadline = time.monotonic() + 60
     while answers(f"{address[1]}/overview"):
         assert time.monotonic() < deadline, "the JobManager goes on without its demo"
+        time.sleep(0.2)
+    while left := list(tmp_path.glob("headrace-demo-*")):
+        assert time.monotonic() < deadline, f"the demo leaves {left}"
         time.sleep(0.2)
 
 

@@ -13,6 +13,7 @@ from datetime import datetime
 from types import TracebackType
 
 from headrace.cluster.live_figures import LiveFigures, OperatorRates
+from headrace.cluster.manager.attachment import dashboard_of
 from headrace.cluster.terminal_panel import (
     BOLD,
     DIM,
@@ -28,9 +29,12 @@ from headrace.common.job_listener import EpochStatistics, JobListener
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 _REDRAW_S = 0.2
-_COLUMNS = ("in", "in/s", "out", "out/s")
 _SPARKS = "▁▂▃▄▅▆▇█"
-_CELLS_WIDTH = 52
+_COLUMNS = ("in", "in/s", "out", "out/s")
+_RATES = ("in/s", "out/s")
+"""What is left of the columns in a narrow terminal."""
+_LEAST_NAME, _MOST_NAME = 12, 30
+_CELL_WIDTH, _BESIDE = 11, 8
 
 
 class LiveView(JobListener):
@@ -60,6 +64,7 @@ class LiveView(JobListener):
         self._rated_s = 0.0
         self._state = "starting Spark"
         self._client: JobClient | None = None
+        self._dashboard: str | None = None
         self.figures = LiveFigures()
 
     @classmethod
@@ -99,6 +104,8 @@ class LiveView(JobListener):
         """Note that the job was started."""
         self._state = "starting slots" if error is None else "could not be started"
         self._client = job_client
+        if job_client is not None:
+            self._dashboard = dashboard_of(str(job_client.get_job_id()))
 
     def on_epoch(self, statistics: EpochStatistics) -> None:
         """Take the figures of an epoch."""
@@ -136,8 +143,7 @@ class LiveView(JobListener):
             if self.figures.epochs == 0:
                 return [("", ""), (self._style(BOLD), f" {self._state} ... {elapsed:.0f} s")]
             figures = self.figures
-            width = shutil.get_terminal_size().columns
-            name_width = min(max(width - _CELLS_WIDTH, 12), 30)
+            table = OperatorTable(shutil.get_terminal_size().columns)
             return [
                 ("", ""),
                 (
@@ -147,8 +153,9 @@ class LiveView(JobListener):
                 (self._style(GREEN), f" {_rate(figures)}  {self._sparks()}"),
                 ("", f" {_event_time(figures)}"),
                 *([(self._style(BOLD), f" {counted}")] if counted else []),
-                (self._style(DIM), _row(name_width, "operator", "", *_COLUMNS)),
-                *(("", _operator_row(name_width, o)) for o in figures.operators()),
+                (self._style(DIM), table.head()),
+                *(("", table.row(o)) for o in figures.operators()),
+                *([("", f" dashboard  {self._dashboard}")] if self._dashboard else []),
             ]
 
     def _accumulators(self) -> str:
@@ -214,18 +221,29 @@ def _event_time(figures: LiveFigures) -> str:
     return f"watermark {at:%H:%M:%S}.{at.microsecond // 100_000} ({lag_s:.1f} s behind now)"
 
 
-def _operator_row(name_width: int, o: OperatorRates) -> str:
-    return _row(
-        name_width,
-        o.name,
-        f"x{o.parallelism}",
-        f"{o.records_in:,}",
-        f"{o.in_per_s:,.0f}",
-        f"{o.records_out:,}",
-        f"{o.out_per_s:,.0f}",
-    )
+class OperatorTable:
+    """The operators, in the width of a terminal."""
 
+    def __init__(self, width: int) -> None:
+        whole = width >= _LEAST_NAME + _BESIDE + _CELL_WIDTH * len(_COLUMNS)
+        self._columns = _COLUMNS if whole else _RATES
+        left = width - _BESIDE - _CELL_WIDTH * len(self._columns)
+        self._name_width = min(max(left, _LEAST_NAME), _MOST_NAME)
 
-def _row(name_width: int, name: str, parallelism: str, *cells: str) -> str:
-    shown = name if len(name) <= name_width else name[: name_width - 1] + "~"
-    return f" {shown:{name_width}} {parallelism:>3} " + "".join(f"{c:>11}" for c in cells)
+    def head(self) -> str:
+        return self._line("operator", "", dict(zip(_COLUMNS, _COLUMNS, strict=True)))
+
+    def row(self, o: OperatorRates) -> str:
+        cells = (
+            f"{o.records_in:,}",
+            f"{o.in_per_s:,.0f}",
+            f"{o.records_out:,}",
+            f"{o.out_per_s:,.0f}",
+        )
+        return self._line(o.name, f"x{o.parallelism}", dict(zip(_COLUMNS, cells, strict=True)))
+
+    def _line(self, name: str, parallelism: str, cells: dict[str, str]) -> str:
+        width = self._name_width
+        shown = name if len(name) <= width else name[: width - 1] + "~"
+        numbers = "".join(f"{cells[column]:>{_CELL_WIDTH}}" for column in self._columns)
+        return f" {shown:{width}} {parallelism:>3} {numbers}"

@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from headrace.cluster.live_figures import LiveFigures
-from headrace.cluster.live_view import LiveView
+from headrace.cluster.live_figures import LiveFigures, OperatorRates
+from headrace.cluster.live_view import LiveView, OperatorTable
 from headrace.cluster.terminal_panel import Panel
 from headrace.common.job_listener import EpochStatistics, OperatorStatistics
 from headrace.datastream import StreamExecutionEnvironment
@@ -112,6 +112,33 @@ class TestPanel:
         panel.show([("", "x" * 50)] * 9)
         panel.show([("", "y" * 50)] * 9)
         assert screen.lines() == ["y" * 8 + "~"] * 3
+
+
+class TestOperatorTable:
+    @pytest.mark.parametrize(
+        ("width", "lines"),
+        [
+            (
+                70,
+                [
+                    " operator                        in       in/s        out      out/s",
+                    " temperature alarm   x2   1,234,567     20,000         12          3",
+                ],
+            ),
+            (
+                56,
+                [
+                    " operator                              in/s      out/s",
+                    " temperature alarm           x2      20,000          3",
+                ],
+            ),
+        ],
+    )
+    def test_a_narrow_terminal_has_the_rates_alone(self, width: int, lines: list[str]) -> None:
+        table = OperatorTable(width)
+        rates = OperatorRates("temperature alarm", 2, 1_234_567, 12, 20_000.0, 3.0)
+        assert [table.head(), table.row(rates)] == lines
+        assert all(len(line) < width for line in lines)
 
 
 class TestPlainView:

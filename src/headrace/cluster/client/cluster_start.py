@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -25,14 +26,19 @@ _TAIL = 2_000
 
 
 def start_job_manager(
-    directory: Path, settings: Iterable[str], *, application: bool = False
+    directory: Path,
+    settings: Iterable[str],
+    *,
+    application: bool = False,
+    temporary: bool = False,
 ) -> dict[str, object]:
     """Start a JobManager in a directory; its process, host and port.
 
     Args:
         directory: Where it keeps its jobs, and its log.
         settings: As `-D` takes them.
-        application: Whether it ends when its jobs have.
+        application: Whether it ends when its jobs have, or when this process has without a job.
+        temporary: Whether it removes the directory at its end.
 
     Raises:
         UsageError: It cannot be started like this; the reason is in the message.
@@ -45,7 +51,9 @@ def start_job_manager(
         about = running_job_manager(directory)
         return about if about is not None and about["pid"] == pid else None
 
-    arguments = [str(directory), *(["--application"] if application else [])]
+    arguments = [str(directory)]
+    arguments += ["--application", str(os.getpid())] if application else []
+    arguments += ["--temporary"] if temporary else []
     made = settings_from_arguments(settings).to_dict()
     module = "headrace.cluster.manager.job_manager"
     return start_process(module, arguments, made, directory / LOG, running, "JobManager")

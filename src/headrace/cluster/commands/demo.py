@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
-import signal
 import tempfile
 
+from headrace.cluster.argument_types import above_zero, count
 from headrace.cluster.client.cluster_start import start_job_manager
-from headrace.cluster.client.rest_client import RestClient
 from headrace.cluster.commands.example import find_examples
 from headrace.cluster.exit_codes import ExitCode
-from headrace.cluster.manager.attachment import attach
+from headrace.cluster.manager.attachment import attach, dashboard_of
 from headrace.cluster.manager.job_manager import cluster_directory
 from headrace.cluster.program import Program
 from headrace.cluster.program_options import add_settings, run_program
@@ -38,8 +36,12 @@ NEXT = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_settings(parser)
-    parser.add_argument("--seconds", default="20", help="how long it runs (default 20)")
-    parser.add_argument("--rate", default="20000", help="readings a second (default 20000)")
+    parser.add_argument(
+        "--seconds", type=above_zero, default=20.0, help="how long it runs (default 20)"
+    )
+    parser.add_argument(
+        "--rate", type=count, default=20_000, help="readings a second (default 20000)"
+    )
     parser.add_argument("--plain", action="store_true", help="lines only, nothing redrawn")
     parser.add_argument(
         "--dashboard",
@@ -52,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the demo; its exit code."""
     program = find_examples()["sensor_alarms"]
-    arguments = ["--accident", "--seconds", options.seconds, "--rate", options.rate]
+    arguments = ["--accident", "--seconds", str(options.seconds), "--rate", str(options.rate)]
     arguments += ["--plain"] if options.plain else []
     if options.master is None:
         # A Spark of our own has what live jobs need; this one has an end, so it has to ask.
@@ -65,21 +67,15 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
-def _job_in_dashboard(options: argparse.Namespace) -> str:
+def _job_in_dashboard(options: argparse.Namespace) -> str | None:
     """Make the job one of a JobManager of its own; where its dashboard shows it."""
     directory = cluster_directory(tempfile.mkdtemp(prefix="headrace-demo-"))
     settings = ["rest.bind-port=0", *options.settings]
     if options.master is not None:
         settings.append(f"spark.master={options.master}")
     # It ends by itself when this process has.
-    about = start_job_manager(directory, settings, application=True)
-    address = str(about["address"])
-    try:
-        return f"{RestClient(address).url}/#/jobs/{attach(address, 'demo')}"
-    except BaseException:
-        # It waits for a job that never comes.
-        os.kill(int(str(about["pid"])), signal.SIGTERM)
-        raise
+    about = start_job_manager(directory, settings, application=True, temporary=True)
+    return dashboard_of(attach(str(about["address"]), "demo"))
 
 
 def _try_next(command: str) -> str:

@@ -31,6 +31,7 @@ __all__ = [
     "about",
     "attach",
     "attached_in",
+    "dashboard_of",
     "forget",
     "offer",
     "withdraw",
@@ -39,6 +40,9 @@ __all__ = [
 _OFFER = "spark.json"
 _ATTACHED = "attached.json"
 _LOOK_S = 0.5
+
+_attached_to: list[str] = []
+"""The JobManager of this process, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -153,9 +157,15 @@ def attach(address: str, what: str) -> str:
             "HEADRACE_RUN_DIR": str(directory / "run"),
         }
     )
+    _attached_to.append(address)
     job_manager = OtherProcess(told["pid"], told["start"])
     threading.Thread(target=_end_with, args=(job_manager, address), daemon=True).start()
     return program
+
+
+def dashboard_of(job_id: str) -> str | None:
+    """Where the dashboard shows a job of this process, if that is attached."""
+    return f"{RestClient(_attached_to[-1]).url}/#/jobs/{job_id}" if _attached_to else None
 
 
 def _end_with(job_manager: OtherProcess, address: str) -> None:

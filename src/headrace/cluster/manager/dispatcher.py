@@ -316,14 +316,17 @@ class Dispatcher:
         with ThreadPoolExecutor(_ASKED_AT_ONCE) as asking:
             return list(asking.map(self._overview, jobs))
 
-    def all_ended(self) -> bool:
-        """Whether programs were submitted, or else attached, and all of them have ended."""
+    def all_ended(self, nobody_comes: bool = False) -> bool:
+        """Whether programs were submitted, or else attached, and all of them have ended.
+
+        Without a program that is so if none will come.
+        """
         for directory in attachment.attached_in(self._directory):
             self._attached(directory.name)
         with self._lock:
             known = list(self._programs_run.values())
         programs = [p for p in known if not p.attached] or known
-        return bool(programs) and all(program.ended for program in programs)
+        return (bool(programs) or nobody_comes) and all(program.ended for program in programs)
 
     def details(self, job_id: str, part: str) -> Any:
         """A part of what can be told about a job; see `JobParts`."""

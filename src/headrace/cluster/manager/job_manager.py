@@ -6,6 +6,8 @@ import argparse
 import fcntl
 import json
 import logging
+import os
+import shutil
 import socket
 import sys
 import threading
@@ -59,10 +61,10 @@ class JobManager:
     """Starts everything in order, and ends it in the other."""
 
     def __init__(
-        self, directory: Path, configuration: Configuration, *, application: bool = False
+        self, directory: Path, configuration: Configuration, *, application_of: int | None = None
     ) -> None:
         self._directory = directory
-        self._application = application
+        self._application_of = application_of
         self._configuration = configuration
         self._door = Door.of(
             configuration,
@@ -128,9 +130,9 @@ class JobManager:
             dispatcher, programs, slots, shown, shut_down, executors, str(self._directory)
         )
         server = self._door.server(lambda guard: create_app(cluster, guard))
-        if self._application:
-            watch = (dispatcher, shut_down)
-            threading.Thread(target=_end_with_jobs, args=watch, daemon=True).start()
+        if self._application_of is not None:
+            watch = (dispatcher, self._application_of, shut_down)
+            threading.Thread(target=end_with_jobs, args=watch, daemon=True).start()
         about = self._door.about(listener)
         new = self._directory / f"{_ABOUT}.new"
         new.write_text(json.dumps(about))
@@ -139,13 +141,15 @@ class JobManager:
         server.run(sockets=[listener])
 
 
-def _end_with_jobs(dispatcher: Dispatcher, shut_down: Callable[[], None]) -> None:
+def end_with_jobs(dispatcher: Dispatcher, starter: int, shut_down: Callable[[], None]) -> None:
     """End when jobs were submitted and all of them have ended; clients may still ask for a while.
 
-    A program that never comes is waited for.
+    A program is waited for as long as the process that started this one runs.
     """
-    while not dispatcher.all_ended():
+    nobody_comes = False
+    while not dispatcher.all_ended(nobody_comes):
         time.sleep(_LOOK_S)
+        nobody_comes = os.getppid() != starter
     time.sleep(_GRACE_S)
     _log.info("the job has ended; ending its JobManager")
     shut_down()
@@ -155,7 +159,8 @@ def main() -> int:
     """Entry point of the process that `headrace start-cluster` starts and tells its settings."""
     parser = argparse.ArgumentParser()
     parser.add_argument("directory")
-    parser.add_argument("--application", action="store_true")
+    parser.add_argument("--application", type=int, metavar="PROCESS")
+    parser.add_argument("--temporary", action="store_true")
     arguments = parser.parse_args()
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -163,10 +168,12 @@ def main() -> int:
     configuration = load_configuration(None, what_was_told())
     try:
         directory = Path(arguments.directory)
-        JobManager(directory, configuration, application=arguments.application).run()
+        JobManager(directory, configuration, application_of=arguments.application).run()
     except ConfigurationError as error:
         print(f"headrace: {error}", file=sys.stderr)
         return 2
+    if arguments.temporary:
+        shutil.rmtree(directory, ignore_errors=True)
     return 0
 
 
