@@ -59,6 +59,6 @@ def test_the_token_can_be_entered(open_page: Callable[..., Visitor], server: str
     expect(field).to_have_value("")
     field.fill(TOKEN)
     page.get_by_role("button", name="Enter").click()
-    expect(page.get_by_text(re.compile("^No jobs running"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^No jobs yet"))).to_be_visible()
     assert [c for c in visitor.complaints if "401" not in c] == []
     visitor.complaints.clear()

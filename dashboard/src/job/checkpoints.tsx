@@ -5,6 +5,7 @@ import { type Resource, useResource } from "../api/resource";
 import type { Checkpoint, Checkpoints, CheckpointTask, Distribution, Job } from "../api/types";
 import { arrows } from "../logic/chain";
 import { bytes, count, duration, moment, timestamp } from "../logic/format";
+import { hasEnded } from "../logic/states";
 import { HistoryChart } from "./checkpoint-chart";
 import { Bar, type Column, Empty, Figure, Panel, Pending, State, Table } from "../ui/parts";
 
@@ -31,7 +32,7 @@ export function CheckpointsTab({ job, checkpoints }: { job: Job; checkpoints: Re
       </Panel>
       <Panel title="History">
         {data.history.length === 0 ? (
-          <Empty>No checkpoints yet.</Empty>
+          <Empty>{hasEnded(job.state) ? "The job ended without a checkpoint." : "No checkpoints yet."}</Empty>
         ) : (
           <>
             <HistoryChart history={data.history} chosen={chosen} onChoose={setChosen} />

@@ -27,7 +27,7 @@ export function EpochStrip({ job }: { job: Job }) {
   const { epochs: all, total } = epochs.data;
   return (
     <Panel title="Epochs" extra={<span class="muted">{count(total)} in all</span>}>
-      {all.length === 0 ? <Empty>No epochs yet.</Empty> : <Strip job={job} epochs={all} targetMs={epochs.data["target-ms"]} />}
+      {all.length === 0 ? <Empty>{hasEnded(job.state) ? "The job ended without an epoch." : "No epochs yet."}</Empty> : <Strip job={job} epochs={all} targetMs={epochs.data["target-ms"]} />}
     </Panel>
   );
 }
@@ -55,7 +55,7 @@ function Strip({ job, epochs, targetMs }: { job: Job; epochs: Epoch[]; targetMs:
   return (
     <>
       <p class="muted pad">
-        {`The median of the last ${epochs.length} is ${duration(summary.median)}; ${compact(summary.recordsPerSecond)} records a second`}
+        {`${epochs.length === 1 ? "It took" : `The median of the last ${epochs.length} is`} ${duration(summary.median)}; ${compact(summary.recordsPerSecond)} records a second`}
         {summary.longest && `; ${percent(summary.longest.share)} of their time is ${phaseName(summary.longest.name)}`}.
       </p>
       <div class="strip" ref={box}>

@@ -17,6 +17,7 @@ const LINE = 17;
 const FOOT = 64;
 const MOST_OPERATORS = 5;
 const CHAR = 7.6;
+const BESIDE_NAME = 26;
 const NARROW = 640;
 
 export function GraphView({ job, selected }: { job: Job; selected: string | undefined }) {
@@ -122,6 +123,8 @@ function Node({ job, node, vertex, width, at, selected }: NodeProps) {
   };
   const foot = height - FOOT + 18;
   const chars = Math.floor(width / CHAR);
+  const times = `×${node.parallelism}`;
+  const first = Math.floor((width - BESIDE_NAME - times.length * CHAR) / CHAR);
   return (
     <g
       class={`node load-${load} ${selected ? "selected" : ""}`}
@@ -138,14 +141,14 @@ function Node({ job, node, vertex, width, at, selected }: NodeProps) {
       <rect class="edge-of-box" width="4" height={height - 14} x="0" y="7" rx="2" />
       {shown.map((name, i) => (
         <text key={i} class={i === 0 ? "name first" : "name"} x={i === 0 ? 14 : 24} y={HEAD + 8 + i * LINE}>
-          {shortened(name, i === 0 ? chars - 4 : chars - 3)}
+          {shortened(name, i === 0 ? first : chars - 3)}
         </text>
       ))}
       {operators.length > shown.length && (
         <text class="name" x="24" y={HEAD + 8 + shown.length * LINE}>{`and ${operators.length - shown.length} more`}</text>
       )}
       {shown.length > 1 && <path class="chain" d={`M17.5 ${HEAD + 13}V${HEAD + 4 + (Math.min(operators.length, MOST_OPERATORS) - 1) * LINE}`} />}
-      <text class="times" x={width - 10} y={HEAD + 8} text-anchor="end">{`×${node.parallelism}`}</text>
+      <text class="times" x={width - 10} y={HEAD + 8} text-anchor="end">{times}</text>
       <line class="rule" x1="12" x2={width - 10} y1={foot - 12} y2={foot - 12} />
       <text class="figures-text" x="14" y={foot + 4}>
         {!node.inputs?.length ? "source" : rates ? `${rate(rates["records-in"])} in` : `${count(vertex?.metrics["read-records"])} in`}

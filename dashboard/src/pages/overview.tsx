@@ -23,15 +23,48 @@ export function OverviewPage() {
         </a>
       </div>
       {overview.data ? <Figures overview={overview.data} /> : <Pending error={overview.error} what="the cluster" />}
-      <Panel title="Running">
-        {jobs.data ? <Jobs caption="Running jobs" columns={[...COLUMNS, RATE]} jobs={running} none="No jobs running. Submit one, or start it with headrace run -d." /> : <Pending error={jobs.error} what="jobs" />}
-      </Panel>
+      {jobs.data && all.length === 0 ? (
+        <FirstJob />
+      ) : (
+        <Panel title="Running">
+          {jobs.data ? <Jobs caption="Running jobs" columns={[...COLUMNS, RATE]} jobs={running} none="No jobs running." /> : <Pending error={jobs.error} what="jobs" />}
+        </Panel>
+      )}
       {ended.length > 0 && (
         <Panel title="Ended">
           <Jobs caption="Ended jobs" columns={COLUMNS} jobs={ended} none="" />
         </Panel>
       )}
     </>
+  );
+}
+
+/** What to type where nothing has run: the address is the one that this page came from. */
+function FirstJob() {
+  const address = `${window.location.hostname}:${window.location.port || (window.location.protocol === "https:" ? 443 : 80)}`;
+  const ways = [
+    ["a program", `headrace run -d -m ${address} job.py`],
+    ["statements of SQL", `headrace sql-client -m ${address}`],
+    ["a first project", "headrace new my-project"],
+  ];
+  return (
+    <Panel title="No jobs yet">
+      <div class="fields">
+        <p>
+          <a href="#/submit">Submit a file here</a>, or start a job in a terminal:
+        </p>
+        <dl class="ways">
+          {ways.map(([what, command]) => (
+            <div key={what}>
+              <dt>{what}</dt>
+              <dd>
+                <code>{command}</code>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      </div>
+    </Panel>
   );
 }
 

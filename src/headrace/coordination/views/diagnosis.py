@@ -68,10 +68,11 @@ class LongEpoch:
 
 @dataclass(frozen=True)
 class CheckpointPicture:
-    """Checkpoints that failed since the last one that did not."""
+    """Checkpoints that failed since the last one that did not, and whether there is one at all."""
 
     failed_in_a_row: int = 0
     last_failure: str = ""
+    completed: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,9 +133,8 @@ def findings_of(job: JobPicture) -> list[Finding]:
 def _not_running(job: JobPicture) -> Finding:
     why = f": {_first_line(job.last_failure)}" if job.last_failure else ""
     if job.state == "FAILED":
-        advice = (
-            "The exceptions of the job have the traceback; start it again from its last checkpoint."
-        )
+        again = "; start it again from its last checkpoint" if job.checkpoints.completed else ""
+        advice = f"The exceptions of the job have the traceback{again}."
         return Finding("critical", "ended", f"The job failed{why}.", advice)
     if job.state in ("FINISHED", "CANCELED"):
         return Finding("ok", "ended", f"The job is {job.state}.", "")

@@ -102,8 +102,9 @@ def _share_of(epochs: list[Epoch], phase: str) -> float:
 
 def _checkpoints(master: JobMaster) -> CheckpointPicture:
     failed: list[str] = []
+    completed = master.checkpoints.totals["COMPLETED"] > 0
     for entry in reversed(list(master.checkpoints.history)):
         if entry.status != "FAILED":
             break
         failed.append(entry.failure_message or "")
-    return CheckpointPicture(len(failed), failed[0] if failed else "")
+    return CheckpointPicture(len(failed), failed[0] if failed else "", completed)

@@ -118,6 +118,12 @@ def test_a_job_that_does_not_run(state: str, code: str, status: str) -> None:
     assert (found.code, found.status) == (code, status)
 
 
+@pytest.mark.parametrize("completed", [True, False])
+def test_a_failed_job_is_started_from_a_checkpoint_if_there_is_one(completed: bool) -> None:
+    found = diagnose(job(state="FAILED", checkpoints=CheckpointPicture(completed=completed)))
+    assert ("from its last checkpoint" in found.advice) == completed
+
+
 def test_an_epoch_that_hangs_is_named_with_its_line() -> None:
     stack = (
         f'  File "{diagnosis.__file__}", line 3, in run_epoch\n    x()\n'
